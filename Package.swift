@@ -1,0 +1,75 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One set of rules for every target: Swift 6 mode, warnings are errors, unsafe code is marked.
+let rules: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
+
+/// A target of this package; `may` lists what it may import, and an arrow only ever points down
+/// the list of targets below (`Config/imports.txt` holds the same picture for `Scripts/lint`).
+func target(_ name: String, may: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: may, swiftSettings: rules)
+}
+
+func tests(_ name: String, may: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: may, swiftSettings: rules)
+}
+
+func program(_ name: String, may: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: may, swiftSettings: rules)
+}
+
+let package = Package(
+    name: "workerd",
+    products: [
+        .library(name: "WorkerThreads", targets: ["RunLoops", "WorkerThreads"]),
+        .library(name: "WorkerDaemon", targets: ["WorkerDaemon"]),
+        .library(name: "WorkerClient", targets: ["WorkerClient"]),
+        .executable(name: "workerd", targets: ["workerd"]),
+        .executable(name: "workerctl", targets: ["workerctl"]),
+    ],
+    targets: [
+        // The kernel's door and the pure parts.
+        .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
+        target("Kernel", may: ["CLinux"]),
+        target("Structures"),
+
+        // The library: run loops, and threads that live in one.
+        target("RunLoops", may: ["Kernel", "Structures"]),
+        target("WorkerThreads", may: ["RunLoops", "Kernel", "Structures"]),
+
+        // The daemon: the wire, the job's life, the service.
+        target("RESP"),
+        target("Jobs", may: ["Structures"]),
+        target(
+            "WorkerDaemon",
+            may: ["WorkerThreads", "RunLoops", "Kernel", "Structures", "RESP", "Jobs", "CCrypto"]),
+        target("WorkerClient", may: ["RESP", "WorkerThreads", "RunLoops", "Kernel"]),
+
+        // Entry points.
+        program("workerd", may: ["WorkerDaemon"]),
+        program("workerctl", may: ["WorkerClient", "RESP"]),
+        program("workbench", may: ["WorkerThreads", "RunLoops", "Kernel", "WorkerClient", "RESP"]),
+
+        // Proof.
+        .target(
+            name: "Support", dependencies: ["RunLoops", "Kernel"], path: "Tests/Support",
+            swiftSettings: rules),
+        tests("KernelTests", may: ["Kernel", "Support"]),
+        tests("StructuresTests", may: ["Structures", "Support"]),
+        tests("RunLoopsTests", may: ["RunLoops", "Kernel", "Support"]),
+        tests("WorkerThreadsTests", may: ["WorkerThreads", "RunLoops", "Kernel", "Support"]),
+        tests("RESPTests", may: ["RESP"]),
+        tests("JobsTests", may: ["Jobs"]),
+        tests(
+            "WorkerDaemonTests",
+            may: ["WorkerDaemon", "WorkerClient", "RESP", "Jobs", "Kernel", "Support"]),
+    ]
+)

@@ -1,0 +1,64 @@
+// What Swift's Glibc module does not show: kernel interfaces declared in headers that it leaves
+// out, and variadic functions. No logic lives here.
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+// Swift's Glibc module is built without _GNU_SOURCE, and a module may not see a header in two
+// ways: what only _GNU_SOURCE shows is declared here by hand.
+extern int epoll_pwait2(
+    int epfd, struct epoll_event *events, int maxevents, const struct timespec *timeout,
+    const sigset_t *ss);
+extern int pthread_setname_np(pthread_t target, const char *name);
+extern int posix_spawn_file_actions_addchdir_np(
+    posix_spawn_file_actions_t *actions, const char *path);
+extern int accept4(int fd, void *address, unsigned *length, int flags);
+extern int pipe2(int pipes[2], int flags);
+extern long syscall(long number, ...);
+
+/// futex(2), FUTEX_WAIT_BITSET: sleeps while *word == expected, until the absolute monotonic
+/// deadline (NULL: without end). Returns 0 or -errno.
+static inline int clinux_futex_wait(
+    const void *word, uint32_t expected, const struct timespec *deadline) {
+    long result = syscall(
+        SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, deadline, NULL,
+        FUTEX_BITSET_MATCH_ANY);
+    return result < 0 ? -errno : 0;
+}
+
+/// futex(2), FUTEX_WAKE: wakes at most `count` sleepers. Returns how many, or -errno.
+static inline int clinux_futex_wake(const void *word, int count) {
+    long result = syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count);
+    return result < 0 ? -errno : (int)result;
+}
+
+/// pidfd_open(2); the descriptor is close-on-exec. Returns it, or -errno.
+static inline int clinux_pidfd_open(pid_t pid) {
+    long result = syscall(SYS_pidfd_open, pid, 0);
+    return result < 0 ? -errno : (int)result;
+}
+
+/// fcntl(2) with an integer argument. Returns its result, or -errno.
+static inline int clinux_fcntl(int fd, int command, int argument) {
+    int result = fcntl(fd, command, argument);
+    return result < 0 ? -errno : result;
+}
+
+/// prctl(2), PR_SET_TIMERSLACK for the calling thread, in nanoseconds.
+static inline void clinux_set_timer_slack(unsigned long nanoseconds) {
+    prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0);
+}

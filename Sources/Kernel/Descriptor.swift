@@ -1,0 +1,44 @@
+// A file descriptor with one owner. Raw numbers leave this target only where an interface of the
+// kernel asks for one.
+
+internal import CLinux
+internal import Glibc
+
+/// A file descriptor that is closed when its owner lets go of it.
+///
+/// - Thread: any thread; the owner sees to it that nobody uses it after the close.
+public struct Descriptor: ~Copyable, Sendable {
+    /// The number the kernel knows it by; valid as long as this value lives.
+    public let number: CInt
+
+    /// Takes over an open descriptor.
+    ///
+    /// - Parameter number: an open descriptor that nobody else closes.
+    public init(owning number: CInt) {
+        precondition(number >= 0, "a descriptor is not negative, is \(number)")
+        self.number = number
+    }
+
+    deinit {
+        // close(2): on Linux the descriptor is gone whatever close returns, so it is never retried.
+        _ = Glibc.close(number)
+    }
+}
+
+/// Calls `body` again while it fails with EINTR; then returns its result or throws what it left.
+///
+/// EBADF and EFAULT are mistakes of this program and trap.
+@discardableResult
+package func retrying<Result: SignedInteger>(
+    _ operation: @autoclosure () -> String, _ body: () -> Result
+) throws(SystemError) -> Result {
+    while true {
+        let result = body()
+        if result >= 0 { return result }
+        let error = Glibc.errno
+        if error == EINTR { continue }
+        precondition(error != EBADF, "\(operation()): bad file descriptor")
+        precondition(error != EFAULT, "\(operation()): bad address")
+        throw SystemError(operation: operation(), errno: error)
+    }
+}

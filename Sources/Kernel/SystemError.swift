@@ -1,0 +1,36 @@
+// The one error of this target: which system call failed, and why.
+
+internal import CLinux
+internal import Glibc
+
+/// A system call that the world made fail: the call's name and the error number it left.
+///
+/// Error numbers that can only mean a mistake of ours (EBADF, EFAULT) trap instead of being thrown.
+///
+/// - Source: errno(3).
+public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The system call, as its man page spells it, with its object where that helps: `bind /run/x`.
+    public let operation: String
+    /// The error number, positive.
+    public let errno: CInt
+
+    public init(operation: String, errno: CInt) {
+        self.operation = operation
+        self.errno = errno
+    }
+
+    /// The error that the calling thread's last system call left in `errno`.
+    package static func last(_ operation: String) -> SystemError {
+        SystemError(operation: operation, errno: Glibc.errno)
+    }
+
+    /// `operation: text of the error number`, for people.
+    public var description: String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        let text = unsafe buffer.withUnsafeMutableBufferPointer { bytes -> String in
+            guard let base = bytes.baseAddress else { return "error \(errno)" }
+            return unsafe String(cString: strerror_r(errno, base, bytes.count))
+        }
+        return "\(operation): \(text)"
+    }
+}
