@@ -1,0 +1,164 @@
+// Sleeping and waking with the real kernel: on a futex while there is no descriptor to watch, in
+// epoll otherwise. Knows nothing of run loops.
+//
+// The word, its values and who writes them:
+//   0 awake     the loop runs and will look at everything before it sleeps   written by the loop
+//   1 woken     somebody woke it; not yet noticed                            written by wakers
+//   2 parked    the loop sleeps on this word as a futex, or is about to      written by the loop
+//   3 polling   the loop sleeps in epoll_wait, or is about to                written by the loop
+//
+// Edges (all operations on the word are sequentially consistent):
+//   E1 no lost wake   waker: publish work, word.exchange(1) │ loop: word.cas(0→2|3), then sleep
+//        Either the exchange comes first, then the cas fails and the loop does not sleep; or the
+//        cas comes first, then the waker sees 2 or 3 and makes the system call.
+//   E2 the work is seen   waker: publish work ─▶ word.exchange(1) ─▶ loop: word.exchange(0) reads 1
+//        release ─▶ acquire: what was published before the wake is visible after the sleep.
+//   E3 a wake already pending   waker: word.load sees 1 and returns without writing
+//        The loop's exchange(0) that takes that 1 comes later in the order of all operations than
+//        the load, and the loop looks for work only after it: the work is seen by that look.
+//   E4 a late doorbell   waker: exchange(1) saw 3, then eventfd write │ loop: back already for
+//        another reason, word 0 or 3 again. The write then ends the next epoll_wait with word
+//        still 3: it is stale, the loop goes back to sleep. The event is edge-triggered, so the
+//        counter never has to be read.
+// The futex compares the word itself, so a wake between cas(0→2) and FUTEX_WAIT returns EAGAIN.
+
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// The kernel's waiting for one run loop.
+///
+/// Without descriptors it costs no descriptor: the futex is four bytes of memory. The first set
+/// brings an eventfd as its doorbell.
+///
+/// - Source: futex(2), epoll(7), eventfd(2).
+package final class SystemPoller: Poller {
+    package let clock: any LoopClock
+    private let word = Atomic<UInt32>(Word.awake)
+    /// The doorbell's number, or -1; written once by the loop, before the word can be 3.
+    private let doorbellNumber = Atomic<CInt>(-1)
+
+    private enum Word {
+        static let awake: UInt32 = 0
+        static let woken: UInt32 = 1
+        static let parked: UInt32 = 2
+        static let polling: UInt32 = 3
+    }
+
+    package init(clock: any LoopClock = SystemClock()) {
+        self.clock = clock
+        if !clock.runsByItself {
+            clock.whenMoved { [weak self] in self?.wake() }
+        }
+    }
+
+    deinit {
+        let number = doorbellNumber.load(ordering: .acquiring)
+        if number >= 0 { _ = Glibc.close(number) }
+    }
+
+    package func makeSet() throws(SystemError) -> any PollSet {
+        let set = try EpollSet()
+        var doorbell = doorbellNumber.load(ordering: .acquiring)
+        if doorbell < 0 {
+            doorbell = try retrying("eventfd", { eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK)) })
+            doorbellNumber.store(doorbell, ordering: .releasing)
+        }
+        try set.addDoorbell(doorbell)
+        return set
+    }
+
+    package func wait(on set: (any PollSet)?, until deadline: Instant, ready: inout [ReadyEvent]) {
+        let sleeping = set == nil ? Word.parked : Word.polling
+        let (slept, _) = word.compareExchange(
+            expected: Word.awake, desired: sleeping, ordering: .sequentiallyConsistent)  // E1
+        guard slept else {
+            takeWake()
+            check(set, ready: &ready)
+            return
+        }
+        // A clock that is moved by hand wakes the loop itself.
+        let limit = clock.runsByItself ? deadline : .distantFuture
+        if let set = set as? EpollSet {
+            _blockingWaitForWork(polling: set, until: limit, ready: &ready)
+        } else {
+            _blockingWaitForWork(parkedUntil: limit)
+        }
+        _ = word.exchange(Word.awake, ordering: .sequentiallyConsistent)  // E2
+    }
+
+    package func takeWake() {
+        if word.load(ordering: .sequentiallyConsistent) == Word.woken {
+            _ = word.exchange(Word.awake, ordering: .sequentiallyConsistent)  // E2
+        }
+    }
+
+    package func check(_ set: (any PollSet)?, ready: inout [ReadyEvent]) {
+        if let set = set as? EpollSet { set.wait(nanoseconds: 0, ready: &ready) }
+    }
+
+    package func wake() {
+        if word.load(ordering: .sequentiallyConsistent) == Word.woken { return }  // E3
+        switch word.exchange(Word.woken, ordering: .sequentiallyConsistent) {  // E1, E2
+        case Word.parked:
+            _ = unsafe clinux_futex_wake(address, 1)
+        case Word.polling:
+            var one: UInt64 = 1
+            // EAGAIN means that the counter is full: the doorbell rings already.
+            _ = unsafe Glibc.write(doorbellNumber.load(ordering: .acquiring), &one, 8)
+        default:
+            break
+        }
+    }
+
+    package var isAsleep: Bool {
+        word.load(ordering: .sequentiallyConsistent) >= Word.parked
+    }
+
+    /// Sleeps on the futex until the word is no longer `parked`, or the deadline passes.
+    ///
+    /// Profilers subtract idle time by this name: it is never changed nor inlined.
+    @inline(never)
+    private func _blockingWaitForWork(parkedUntil deadline: Instant) {
+        while word.load(ordering: .sequentiallyConsistent) == Word.parked {
+            let result: CInt
+            if deadline == .distantFuture {
+                result = unsafe clinux_futex_wait(address, Word.parked, nil)
+            } else {
+                // A deadline before the origin would be an invalid time: it has passed anyway.
+                let due = max(deadline.nanoseconds, 0)
+                var time = timespec(
+                    tv_sec: Int(due / 1_000_000_000), tv_nsec: Int(due % 1_000_000_000))
+                result = unsafe clinux_futex_wait(address, Word.parked, &time)
+            }
+            // EAGAIN: the word changed before the kernel looked. EINTR: a signal. Both look again.
+            if result == -ETIMEDOUT { return }
+            precondition(
+                result == 0 || result == -EAGAIN || result == -EINTR,
+                "futex wait failed with errno \(-result)")
+        }
+    }
+
+    /// Sleeps in epoll until something is ready, the word is no longer `polling`, or the deadline.
+    @inline(never)
+    private func _blockingWaitForWork(
+        polling set: EpollSet, until deadline: Instant, ready: inout [ReadyEvent]
+    ) {
+        while true {
+            var remaining: Int64 = -1
+            if deadline != .distantFuture {
+                remaining = max(0, clock.now().duration(to: deadline).nanosecondsClamped)
+            }
+            let count = set.wait(nanoseconds: remaining, ready: &ready)
+            if count > 0 || word.load(ordering: .sequentiallyConsistent) != Word.polling { return }
+            if deadline != .distantFuture && clock.now() >= deadline { return }
+            // E4: a stale doorbell or a signal; the deadline has not passed.
+        }
+    }
+
+    /// Where the word lives: the kernel sleeps on this address.
+    private var address: UnsafeRawPointer {
+        // SAFETY: an Atomic stored in a class never moves, and its storage is the bare four bytes.
+        unsafe withUnsafePointer(to: word) { unsafe UnsafeRawPointer($0) }
+    }
+}

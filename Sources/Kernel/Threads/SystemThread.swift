@@ -1,0 +1,98 @@
+// A thread of the operating system: started with a name, joined once. Nothing of run loops here.
+
+internal import CLinux
+internal import Glibc
+
+/// A started thread that can be joined once; letting go of it detaches it.
+///
+/// - Source: pthread_create(3), pthread_join(3), pthread_detach(3).
+package struct SystemThread: ~Copyable, Sendable {
+    private let handle: pthread_t
+
+    /// Starts a thread.
+    ///
+    /// - Parameters:
+    ///   - name: shown by `ps`, `gdb` and profilers; cut to the kernel's 15 bytes.
+    ///   - stackByteCount: size of its stack; nil is the system's default (usually 8 MiB, of which
+    ///     only the pages that are touched cost memory).
+    ///   - body: what it does; the thread ends when this returns.
+    /// - Throws: EAGAIN when the system has no room for another thread.
+    /// - Thread: any thread.
+    package init(
+        name: String, stackByteCount: Int? = nil, body: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
+        var attributes = pthread_attr_t()
+        unsafe pthread_attr_init(&attributes)
+        defer { unsafe pthread_attr_destroy(&attributes) }
+        if let stackByteCount {
+            let smallest = 64 << 10
+            let result = unsafe pthread_attr_setstacksize(
+                &attributes, max(stackByteCount, smallest))
+            precondition(result == 0, "a stack of \(stackByteCount) bytes is not possible")
+        }
+        let start = unsafe Unmanaged.passRetained(ThreadStart(name: name, body: body))
+        var handle = pthread_t()
+        let result = unsafe pthread_create(
+            &handle, &attributes,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                unsafe Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, start.toOpaque())
+        guard result == 0 else {
+            unsafe start.release()
+            throw SystemError(operation: "pthread_create \(name)", errno: result)
+        }
+        self.handle = handle
+    }
+
+    deinit {
+        _ = pthread_detach(handle)
+    }
+
+    /// Waits until the thread has ended, with everything that it kept for itself.
+    ///
+    /// - Thread: any thread but this one.
+    /// - Blocks: until the thread has ended.
+    package consuming func join() {
+        precondition(pthread_equal(handle, pthread_self()) == 0, "a thread can't join itself")
+        let result = pthread_join(handle, nil)
+        precondition(result == 0, "pthread_join failed with errno \(result)")
+        discard self
+    }
+
+    /// Gives the calling thread a name.
+    package static func setCurrentName(_ name: String) {
+        // pthread_setname_np(3): more than 15 bytes are refused, so the end is cut, not the start.
+        let bytes = Array(name.utf8.prefix(15)) + [0]
+        unsafe bytes.withUnsafeBytes { raw in
+            guard let base = unsafe raw.assumingMemoryBound(to: CChar.self).baseAddress else {
+                return
+            }
+            _ = unsafe pthread_setname_np(pthread_self(), base)
+        }
+    }
+
+    /// Lets timed waits of the calling thread end as exactly as the kernel can.
+    ///
+    /// The default lets them be 50 µs late to save power (prctl(2), PR_SET_TIMERSLACK).
+    package static func setCurrentTimerSlackToMinimum() {
+        clinux_set_timer_slack(1)
+    }
+}
+
+/// What a new thread gets handed: its name and its body.
+private final class ThreadStart: Sendable {
+    let name: String
+    let body: @Sendable () -> Void
+
+    init(name: String, body: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.body = body
+    }
+
+    func run() {
+        SystemThread.setCurrentName(name)
+        body()
+    }
+}

@@ -1,0 +1,71 @@
+// A point on the monotonic time line, as run loops count it: one 64-bit number of nanoseconds.
+
+/// A point in monotonic time, in nanoseconds since an origin that stays the same while the system
+/// is up.
+///
+/// It never jumps when somebody sets the wall clock, and it is comparable between all threads of
+/// the machine. `distantFuture` stands for "never".
+///
+/// - Source: clock_gettime(2), CLOCK_MONOTONIC.
+public struct Instant: InstantProtocol, Sendable, CustomStringConvertible {
+    /// Nanoseconds since the origin.
+    public let nanoseconds: Int64
+
+    /// The instant that lies `nanoseconds` after the origin.
+    public init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    /// Later than every instant that comes: a deadline that never passes.
+    public static let distantFuture = Instant(nanoseconds: .max)
+
+    /// Earlier than every instant that was: a deadline that has always passed.
+    public static let distantPast = Instant(nanoseconds: .min)
+
+    /// The instant `duration` later; stays at the distant future instead of overflowing.
+    public func advanced(by duration: Duration) -> Instant {
+        advanced(byNanoseconds: duration.nanosecondsClamped)
+    }
+
+    /// The instant `count` nanoseconds later, clamped to the two distant ends.
+    package func advanced(byNanoseconds count: Int64) -> Instant {
+        let (sum, overflow) = nanoseconds.addingReportingOverflow(count)
+        if overflow { return count > 0 ? .distantFuture : .distantPast }
+        return Instant(nanoseconds: sum)
+    }
+
+    /// How long it is from this instant to `other`; negative when `other` is earlier.
+    public func duration(to other: Instant) -> Duration {
+        let (difference, overflow) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)
+        if overflow { return .nanoseconds(other > self ? Int64.max : Int64.min) }
+        return .nanoseconds(difference)
+    }
+
+    /// Whether `left` comes before `right`.
+    public static func < (left: Instant, right: Instant) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+
+    /// Seconds since the origin, with nine decimals; "never" for the distant future.
+    public var description: String {
+        if self == .distantFuture { return "never" }
+        if self == .distantPast { return "always" }
+        let fraction = String(nanoseconds.magnitude % 1_000_000_000)
+        let padding = String(repeating: "0", count: 9 - fraction.utf8.count)
+        return "\(nanoseconds / 1_000_000_000).\(padding)\(fraction)s"
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, rounded up so that nothing due is early, clamped to 64 bits
+    /// (292 years).
+    package var nanosecondsClamped: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        if overflow { return seconds > 0 ? .max : .min }
+        let part = attoseconds / 1_000_000_000 + (attoseconds % 1_000_000_000 > 0 ? 1 : 0)
+        let (sum, overflowed) = whole.addingReportingOverflow(part)
+        if overflowed { return seconds > 0 ? .max : .min }
+        return sum
+    }
+}

@@ -1,0 +1,56 @@
+// The clock as a value. A run loop asks the clock that it was given, never the kernel, so a test
+// can hand it one that stands still until told to move.
+
+internal import Glibc
+
+/// A source of monotonic time for a run loop.
+///
+/// - Thread: any thread.
+public protocol LoopClock: Sendable {
+    /// The current instant; never earlier than one returned before.
+    func now() -> Instant
+
+    /// Whether this clock runs by itself, as the kernel's does.
+    ///
+    /// A loop on a clock that does not sleeps without a deadline and relies on
+    /// `whenMoved(_:)` to be woken.
+    var runsByItself: Bool { get }
+
+    /// Registers a closure that a clock which is moved by hand calls after each move.
+    func whenMoved(_ wake: @escaping @Sendable () -> Void)
+}
+
+/// The kernel's monotonic clock.
+///
+/// - Source: clock_gettime(2), CLOCK_MONOTONIC; a read is a vDSO call, about 30 ns.
+public struct SystemClock: LoopClock {
+    /// The one there is.
+    public init() {}
+
+    /// The kernel's monotonic time.
+    public func now() -> Instant {
+        var time = timespec()
+        let result = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        precondition(result == 0, "the monotonic clock can't be read")
+        return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    /// True: nobody has to move it.
+    public var runsByItself: Bool { true }
+
+    /// Does nothing: this clock is never moved by hand.
+    public func whenMoved(_ wake: @escaping @Sendable () -> Void) {}
+}
+
+/// Wall-clock time, for records that people and other machines read.
+package enum WallClock {
+    /// Milliseconds since 1970-01-01 00:00 UTC.
+    ///
+    /// - Thread: any thread.
+    package static func unixMilliseconds() -> Int64 {
+        var time = timespec()
+        let result = unsafe clock_gettime(CLOCK_REALTIME, &time)
+        precondition(result == 0, "the wall clock can't be read")
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

@@ -1,0 +1,63 @@
+// An observer: told what the loop is about to do, at the six points of a pass.
+
+internal import Kernel
+
+extension ThreadRunLoop {
+    /// Somebody who is told what the loop is about to do.
+    ///
+    /// Observers keep no run alive. An observer is not told again while it is being told (by a
+    /// nested run, say).
+    ///
+    /// - Source: CFRunLoopObserver.
+    public final class Observer: Item, @unchecked Sendable {
+        // SAFETY: `handler` and `isBeingTold` are confined as `Item` says.
+
+        /// What is called on the loop's thread.
+        public typealias Handler = @Sendable (Observer, Activity) -> Void
+
+        /// What it wants to be told.
+        public let activities: Activity
+        /// Whether it is told again after the first time.
+        public let repeats: Bool
+        private var handler: Handler?
+        private var isBeingTold = false
+
+        /// An observer that is in no loop yet.
+        ///
+        /// - Parameters:
+        ///   - activities: what it wants to be told.
+        ///   - repeats: false makes it invalid after the first time.
+        ///   - order: smaller ones are told first.
+        ///   - handler: called on the loop's thread.
+        public init(
+            _ activities: Activity = .all, repeats: Bool = true, order: Int = 0,
+            handler: @escaping Handler
+        ) {
+            self.activities = activities
+            self.repeats = repeats
+            self.handler = handler
+            super.init(order: order)
+        }
+
+        /// Tells it, unless it is invalid, not interested, or being told right now.
+        func tell(_ activity: Activity) {
+            guard activities.contains(activity), isValid, !isBeingTold, let handler else { return }
+            isBeingTold = true
+            Callout.tellObserver(self, activity, handler)
+            isBeingTold = false
+            if !repeats { invalidate() }
+        }
+
+        override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
+            state.observers.insertByOrder(self)
+        }
+
+        override func leave(_ state: ModeState, of loop: ThreadRunLoop) {
+            state.observers.remove(self)
+        }
+
+        override func letGo() {
+            handler = nil
+        }
+    }
+}

@@ -1,0 +1,136 @@
+// A port: an event that wakes the loop by itself. CFRunLoop's version 1: a descriptor that the
+// kernel watches, or a signal from any thread (which message ports are made of).
+
+public import Kernel
+internal import Structures
+internal import Synchronization
+
+extension ThreadRunLoop {
+    /// A port: something that wakes the loop by itself and is handled in the same pass.
+    ///
+    /// Either it watches a descriptor for as long as it is in a mode, or it is signalled from any
+    /// thread with `signal()`. Events of a port that is not in the current mode are held until a
+    /// run in one of its modes.
+    ///
+    /// - Source: CFRunLoopSource, version 1; CFFileDescriptor; NSPort.
+    public final class Port: Item, @unchecked Sendable {
+        // SAFETY: `signalled` is atomic; `watched`, `handles` and `handler` confined as `Item` says.
+
+        /// What is called on the loop's thread, with what the port is ready for.
+        public typealias Handler = @Sendable (Port, Readiness) -> Void
+
+        private struct Watched {
+            let descriptor: CInt
+            var interest: Readiness
+        }
+
+        private let signalled = Atomic<Bool>(false)
+        private var watched: Watched?
+        private var handles: [Mode: ModeState.PortHandle] = [:]
+        private var handler: Handler?
+
+        /// A port that watches a descriptor which somebody else owns and keeps open meanwhile.
+        ///
+        /// Level-triggered: it is handled in each pass for as long as it is ready.
+        ///
+        /// - Parameters:
+        ///   - descriptor: an open descriptor; one port for each descriptor and mode.
+        ///   - interest: what it is watched for.
+        ///   - order: smaller ones are handled first.
+        ///   - handler: called on the loop's thread when the descriptor is ready.
+        public init(
+            watching descriptor: CInt, for interest: Readiness = .readable, order: Int = 0,
+            handler: @escaping Handler
+        ) {
+            precondition(descriptor >= 0, "a descriptor is not negative, is \(descriptor)")
+            watched = Watched(descriptor: descriptor, interest: interest)
+            self.handler = handler
+            super.init(order: order)
+        }
+
+        /// A port that is signalled from any thread; costs no descriptor.
+        ///
+        /// - Parameters:
+        ///   - order: smaller ones are handled first.
+        ///   - handler: called on the loop's thread after a signal, with an empty readiness.
+        public init(order: Int = 0, handler: @escaping Handler) {
+            self.handler = handler
+            super.init(order: order)
+        }
+
+        /// Makes the port ready and wakes its loop; several signals before the loop gets there
+        /// are one.
+        ///
+        /// - Thread: any thread.
+        /// - Blocks: never; a system call only if the loop sleeps.
+        public func signal() {
+            signalled.store(true, ordering: .sequentiallyConsistent)
+            loop?.wakeUp()
+        }
+
+        /// Whether it was signalled and has not been handled since.
+        var isSignalled: Bool { signalled.load(ordering: .sequentiallyConsistent) }
+
+        /// Whether it watches a descriptor.
+        var watchesDescriptor: Bool { watched != nil }
+
+        /// What the descriptor is watched for; empty keeps the port in its modes, silent.
+        ///
+        /// - Thread: the loop's own thread once it is in a loop.
+        public var interest: Readiness {
+            get { watched?.interest ?? [] }
+            set { changeInterest(newValue) }
+        }
+
+        /// Handles the port if it is signalled still.
+        ///
+        /// - Returns: whether it was.
+        func handleIfSignalled() -> Bool {
+            guard isSignalled, isValid else { return false }
+            guard signalled.exchange(false, ordering: .sequentiallyConsistent) else { return false }
+            return handle([])
+        }
+
+        /// Handles the port.
+        ///
+        /// - Returns: whether it was still valid.
+        func handle(_ readiness: Readiness) -> Bool {
+            guard isValid, let handler else { return false }
+            Callout.handlePort(self, readiness, handler)
+            return true
+        }
+
+        override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
+            guard let watched else {
+                state.signalledPorts.insertByOrder(self)
+                // A signal sent before it was in a loop had nobody to wake.
+                if isSignalled { loop.wakeUp() }
+                return
+            }
+            handles[state.mode] = try state.watch(
+                self, descriptor: watched.descriptor, for: watched.interest, poller: loop.poller)
+        }
+
+        override func leave(_ state: ModeState, of loop: ThreadRunLoop) {
+            guard let watched, let handle = handles.removeValue(forKey: state.mode) else {
+                return state.signalledPorts.remove(self)
+            }
+            state.unwatch(handle, descriptor: watched.descriptor)
+        }
+
+        override func letGo() {
+            handler = nil
+        }
+
+        private func changeInterest(_ interest: Readiness) {
+            guard let watched, watched.interest != interest else { return }
+            self.watched?.interest = interest
+            guard let loop else { return }
+            loop.preconditionOnLoop()
+            for (mode, handle) in handles {
+                loop.state(of: mode).rewatch(
+                    handle, descriptor: watched.descriptor, for: interest)
+            }
+        }
+    }
+}

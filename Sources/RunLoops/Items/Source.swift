@@ -1,0 +1,82 @@
+// A custom source: work that somebody signals and the loop performs. CFRunLoop's version 0.
+
+internal import Kernel
+internal import Synchronization
+
+extension ThreadRunLoop {
+    /// A custom source: its owner signals it, and the loop performs it in its next pass in one of
+    /// the source's modes.
+    ///
+    /// Signalling does not wake the loop: signal as often as you like, then call `wakeUp()` once.
+    /// However often it was signalled before the loop gets there, it performs once.
+    ///
+    /// - Source: CFRunLoopSource, version 0.
+    public final class Source: Item, @unchecked Sendable {
+        // SAFETY: `signalled` is atomic, `callouts` confined as `Item` says.
+
+        /// Tells that the source was put into, or taken out of, a mode of a loop.
+        public typealias Registration = @Sendable (ThreadRunLoop, Mode) -> Void
+
+        private struct Callouts {
+            let schedule: Registration?
+            let cancel: Registration?
+            let perform: @Sendable () -> Void
+        }
+
+        private let signalled = Atomic<Bool>(false)
+        private var callouts: Callouts?
+
+        /// A source that is in no loop yet.
+        ///
+        /// - Parameters:
+        ///   - order: smaller ones perform first.
+        ///   - schedule: called on the loop's thread once for each mode that the source enters.
+        ///   - cancel: called on the loop's thread once for each mode that it leaves.
+        ///   - perform: called on the loop's thread after a signal.
+        public init(
+            order: Int = 0, schedule: Registration? = nil, cancel: Registration? = nil,
+            perform: @escaping @Sendable () -> Void
+        ) {
+            callouts = Callouts(schedule: schedule, cancel: cancel, perform: perform)
+            super.init(order: order)
+        }
+
+        /// Asks for a perform, without waking the loop.
+        ///
+        /// - Thread: any thread.
+        /// - Blocks: never; makes no system call.
+        /// - Source: CFRunLoopSourceSignal.
+        public func signal() {
+            signalled.store(true, ordering: .sequentiallyConsistent)
+        }
+
+        /// Whether it was signalled and has not performed since.
+        ///
+        /// - Thread: any thread.
+        public var isSignalled: Bool { signalled.load(ordering: .sequentiallyConsistent) }
+
+        /// Performs if it is signalled still.
+        ///
+        /// - Returns: whether it was.
+        func performIfSignalled() -> Bool {
+            guard isValid, let callouts else { return false }
+            guard signalled.exchange(false, ordering: .sequentiallyConsistent) else { return false }
+            Callout.performSource(callouts.perform)
+            return true
+        }
+
+        override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
+            state.sources.insertByOrder(self)
+            callouts?.schedule?(loop, state.mode)
+        }
+
+        override func leave(_ state: ModeState, of loop: ThreadRunLoop) {
+            state.sources.remove(self)
+            callouts?.cancel?(loop, state.mode)
+        }
+
+        override func letGo() {
+            callouts = nil
+        }
+    }
+}

@@ -1,0 +1,137 @@
+// A timer: a date, and for a repeating one the grid of dates that follows from it.
+
+public import Kernel
+internal import Structures
+
+extension ThreadRunLoop {
+    /// Something that the loop calls at a date, once or again and again.
+    ///
+    /// A repeating timer keeps to its grid: called late, it is called once for all the dates that it
+    /// missed, and is next due on the original grid. A timer that is called is no source: a run that
+    /// returns after a source goes on.
+    ///
+    /// - Source: CFRunLoopTimer; Apple, Threading Programming Guide, "Timer Sources".
+    public final class Timer: Item, @unchecked Sendable {
+        // SAFETY: everything that can change is confined as `Item` says.
+
+        /// What is called on the loop's thread.
+        public typealias Handler = @Sendable (Timer) -> Void
+
+        /// Time between two dates of the grid; nil for a timer that fires once.
+        public let interval: Duration?
+        /// How much later than its date it may fire, so that neighbours share one wake-up.
+        public let tolerance: Duration
+        private let intervalNanoseconds: Int64
+        private let toleranceNanoseconds: Int64
+        private var date: Instant
+        private var isFiring = false
+        private var handler: Handler?
+        /// Where it waits, mode by mode; most timers are in one.
+        private var entries: [(mode: Mode, entry: TimerHeap<Timer>.Handle)] = []
+
+        /// A timer that is in no loop yet.
+        ///
+        /// - Parameters:
+        ///   - fireDate: when it fires first; a past one fires in the next pass.
+        ///   - interval: time between firings; nil or zero fires once.
+        ///   - tolerance: how much later it may fire; at most half the interval is used.
+        ///   - handler: called on the loop's thread.
+        public init(
+            at fireDate: Instant, every interval: Duration? = nil, tolerance: Duration = .zero,
+            handler: @escaping Handler
+        ) {
+            date = fireDate
+            intervalNanoseconds = max(0, interval?.nanosecondsClamped ?? 0)
+            self.interval = intervalNanoseconds > 0 ? interval : nil
+            // More than half an interval would let two firings fall together.
+            let most = intervalNanoseconds > 0 ? intervalNanoseconds / 2 : Int64.max
+            toleranceNanoseconds = min(max(0, tolerance.nanosecondsClamped), most)
+            self.tolerance = .nanoseconds(toleranceNanoseconds)
+            self.handler = handler
+            super.init(order: 0)
+        }
+
+        /// A timer that is first due a while from now by the kernel's clock.
+        public convenience init(
+            after delay: Duration, every interval: Duration? = nil, tolerance: Duration = .zero,
+            handler: @escaping Handler
+        ) {
+            self.init(
+                at: SystemClock().now().advanced(by: delay), every: interval, tolerance: tolerance,
+                handler: handler)
+        }
+
+        /// When it fires next; setting it moves the grid of a repeating timer along.
+        ///
+        /// Set from inside the timer's own call, only a date later than the one it was called for
+        /// counts.
+        ///
+        /// - Thread: the loop's own thread once it is in a loop.
+        /// - Source: CFRunLoopTimerSetNextFireDate.
+        public var fireDate: Instant {
+            get { date }
+            set { move(to: newValue) }
+        }
+
+        /// Calls the timer if it is still due, and puts it back on its grid.
+        ///
+        /// While it is called it waits in no heap, so that a nested run neither calls it again nor
+        /// wakes for it.
+        func fireIfDue(in loop: ThreadRunLoop) {
+            guard isValid, !isFiring, date <= loop.now, let handler else { return }
+            let calledFor = date
+            isFiring = true
+            for (mode, entry) in entries { _ = loop.state(of: mode).timerHeap.remove(entry) }
+            entries.removeAll(keepingCapacity: true)
+            Callout.fireTimer(self, handler)
+            isFiring = false
+            guard isValid else { return }
+            guard intervalNanoseconds > 0 else { return invalidate() }
+            if date <= calledFor { date = nextOnGrid(after: calledFor, now: loop.now) }
+            for mode in modes { wait(in: loop.state(of: mode)) }
+        }
+
+        override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
+            state.timers.insert(ObjectIdentifier(self))
+            if !isFiring { wait(in: state) }
+        }
+
+        override func leave(_ state: ModeState, of loop: ThreadRunLoop) {
+            state.timers.remove(ObjectIdentifier(self))
+            guard let index = entries.firstIndex(where: { $0.mode == state.mode }) else { return }
+            _ = state.timerHeap.remove(entries.remove(at: index).entry)
+        }
+
+        override func letGo() {
+            handler = nil
+        }
+
+        /// The latest instant at which it may fire.
+        private var latest: Instant { date.advanced(byNanoseconds: toleranceNanoseconds) }
+
+        private func wait(in state: ModeState) {
+            let entry = state.timerHeap.insert(
+                fire: date.nanoseconds, latest: latest.nanoseconds, payload: self)
+            entries.append((state.mode, entry))
+        }
+
+        private func move(to newDate: Instant) {
+            date = newDate
+            guard let loop, !isFiring else { return }
+            loop.preconditionOnLoop()
+            for (mode, entry) in entries {
+                _ = loop.state(of: mode).timerHeap.update(
+                    entry, fire: date.nanoseconds, latest: latest.nanoseconds)
+            }
+        }
+
+        /// The first date of the grid through `date` that lies after `now`.
+        private func nextOnGrid(after date: Instant, now: Instant) -> Instant {
+            let late = max(0, date.duration(to: now).nanosecondsClamped)
+            let missedCount = late / intervalNanoseconds
+            let (step, overflow) = (missedCount + 1).multipliedReportingOverflow(
+                by: intervalNanoseconds)
+            return overflow ? .distantFuture : date.advanced(byNanoseconds: step)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// What one mode of one run loop holds. Confined to the loop's thread; keeps its items in order and
+// its descriptors watched, and knows nothing of passes.
+
+internal import Kernel
+internal import Structures
+
+/// The items of one mode.
+final class ModeState {
+    typealias PortHandle = SlotMap<ThreadRunLoop.Port>.Handle
+
+    let mode: ThreadRunLoop.Mode
+    /// Sources and observers by `order`, equal ones in the sequence in which they were added.
+    var sources: [ThreadRunLoop.Source] = []
+    var observers: [ThreadRunLoop.Observer] = [] {
+        didSet { observed = observers.reduce(into: []) { $0.formUnion($1.activities) } }
+    }
+    /// What any observer of this mode wants to be told.
+    private(set) var observed: ThreadRunLoop.Activity = []
+    /// Ports without a descriptor, by `order`.
+    var signalledPorts: [ThreadRunLoop.Port] = []
+    /// Ports on descriptors, by the token that the poller reports.
+    private(set) var descriptorPorts = SlotMap<ThreadRunLoop.Port>()
+    /// The descriptors of this mode; nil while it has none, so that it sleeps on a futex.
+    private(set) var pollSet: (any PollSet)?
+    /// Every timer in this mode, also one that fires right now and waits in no heap meanwhile.
+    var timers: Set<ObjectIdentifier> = []
+    /// The timers that wait for their date.
+    var timerHeap = TimerHeap<ThreadRunLoop.Timer>()
+
+    init(mode: ThreadRunLoop.Mode) {
+        self.mode = mode
+    }
+
+    /// Whether nothing could ever happen in this mode; observers alone keep nothing alive.
+    var isEmpty: Bool {
+        sources.isEmpty && timers.isEmpty && signalledPorts.isEmpty && descriptorPorts.isEmpty
+    }
+
+    /// Everything in this mode but timers that fire right now.
+    var items: [ThreadRunLoop.Item] {
+        sources + signalledPorts + descriptorPorts.values + timerHeap.values
+            + observers
+    }
+
+    /// Whether a port without a descriptor is signalled.
+    var hasSignalledPort: Bool {
+        signalledPorts.contains { $0.isSignalled }
+    }
+
+    /// Watches a port's descriptor; the poller reports it by the handle's number.
+    func watch(
+        _ port: ThreadRunLoop.Port, descriptor: CInt, for interest: Readiness, poller: any Poller
+    ) throws(SystemError) -> PortHandle {
+        let set = if let pollSet { pollSet } else { try poller.makeSet() }
+        let handle = descriptorPorts.insert(port)
+        do throws(SystemError) {
+            try set.add(descriptor, for: interest, token: handle.rawValue)
+        } catch {
+            _ = descriptorPorts.remove(handle)
+            throw error
+        }
+        pollSet = set
+        return handle
+    }
+
+    func rewatch(_ handle: PortHandle, descriptor: CInt, for interest: Readiness) {
+        do throws(SystemError) {
+            try pollSet?.change(descriptor, for: interest, token: handle.rawValue)
+        } catch {
+            preconditionFailure("a port's descriptor was closed before the port: \(error)")
+        }
+    }
+
+    func unwatch(_ handle: PortHandle, descriptor: CInt) {
+        _ = descriptorPorts.remove(handle)
+        pollSet?.remove(descriptor)
+    }
+
+    /// The ports behind events of the poller, by `order`.
+    func ports(for ready: [ReadyEvent]) -> [(port: ThreadRunLoop.Port, readiness: Readiness)] {
+        var ports: [(port: ThreadRunLoop.Port, readiness: Readiness)] = []
+        ports.reserveCapacity(ready.count)
+        var isOrdered = true
+        for event in ready {
+            // No such port any more: it left the mode after the kernel had reported it.
+            guard let port = descriptorPorts[PortHandle(rawValue: event.token)] else { continue }
+            if let last = ports.last, last.port.order > port.order { isOrdered = false }
+            ports.append((port, event.readiness))
+        }
+        if !isOrdered { ports.sort { $0.port.order < $1.port.order } }
+        return ports
+    }
+}

@@ -1,0 +1,91 @@
+// What other threads ask of a loop, and blocks: closures that run once in a pass in their mode.
+
+internal import Kernel
+internal import Structures
+
+extension ThreadRunLoop {
+    /// A request from another thread.
+    enum Request {
+        /// Run this in a pass in one of its modes.
+        case block(Block)
+        /// Do this on the loop's thread, whatever the mode: a change to the loop's items.
+        case action(@Sendable () -> Void)
+    }
+
+    /// A closure and the modes in which it may run.
+    struct Block {
+        let modes: [Mode]
+        let body: @Sendable () -> Void
+    }
+
+    /// Runs a closure on the loop's thread, in its next pass in one of the modes.
+    ///
+    /// Closures run in the order of arrival, after before-sources and again after the sources. The
+    /// loop is woken, where CFRunLoopPerformBlock leaves that to its caller.
+    ///
+    /// - Parameters:
+    ///   - modes: where it may run; `.common` stands for all common modes.
+    ///   - body: what to run.
+    /// - Returns: false when the loop's thread has ended: the closure will never run.
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    @discardableResult
+    public func perform(
+        inModes modes: [Mode] = [.default], _ body: @escaping @Sendable () -> Void
+    ) -> Bool {
+        guard enqueue(inModes: modes, body) else { return false }
+        poller.wake()
+        return true
+    }
+
+    /// Queues a closure as `perform` does, without waking the loop.
+    ///
+    /// - Source: CFRunLoopPerformBlock.
+    package func enqueue(
+        inModes modes: [Mode], _ body: @escaping @Sendable () -> Void
+    ) -> Bool {
+        let block = Block(modes: modes, body: body)
+        return requests.push(.block(block)) != .closed
+    }
+
+    /// Does what other threads asked for, and sorts their blocks in behind those that wait.
+    func takeRequests() {
+        guard !requests.isEmpty else { return }
+        var taken: [Request] = []
+        requests.drain(into: &taken)
+        for request in taken {
+            switch request {
+            case .block(let block): pendingBlocks.append(block)
+            case .action(let action): action()
+            }
+        }
+    }
+
+    /// Runs the blocks of a mode that have arrived; those which they queue run later.
+    func runBlocks(of mode: Mode) {
+        takeRequests()
+        guard !pendingBlocks.isEmpty else { return }
+        let blocks = pendingBlocks
+        pendingBlocks.removeAll(keepingCapacity: true)
+        var kept: [Block] = []
+        for block in blocks {
+            if isIn(block.modes, mode) {
+                Callout.runBlock(block.body)
+                counters.blockCount += 1
+            } else {
+                kept.append(block)
+            }
+        }
+        pendingBlocks.insert(contentsOf: kept, at: 0)
+    }
+
+    /// Whether a block waits for a run in this mode.
+    func hasBlocks(for mode: Mode) -> Bool {
+        takeRequests()
+        return pendingBlocks.contains { isIn($0.modes, mode) }
+    }
+
+    private func isIn(_ modes: [Mode], _ mode: Mode) -> Bool {
+        modes.contains(mode) || (modes.contains(.common) && commonModes.contains(mode))
+    }
+}

@@ -1,0 +1,56 @@
+// The whole loop as text, for logs and debuggers.
+
+internal import Kernel
+internal import Structures
+
+extension ThreadRunLoop: CustomStringConvertible {
+    /// The loop's identity; `describe()` tells all.
+    public var description: String {
+        "ThreadRunLoop(\(ObjectIdentifier(self).hashValue))"
+    }
+
+    /// The whole loop: counters, the runs under way, and each mode with what is in it.
+    ///
+    /// - Returns: several lines, without a last line break.
+    /// - Thread: the loop's own thread.
+    public func describe() -> String {
+        preconditionOnLoop()
+        var lines = [
+            "run loop: \(counters.passCount) passes, \(counters.sleepCount) sleeps, "
+                + "\(counters.sourceCount) sources, \(counters.portCount) ports, "
+                + "\(counters.timerCount) timers, \(counters.blockCount) blocks",
+            "  running: \(runningModes.isEmpty ? "no" : list(runningModes))"
+                + " · common modes: \(list(commonModes.sorted { $0.name < $1.name }))"
+                + " · blocks waiting: \(pendingBlocks.count)",
+        ]
+        for state in modes.values.sorted(by: { $0.mode.name < $1.mode.name }) {
+            lines += describe(state)
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private func describe(_ state: ModeState) -> [String] {
+        var lines = ["  mode \(state.mode)\(state.isEmpty ? ": empty" : "")"]
+        for source in state.sources {
+            lines.append(
+                "    source order \(source.order)\(source.isSignalled ? ", signalled" : "")")
+        }
+        for port in state.signalledPorts {
+            lines.append("    port order \(port.order)\(port.isSignalled ? ", signalled" : "")")
+        }
+        let watched = state.descriptorPorts.count
+        if watched > 0 { lines.append("    \(watched) ports on descriptors") }
+        if let next = state.timerHeap.firstFire {
+            let wait = now.duration(to: Instant(nanoseconds: next))
+            lines.append("    \(state.timers.count) timers, the next in \(wait)")
+        }
+        for observer in state.observers {
+            lines.append("    observer order \(observer.order) of \(observer.activities)")
+        }
+        return lines
+    }
+
+    private func list(_ modes: [Mode]) -> String {
+        modes.map(\.name).joined(separator: ", ")
+    }
+}

@@ -1,0 +1,120 @@
+// Putting sources, ports, timers and observers into modes and taking them out again.
+
+public import Kernel
+internal import Structures
+
+extension ThreadRunLoop {
+    /// Adds a source to a mode, or with `.common` to every common mode, those to come too.
+    ///
+    /// From another thread the loop is woken to do it.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    public func add(_ source: Source, to mode: Mode = .default) { addFromAnywhere(source, mode) }
+
+    /// Adds an observer to a mode, or with `.common` to every common mode, those to come too.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    public func add(_ observer: Observer, to mode: Mode = .default) {
+        addFromAnywhere(observer, mode)
+    }
+
+    /// Adds a timer to a mode, or with `.common` to every common mode, those to come too.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    /// - Complexity: O(log n) in the timers of the mode.
+    public func add(_ timer: Timer, to mode: Mode = .default) { addFromAnywhere(timer, mode) }
+
+    /// Adds a port to a mode, or with `.common` to every common mode, those to come too.
+    ///
+    /// - Throws: EEXIST when its descriptor has a port in that mode, EPERM when the kernel can't
+    ///   watch such a descriptor (a regular file), ENOMEM, ENOSPC or EMFILE when it has no room.
+    /// - Thread: any thread for a port without a descriptor; the loop's own thread for one with a
+    ///   descriptor, because only there the error can be told.
+    /// - Blocks: never.
+    public func add(_ port: Port, to mode: Mode = .default) throws(SystemError) {
+        guard port.watchesDescriptor else { return addFromAnywhere(port, mode) }
+        preconditionOnLoop()
+        try put(port, into: mode)
+    }
+
+    /// Takes an item out of a mode, or with `.common` out of every common mode; it stays valid.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    public func remove(_ item: Item, from mode: Mode = .default) {
+        onThread { [self] in
+            if mode == .common { commonItems.removeAll { $0 === item } }
+            for mode in mode == .common ? Array(commonModes) : [mode] {
+                item.part(from: state(of: mode), of: self)
+            }
+        }
+    }
+
+    /// Whether an item is in a mode, or with `.common` was added to the common modes.
+    ///
+    /// - Thread: the loop's own thread.
+    public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
+        preconditionOnLoop()
+        if mode == .common { return commonItems.contains { $0 === item } }
+        return item.loop === self && item.modes.contains(mode)
+    }
+
+    /// Makes a mode common: it gets everything that was added to the common modes.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    /// - Source: CFRunLoopAddCommonMode.
+    public func addCommonMode(_ mode: Mode) {
+        onThread { [self] in
+            precondition(mode != .common, "the common modes can't be one of themselves")
+            guard commonModes.insert(mode).inserted else { return }
+            for item in commonItems { putOrTrap(item, into: mode) }
+        }
+    }
+
+    /// When the next timer of a mode is due; nil when it has none.
+    ///
+    /// - Thread: the loop's own thread.
+    /// - Source: CFRunLoopGetNextTimerFireDate.
+    public func nextTimerFireDate(in mode: Mode = .default) -> Instant? {
+        preconditionOnLoop()
+        return modes[mode]?.timerHeap.firstFire.map { Instant(nanoseconds: $0) }
+    }
+
+    /// Does something on the loop's thread: at once when that is the caller's, else by a request.
+    func onThread(_ action: @escaping @Sendable () -> Void) {
+        if isOnThread { return action() }
+        // A loop whose thread has ended has let go of its items already.
+        if requests.push(.action(action)) == .closed { return }
+        poller.wake()
+    }
+
+    /// Takes an item out of all modes that it is in.
+    func removeEverywhere(_ item: Item) {
+        commonItems.removeAll { $0 === item }
+        for mode in item.modes { item.part(from: state(of: mode), of: self) }
+    }
+
+    private func addFromAnywhere(_ item: Item, _ mode: Mode) {
+        onThread { [self] in putOrTrap(item, into: mode) }
+    }
+
+    private func put(_ item: Item, into mode: Mode) throws(SystemError) {
+        guard item.isValid else { return }
+        guard mode == .common else { return try item.join(state(of: mode), of: self) }
+        if commonItems.contains(where: { $0 === item }) { return }
+        for mode in commonModes { try item.join(state(of: mode), of: self) }
+        commonItems.append(item)
+    }
+
+    private func putOrTrap(_ item: Item, into mode: Mode) {
+        do throws(SystemError) {
+            try put(item, into: mode)
+        } catch {
+            preconditionFailure("mode \(mode) can't watch a port that is common: \(error)")
+        }
+    }
+}

@@ -1,0 +1,211 @@
+// A run and its passes, in the order of Apple's guide. Everything here is on the loop's own thread.
+//
+//   entry
+//   ┌─▶ before-timers, before-sources
+//   │   blocks
+//   │   signalled custom sources, by order ── handled any? ── blocks, and don't sleep in this pass
+//   │   is a port ready? ── then don't sleep in this pass
+//   │   before-waiting, sleep, after-waiting
+//   │   timers that are due
+//   │   ports that are ready
+//   │   blocks
+//   └── handled-source, timed-out, stopped, finished, or again
+//   exit
+
+public import Kernel
+internal import Structures
+internal import Synchronization
+
+extension ThreadRunLoop {
+    /// Runs the loop in a mode.
+    ///
+    /// May be nested: called from inside a callout it runs until it ends, then the outer run goes on.
+    ///
+    /// - Parameters:
+    ///   - mode: what is served meanwhile; not `.common`.
+    ///   - deadline: when to give up; a past one makes one pass without sleeping.
+    ///   - returnAfterSourceHandled: whether to come back after one source or port; timers and
+    ///     blocks do not count.
+    /// - Returns: why it came back.
+    /// - Thread: the loop's own thread.
+    /// - Blocks: until something ends the run.
+    /// - Source: CFRunLoopRunInMode.
+    public func run(
+        mode: Mode = .default, until deadline: Instant = .distantFuture,
+        returnAfterSourceHandled: Bool = false
+    ) -> RunResult {
+        preconditionOnLoop()
+        let state = state(of: mode)
+        if isFinished(state) { return .finished }
+        // A stop is meant for the innermost run: the outer run's is set aside meanwhile, and one
+        // that was sent while no run was under way is forgotten.
+        let pending = stopRequested.exchange(false, ordering: .sequentiallyConsistent)
+        let outerStop = pending && !runningModes.isEmpty
+        runningModes.append(mode)
+        var run = Run(
+            state: state, deadline: deadline, returnsAfterSource: returnAfterSourceHandled)
+        tell(.entry, state)
+        let result = passes(&run)
+        tell(.exit, state)
+        runningModes.removeLast()
+        // Forgets a stop that came too late for this run, and gives the outer run back its own.
+        stopRequested.store(outerStop, ordering: .sequentiallyConsistent)
+        return result
+    }
+
+    /// Runs the loop in a mode for a while.
+    ///
+    /// - Thread: the loop's own thread.
+    /// - Blocks: until something ends the run.
+    public func run(
+        mode: Mode = .default, for duration: Duration, returnAfterSourceHandled: Bool = false
+    ) -> RunResult {
+        run(
+            mode: mode, until: duration <= .zero ? .distantPast : now.advanced(by: duration),
+            returnAfterSourceHandled: returnAfterSourceHandled)
+    }
+
+    /// Runs the loop in the default mode again and again, until there is nothing left in it.
+    ///
+    /// A stop ends a run, not this: a thread that calls it lives on. Use a flag and
+    /// `run(mode:until:)` to be able to end it.
+    ///
+    /// - Thread: the loop's own thread.
+    /// - Blocks: until the default mode is empty.
+    /// - Source: NSRunLoop run.
+    public func run() {
+        while run(mode: .default) != .finished {}
+    }
+
+    /// A run under way.
+    private struct Run {
+        let state: ModeState
+        let deadline: Instant
+        let returnsAfterSource: Bool
+        /// Events of the poller, kept between passes for its storage.
+        var ready: [ReadyEvent] = []
+    }
+
+    private func passes(_ run: inout Run) -> RunResult {
+        if takeStop() { return .stopped }
+        while true {
+            let handledSource = pass(&run)
+            if handledSource && run.returnsAfterSource { return .handledSource }
+            if hasPassed(run.deadline) { return .timedOut }
+            if takeStop() { return .stopped }
+            if isFinished(run.state) { return .finished }
+        }
+    }
+
+    /// One pass.
+    ///
+    /// - Returns: whether a source or a port was handled.
+    private func pass(_ run: inout Run) -> Bool {
+        let state = run.state
+        counters.passCount += 1
+        tell(.beforeTimers, state)
+        tell(.beforeSources, state)
+        runBlocks(of: state.mode)
+        let performed = performSources(of: state, onlyOne: run.returnsAfterSource)
+        if performed { runBlocks(of: state.mode) }
+        run.ready.removeAll(keepingCapacity: true)
+        if performed || hasPassed(run.deadline) {
+            poller.takeWake()
+            poller.check(state.pollSet, ready: &run.ready)
+        } else if !isPortReady(&run) {
+            sleep(&run)
+        }
+        fireTimers(of: state)
+        let handled = handlePorts(&run)
+        runBlocks(of: state.mode)
+        return performed || handled
+    }
+
+    /// Whether a port is ready, so that the loop does not go to sleep.
+    ///
+    /// Looking costs a system call for a mode with descriptors; where nobody observes the waiting,
+    /// nobody can tell the difference, and the sleep itself looks.
+    private func isPortReady(_ run: inout Run) -> Bool {
+        if run.state.hasSignalledPort { return true }
+        guard let set = run.state.pollSet else { return false }
+        guard !run.state.observed.isDisjoint(with: [.beforeWaiting, .afterWaiting]) else {
+            return false
+        }
+        poller.check(set, ready: &run.ready)
+        return !run.ready.isEmpty
+    }
+
+    private func sleep(_ run: inout Run) {
+        tell(.beforeWaiting, run.state)
+        let due = run.state.timerHeap.deadline.map { Instant(nanoseconds: $0) } ?? .distantFuture
+        counters.sleepCount += 1
+        poller.wait(on: run.state.pollSet, until: min(due, run.deadline), ready: &run.ready)
+        tell(.afterWaiting, run.state)
+    }
+
+    private func tell(_ activity: Activity, _ state: ModeState) {
+        guard state.observed.contains(activity) else { return }
+        for observer in state.observers { observer.tell(activity) }
+    }
+
+    /// Performs the sources that are signalled now; what they signal is for the next pass.
+    private func performSources(of state: ModeState, onlyOne: Bool) -> Bool {
+        guard state.sources.contains(where: { $0.isSignalled }) else { return false }
+        var performed = false
+        for source in state.sources.filter({ $0.isSignalled }) where source.performIfSignalled() {
+            counters.sourceCount += 1
+            performed = true
+            if onlyOne { break }
+        }
+        return performed
+    }
+
+    /// Calls the timers that are due now; those which they add are for the next pass.
+    private func fireTimers(of state: ModeState) {
+        guard let first = state.timerHeap.firstFire else { return }
+        let now = now
+        guard first <= now.nanoseconds else { return }
+        var due: [TimerHeap<Timer>.Handle] = []
+        state.timerHeap.collectDue(upTo: now.nanoseconds, into: &due)
+        for handle in due {
+            // Nil: an earlier timer of this round has made it invalid.
+            guard let timer = state.timerHeap.payload(of: handle) else { continue }
+            timer.fireIfDue(in: self)
+            counters.timerCount += 1
+        }
+    }
+
+    private func handlePorts(_ run: inout Run) -> Bool {
+        let state = run.state
+        var handled = false
+        if state.hasSignalledPort {
+            for port in state.signalledPorts where port.handleIfSignalled() {
+                handled = true
+                counters.portCount += 1
+                if run.returnsAfterSource { return true }
+            }
+        }
+        guard !run.ready.isEmpty else { return handled }
+        for (port, readiness) in state.ports(for: run.ready) where port.handle(readiness) {
+            handled = true
+            counters.portCount += 1
+            // The kernel reports the others again in the next run.
+            if run.returnsAfterSource { return true }
+        }
+        return handled
+    }
+
+    private func hasPassed(_ deadline: Instant) -> Bool {
+        deadline != .distantFuture && deadline <= now
+    }
+
+    private func takeStop() -> Bool {
+        guard stopRequested.load(ordering: .sequentiallyConsistent) else { return false }
+        return stopRequested.exchange(false, ordering: .sequentiallyConsistent)
+    }
+
+    private func isFinished(_ state: ModeState) -> Bool {
+        takeRequests()
+        return state.isEmpty && !hasBlocks(for: state.mode)
+    }
+}

@@ -1,0 +1,157 @@
+// The run loop of one thread: what it keeps, how a thread gets its own, and the two things that
+// every thread may do to it: wake it and stop it. How it runs is in ThreadRunLoop+Run.swift.
+
+internal import Glibc
+public import Kernel
+internal import Structures
+internal import Synchronization
+
+/// The run loop of one thread.
+///
+/// Every thread has one, made when it first asks for `current` and gone with the thread. Only that
+/// thread runs it and touches what is in its modes; other threads reach it by `perform`, `wakeUp`,
+/// `stop` and by signalling sources and ports, all of which may be called anywhere. So a pass takes
+/// no lock.
+///
+/// ```swift
+/// let loop = ThreadRunLoop.current
+/// loop.add(ThreadRunLoop.Timer(after: .seconds(1)) { _ in print("tick") })
+/// _ = loop.run(mode: .default)             // prints tick; then finished: nothing is left in it
+/// ```
+///
+/// - Source: Apple, Threading Programming Guide, "Run Loops"; CFRunLoop.
+public final class ThreadRunLoop: @unchecked Sendable {
+    // SAFETY: `poller`, `requests`, `stopRequested` and `thread` are safe from any thread. All other
+    // properties are confined to the loop's own thread: each entry point asserts it with
+    // `preconditionOnLoop()`, and other threads send a request instead.
+
+    /// Sleeps and wakes; any thread may wake.
+    let poller: any Poller
+    /// What other threads ask of the loop: blocks, and changes to its items.
+    let requests = Inbox<Request>()
+    /// Set by `stop()`, taken by the innermost run.
+    let stopRequested = Atomic<Bool>(false)
+    private let thread: pthread_t
+
+    /// The modes by name; a mode exists once something was put into it or it was made common.
+    var modes: [Mode: ModeState] = [:]
+    var commonModes: Set<Mode> = [.default]
+    /// What was added to the common modes, to be put into modes that become common later.
+    var commonItems: [Item] = []
+    /// Blocks that wait for a run in their mode, in order of arrival.
+    var pendingBlocks: [Block] = []
+    /// The modes of the runs under way, the innermost last.
+    var runningModes: [Mode] = []
+    /// What happened in this loop so far.
+    public internal(set) var counters = Counters()
+
+    private static let local = ThreadLocal<Owner>()
+
+    /// A run loop for the calling thread.
+    ///
+    /// - Parameter poller: the kernel, or what a test puts in its place.
+    package init(poller: any Poller) {
+        self.poller = poller
+        thread = pthread_self()
+    }
+
+    /// The calling thread's run loop, made on first use and the same object ever after.
+    ///
+    /// - Thread: any thread; the answer is the caller's own.
+    /// - Blocks: never.
+    public static var current: ThreadRunLoop {
+        if let owner = local.current { return owner.loop }
+        return makeCurrent(poller: SystemPoller())
+    }
+
+    /// Makes the calling thread's run loop, with a poller of the caller's choice.
+    ///
+    /// - Thread: a thread that has no run loop yet (traps otherwise).
+    package static func makeCurrent(poller: any Poller) -> ThreadRunLoop {
+        let loop = ThreadRunLoop(poller: poller)
+        local.set(Owner(loop: loop))
+        SystemThread.setCurrentTimerSlackToMinimum()
+        return loop
+    }
+
+    /// The time by which this loop's timers and deadlines go.
+    ///
+    /// - Thread: any thread.
+    public var now: Instant { poller.clock.now() }
+
+    /// Whether the caller runs on the loop's own thread.
+    ///
+    /// - Thread: any thread.
+    public var isOnThread: Bool { pthread_equal(thread, pthread_self()) != 0 }
+
+    /// Traps unless the caller runs on the loop's own thread.
+    public func preconditionOnLoop(_ function: StaticString = #function) {
+        precondition(isOnThread, "\(function) may be called on the loop's own thread only")
+    }
+
+    /// Ends the loop's sleep, or its next one: the loop makes another pass.
+    ///
+    /// - Thread: any thread, also a signal handler.
+    /// - Blocks: never; a system call only if the loop sleeps.
+    /// - Source: CFRunLoopWakeUp.
+    public func wakeUp() {
+        poller.wake()
+    }
+
+    /// Makes the innermost run under way return `stopped` at the end of its pass.
+    ///
+    /// Called while no run is under way it is forgotten. That is why a thread is stopped by a flag
+    /// *and* a stop, with the flag looked at on the thread.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    /// - Source: CFRunLoopStop.
+    public func stop() {
+        stopRequested.store(true, ordering: .sequentiallyConsistent)
+        poller.wake()
+    }
+
+    /// Whether the loop sleeps right now; out of date as soon as it is known.
+    ///
+    /// - Thread: any thread.
+    public var isWaiting: Bool { poller.isAsleep }
+
+    /// The mode of the innermost run under way; nil outside of runs.
+    ///
+    /// - Thread: the loop's own thread.
+    public var currentMode: Mode? {
+        preconditionOnLoop()
+        return runningModes.last
+    }
+
+    /// The state of a mode, made on first use.
+    func state(of mode: Mode) -> ModeState {
+        precondition(mode != .common, "the common modes are no mode to run in or to look into")
+        if let state = modes[mode] { return state }
+        let state = ModeState(mode: mode)
+        modes[mode] = state
+        return state
+    }
+
+    /// Takes everything out of the loop: sources are cancelled, items invalid, requests refused.
+    ///
+    /// - Thread: the loop's own thread, when it ends.
+    func end() {
+        preconditionOnLoop()
+        var refused: [Request] = []
+        requests.close(into: &refused)
+        for state in modes.values { state.items.forEach { $0.invalidate() } }
+        commonItems.removeAll()
+        pendingBlocks.removeAll()
+        modes.removeAll()
+    }
+
+    /// Keeps a loop for its thread, and ends it when the thread ends.
+    private final class Owner {
+        let loop: ThreadRunLoop
+
+        init(loop: ThreadRunLoop) { self.loop = loop }
+
+        deinit { loop.end() }
+    }
+}

@@ -1,0 +1,30 @@
+// A slot map as a whole: its handles as plain numbers, and a walk over its values.
+
+extension SlotMap.Handle {
+    /// The handle as one number, for interfaces that carry 64 bits and give them back.
+    ///
+    /// Layout: the generation in the upper 32 bits, the index in the lower. The largest number of
+    /// all is never a handle.
+    package var rawValue: UInt64 { UInt64(generation) << 32 | UInt64(index) }
+
+    /// The handle behind a number that came from `rawValue`.
+    package init(rawValue: UInt64) {
+        self.init(
+            index: UInt32(truncatingIfNeeded: rawValue),
+            generation: UInt32(truncatingIfNeeded: rawValue >> 32))
+    }
+}
+
+extension SlotMap {
+    /// The values, in no stated order.
+    ///
+    /// - Complexity: O(slots).
+    package var values: [Value] { slots.compactMap(\.value) }
+}
+
+extension TimerHeap {
+    /// The payloads of all timers, in no stated order.
+    ///
+    /// - Complexity: O(count).
+    package var values: [Payload] { payloads.values }
+}

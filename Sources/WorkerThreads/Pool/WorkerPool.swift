@@ -1,0 +1,215 @@
+// Several worker threads under one name. Work for the pool waits in one queue, in order, and an idle
+// member takes the next; work for one member waits for that member.
+
+public import Kernel
+internal import RunLoops
+internal import Structures
+internal import Synchronization
+
+/// Which of two waiting items runs first; equal ones in the order of their submits.
+public enum SubmitPriority: Int, Sendable, Hashable, CaseIterable {
+    /// Before everything else.
+    case high = 0
+    /// The usual.
+    case normal = 1
+    /// When nothing else waits.
+    case low = 2
+}
+
+/// Worker threads that share a queue, each of which can also be addressed by its name.
+///
+/// ```swift
+/// let pool = try WorkerPool(name: "app", threads: ["images", "ledger"])
+/// let size = try await pool.submit(onThread: "images") { 42 }
+/// ```
+///
+/// Letting go of the pool stops its threads.
+public final class WorkerPool: Sendable {
+    /// Names an item while it waits.
+    public struct Ticket: Sendable, Hashable {
+        let queue: PoolQueue
+        let place: PriorityFIFO<PerformRequest>.Ticket
+    }
+
+    /// The name that addresses all members.
+    public let name: String
+    /// The members, in the order of their names' numbers.
+    public let members: [WorkerThread]
+    private let queues: PoolQueues
+    private let parts: [PoolMember]
+    private let indexes: [String: Int]
+
+    /// Starts a pool of equal members, named `name` if it is one, else `name/1` to `name/count`.
+    ///
+    /// - Parameters:
+    ///   - name: addresses the pool.
+    ///   - count: how many threads, at least 1.
+    ///   - maxQueued: how many items may wait in all; more are refused with `SubmitError.full`.
+    /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.
+    /// - Thread: any thread.
+    /// - Blocks: until the threads have started.
+    public convenience init(
+        name: String, count: Int = 1, maxQueued: Int = .max
+    ) throws(SystemError) {
+        precondition(count > 0, "a pool has at least 1 thread, not \(count)")
+        let names = count == 1 ? [name] : (1...count).map { "\(name)/\($0)" }
+        try self.init(name: name, threads: names, maxQueued: maxQueued)
+    }
+
+    /// Starts a pool whose members have names of their own.
+    ///
+    /// - Parameters:
+    ///   - name: addresses the pool.
+    ///   - threads: a name for each member, all different.
+    ///   - maxQueued: how many items may wait in all; more are refused with `SubmitError.full`.
+    /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.
+    /// - Thread: any thread.
+    /// - Blocks: until the threads have started.
+    public init(name: String, threads: [String], maxQueued: Int = .max) throws(SystemError) {
+        precondition(!threads.isEmpty, "a pool has at least 1 thread")
+        precondition(
+            Set(threads).count == threads.count, "two threads of pool \(name) share a name")
+        let queues = PoolQueues(memberCount: threads.count, limit: maxQueued)
+        var members: [WorkerThread] = []
+        for name in threads { members.append(try WorkerThread(name: name)) }
+        let parts = members.enumerated().map { index, member in
+            PoolMember(index: index, queues: queues, core: member.core)
+        }
+        self.name = name
+        self.queues = queues
+        self.members = members
+        self.parts = parts
+        indexes = Dictionary(uniqueKeysWithValues: zip(threads, threads.indices))
+        for (member, part) in zip(members, parts) {
+            part.wakeOther = { [weak self] other in self?.parts[other].wake() }
+            member.core.attach(part)
+        }
+    }
+
+    /// Runs a closure on a thread of the pool.
+    ///
+    /// - Parameters:
+    ///   - name: the pool's name or nil for any member, or the name of one member.
+    ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - body: what to run.
+    /// - Returns: a ticket with which it can be cancelled while it waits.
+    /// - Throws: `noThread`, `stopped` or `full`.
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    @discardableResult
+    public func submit(
+        onThread name: String? = nil, priority: SubmitPriority = .normal,
+        _ body: @escaping @Sendable () -> Void
+    ) throws(SubmitError) -> Ticket {
+        try push(.plain(body), to: try queue(of: name), priority)
+    }
+
+    /// Runs a closure on a thread of the pool and returns what it returns.
+    ///
+    /// - Parameters:
+    ///   - name: the pool's name or nil for any member, or the name of one member.
+    ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - body: what to run.
+    /// - Throws: what the closure throws; `SubmitError` when it was refused or its thread stopped.
+    /// - Thread: any task.
+    /// - Blocks: no thread; the task is suspended.
+    public func submit<Result: Sendable>(
+        onThread name: String? = nil, priority: SubmitPriority = .normal,
+        _ body: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        let queue = try queue(of: name)
+        return try await withCheckedThrowingContinuation { continuation in
+            let request = PerformRequest.answered(
+                AnsweredPerform(
+                    body: { continuation.resume(with: Swift.Result(catching: body)) },
+                    refuse: { continuation.resume(throwing: $0) }))
+            do throws(SubmitError) {
+                _ = try push(request, to: queue, priority)
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    /// Takes an item back, if no member has taken it yet.
+    ///
+    /// - Returns: whether that was so: then it never runs, and who waits for it gets `cancelled`.
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    @discardableResult
+    public func cancel(_ ticket: Ticket) -> Bool {
+        let taken = queues.board.withLock { $0.remove(ticket.place, from: ticket.queue) }
+        guard let taken else { return false }
+        if case .answered(let answered) = taken { answered.refuse(.cancelled) }
+        return true
+    }
+
+    /// How many items wait.
+    ///
+    /// - Thread: any thread.
+    public var waitingCount: Int { queues.board.withLock { $0.waitingCount } }
+
+    /// The member of this name; nil if there is none.
+    ///
+    /// - Thread: any thread.
+    public func member(named name: String) -> WorkerThread? {
+        indexes[name].map { members[$0] }
+    }
+
+    /// Holds what is submitted from now on, and what waits; what runs is finished.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    public func pause() { members.forEach { $0.pause() } }
+
+    /// Goes on with what was held.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    public func resume() { members.forEach { $0.resume() } }
+
+    /// Asks all members to end.
+    ///
+    /// From now on every submit is refused.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    public func stop(_ policy: StopPolicy = .finishCurrent) {
+        queues.board.withLock { $0.close() }
+        members.forEach { $0.stop(policy) }
+    }
+
+    /// Waits until all members have ended.
+    ///
+    /// - Thread: any thread but a member's.
+    /// - Blocks: until somebody stops them and they have ended.
+    public func join() { members.forEach { $0.join() } }
+
+    /// How many submitted items never ran because their thread was stopped before their turn.
+    public var abandonedCount: Int { members.reduce(0) { $0 + $1.abandonedCount } }
+
+    private func queue(of name: String?) throws(SubmitError) -> PoolQueue {
+        guard let name else { return .shared }
+        if let index = indexes[name] { return members.count == 1 ? .shared : .own(member: index) }
+        guard name == self.name else { throw .noThread(name) }
+        return .shared
+    }
+
+    private func push(
+        _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority
+    ) throws(SubmitError) -> Ticket {
+        let limit = queues.limit
+        let pushed = queues.board.withLock {
+            board -> Result<(ticket: PriorityFIFO<PerformRequest>.Ticket, wake: Int?), SubmitError>
+            in
+            if board.isClosed(queue) { return .failure(.stopped(thread: name)) }
+            if board.waitingCount >= limit {
+                return .failure(.full(thread: name, limit: limit))
+            }
+            return .success(board.push(request, to: queue, lane: priority.rawValue))
+        }
+        let (ticket, wake) = try pushed.get()
+        if let wake { parts[wake].wake() }
+        return Ticket(queue: queue, place: ticket)
+    }
+}

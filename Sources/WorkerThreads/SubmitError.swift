@@ -1,0 +1,24 @@
+// Why a thread did not take, or did not run, what was submitted to it.
+
+/// Why work was refused.
+public enum SubmitError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The thread has been stopped, or was before the work's turn came. It never runs.
+    case stopped(thread: String)
+    /// As much work waits as the thread was told to hold. Try again later.
+    case full(thread: String, limit: Int)
+    /// Somebody took it back before its turn came. It never runs.
+    case cancelled
+    /// The pool has no thread of this name.
+    case noThread(String)
+
+    /// What was wrong and what to do.
+    public var description: String {
+        switch self {
+        case .stopped(let thread): "thread \(thread) has been stopped"
+        case .full(let thread, let limit):
+            "thread \(thread) holds \(limit) waiting items, its limit; try again later"
+        case .cancelled: "cancelled before its turn came"
+        case .noThread(let name): "there is no thread \(name)"
+        }
+    }
+}

@@ -1,0 +1,204 @@
+// The thread's own side of a worker: what runs on it from the first line to the last. The handle
+// (`WorkerThread`) holds the core; the core never holds the handle, so that letting go of the last
+// handle can stop the thread.
+
+internal import Kernel
+package import RunLoops
+internal import Synchronization
+
+/// What a worker's thread and its handles share.
+package final class WorkerCore: @unchecked Sendable {
+    // SAFETY: `life`, `queue`, `delayed`, `control`, `ready`, `ended` and `name` are safe from any
+    // thread. `loopStorage` and `executorStorage` are written once,
+    // before `ready` opens, and read after it. The others
+    // are touched on the worker's thread only.
+
+    package let name: String
+    let queue: PerformQueue
+    let life = Mutex(LifeCycle())
+    let ready = Latch()
+    let ended = Latch()
+    /// Requests that were refused because the thread stopped before their turn came.
+    let abandonedCount = Atomic<Int>(0)
+    /// Performs that wait for their delay to pass.
+    let delayed = DelayedPerforms()
+    private let control: MessagePort<Control>
+    private var executorStorage: WorkerExecutor?
+    private var loopStorage: ThreadRunLoop?
+    private let poller: any Poller
+    /// What else has work on this thread; asked while draining, and told when it ends.
+    private var attachments: [any WorkerAttachment] = []
+    private var isServingJob = false
+    private var wantsOuterStop = false
+    /// Set with every change of life, taken when the loop enters its next mode.
+    ///
+    /// What runs one request after another looks at it in between. Nothing is published by it.
+    private let interrupted = Atomic<Bool>(false)
+
+    private static let local = ThreadLocal<Box>()
+
+    /// What is said to a worker's thread through its control port.
+    enum Control: Sendable {
+        /// The life cycle has changed: look at it, and end the current run.
+        case lifeChanged
+        case attach(any WorkerAttachment)
+        case call(@Sendable (ThreadRunLoop) -> Void)
+    }
+
+    /// Lets the control port, which is made first, reach the core.
+    private final class ControlBox: @unchecked Sendable {
+        // SAFETY: set once in the core's initializer, read on the worker's thread after its start.
+        weak var core: WorkerCore?
+    }
+
+    /// Keeps the core for its thread, where `current` finds it.
+    private final class Box {
+        let core: WorkerCore
+
+        init(_ core: WorkerCore) { self.core = core }
+    }
+
+    init(name: String, maxQueued: Int, poller: any Poller) {
+        self.name = name
+        self.poller = poller
+        queue = PerformQueue(thread: name, limit: maxQueued)
+        let box = ControlBox()
+        control = MessagePort(order: .min) { message in box.core?.handle(message) }
+        box.core = self
+    }
+
+    /// The core of the worker whose thread calls; nil on other threads.
+    package static var current: WorkerCore? { local.current?.core }
+
+    /// The worker's run loop.
+    ///
+    /// - Thread: any thread, once the thread is ready.
+    package var loop: ThreadRunLoop {
+        guard let loopStorage else { preconditionFailure("thread \(name) has not started") }
+        return loopStorage
+    }
+
+    /// Runs tasks on the thread.
+    ///
+    /// - Thread: any thread, once the thread is ready.
+    var executor: WorkerExecutor {
+        guard let executorStorage else { preconditionFailure("thread \(name) has not started") }
+        return executorStorage
+    }
+
+    /// The whole life of the thread.
+    func main() {
+        let loop = ThreadRunLoop.makeCurrent(poller: poller)
+        loopStorage = loop
+        Self.local.set(Box(self))
+        for mode: ThreadRunLoop.Mode in [.default, .job, .paused, .draining] {
+            control.add(to: loop, mode: mode)
+        }
+        queue.add(to: loop, modes: [.default, .draining]) { [unowned self] in isToYield }
+        let executor = WorkerExecutor(loop: loop)
+        executorStorage = executor
+        ready.open()
+        while true {
+            // Before the look at the life cycle: a change that comes after it stops the run.
+            interrupted.store(false, ordering: .sequentiallyConsistent)
+            wantsOuterStop = false
+            let life = life.withLock { $0 }
+            if !life.shouldKeepRunning { break }
+            _ = loop.run(mode: life.mode)
+        }
+        drain(loop)
+        for attachment in attachments { attachment.workerEnded(self) }
+        attachments.removeAll()
+        abandonedCount.add(queue.close(), ordering: .relaxed)
+        executor.close()
+        control.invalidate()
+        ended.open()
+    }
+
+    /// Changes the life cycle and lets the thread know.
+    ///
+    /// - Returns: whether that changed anything.
+    /// - Thread: any thread.
+    @discardableResult
+    func change(_ body: (inout LifeCycle) -> Bool) -> Bool {
+        guard life.withLock({ body(&$0) }) else { return false }
+        interrupted.store(true, ordering: .sequentiallyConsistent)
+        control.send(.lifeChanged)
+        return true
+    }
+
+    /// Gives the thread one more provider of work.
+    ///
+    /// - Thread: any thread; it is attached when the control port is handled.
+    package func attach(_ attachment: any WorkerAttachment) {
+        control.send(.attach(attachment))
+    }
+
+    /// Calls `body` on the thread, also while it is paused or serves a job.
+    ///
+    /// - Returns: false when the thread has ended.
+    /// - Thread: any thread.
+    @discardableResult
+    package func callFromControl(_ body: @escaping @Sendable (ThreadRunLoop) -> Void) -> Bool {
+        control.send(.call(body))
+    }
+
+    /// Whether what runs one request after another should let the loop look around first.
+    ///
+    /// - Thread: any thread.
+    package var isToYield: Bool { interrupted.load(ordering: .sequentiallyConsistent) }
+
+    /// Serves the loop in mode `job` until `isDone` says so.
+    ///
+    /// The job's own sources, ports and timers are in that mode; so is the control port, so that a
+    /// pause or a stop is heard and takes effect once the job is done.
+    ///
+    /// - Thread: the worker's own thread, from inside the job.
+    /// - Blocks: until the job is done.
+    package func serveJob(until isDone: () -> Bool) {
+        loop.preconditionOnLoop()
+        let wasServing = isServingJob
+        isServingJob = true
+        while !isDone() {
+            _ = loop.run(mode: .job)
+        }
+        isServingJob = wasServing
+        if wantsOuterStop && !isServingJob { loop.stop() }
+    }
+
+    private func handle(_ message: Control) {
+        switch message {
+        case .lifeChanged:
+            wantsOuterStop = true
+            for attachment in attachments { attachment.workerLifeChanged(self) }
+            // The nested run of a job goes on; what it is nested in ends after it.
+            if !isServingJob { loop.stop() }
+        case .attach(let attachment):
+            attachments.append(attachment)
+            attachment.workerAttached(self)
+        case .call(let body):
+            body(loop)
+        }
+    }
+
+    /// Finishes what was queued before the stop, if that was asked for.
+    private func drain(_ loop: ThreadRunLoop) {
+        while life.withLock({ $0.stop == .finishQueued }) {
+            interrupted.store(false, ordering: .sequentiallyConsistent)
+            if queue.isEmpty && attachments.allSatisfy({ !$0.hasWork(for: self) }) { return }
+            _ = loop.run(mode: .draining, until: .distantPast)
+        }
+    }
+}
+
+/// Something that gives a worker's thread work of its own, beside the perform queue.
+package protocol WorkerAttachment: AnyObject, Sendable {
+    /// The thread knows of it now: put sources into its loop. On the worker's thread.
+    func workerAttached(_ core: WorkerCore)
+    /// The thread was paused, resumed or told to stop. On the worker's thread.
+    func workerLifeChanged(_ core: WorkerCore)
+    /// Whether something waits that this thread should finish before it ends. On its thread.
+    func hasWork(for core: WorkerCore) -> Bool
+    /// The thread takes nothing any more. On its thread.
+    func workerEnded(_ core: WorkerCore)
+}

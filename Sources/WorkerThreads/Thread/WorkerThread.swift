@@ -1,0 +1,145 @@
+// The handle of a worker thread: start it, let go of it, stop it, wait for its end. What runs on the
+// thread is in WorkerCore.swift; how work gets there in WorkerThread+Submit.swift.
+
+public import Kernel
+public import RunLoops
+internal import Synchronization
+
+/// A named thread that lives in its run loop until it is stopped.
+///
+/// It sleeps for nothing while there is nothing to do, takes work from any thread, in order, and
+/// keeps what is tied to a thread (a database handle, a graphics context, an interpreter) in one
+/// place. Letting go of the last handle stops it.
+///
+/// ```swift
+/// let ledger = try WorkerThread(name: "ledger")
+/// try ledger.submit { print("on \(WorkerThread.currentName ?? "?")") }   // on ledger
+/// ledger.stop(.finishQueued)
+/// ledger.join()
+/// ```
+///
+/// - Source: Apple, Threading Programming Guide, "Run Loops"; NSThread.
+public final class WorkerThread: Sendable {
+    let core: WorkerCore
+    private let thread: Mutex<SystemThread?>
+
+    /// Starts a thread and waits until it is in its run loop.
+    ///
+    /// - Parameters:
+    ///   - name: shown by `ps`, debuggers and in this library's errors.
+    ///   - maxQueued: how many submitted items may wait; more are refused with `SubmitError.full`.
+    ///   - stackByteCount: size of its stack; nil for the system's default.
+    /// - Throws: EAGAIN when the system has no room for another thread.
+    /// - Thread: any thread.
+    /// - Blocks: until the thread has started.
+    public convenience init(
+        name: String, maxQueued: Int = .max, stackByteCount: Int? = nil
+    ) throws(SystemError) {
+        try self.init(
+            name: name, maxQueued: maxQueued, stackByteCount: stackByteCount,
+            poller: SystemPoller())
+    }
+
+    package init(
+        name: String, maxQueued: Int = .max, stackByteCount: Int? = nil, poller: any Poller
+    ) throws(SystemError) {
+        precondition(maxQueued > 0, "a queue holds at least 1 item, not \(maxQueued)")
+        let core = WorkerCore(name: name, maxQueued: maxQueued, poller: poller)
+        self.core = core
+        let started = try SystemThread(name: name, stackByteCount: stackByteCount) {
+            core.main()
+        }
+        thread = Mutex(started)
+        core.ready.wait()
+    }
+
+    deinit {
+        // Nobody is left to join it: the thread ends by itself, and detached leaves nothing behind.
+        core.change { $0.stop(.finishCurrent) }
+    }
+
+    /// The name that it was given.
+    public var name: String { core.name }
+
+    /// The thread's run loop, to add sources, ports, timers and observers to.
+    ///
+    /// - Thread: any thread.
+    public var runLoop: ThreadRunLoop { core.loop }
+
+    /// Whether the caller runs on this thread.
+    ///
+    /// - Thread: any thread.
+    public var isCurrent: Bool { core.loop.isOnThread }
+
+    /// The name of the worker thread that the caller runs on; nil on other threads.
+    ///
+    /// - Thread: any thread.
+    public static var currentName: String? { WorkerCore.current?.name }
+
+    /// Holds everything that is submitted from now on, and what waits; what runs is finished.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    public func pause() {
+        core.change { $0.pause() }
+    }
+
+    /// Goes on with what was held.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    public func resume() {
+        core.change { $0.resume() }
+    }
+
+    /// Asks the thread to end.
+    ///
+    /// From now on every submit is refused.
+    ///
+    /// - Parameter policy: what happens to work that was queued before.
+    /// - Thread: any thread, also the thread itself.
+    /// - Blocks: never; `join()` waits for the end.
+    public func stop(_ policy: StopPolicy = .finishCurrent) {
+        core.change { $0.stop(policy) }
+    }
+
+    /// Whether it was asked to stop.
+    ///
+    /// - Thread: any thread.
+    public var isStopped: Bool { !core.life.withLock { $0.shouldKeepRunning } }
+
+    /// Whether it is paused.
+    ///
+    /// - Thread: any thread.
+    public var isPaused: Bool { core.life.withLock { $0.isPaused } }
+
+    /// Waits until the thread has ended, with its run loop and all that was in it.
+    ///
+    /// - Thread: any thread but this one; several may wait.
+    /// - Blocks: until somebody stops the thread and it has ended.
+    public func join() {
+        precondition(!isCurrent, "thread \(name) can't wait for its own end")
+        core.ended.wait()
+        let last = thread.withLock { $0.take() }
+        last?.join()
+    }
+
+    /// How many submitted items never ran because the thread was stopped before their turn.
+    ///
+    /// - Thread: any thread; final after `join()`.
+    public var abandonedCount: Int { core.abandonedCount.load(ordering: .acquiring) }
+
+    /// Describes the thread's whole run loop.
+    ///
+    /// Answered by the thread itself as soon as its loop gets there, also while it is paused or
+    /// serves a job.
+    ///
+    /// - Parameter receive: called on the thread with several lines of text.
+    /// - Returns: false when the thread has ended.
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    @discardableResult
+    public func describe(_ receive: @escaping @Sendable (String) -> Void) -> Bool {
+        core.callFromControl { loop in receive(loop.describe()) }
+    }
+}
