@@ -1,5 +1,5 @@
-// From a file to a checked configuration, or to all of its faults. It decides the order of the steps
-// only: JSON5 is read by `JSON5Reader`, each section beside its values.
+// From a file to a checked configuration, or to all of its faults. It decides the order of the
+// steps only: JSON5 is read by `JSON5Reader`, each section beside its values.
 
 /// Reads and checks configurations.
 package struct ConfigurationReader: Sendable {

@@ -24,7 +24,8 @@ package struct JSON5Reader {
         guard bytes.count <= byteCountMax else {
             throw JSON5Fault(
                 JSON5Position(line: 1, column: 1),
-                "the file has \(bytes.count.grouped) bytes, at most \(byteCountMax.grouped) are read"
+                "the file has \(bytes.count.grouped) bytes,"
+                    + " at most \(byteCountMax.grouped) are read"
             )
         }
         var reader = JSON5Reader(scanner: try JSON5Scanner(bytes))

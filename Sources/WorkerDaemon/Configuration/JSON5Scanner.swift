@@ -1,5 +1,5 @@
-// The words of a JSON5 text: blanks, comments, strings, numbers, names, each with its place. It knows
-// nothing of objects and arrays (`JSON5Reader` does) and nothing of configurations.
+// The words of a JSON5 text: blanks, comments, strings, numbers, names, each with its place. It
+// knows nothing of objects and arrays (`JSON5Reader` does) and nothing of configurations.
 
 /// Walks through a text once, scalar by scalar, and keeps account of line and column.
 struct JSON5Scanner {

@@ -1,5 +1,5 @@
-// What a JSON5 text says, with the place of everything it says. Pure values: this file knows neither
-// how the text is read nor what any of its keys mean.
+// What a JSON5 text says, with the place of everything it says. Pure values: this file knows
+// neither how the text is read nor what any of its keys mean.
 
 /// A place in a text: line and column, both counted from 1.
 ///

@@ -128,7 +128,7 @@ struct SectionReader {
 
     /// Reads a section whose keys are names that the user chooses, in the order of the file.
     ///
-    /// - Parameter make: what a name begins as; nil if the name will not do and a fault is reported.
+    /// - Parameter make: what a name begins as; nil if the name will not do and that is reported.
     mutating func sections<Section: ConfigurationSection>(
         _ key: String, into target: inout [Section], make: (String, Place) -> Section?
     ) {

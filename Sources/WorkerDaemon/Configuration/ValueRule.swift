@@ -1,5 +1,5 @@
 // The kinds of plain values that a configuration has: numbers, sizes, durations, choices, paths. A
-// rule reads one value or reports what it must be; rules of one section only are beside that section.
+// rule reads one value or reports what it must be; the rules of one section only are beside it.
 
 /// How one kind of value is read and checked.
 struct ValueRule<Value> {
