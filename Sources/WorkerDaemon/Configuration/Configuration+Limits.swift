@@ -1,0 +1,35 @@
+// How much the daemon takes from its clients and keeps for them, as configured.
+
+extension Configuration {
+    /// The limits of what clients may send, and of what is kept for them.
+    package struct Limits: Sendable, Equatable {
+        /// The largest payload of a job.
+        package var payloadBytes = 8 << 20
+        /// How many clients may be connected.
+        package var connections = 1000
+        /// How much may wait to be read by one client, before it is disconnected.
+        package var outputBacklogBytes = 64 << 20
+        /// How many replies of one connection may be outstanding.
+        package var pipeline = 10_000
+        /// How many finished jobs keep their result.
+        package var retainedResults = 10_000
+        /// How much all kept results may take together.
+        package var retainedBytes = 64 << 20
+        /// How long a result is kept.
+        package var retainedFor = Duration.seconds(3600)
+
+        package init() {}
+    }
+}
+
+extension Configuration.Limits: ConfigurationSection {
+    mutating func read(from section: inout SectionReader) {
+        section.read("payload", into: &payloadBytes, .size(1...(512 << 20)))
+        section.read("connections", into: &connections, .whole(1...100_000))
+        section.read("outputBacklog", into: &outputBacklogBytes, .size((1 << 10)...(16 << 30)))
+        section.read("pipeline", into: &pipeline, .whole(1...1_000_000))
+        section.read("retainedResults", into: &retainedResults, .whole(0...10_000_000))
+        section.read("retainedBytes", into: &retainedBytes, .size(0...(1 << 40)))
+        section.read("retainedFor", into: &retainedFor, .duration(.zero ... .seconds(8760 * 3600)))
+    }
+}

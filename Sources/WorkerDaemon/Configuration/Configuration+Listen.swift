@@ -1,0 +1,158 @@
+// The doors of the daemon, as configured: a Unix socket, TCP with a password.
+
+extension Configuration {
+    /// Where clients come in; at least one door.
+    package struct Listen: Sendable, Equatable {
+        /// sockaddr_un.sun_path has 108 bytes, the last one is the zero (unix(7)).
+        package static let unixPathByteCountMax = 107
+
+        /// The absolute path of the Unix socket.
+        package var unix: String?
+        /// The permissions of the Unix socket.
+        package var unixMode: UInt32 = 0o600
+        /// The address of the TCP door; only with `passwordFile`.
+        package var tcp: Address?
+        /// Whether `tcp` may be another address than a loopback one.
+        package var tcpAnywhere = false
+        /// The absolute path of the file with the password that TCP clients must know.
+        package var passwordFile: String?
+
+        package init() {}
+    }
+
+    /// An IPv4 address and a port.
+    package struct Address: Sendable, Equatable, CustomStringConvertible {
+        /// The four numbers, the first one first: 127, 0, 0, 1.
+        package let octets: [UInt8]
+        package let port: UInt16
+
+        /// Reads `127.0.0.1:7711`.
+        ///
+        /// - Returns: nil unless four numbers up to 255, without leading zeros (which some read as
+        ///   octal), a colon and a port from 1 on are there.
+        package init?(_ text: String) {
+            let halves = text.split(separator: ":", omittingEmptySubsequences: false)
+            guard halves.count == 2, let port = Self.number(halves[1], max: 65535), port > 0
+            else { return nil }
+            let parts = halves[0].split(separator: ".", omittingEmptySubsequences: false)
+            let octets = parts.compactMap { Self.number($0, max: 255).map(UInt8.init) }
+            guard octets.count == 4, parts.count == 4 else { return nil }
+            self.octets = octets
+            self.port = UInt16(port)
+        }
+
+        private static func number(_ digits: Substring, max: Int) -> Int? {
+            guard (1...5).contains(digits.utf8.count), digits.count == 1 || !digits.hasPrefix("0"),
+                digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+                let number = Int(digits), number <= max
+            else { return nil }
+            return number
+        }
+
+        /// Whether only this machine can reach it: 127.0.0.0/8.
+        package var isLoopback: Bool { octets[0] == 127 }
+
+        package var description: String {
+            octets.map { "\($0)" }.joined(separator: ".") + ":\(port)"
+        }
+    }
+}
+
+extension Configuration.Listen: ConfigurationSection {
+    mutating func read(from section: inout SectionReader) {
+        section.read("unix", into: &unix, .socketPath)
+        section.read("unixMode", into: &unixMode, .fileMode)
+        section.read("tcp", into: &tcp, .address)
+        section.read("tcpAnywhere", into: &tcpAnywhere, .boolean)
+        section.read("passwordFile", into: &passwordFile, .existingFile)
+        section.refuse("http", "not served yet: remove it")
+
+        if !section.has("unix"), !section.has("tcp") {
+            section.report("unix", "is missing: \(Self.doorNeeded)")
+        }
+        if section.has("unixMode"), !section.has("unix") {
+            section.report("unixMode", "is of no use without unix: add unix or remove it")
+        }
+        if section.has("tcp") {
+            if !section.has("passwordFile") {
+                section.report("tcp", "is served only with a password: add passwordFile")
+            }
+            if let tcp, !tcp.isLoopback, !tcpAnywhere {
+                section.report(
+                    "tcp",
+                    "must be a loopback address (127.…) unless tcpAnywhere is true, is \(tcp)")
+            }
+        } else {
+            for key in ["tcpAnywhere", "passwordFile"] where section.has(key) {
+                section.report(key, "is of no use without tcp: add tcp or remove it")
+            }
+        }
+    }
+
+    static let doorNeeded =
+        "at least one door is needed, such as unix: \"/run/workerd/workerd.sock\""
+}
+
+extension ValueRule<String> {
+    /// The path of a socket that can be made: short enough, in a directory that is there.
+    fileprivate static var socketPath: ValueRule {
+        ValueRule { value, place in
+            let max = Configuration.Listen.unixPathByteCountMax
+            let rule = absolutePath(such: "/run/workerd/workerd.sock", byteCountMax: max)
+            guard let path = rule.read(value, place) else { return nil }
+            if place.files.kind(path) == .directory {
+                place.report("\(path.quoted) is a directory, must be the path of a socket in one")
+                return nil
+            }
+            let parent = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
+            guard parent.isEmpty || place.files.kind(String(parent)) == .directory else {
+                place.report("there is no directory \(String(parent).quoted) for the socket")
+                return nil
+            }
+            return path
+        }
+    }
+
+    /// The absolute path of a file that is there; it is read when the door is opened.
+    fileprivate static var existingFile: ValueRule {
+        ValueRule { value, place in
+            let rule = absolutePath(such: "/etc/workerd/password")
+            guard let path = rule.read(value, place) else { return nil }
+            switch place.files.kind(path) {
+            case .program, .other: return path
+            case .missing: place.report("\(path.quoted) does not exist")
+            case .directory: place.report("\(path.quoted) is a directory, must be a file")
+            }
+            return nil
+        }
+    }
+}
+
+extension ValueRule<UInt32> {
+    /// The permission bits of a file, in octal.
+    fileprivate static var fileMode: ValueRule {
+        .string(such: "0600") { text, place in
+            let isOctal = text.utf8.allSatisfy {
+                (UInt8(ascii: "0")...UInt8(ascii: "7")).contains($0)
+            }
+            guard isOctal, (3...4).contains(text.utf8.count), let mode = UInt32(text, radix: 8),
+                mode <= 0o777
+            else {
+                place.report("must be an octal mode, \"0000\"…\"0777\", is \(text.quoted)")
+                return nil
+            }
+            return mode
+        }
+    }
+}
+
+extension ValueRule<Configuration.Address> {
+    fileprivate static var address: ValueRule {
+        .string(such: "127.0.0.1:7711") { text, place in
+            if let address = Configuration.Address(text) { return address }
+            place.report(
+                "must be an IPv4 address and a port such as \"127.0.0.1:7711\", is \(text.quoted)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,132 @@
+// The selectors that are programs, as configured: what to start, and what it may take.
+
+extension Configuration {
+    /// A selector whose handler is a program: payload in, result out.
+    package struct Selector: Sendable, Equatable {
+        /// What is started: an argument vector, never a shell line.
+        package struct Program: Sendable, Equatable {
+            /// The absolute path of the file that is executed.
+            package var executable: String
+            /// The arguments as configured, the name of the program first.
+            package var arguments: [String]
+
+            package init(executable: String, arguments: [String]) {
+                self.executable = executable
+                self.arguments = arguments
+            }
+        }
+
+        /// The handlers that are part of the daemon.
+        package static let builtInNames = ["echo", "sleep", "fail", "sha256"]
+
+        package let name: String
+        package var program = Program(executable: "", arguments: [])
+        /// How long the program may run; nil is as long as it likes.
+        package var timeout: Duration? = .seconds(60)
+        /// How long it may go on after SIGTERM, before SIGKILL.
+        package var graceAfterTerm = Duration.seconds(5)
+        /// How much it may write to its standard output.
+        package var maxOutputBytes = 8 << 20
+        /// How much memory it may take; nil is what the system gives.
+        package var maxMemoryBytes: Int?
+        /// The absolute path of its working directory; nil is the daemon's.
+        package var directory: String?
+        /// What is added to the environment it gets, or replaced there.
+        package var environment: [String: String] = [:]
+
+        package init(name: String) {
+            self.name = name
+        }
+    }
+}
+
+extension Configuration.Selector: ConfigurationSection {
+    static func make(_ name: String, at place: Place) -> Configuration.Selector? {
+        guard Configuration.isName(name, at: place) else { return nil }
+        if builtInNames.contains(name) {
+            place.report("is built in and may not be redefined: choose another name")
+            return nil
+        }
+        return Configuration.Selector(name: name)
+    }
+
+    mutating func read(from section: inout SectionReader) {
+        section.require(
+            "program", into: &program, .program, example: "program: [\"gzip\", \"-9c\"]")
+        section.read(
+            "timeout", into: &timeout, .durationOrNone(.milliseconds(1) ... .seconds(24 * 3600)))
+        section.read("graceAfterTerm", into: &graceAfterTerm, .duration(.zero ... .seconds(3600)))
+        section.read("maxOutput", into: &maxOutputBytes, .size(1...(1 << 30)))
+        section.read("maxMemory", into: &maxMemoryBytes, .size((1 << 20)...(1 << 40)))
+        section.read("directory", into: &directory, .directory)
+        section.values(
+            "environment", into: &environment, .argument, isName: Self.isEnvironmentName)
+        section.refuse("retries", "not yet: it needs a durable store, remove it")
+    }
+
+    /// environ(7): a name ends at the first `=`.
+    private static func isEnvironmentName(_ name: String, at place: Place) -> Bool {
+        let bytes = name.utf8
+        if (1...1024).contains(bytes.count), !bytes.contains(UInt8(ascii: "=")), !bytes.contains(0)
+        {
+            return true
+        }
+        place.report("the name of a variable has 1…1024 bytes, none of them \"=\" or zero")
+        return false
+    }
+}
+
+extension ValueRule<String> {
+    /// One argument or variable: MAX_ARG_STRLEN is 128 KiB with its zero byte (execve(2)), and of
+    /// that a variable's name and its `=` take their part.
+    fileprivate static var argument: ValueRule { text(such: "-9c", byteCountMax: 128 << 10 - 2048) }
+}
+
+extension ValueRule<Configuration.Selector.Program> {
+    /// 1…1024 strings, the first of which leads to a program that this process may execute.
+    fileprivate static var program: ValueRule {
+        ValueRule { value, place in
+            guard case .array(let elements, _) = value else {
+                place.wrongType(value, expected: "a list such as [\"gzip\", \"-9c\"]")
+                return nil
+            }
+            guard (1...1024).contains(elements.count) else {
+                place.report("must have 1…1024 elements, has \(elements.count.grouped)")
+                return nil
+            }
+            var arguments: [String] = []
+            for (index, element) in elements.enumerated() {
+                let place = place.element(index, at: element.position)
+                if let argument = ValueRule<String>.argument.read(element, place) {
+                    arguments.append(argument)
+                }
+            }
+            guard arguments.count == elements.count,
+                let executable = findExecutable(
+                    arguments[0], at: place.element(0, at: elements[0].position))
+            else { return nil }
+            return Configuration.Selector.Program(executable: executable, arguments: arguments)
+        }
+    }
+
+    private static func findExecutable(_ name: String, at place: Place) -> String? {
+        guard !name.isEmpty, name.hasPrefix("/") || !name.contains("/") else {
+            place.report(
+                "must be an absolute path or the name of a program in PATH, is \(name.quoted)")
+            return nil
+        }
+        guard name.hasPrefix("/") else {
+            if let path = place.files.findProgram(name) { return path }
+            let searched = place.files.searchPath.joined(separator: ":")
+            place.report("no program \(name.quoted) in PATH (\(searched.quoted))")
+            return nil
+        }
+        switch place.files.kind(name) {
+        case .program: return name
+        case .missing: place.report("\(name.quoted) does not exist")
+        case .directory: place.report("\(name.quoted) is a directory, must be a program")
+        case .other: place.report("\(name.quoted) is not executable")
+        }
+        return nil
+    }
+}

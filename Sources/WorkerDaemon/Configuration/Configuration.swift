@@ -1,0 +1,103 @@
+// What the daemon is told to be: plain values with their defaults. Each section is in a file of its
+// own, beside the rules by which it is read. Nothing here knows files, JSON5 or the daemon's parts.
+
+/// The whole configuration of a daemon.
+///
+/// What `ConfigurationReader` returns has been checked; the memberwise values are for tests and for
+/// programs that embed the daemon.
+package struct Configuration: Sendable, Equatable {
+    package var listen = Listen()
+    package var store = Store.memory
+    /// At least one, in the order of the file.
+    package var threads: [Thread] = []
+    /// In the order of the file.
+    package var selectors: [Selector] = []
+    package var limits = Limits()
+    package var shutdown = Shutdown()
+    package var log = Log()
+
+    package init() {}
+}
+
+extension Configuration {
+    /// Where jobs are kept.
+    package enum Store: String, Sendable, Equatable, CaseIterable {
+        /// In memory: they are gone when the daemon ends.
+        case memory
+    }
+
+    /// How the daemon ends.
+    package struct Shutdown: Sendable, Equatable {
+        /// How long running jobs may go on after the first signal to end.
+        package var grace = Duration.seconds(25)
+
+        package init() {}
+    }
+
+    /// What the daemon writes down.
+    package struct Log: Sendable, Equatable {
+        /// The least important messages that are written.
+        package enum Level: String, Sendable, Equatable, CaseIterable {
+            case debug, info, notice, warning, error
+        }
+
+        package var level = Level.info
+
+        package init() {}
+    }
+
+    /// A name that users give to a thread or a selector: 1…64 letters, digits, `_`, `.` or `-`.
+    ///
+    /// No slash: `mail/1` is the first member of the pool `mail`.
+    static func isName(_ name: String, at place: Place) -> Bool {
+        let isName = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."),
+                UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+        if isName, (1...64).contains(name.utf8.count) { return true }
+        place.report("a name is 1…64 of the characters A-Z a-z 0-9 _ . -")
+        return false
+    }
+}
+
+extension Configuration: ConfigurationSection {
+    mutating func read(from section: inout SectionReader) {
+        section.section("listen", into: &listen)
+        section.read("store", into: &store, .store)
+        section.sections("threads", into: &threads, make: Thread.make)
+        section.sections("selectors", into: &selectors, make: Selector.make)
+        section.section("limits", into: &limits)
+        section.section("shutdown", into: &shutdown)
+        section.section("log", into: &log)
+        if !section.has("listen") { section.report("listen", "is missing: \(Listen.doorNeeded)") }
+        Thread.checkAll(threads, in: section)
+    }
+}
+
+extension Configuration.Shutdown: ConfigurationSection {
+    mutating func read(from section: inout SectionReader) {
+        section.read("grace", into: &grace, .duration(.zero ... .seconds(24 * 3600)))
+    }
+}
+
+extension Configuration.Log: ConfigurationSection {
+    mutating func read(from section: inout SectionReader) {
+        section.read("level", into: &level, .choice)
+    }
+}
+
+extension ValueRule<Configuration.Store> {
+    /// "memory"; a path will be taken once jobs can be kept in a file.
+    fileprivate static var store: ValueRule {
+        .string(such: "memory") { text, place in
+            if let store = Configuration.Store(rawValue: text) { return store }
+            place.report("durable storage is not there yet: use \"memory\", is \(text.quoted)")
+            return nil
+        }
+    }
+}

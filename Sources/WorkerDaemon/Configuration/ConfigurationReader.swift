@@ -1,0 +1,61 @@
+// From a file to a checked configuration, or to all of its faults. It decides the order of the
+// steps only: JSON5 is read by `JSON5Reader`, each section beside its values.
+
+/// Reads and checks configurations.
+package struct ConfigurationReader: Sendable {
+    private let files: FileChecks
+
+    /// Makes a reader that asks about files through `files`.
+    package init(files: FileChecks) {
+        self.files = files
+    }
+
+    /// Reads a file and checks it whole.
+    ///
+    /// - Throws: all faults of the file, or the one reason why it could not be read.
+    /// - Thread: any thread.
+    /// - Blocks: while the file is read and programs are looked for.
+    package func load(path: String) throws(ConfigurationError) -> Configuration {
+        let bytes: [UInt8]
+        do throws(FileChecks.Unreadable) {
+            // One byte more than is allowed shows that the file is too large.
+            bytes = try files.contents(path, JSON5Reader.byteCountMax + 1)
+        } catch {
+            let message = "cannot be read: \(error.reason)"
+            throw ConfigurationError(
+                fileName: path,
+                faults: [ConfigurationFault(path: "", message: message, position: nil)])
+        }
+        return try parse(bytes: bytes, fileName: path)
+    }
+
+    /// Checks the text of a configuration whole.
+    ///
+    /// - Parameter fileName: what the faults are said to be in.
+    /// - Throws: all faults, in the order of the file; a text that is not JSON5 has one.
+    /// - Thread: any thread.
+    /// - Blocks: while programs are looked for.
+    package func parse(
+        text: String, fileName: String
+    ) throws(ConfigurationError) -> Configuration {
+        try parse(bytes: Array(text.utf8), fileName: fileName)
+    }
+
+    /// Checks the bytes of a configuration whole; see `parse(text:fileName:)`.
+    package func parse(
+        bytes: [UInt8], fileName: String
+    ) throws(ConfigurationError) -> Configuration {
+        let collector = FaultCollector()
+        var configuration = Configuration()
+        do throws(JSON5Fault) {
+            let root = try JSON5Reader.read(bytes)
+            SectionReader.readRoot(root, into: &configuration, files: files, collector: collector)
+        } catch {
+            collector.add("", error.message, at: error.position)
+        }
+        guard collector.faults.isEmpty else {
+            throw ConfigurationError(fileName: fileName, faults: collector.faultsInOrder)
+        }
+        return configuration
+    }
+}

@@ -1,0 +1,54 @@
+// What the configuration asks the file system, as a value: the daemon fills it with system calls,
+// tests with a table. So nothing in this folder touches a file.
+
+/// The questions that reading a configuration asks about files.
+package struct FileChecks: Sendable {
+    /// What a path leads to, symbolic links followed.
+    package enum Kind: Sendable, Equatable {
+        /// Nothing there, or a directory on the way may not be entered.
+        case missing
+        case directory
+        /// A regular file that this process may execute.
+        case program
+        /// Anything else: a file that may not be executed, a socket, a device.
+        case other
+    }
+
+    /// A file that could not be read, with the reason as people know it: `Permission denied`.
+    package struct Unreadable: Error, Sendable, Equatable {
+        package let reason: String
+
+        package init(reason: String) {
+            self.reason = reason
+        }
+    }
+
+    /// The kind of file at a path.
+    package var kind: @Sendable (_ path: String) -> Kind
+    /// The bytes of a file: all of them, or the first `byteCountMax`.
+    package var contents:
+        @Sendable (_ path: String, _ byteCountMax: Int) throws(Unreadable) -> [UInt8]
+    /// The directories in which programs without a slash are looked for: `PATH`, at its colons.
+    package var searchPath: [String]
+
+    package init(
+        kind: @escaping @Sendable (_ path: String) -> Kind,
+        contents:
+            @escaping @Sendable (_ path: String, _ byteCountMax: Int) throws(Unreadable) -> [UInt8],
+        searchPath: [String]
+    ) {
+        self.kind = kind
+        self.contents = contents
+        self.searchPath = searchPath
+    }
+
+    /// The absolute path of the program that `name` means in the search path.
+    ///
+    /// Empty and relative entries are passed over: what they mean would depend on where the daemon
+    /// was started, and a program of that directory could take the place of the intended one.
+    func findProgram(_ name: String) -> String? {
+        searchPath.lazy.filter { $0.hasPrefix("/") }
+            .map { $0.hasSuffix("/") ? $0 + name : "\($0)/\(name)" }
+            .first { kind($0) == .program }
+    }
+}

@@ -1,0 +1,123 @@
+// What the tests of the configuration share: a file system that is a table, a text turned into its
+// faults, and a generator of random numbers that can be repeated.
+
+internal import Glibc
+internal import Testing
+internal import WorkerDaemon
+
+extension FileChecks {
+    /// A machine with gzip and tr in /usr/bin, and a few things that are no programs.
+    static let table = FileChecks(
+        kind: { path in
+            switch path {
+            case "/usr/bin/gzip", "/usr/bin/tr", "/bin/tr": .program
+            case "/tmp", "/run/workerd", "/usr/bin", "/usr/bin/folder", "/var/lib/images":
+                .directory
+            case "/etc/passwd", "/etc/workerd/password", "/usr/bin/notes": .other
+            default: .missing
+            }
+        },
+        contents: { (path, byteCountMax) throws(Unreadable) in
+            switch path {
+            case "/etc/workerd.json5": Array("{ listen: 1 }".utf8)
+            case "/etc/endless": Array(repeating: UInt8(ascii: " "), count: byteCountMax)
+            default: throw Unreadable(reason: "No such file or directory")
+            }
+        },
+        searchPath: ["", "relative", "/usr/local/bin", "/usr/bin/", "/bin"])
+}
+
+/// The least that a configuration must have; a test adds the section that it is about.
+func configured(
+    _ more: String, listen: String = "unix: '/tmp/w'", threads: String = "a: {}"
+) -> String {
+    "{ listen: { \(listen) }, threads: { \(threads) },\n\(more)\n}"
+}
+
+/// The configuration that a text says.
+func configuration(_ text: String) throws -> Configuration {
+    try ConfigurationReader(files: .table).parse(text: text, fileName: "w.json5")
+}
+
+/// The faults of a text, each as people see it, without the file's name; empty if there are none.
+func faults(_ text: String) -> [String] {
+    do throws(ConfigurationError) {
+        _ = try ConfigurationReader(files: .table).parse(text: text, fileName: "w.json5")
+        return []
+    } catch {
+        return error.faults.map(\.description)
+    }
+}
+
+/// The faults without their places, for tests that are about the sentences.
+func sentences(_ text: String) -> [String] {
+    do throws(ConfigurationError) {
+        _ = try ConfigurationReader(files: .table).parse(text: text, fileName: "w.json5")
+        return []
+    } catch {
+        return error.faults.map { "\($0.path): \($0.message)" }
+    }
+}
+
+/// A faulty text and the sentence it must be answered with.
+struct Mistake: Sendable, CustomTestStringConvertible {
+    let text: String
+    let expected: String
+
+    init(_ text: String, _ expected: String) {
+        self.text = text
+        self.expected = expected
+    }
+
+    /// Reads a table: a line with the text, then its sentence in lines that are indented.
+    ///
+    /// As a table, because the compiler takes very long over large literals of pairs; what needs
+    /// computing, or has line ends of its own, is in `more`.
+    static func list(_ table: String, more: [Mistake] = []) -> [Mistake] {
+        var mistakes: [Mistake] = []
+        for line in table.split(separator: "\n") {
+            let words = line.drop { $0 == " " }
+            if words.startIndex == line.startIndex {
+                mistakes.append(Mistake(String(line), ""))
+            } else if let last = mistakes.popLast() {
+                let start = last.expected.isEmpty ? "" : last.expected + " "
+                mistakes.append(Mistake(last.text, start + words))
+            }
+        }
+        return mistakes + more
+    }
+
+    var testDescription: String { String(text.prefix(60)) }
+}
+
+/// The bytes of a file of this repository.
+func repositoryFile(_ path: String, from testFile: String = #filePath) throws -> [UInt8] {
+    let root = testFile.split(separator: "/").dropLast(4).joined(separator: "/")
+    let name = "/\(root)/\(path)"
+    guard let file = unsafe fopen(name, "r") else {
+        throw FileChecks.Unreadable(reason: "\(name) cannot be opened")
+    }
+    defer { unsafe _ = fclose(file) }
+    var bytes: [UInt8] = []
+    while true {
+        let byte = unsafe fgetc(file)
+        guard byte >= 0, bytes.count < 1 << 20 else { return bytes }
+        bytes.append(UInt8(byte))
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers for the same seed.
+struct RepeatableNumbers: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
