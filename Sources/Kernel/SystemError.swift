@@ -28,8 +28,10 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     public var description: String {
         var buffer = [CChar](repeating: 0, count: 256)
         let text = unsafe buffer.withUnsafeMutableBufferPointer { bytes -> String in
-            guard let base = bytes.baseAddress else { return "error \(errno)" }
-            return unsafe String(cString: strerror_r(errno, base, bytes.count))
+            // Without _GNU_SOURCE this is the variant that fills the buffer and returns an error.
+            guard let base = bytes.baseAddress, unsafe strerror_r(errno, base, bytes.count) == 0
+            else { return "error \(errno)" }
+            return unsafe String(cString: base)
         }
         return "\(operation): \(text)"
     }
