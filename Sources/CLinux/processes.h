@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 extern char **environ;
+extern int posix_spawn_file_actions_addclosefrom_np(
+    posix_spawn_file_actions_t *actions, int from);
 extern int prlimit(pid_t pid, int resource, const struct rlimit *new, struct rlimit *old);
 
 /// The environment of this process.
