@@ -1,0 +1,90 @@
+// Many chunks out in one system call, without putting them together first. It knows nothing of
+// the queue that they come from.
+
+internal import CLinux
+internal import Glibc
+
+extension Descriptor {
+    /// How many chunks one call takes at most; the kernel's own limit is 1,024 (IOV_MAX).
+    ///
+    /// 64 keeps the description of the chunks, 16 bytes each, and the call's depth small, and a
+    /// reply is seldom more than a few chunks.
+    package static let vectorChunkCountMax = 64
+
+    /// Writes the chunks in order, in one system call; perhaps only the first part of them.
+    ///
+    /// Takes the first 64 chunks; the rest is for the next call.
+    ///
+    /// - Parameters:
+    ///   - chunks: what to write.
+    ///   - offset: how many bytes of the first chunk are out already.
+    /// - Returns: how many bytes went out, counted over all chunks from `offset` on.
+    /// - Throws: EPIPE and ECONNRESET when nobody reads any more, and the like.
+    /// - Thread: the one that owns the descriptor.
+    /// - Blocks: never when the descriptor is non-blocking.
+    /// - Complexity: O(chunks written); no byte is copied, nothing is allocated.
+    /// - Source: writev(2).
+    package borrowing func writeVector(
+        _ chunks: ArraySlice<[UInt8]>, from offset: Int = 0
+    ) throws(SystemError) -> WriteResult {
+        try unsafe transferVector("writev", chunks, from: offset) { vector, count in
+            unsafe Glibc.writev(number, vector, CInt(count))
+        }
+    }
+
+    /// Writes the chunks in order, as the same call on a slice does.
+    ///
+    /// - Throws: as the same call on a slice.
+    /// - Thread: the one that owns the descriptor.
+    /// - Blocks: never when the descriptor is non-blocking.
+    package borrowing func writeVector(
+        _ chunks: [[UInt8]], from offset: Int = 0
+    ) throws(SystemError) -> WriteResult {
+        try writeVector(chunks[...], from: offset)
+    }
+
+    /// Lays out the chunks and calls `body`, which stands for writev(2) or sendmsg(2).
+    borrowing func transferVector(
+        _ operation: String, _ chunks: ArraySlice<[UInt8]>, from offset: Int,
+        _ body: (UnsafeMutablePointer<iovec>, Int) -> Int
+    ) throws(SystemError) -> WriteResult {
+        precondition(
+            offset >= 0 && offset <= (chunks.first?.count ?? 0),
+            "the offset \(offset) is in the first chunk, of \(chunks.first?.count ?? 0) bytes")
+        let chunks = chunks.prefix(Descriptor.vectorChunkCountMax)
+        if chunks.isEmpty { return .wrote(0) }
+        do throws(SystemError) {
+            let written = try unsafe withUnsafeTemporaryAllocation(
+                of: iovec.self, capacity: chunks.count
+            ) { (vector) throws(SystemError) in
+                guard let base = vector.baseAddress else { return 0 }
+                return try retrying(operation) {
+                    unsafe layOut(chunks, from: offset, into: base, at: 0, body)
+                }
+            }
+            return .wrote(written)
+        } catch {
+            if error.errno == EAGAIN { return .wouldBlock }
+            throw error
+        }
+    }
+}
+
+/// Notes where each chunk lies and calls `body` while all of them are held in place.
+///
+/// It recurses because a chunk's address holds only inside its own `withUnsafeBytes`; the depth is
+/// bounded by `vectorChunkCountMax`.
+private func layOut(
+    _ chunks: ArraySlice<[UInt8]>, from offset: Int, into start: UnsafeMutablePointer<iovec>,
+    at index: Int, _ body: (UnsafeMutablePointer<iovec>, Int) -> Int
+) -> Int {
+    if index == chunks.count { return unsafe body(start, index) }
+    return unsafe chunks[chunks.startIndex + index].withUnsafeBytes { bytes in
+        // writev only reads; iovec has no way to say so.
+        let base = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+        unsafe (start + index).initialize(
+            to: iovec(
+                iov_base: base.map { unsafe $0 + offset }, iov_len: bytes.count - offset))
+        return unsafe layOut(chunks, from: 0, into: start, at: index + 1, body)
+    }
+}

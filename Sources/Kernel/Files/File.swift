@@ -1,0 +1,132 @@
+// Small files as wholes, and what a path refers to: enough for configurations, passwords and
+// sockets. It waits for the disk, so it is for the start and for tools, not for a loop's thread.
+
+internal import CLinux
+internal import Glibc
+
+/// Files and directories by their paths.
+package enum File {
+    /// What a path refers to, links followed.
+    package enum Kind: Equatable, Sendable {
+        /// A regular file; executable as far as this process may execute it.
+        case regular(isExecutable: Bool)
+        case directory
+        case socket
+        /// A device, a named pipe.
+        case other
+    }
+
+    /// The mode bits of files that only their owner may read: for sockets and passwords.
+    package static let ownerOnly: UInt32 = 0o600
+
+    /// Reads a whole file.
+    ///
+    /// - Throws: ENOENT, EACCES, EISDIR; EFBIG when it is longer than `byteCountMax`.
+    /// - Thread: any.
+    /// - Blocks: for the disk; for a named pipe until its writer closes it.
+    package static func read(
+        _ path: String, atMost byteCountMax: Int
+    ) throws(SystemError) -> [UInt8] {
+        let descriptor = try open("open \(path)", path, O_RDONLY)
+        do throws(SystemError) {
+            return try descriptor.readEverything(path, atMost: byteCountMax)
+        } catch {
+            if error.operation != "read" { throw error }
+            throw SystemError(operation: "read \(path)", errno: error.errno)
+        }
+    }
+
+    /// Writes a whole file; one that is there is emptied first and keeps its mode bits.
+    ///
+    /// A reader may meet it half written: write beside it and `rename` where that matters.
+    ///
+    /// - Parameter mode: the mode bits of a new file; the process's umask takes its part.
+    /// - Throws: EACCES, ENOENT (no such directory), EISDIR, ENOSPC.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    package static func write(
+        _ bytes: [UInt8], to path: String, mode: UInt32 = 0o644
+    ) throws(SystemError) {
+        let descriptor = try open("open \(path)", path, O_WRONLY | O_CREAT | O_TRUNC, mode)
+        try descriptor.write(everything: bytes)
+    }
+
+    /// Gives a file another path, in place of what is there.
+    ///
+    /// - Throws: ENOENT, EACCES, EXDEV (another file system).
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    package static func rename(_ path: String, to newPath: String) throws(SystemError) {
+        try retrying("rename \(path) to \(newPath)") { unsafe Glibc.rename(path, newPath) }
+    }
+
+    /// Removes a file, a socket or a link.
+    ///
+    /// - Throws: ENOENT, EACCES, EISDIR.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    package static func remove(_ path: String) throws(SystemError) {
+        try retrying("unlink \(path)") { unsafe unlink(path) }
+    }
+
+    /// Tells what a path refers to, links followed; nil when there is nothing.
+    ///
+    /// - Throws: EACCES, ELOOP, ENAMETOOLONG.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    package static func kind(of path: String) throws(SystemError) -> Kind? {
+        guard let status = try status(of: path, followingLinks: true) else { return nil }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG:
+            let isExecutable = unsafe faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0
+            return .regular(isExecutable: isExecutable)
+        case S_IFDIR: return .directory
+        case S_IFSOCK: return .socket
+        default: return .other
+        }
+    }
+
+    /// The mode bits of a path, links followed; nil when there is nothing.
+    ///
+    /// - Throws: EACCES, ELOOP, ENAMETOOLONG.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    package static func mode(of path: String) throws(SystemError) -> UInt32? {
+        try status(of: path, followingLinks: true).map { $0.st_mode & 0o7777 }
+    }
+
+    /// Sets the mode bits of a path.
+    ///
+    /// - Throws: ENOENT, EPERM (not the owner).
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    package static func setMode(_ mode: UInt32, of path: String) throws(SystemError) {
+        try retrying("chmod \(path)") { unsafe chmod(path, mode) }
+    }
+
+    /// What stat(2) or lstat(2) says; nil when there is nothing.
+    static func status(of path: String, followingLinks: Bool) throws(SystemError) -> stat? {
+        var status = stat()
+        let operation = followingLinks ? "stat" : "lstat"
+        do throws(SystemError) {
+            try retrying("\(operation) \(path)") {
+                unsafe fstatat(
+                    AT_FDCWD, path, &status, followingLinks ? 0 : AT_SYMLINK_NOFOLLOW)
+            }
+            return status
+        } catch {
+            if error.errno == ENOENT || error.errno == ENOTDIR { return nil }
+            throw error
+        }
+    }
+
+    /// Opens a path, close-on-exec.
+    static func open(
+        _ operation: String, _ path: String, _ flags: CInt, _ mode: UInt32 = 0
+    ) throws(SystemError) -> Descriptor {
+        let number = try retrying(operation) {
+            unsafe clinux_open(path, flags | O_CLOEXEC | O_NOCTTY, mode)
+        }
+        return Descriptor(owning: number)
+    }
+}

@@ -1,0 +1,36 @@
+// How a child ended.
+
+internal import CLinux
+internal import Glibc
+
+/// How a child ended.
+package enum ChildStatus: Equatable, Sendable, CustomStringConvertible {
+    /// It ended by itself with this code; 0 means success.
+    case exited(Int)
+    /// A signal ended it.
+    case signalled(Signal, coreDumped: Bool)
+    /// Somebody else collected it, or SIGCHLD is ignored: nobody can tell.
+    case unknown
+
+    /// Whether it ended by itself and says that all went well.
+    package var isSuccess: Bool { self == .exited(0) }
+
+    /// `exit status 3`, `killed by SIGSEGV`.
+    package var description: String {
+        switch self {
+        case .exited(let code): return "exit status \(code)"
+        case .signalled(let signal, let coreDumped):
+            return "killed by \(signal.name)\(coreDumped ? " (core dumped)" : "")"
+        case .unknown: return "exit status unknown"
+        }
+    }
+
+    /// Reads what waitid(2) filled in for a child that ended.
+    init(_ result: clinux_wait_result) {
+        switch result.code {
+        case CInt(CLD_KILLED): self = .signalled(Signal(result.status), coreDumped: false)
+        case CInt(CLD_DUMPED): self = .signalled(Signal(result.status), coreDumped: true)
+        default: self = .exited(Int(result.status))
+        }
+    }
+}

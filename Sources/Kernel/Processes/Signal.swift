@@ -1,0 +1,144 @@
+// Signals as values, and what a process does about them. It knows nothing of what a signal is
+// used for.
+
+internal import CLinux
+internal import Glibc
+
+/// A signal, by its number on this machine.
+package struct Signal: Hashable, Sendable, CustomStringConvertible {
+    let rawNumber: CInt
+
+    package static let hangUp = Signal(SIGHUP)
+    package static let interrupt = Signal(SIGINT)
+    package static let quit = Signal(SIGQUIT)
+    package static let abort = Signal(SIGABRT)
+    package static let kill = Signal(SIGKILL)
+    package static let segmentationFault = Signal(SIGSEGV)
+    package static let user1 = Signal(SIGUSR1)
+    package static let user2 = Signal(SIGUSR2)
+    package static let brokenPipe = Signal(SIGPIPE)
+    package static let alarm = Signal(SIGALRM)
+    package static let terminate = Signal(SIGTERM)
+    package static let childEnded = Signal(SIGCHLD)
+    package static let `continue` = Signal(SIGCONT)
+    package static let stop = Signal(SIGSTOP)
+
+    /// The signal with a number; nil when there is none.
+    package init?(number: Int) {
+        guard let raw = CInt(exactly: number), raw >= 1, raw <= clinux_last_realtime_signal()
+        else { return nil }
+        rawNumber = raw
+    }
+
+    init(_ rawNumber: CInt) {
+        self.rawNumber = rawNumber
+    }
+
+    /// Its number, from 1 on.
+    package var number: Int { Int(rawNumber) }
+
+    /// Its name: `SIGTERM`, `SIGRTMIN+2`; `signal 99` when it has none.
+    package var name: String {
+        if let name = Signal.names[rawNumber] { return name }
+        let first = clinux_first_realtime_signal()
+        if rawNumber == first { return "SIGRTMIN" }
+        let isRealtime = rawNumber > first && rawNumber <= clinux_last_realtime_signal()
+        return isRealtime ? "SIGRTMIN+\(rawNumber - first)" : "signal \(rawNumber)"
+    }
+
+    /// Its name.
+    package var description: String { name }
+
+    /// glibc's own table, sigabbrev_np, is hidden without _GNU_SOURCE.
+    private static let names: [CInt: String] = [
+        SIGHUP: "SIGHUP", SIGINT: "SIGINT", SIGQUIT: "SIGQUIT", SIGILL: "SIGILL",
+        SIGTRAP: "SIGTRAP", SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE",
+        SIGKILL: "SIGKILL", SIGUSR1: "SIGUSR1", SIGSEGV: "SIGSEGV", SIGUSR2: "SIGUSR2",
+        SIGPIPE: "SIGPIPE", SIGALRM: "SIGALRM", SIGTERM: "SIGTERM", SIGSTKFLT: "SIGSTKFLT",
+        SIGCHLD: "SIGCHLD", SIGCONT: "SIGCONT", SIGSTOP: "SIGSTOP", SIGTSTP: "SIGTSTP",
+        SIGTTIN: "SIGTTIN", SIGTTOU: "SIGTTOU", SIGURG: "SIGURG", SIGXCPU: "SIGXCPU",
+        SIGXFSZ: "SIGXFSZ", SIGVTALRM: "SIGVTALRM", SIGPROF: "SIGPROF",
+        SIGWINCH: "SIGWINCH", SIGIO: "SIGIO", SIGPWR: "SIGPWR", SIGSYS: "SIGSYS",
+    ]
+}
+
+extension Signal {
+    /// Holds signals back from the calling thread and from the threads it starts from now on.
+    ///
+    /// For the whole process, call it on the main thread before another is started; a signal sent
+    /// to the process stays pending only if *every* thread blocks it.
+    ///
+    /// - Thread: any; see above.
+    /// - Blocks: never.
+    /// - Source: pthread_sigmask(3).
+    package static func block(_ signals: Set<Signal>) {
+        changeMask(SIG_BLOCK, signals)
+    }
+
+    /// Lets signals through to the calling thread again; those that are pending arrive at once.
+    ///
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: pthread_sigmask(3).
+    package static func unblock(_ signals: Set<Signal>) {
+        changeMask(SIG_UNBLOCK, signals)
+    }
+
+    /// Makes writing to a closed pipe an error (EPIPE) instead of the process's end.
+    ///
+    /// - Thread: any; it is for the whole process. Children get the default again.
+    /// - Blocks: never.
+    /// - Source: signal(2).
+    package static func ignoreBrokenPipes() {
+        _ = signal(SIGPIPE, SIG_IGN)
+    }
+
+    /// Gives signals the effect back that they have in a fresh process.
+    ///
+    /// A program inherits what its parent ignores. For SIGCHLD this matters most: while it is
+    /// ignored, children vanish without their exit status.
+    ///
+    /// - Thread: any; it is for the whole process.
+    /// - Blocks: never.
+    /// - Source: signal(2).
+    package static func reset(_ signals: Set<Signal>) {
+        for entry in signals { _ = signal(entry.rawNumber, SIG_DFL) }
+    }
+
+    /// Sends the signal to a process.
+    ///
+    /// - Parameter processID: at least 1; groups are signalled by `ChildProcess`.
+    /// - Throws: ESRCH (no such process), EPERM (another user's).
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: kill(2).
+    package func send(toProcess processID: Int) throws(SystemError) {
+        // 0 and negative numbers would mean whole groups, and -1 everything there is.
+        precondition(processID >= 1, "a process id is positive, is \(processID)")
+        try retrying("kill \(name) \(processID)") { Glibc.kill(pid_t(processID), rawNumber) }
+    }
+
+    /// Sends the signal to the calling thread; if it is blocked there, it stays pending there.
+    ///
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: pthread_kill(3).
+    package func raiseOnThisThread() {
+        let result = pthread_kill(pthread_self(), rawNumber)
+        precondition(result == 0, "pthread_kill of this thread fails with \(result)")
+    }
+
+    /// A set as the kernel wants it.
+    static func rawSet(_ signals: Set<Signal>) -> sigset_t {
+        var set = sigset_t()
+        unsafe sigemptyset(&set)
+        for signal in signals { unsafe sigaddset(&set, signal.rawNumber) }
+        return set
+    }
+
+    private static func changeMask(_ how: CInt, _ signals: Set<Signal>) {
+        var set = rawSet(signals)
+        let result = unsafe pthread_sigmask(how, &set, nil)
+        precondition(result == 0, "pthread_sigmask fails with \(result)")
+    }
+}

@@ -1,0 +1,147 @@
+// What only sockets can do: send without SIGPIPE, say who is at the other end, end one direction.
+
+internal import CLinux
+internal import Glibc
+
+/// Who is at the other end of a Unix socket, as the kernel saw it when it connected.
+package struct PeerCredentials: Equatable, Sendable {
+    package let processID: Int
+    package let userID: Int
+    package let groupID: Int
+}
+
+/// Two sockets connected to each other; non-blocking and close-on-exec.
+package struct SocketPair: ~Copyable, Sendable {
+    package let first: Descriptor
+    package let second: Descriptor
+
+    /// Makes two connected sockets.
+    ///
+    /// - Throws: EMFILE, ENFILE: out of descriptors.
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: socketpair(2).
+    package init() throws(SystemError) {
+        var ends: [CInt] = [-1, -1]
+        try retrying("socketpair") {
+            unsafe socketpair(AF_UNIX, streamType(isNonBlocking: true), 0, &ends)
+        }
+        first = Descriptor(owning: ends[0])
+        second = Descriptor(owning: ends[1])
+    }
+}
+
+extension Descriptor {
+    /// Makes a stream socket, close-on-exec.
+    static func socket(family: CInt, isNonBlocking: Bool) throws(SystemError) -> Descriptor {
+        let number = try retrying("socket") {
+            Glibc.socket(family, streamType(isNonBlocking: isNonBlocking), 0)
+        }
+        return Descriptor(owning: number)
+    }
+
+    /// Writes a span to a socket, once, without SIGPIPE whatever the process does about it.
+    ///
+    /// - Throws: EPIPE and ECONNRESET when nobody reads any more.
+    /// - Thread: the one that owns the descriptor.
+    /// - Blocks: never when the descriptor is non-blocking.
+    /// - Source: send(2), MSG_NOSIGNAL.
+    package borrowing func send(_ bytes: Span<UInt8>) throws(SystemError) -> WriteResult {
+        try unsafe bytes.withUnsafeBytes { (bytes) throws(SystemError) in
+            try unsafe transfer("send", bytes) { base, count in
+                unsafe Glibc.send(number, base, count, CInt(MSG_NOSIGNAL))
+            }
+        }
+    }
+
+    /// Writes `bytes` from `offset` on to a socket, once, without SIGPIPE.
+    ///
+    /// - Throws: as `send(_:)`.
+    /// - Thread: the one that owns the descriptor.
+    /// - Blocks: never when the descriptor is non-blocking.
+    package borrowing func send(
+        contentsOf bytes: [UInt8], from offset: Int = 0
+    ) throws(SystemError) -> WriteResult {
+        try send(bytes.span.extracting(offset...))
+    }
+
+    /// Writes chunks to a socket as `writeVector` does, without SIGPIPE.
+    ///
+    /// - Parameters:
+    ///   - chunks: what to write; the first 64 of them are taken.
+    ///   - offset: how many bytes of the first chunk are out already.
+    /// - Returns: how many bytes went out, counted over all chunks from `offset` on.
+    /// - Throws: as `send(_:)`.
+    /// - Thread: the one that owns the descriptor.
+    /// - Blocks: never when the descriptor is non-blocking.
+    /// - Source: sendmsg(2), MSG_NOSIGNAL.
+    package borrowing func sendVector(
+        _ chunks: ArraySlice<[UInt8]>, from offset: Int = 0
+    ) throws(SystemError) -> WriteResult {
+        try unsafe transferVector("sendmsg", chunks, from: offset) { vector, count in
+            var message = unsafe msghdr()
+            unsafe message.msg_iov = vector
+            unsafe message.msg_iovlen = count
+            return unsafe sendmsg(number, &message, CInt(MSG_NOSIGNAL))
+        }
+    }
+
+    /// Tells the other end that nothing more will be written; reading goes on.
+    ///
+    /// - Throws: nothing that a correct program meets; a connection that is gone is fine.
+    /// - Thread: the one that owns the descriptor.
+    /// - Blocks: never.
+    /// - Source: shutdown(2), SHUT_WR.
+    package borrowing func shutdownWriting() throws(SystemError) {
+        do throws(SystemError) {
+            try retrying("shutdown") { shutdown(number, CInt(SHUT_WR)) }
+        } catch {
+            if error.errno != ENOTCONN { throw error }
+        }
+    }
+
+    /// Tells who is at the other end of a Unix socket.
+    ///
+    /// - Throws: ENOPROTOOPT and the like on other kinds of sockets.
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: unix(7), SO_PEERCRED.
+    package borrowing func peerCredentials() throws(SystemError) -> PeerCredentials {
+        var credentials = clinux_credentials()
+        var byteCount = socklen_t(MemoryLayout<clinux_credentials>.size)
+        try retrying("getsockopt SO_PEERCRED") {
+            unsafe getsockopt(number, SOL_SOCKET, SO_PEERCRED, &credentials, &byteCount)
+        }
+        return PeerCredentials(
+            processID: Int(credentials.pid), userID: Int(credentials.uid),
+            groupID: Int(credentials.gid))
+    }
+
+    /// Sets a socket option that is a number.
+    borrowing func setOption(
+        _ name: String, _ level: CInt, _ option: CInt, _ value: CInt
+    ) throws(SystemError) {
+        var value = value
+        try retrying("setsockopt \(name)") {
+            unsafe setsockopt(number, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
+        }
+    }
+
+    /// Reads a socket option that is a number.
+    borrowing func option(
+        _ name: String, _ level: CInt, _ option: CInt
+    ) throws(SystemError) -> CInt {
+        var value: CInt = 0
+        var byteCount = socklen_t(MemoryLayout<CInt>.size)
+        try retrying("getsockopt \(name)") {
+            unsafe getsockopt(number, level, option, &value, &byteCount)
+        }
+        return value
+    }
+}
+
+/// The type argument of socket(2): a stream, close-on-exec.
+private func streamType(isNonBlocking: Bool) -> CInt {
+    let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue
+    return CInt(isNonBlocking ? type | SOCK_NONBLOCK.rawValue : type)
+}

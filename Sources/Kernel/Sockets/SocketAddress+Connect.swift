@@ -1,0 +1,79 @@
+// The client's side: a connection, made in one blocking call.
+
+internal import CLinux
+internal import Glibc
+
+extension SocketAddress {
+    /// Connects to a server.
+    ///
+    /// - Parameter timeoutMilliseconds: how long to wait for the server to take it, at least 1; a
+    ///   signal that interrupts the wait starts it anew.
+    /// - Returns: a blocking, close-on-exec socket; `setNonBlocking(true)` makes it fit for a loop.
+    /// - Throws: `.system` with ECONNREFUSED or ENOENT (no server), EACCES, ETIMEDOUT.
+    /// - Thread: any that may wait.
+    /// - Blocks: until the server takes the connection, `timeoutMilliseconds` at most.
+    /// - Source: connect(2).
+    package func connect(timeoutMilliseconds: Int) throws(SocketError) -> Descriptor {
+        precondition(timeoutMilliseconds > 0, "a time limit is positive")
+        return try asSocketError { () throws(SystemError) in
+            switch self {
+            case .unix: try connectUnix(timeoutMilliseconds)
+            case .tcp: try connectTCP(timeoutMilliseconds)
+            }
+        }
+    }
+
+    /// A Unix socket's connect either finds room in the server's queue or waits for it; there is
+    /// no connecting in the background that poll could report, so the socket's own time limit
+    /// for sending bounds the wait.
+    private func connectUnix(_ timeoutMilliseconds: Int) throws(SystemError) -> Descriptor {
+        let descriptor = try Descriptor.socket(family: family, isNonBlocking: false)
+        try descriptor.setSendTimeout(milliseconds: timeoutMilliseconds)
+        do throws(SystemError) {
+            try retrying("connect \(self)") {
+                unsafe withStorage { unsafe Glibc.connect(descriptor.number, $0, $1) }
+            }
+        } catch {
+            if error.errno == EAGAIN {
+                throw SystemError(operation: error.operation, errno: ETIMEDOUT)
+            }
+            throw error
+        }
+        try descriptor.setSendTimeout(milliseconds: 0)
+        return descriptor
+    }
+
+    /// TCP connects in the background and poll waits for the outcome: a blocking connect that a
+    /// signal interrupts could not be called again.
+    private func connectTCP(_ timeoutMilliseconds: Int) throws(SystemError) -> Descriptor {
+        let descriptor = try Descriptor.socket(family: family, isNonBlocking: true)
+        try descriptor.setOption("TCP_NODELAY", CInt(IPPROTO_TCP), TCP_NODELAY, 1)
+        // EINTR cannot happen here: a non-blocking connect does not wait.
+        let result = unsafe withStorage { unsafe Glibc.connect(descriptor.number, $0, $1) }
+        if result < 0 {
+            guard Glibc.errno == EINPROGRESS else { throw .last("connect \(self)") }
+            let limit = CInt(clamping: timeoutMilliseconds)
+            if try !waitUntilReady(
+                descriptor.number, for: CShort(POLLOUT), timeoutMilliseconds: limit)
+            {
+                throw SystemError(operation: "connect \(self)", errno: ETIMEDOUT)
+            }
+            let outcome = try descriptor.option("SO_ERROR", SOL_SOCKET, SO_ERROR)
+            if outcome != 0 { throw SystemError(operation: "connect \(self)", errno: outcome) }
+        }
+        try descriptor.setNonBlocking(false)
+        return descriptor
+    }
+}
+
+extension Descriptor {
+    /// Bounds how long sending and connecting wait; 0 waits without end.
+    fileprivate borrowing func setSendTimeout(milliseconds: Int) throws(SystemError) {
+        var limit = timeval(
+            tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
+        try retrying("setsockopt SO_SNDTIMEO") {
+            unsafe setsockopt(
+                number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+    }
+}

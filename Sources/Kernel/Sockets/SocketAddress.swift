@@ -1,0 +1,87 @@
+// Either kind of address, and its translation to and from what the kernel reads.
+
+internal import CLinux
+internal import Glibc
+
+/// Where a stream socket listens: a path, or a host and a port.
+package enum SocketAddress: Hashable, Sendable, CustomStringConvertible {
+    case unix(UnixAddress)
+    case tcp(TCPAddress)
+
+    /// Reads an address: with a slash it is a path, otherwise `host:port`.
+    ///
+    /// - Throws: what the address's own kind throws.
+    /// - Thread: any.
+    /// - Blocks: never.
+    package init(_ text: String) throws(SocketError) {
+        if text.utf8.contains(UInt8(ascii: "/")) {
+            self = .unix(try UnixAddress(text))
+        } else {
+            self = .tcp(try TCPAddress(text))
+        }
+    }
+
+    /// The path, or `host:port`.
+    package var description: String {
+        switch self {
+        case .unix(let address): return address.description
+        case .tcp(let address): return address.description
+        }
+    }
+
+    var family: CInt {
+        switch self {
+        case .unix: return AF_UNIX
+        case .tcp(let address): return address.isIPv6 ? AF_INET6 : AF_INET
+        }
+    }
+
+    /// Calls `body` with the address as the kernel wants it.
+    func withStorage<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        switch self {
+        case .unix(let address): return unsafe withPointer(address.storage, body)
+        case .tcp(let address):
+            return address.isIPv6
+                ? unsafe withPointer(address.storage6, body)
+                : unsafe withPointer(address.storage4, body)
+        }
+    }
+
+    private func withPointer<Storage, Result>(
+        _ storage: Storage, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        unsafe withUnsafeBytes(of: storage) { bytes in
+            // Every kind of address begins as a `sockaddr` does; that is how the interface works.
+            unsafe bytes.withMemoryRebound(to: sockaddr.self) { start in
+                guard let base = start.baseAddress else { fatalError("an address has bytes") }
+                return unsafe body(base, socklen_t(MemoryLayout<Storage>.size))
+            }
+        }
+    }
+
+    /// The address that a socket is bound to; nil when it is of another kind, or has no name.
+    ///
+    /// - Source: getsockname(2).
+    static func bound(_ descriptor: borrowing Descriptor) throws(SystemError) -> SocketAddress? {
+        var storage = sockaddr_storage()
+        var byteCount = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        try retrying("getsockname") {
+            unsafe withUnsafeMutablePointer(to: &storage) { storage in
+                unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    unsafe getsockname(descriptor.number, address, &byteCount)
+                }
+            }
+        }
+        let family = CInt(storage.ss_family)
+        return unsafe withUnsafeBytes(of: &storage) { bytes -> SocketAddress? in
+            switch family {
+            case AF_UNIX:
+                let address = unsafe bytes.load(as: sockaddr_un.self)
+                return UnixAddress(address, byteCount: Int(byteCount)).map { .unix($0) }
+            case AF_INET: return unsafe .tcp(TCPAddress(bytes.load(as: sockaddr_in.self)))
+            case AF_INET6: return unsafe .tcp(TCPAddress(bytes.load(as: sockaddr_in6.self)))
+            default: return nil
+            }
+        }
+    }
+}

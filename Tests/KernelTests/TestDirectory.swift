@@ -1,0 +1,90 @@
+// What the tests of this target share: a directory of their own, and waiting with a bound.
+
+import Glibc
+import Kernel
+
+/// A directory that only this test knows; removed with the files in it.
+final class TestDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        path = try Directory.createTemporary(prefix: "/tmp/workerd-test-")
+    }
+
+    deinit {
+        for name in (try? Directory.names(in: path)) ?? [] { try? File.remove(file(name)) }
+        try? Directory.remove(path)
+    }
+
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+}
+
+/// What a test waited for did not happen in ten seconds, or there was more than it asked for.
+struct Unexpected: Error {
+    let what: String
+}
+
+/// Waits until a descriptor can be read or has ended.
+func waitUntilReadable(_ descriptor: borrowing Descriptor) throws {
+    var request = pollfd(fd: descriptor.number, events: CShort(POLLIN), revents: 0)
+    let count = unsafe poll(&request, 1, 10_000)
+    if count != 1 { throw Unexpected(what: "descriptor \(descriptor.number) is not readable") }
+}
+
+/// Reads until the other side closes.
+func readToEnd(_ descriptor: borrowing Descriptor) throws -> String {
+    var bytes: [UInt8] = []
+    while bytes.count < 1 << 22 {
+        switch try descriptor.read(appendingTo: &bytes, atMost: 65_536) {
+        case .bytes: continue
+        case .wouldBlock: try waitUntilReadable(descriptor)
+        case .end: return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+    throw Unexpected(what: "more than 4 MB")
+}
+
+/// Reads until that many bytes have come.
+func read(_ count: Int, from descriptor: borrowing Descriptor) throws -> String {
+    var bytes: [UInt8] = []
+    while bytes.count < count {
+        switch try descriptor.read(appendingTo: &bytes, atMost: count - bytes.count) {
+        case .bytes: continue
+        case .wouldBlock: try waitUntilReadable(descriptor)
+        case .end: throw Unexpected(what: "the end after \(bytes.count) bytes")
+        }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+}
+
+/// The error number that a call throws; 0 when it throws nothing.
+func errorNumber(_ body: () throws(SystemError) -> Void) -> CInt {
+    do throws(SystemError) {
+        try body()
+        return 0
+    } catch {
+        return error.errno
+    }
+}
+
+/// What a call on sockets throws; nil when it throws nothing.
+func socketError(_ body: () throws(SocketError) -> Void) -> SocketError? {
+    do throws(SocketError) {
+        try body()
+        return nil
+    } catch {
+        return error
+    }
+}
+
+/// The error number of the kernel in a socket error; nil when it is another.
+func errorNumber(of error: SocketError?) -> CInt? {
+    guard case .system(let error) = error else { return nil }
+    return error.errno
+}
+
+/// The descriptor in an optional one, which `#require` cannot unwrap as it is not copyable.
+func present(_ descriptor: consuming Descriptor?) throws -> Descriptor {
+    guard let descriptor else { throw Unexpected(what: "the descriptor was taken already") }
+    return descriptor
+}
