@@ -67,16 +67,32 @@ extension Descriptor {
         var result = ReadResult.wouldBlock
         try bytes.append(addingCapacity: byteCountMax) {
             (room: inout OutputSpan<UInt8>) throws(SystemError) in
-            try unsafe room.withUnsafeMutableBufferPointer {
-                (buffer, initializedCount) throws(SystemError) in
-                let free = unsafe UnsafeMutableRawBufferPointer(
-                    rebasing: UnsafeMutableRawBufferPointer(buffer)[initializedCount...])
-                result = try unsafe read(
-                    into: UnsafeMutableRawBufferPointer(rebasing: free.prefix(byteCountMax)))
-                if case .bytes(let count) = result { initializedCount += count }
-            }
+            result = try read(into: &room, atMost: byteCountMax)
         }
         return result
+    }
+
+    /// Reads what is there, once, into the free room of a buffer.
+    ///
+    /// - Parameters:
+    ///   - room: has room for at least one byte; grows by what was read.
+    ///   - byteCountMax: how much to read at most, at least 1.
+    /// - Throws: as `read(into:)`.
+    /// - Thread: the one that owns the descriptor.
+    /// - Blocks: never when the descriptor is non-blocking.
+    /// - Source: read(2).
+    package borrowing func read(
+        into room: inout OutputSpan<UInt8>, atMost byteCountMax: Int = .max
+    ) throws(SystemError) -> ReadResult {
+        try unsafe room.withUnsafeMutableBufferPointer {
+            (buffer, initializedCount) throws(SystemError) in
+            let free = unsafe UnsafeMutableRawBufferPointer(
+                rebasing: UnsafeMutableRawBufferPointer(buffer)[initializedCount...])
+            let result = try unsafe read(
+                into: UnsafeMutableRawBufferPointer(rebasing: free.prefix(byteCountMax)))
+            if case .bytes(let count) = result { initializedCount += count }
+            return result
+        }
     }
 
     /// Writes once; perhaps only the first part.

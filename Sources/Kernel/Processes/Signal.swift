@@ -118,6 +118,21 @@ extension Signal {
         try retrying("kill \(name) \(processID)") { Glibc.kill(pid_t(processID), rawNumber) }
     }
 
+    /// Sends the signal to every process of a group.
+    ///
+    /// For whoever ends in a hurry and has only numbers left; otherwise `ChildProcess` signals its
+    /// own group and knows whether it still may.
+    ///
+    /// - Parameter group: at least 2: a group of children that are not reaped yet.
+    /// - Throws: ESRCH (no such group), EPERM (all of it another user's).
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: kill(2).
+    package func send(toGroup group: Int) throws(SystemError) {
+        precondition(group >= 2, "a process group of children is at least 2, is \(group)")
+        try retrying("kill \(name) group \(group)") { Glibc.kill(-pid_t(group), rawNumber) }
+    }
+
     /// Sends the signal to the calling thread; if it is blocked there, it stays pending there.
     ///
     /// - Thread: any.

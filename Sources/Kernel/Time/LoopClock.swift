@@ -53,4 +53,22 @@ package enum WallClock {
         precondition(result == 0, "the wall clock can't be read")
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
+
+    /// A time as people and machines read it: `2026-11-21T10:45:22.017Z`.
+    ///
+    /// - Parameter unixMilliseconds: since 1970-01-01 00:00 UTC.
+    /// - Thread: any thread.
+    /// - Source: gmtime_r(3); the form is that of RFC 3339.
+    package static func utc(_ unixMilliseconds: Int64) -> String {
+        var seconds = time_t(unixMilliseconds / 1_000)
+        var parts = tm()
+        unsafe gmtime_r(&seconds, &parts)
+        func digits(_ number: Int32, _ count: Int = 2) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+        }
+        let date = "\(parts.tm_year + 1900)-\(digits(parts.tm_mon + 1))-\(digits(parts.tm_mday))"
+        let time = "\(digits(parts.tm_hour)):\(digits(parts.tm_min)):\(digits(parts.tm_sec))"
+        return "\(date)T\(time).\(digits(Int32(unixMilliseconds % 1_000), 3))Z"
+    }
 }
