@@ -20,7 +20,7 @@ package struct ChildProcess: ~Copyable, Sendable {
     /// Becomes readable when the child ends; for the poller.
     package let endDescriptor: Descriptor
 
-    // Where the child reads; nil once closed or taken.
+    // Our ends of the child's standard streams; nil once closed or taken.
     private var input: Descriptor?
     private var output: Descriptor?
     private var errors: Descriptor?

@@ -45,7 +45,7 @@ package struct Listener: ~Copyable, Sendable {
     /// - Throws: `.inUse` when a server lives there, `.notASocket`, `.directoryBusy`, or what the
     ///   kernel says: EACCES, ENOENT (no such directory), EADDRNOTAVAIL.
     /// - Thread: any.
-    /// - Blocks: for the disk; for two seconds at most when other servers start in the directory.
+    /// - Blocks: for the disk; for a second at most when other servers start in the directory.
     /// - Source: unix(7), tcp(7), listen(2).
     package init(
         at address: SocketAddress, mode: UInt32 = File.ownerOnly,

@@ -124,12 +124,12 @@ struct SocketFile: Equatable, Sendable {
 private struct DirectoryLock: ~Copyable {
     private let descriptor: Descriptor
 
-    /// Locks a directory, waiting for two seconds at most.
+    /// Locks a directory, waiting for a second at most.
     ///
     /// - Throws: ENOENT, EACCES, ENOTDIR; EBADF or ENOLCK where the file system has no locks.
     /// - Source: flock(2).
     init(_ path: String) throws(SocketError) {
-        let attemptCountMax = 100
+        let attemptCountMax = 50
         let attemptMilliseconds: CInt = 20
         let directory = try asSocketError { () throws(SystemError) in
             try File.open("open \(path)", path, O_RDONLY | O_DIRECTORY)

@@ -1,3 +1,5 @@
+// Bytes through real pipes, at the edges: empty, full, closed.
+
 import Glibc
 import Kernel
 import Testing

@@ -1,3 +1,5 @@
+// Files and directories in a directory of the test's own.
+
 import Glibc
 import Kernel
 import Testing

@@ -1,3 +1,5 @@
+// What is told about this process; where other tests would disturb, in a process of its own.
+
 import Glibc
 import Kernel
 import Testing

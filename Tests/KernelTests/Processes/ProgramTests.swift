@@ -1,3 +1,5 @@
+// Programs found by name, without anything being started.
+
 import Glibc
 import Kernel
 import Testing

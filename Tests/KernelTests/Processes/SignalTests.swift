@@ -1,9 +1,10 @@
+// Signals go to the test's own thread only, which blocks them first and has none left pending when
+// it unblocks them; nothing in these tests suspends, so the thread stays the same.
+
 import Glibc
 import Kernel
 import Testing
 
-// Signals go to the test's own thread only, which blocks them first and has none left pending when
-// it unblocks them; nothing in these tests suspends, so the thread stays the same.
 @Suite(.timeLimit(.minutes(1)))
 struct SignalTests {
     @Test func `signals are read in place of having their effect, with who sent them`() throws {

@@ -1,3 +1,5 @@
+// Addresses as text: what is taken, and what is said about the rest.
+
 import Kernel
 import Testing
 

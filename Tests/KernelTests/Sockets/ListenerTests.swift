@@ -1,3 +1,5 @@
+// Unix sockets that listen: the file's mode bits, its replacement and its removal.
+
 import Glibc
 import Kernel
 import Testing
@@ -160,6 +162,17 @@ struct ListenerTests {
         _ = consume client
     }
 
+    @Test func `a directory that another program keeps locked is named after a second`() throws {
+        let lock = try unsafe Descriptor(
+            owning: required(open(directory.path, O_RDONLY | O_CLOEXEC)))
+        #expect(flock(lock.number, LOCK_EX) == 0)
+        let error = socketError { () throws(SocketError) in _ = try Listener(at: address) }
+        #expect(error == .directoryBusy(directory.path))
+        lock.close()
+        let listener = try Listener(at: address)
+        #expect(listener.address == address)
+    }
+
     @Test func `nobody listening, and no file at all, are told apart`() throws {
         let none = socketError { () throws(SocketError) in
             _ = try address.connect(timeoutMilliseconds: 5000)
@@ -252,9 +265,14 @@ func accepted(_ listener: borrowing Listener) throws -> Descriptor {
 
 /// A socket that nothing was done to yet.
 private func rawSocket() throws -> Descriptor {
-    let number = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    if number < 0 { throw Unexpected(what: "no socket") }
-    return Descriptor(owning: number)
+    let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    return try Descriptor(owning: required(socket(AF_UNIX, type, 0)))
+}
+
+/// The number of a descriptor, unless the call failed that should have made it.
+private func required(_ number: CInt) throws -> CInt {
+    if number < 0 { throw Unexpected(what: "no descriptor: error \(errno)") }
+    return number
 }
 
 /// Binds without any of the care that a listener takes.

@@ -1,3 +1,5 @@
+// TCP sockets that listen, on loopback only, and sockets that a service manager opened.
+
 import Glibc
 import Kernel
 import Testing
