@@ -1,0 +1,52 @@
+// Where the arguments of a command are. The array is filled again for each command, instead of
+// being emptied and appended to.
+
+/// The ranges of a command's arguments, relative to the beginning of the command.
+struct ArgumentRanges: Sendable {
+    /// Where one argument is.
+    ///
+    /// Layout: eight bytes, two 32-bit numbers; `CommandLimits` sees to it that offsets within a
+    /// command fit.
+    struct Slot: Sendable {
+        let start: UInt32
+        let count: UInt32
+
+        init(start: Int, count: Int) {
+            self.start = UInt32(start)
+            self.count = UInt32(count)
+        }
+    }
+
+    /// How many of the slots belong to the command.
+    let count: Int
+
+    private let slots: [Slot]
+
+    /// Takes the first `count` slots.
+    init(_ slots: [Slot], count: Int) {
+        assert(count <= slots.count, "\(count) arguments in \(slots.count) slots")
+        self.slots = slots
+        self.count = count
+    }
+
+    /// Where an argument is.
+    subscript(index: Int) -> Range<Int> {
+        precondition(index < count, "argument \(index) of \(count)")
+        let slot = slots[index]
+        let start = Int(slot.start)
+        return start..<start &+ Int(slot.count)
+    }
+}
+
+extension [ArgumentRanges.Slot] {
+    /// Makes the array long enough for a command, and short again after one that was very long.
+    ///
+    /// - Complexity: O(1), unless it was too short or much too long.
+    mutating func fit(_ argumentCount: Int) {
+        let isMuchTooLong = count > Self.keptCount && argumentCount <= Self.keptCount
+        guard count < argumentCount || isMuchTooLong else { return }
+        self = Array(repeating: Element(start: 0, count: 0), count: Swift.max(argumentCount, 8))
+    }
+
+    private static var keptCount: Int { 64 }
+}

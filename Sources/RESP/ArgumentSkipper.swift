@@ -1,0 +1,82 @@
+// Throws the rest of a command away whose argument is over the limit, without holding more of it
+// than came in with one read. Knows nothing of the command but the lengths.
+
+/// An argument that a client announced and that was too large to be kept.
+package struct OversizedArgument: Sendable, Equatable {
+    /// Which argument of the command; 0 would be its name.
+    package let index: Int
+
+    /// How many bytes it had.
+    package let byteCount: Int
+
+    /// How many it may have.
+    package let limit: Int
+}
+
+/// Reads to the end of a command and drops all of it.
+struct ArgumentSkipper: Sendable {
+    private let oversized: OversizedArgument
+    private let skippedByteCountMax: Int
+    private var remainingArguments: Int
+    /// Bytes to drop of the argument at hand, or -1 if a header comes next.
+    private var bodyCount: Int
+    private var announcedCount: Int
+
+    /// Begins behind the header of the oversized argument.
+    ///
+    /// - Parameter remainingArguments: with the oversized one.
+    init(oversized: OversizedArgument, remainingArguments: Int, skippedByteCountMax: Int) {
+        self.oversized = oversized
+        self.skippedByteCountMax = skippedByteCountMax
+        self.remainingArguments = remainingArguments
+        bodyCount = oversized.byteCount
+        announcedCount = oversized.byteCount
+    }
+
+    /// Drops what is there.
+    ///
+    /// - Returns: the argument that was too large, once the command is over.
+    mutating func advance(
+        _ buffer: inout InputBuffer
+    ) throws(ProtocolError) -> OversizedArgument? {
+        while remainingArguments > 0 {
+            if bodyCount < 0 {
+                guard try readHeader(&buffer) else { return nil }
+            }
+            let dropped = min(bodyCount, buffer.pendingCount)
+            buffer.consume(dropped)
+            bodyCount -= dropped
+            guard bodyCount == 0, try readLineEnd(&buffer) else { return nil }
+            bodyCount = -1
+            remainingArguments -= 1
+        }
+        return oversized
+    }
+
+    private mutating func readHeader(_ buffer: inout InputBuffer) throws(ProtocolError) -> Bool {
+        guard buffer.pendingCount > 0 else { return false }
+        let marker = buffer.bytes[buffer.start]
+        guard marker == ASCII.dollar else {
+            throw .unexpectedByte(expected: ASCII.dollar, found: marker)
+        }
+        let header = try LengthHeader.read(buffer.bytes.span, at: buffer.start, .bulk)
+        guard let header else { return false }
+        announcedCount += header.length
+        guard announcedCount <= skippedByteCountMax else {
+            throw .commandTooLarge(byteCount: announcedCount, limit: skippedByteCountMax)
+        }
+        bodyCount = header.length
+        buffer.consume(header.end - buffer.start)
+        return true
+    }
+
+    private func readLineEnd(_ buffer: inout InputBuffer) throws(ProtocolError) -> Bool {
+        guard buffer.pendingCount >= 2 else { return false }
+        let start = buffer.start
+        guard buffer.bytes[start] == ASCII.carriageReturn,
+            buffer.bytes[start + 1] == ASCII.lineFeed
+        else { throw .unterminatedBulk(byteCount: oversized.byteCount) }
+        buffer.consume(2)
+        return true
+    }
+}

@@ -1,0 +1,88 @@
+// One command as the server sees it: a name and arguments, each a range of the input buffer. Knows
+// no command by name.
+
+/// A complete command.
+///
+/// A value like any other: it stays what it is for as long as it is kept, since it shares the memory
+/// of the input buffer and nothing of it was copied. The price of keeping it is that the parser
+/// must take new memory when more bytes arrive meanwhile; so handle a command and let go of it,
+/// and copy with `bytes(at:)` what has to live longer.
+///
+/// Argument 0 is the command's name. There is always at least that one.
+package struct Command: Sendable {
+    private let storage: [UInt8]
+    private let base: Int
+    private let ranges: ArgumentRanges
+
+    /// Creates a command over bytes that are not copied.
+    ///
+    /// - Parameter ranges: one for each argument, relative to `base`.
+    init(storage: [UInt8], base: Int, ranges: ArgumentRanges) {
+        assert(ranges.count > 0, "a command has a name")
+        self.storage = storage
+        self.base = base
+        self.ranges = ranges
+    }
+
+    /// How many arguments there are, the name included.
+    package var count: Int { ranges.count }
+
+    /// The bytes of an argument, without copying them.
+    ///
+    /// `command[1].span` is the `Span` of it.
+    package subscript(index: Int) -> ArraySlice<UInt8> { storage[position(of: index)] }
+
+    /// How many bytes an argument has.
+    package func byteCount(at index: Int) -> Int { ranges[index].count }
+
+    /// A copy of the bytes of an argument, made in one go.
+    package func bytes(at index: Int) -> [UInt8] { Array(storage[position(of: index)]) }
+
+    /// The text of an argument; what isn't UTF-8 becomes U+FFFD.
+    package func text(at index: Int) -> String {
+        String(decoding: storage[position(of: index)], as: UTF8.self)
+    }
+
+    /// The integer that makes up the whole argument, in decimal, or nil.
+    ///
+    /// As strict as Redis: an optional minus and digits, no plus, no spaces, no leading zeros, and
+    /// within the range of 64 bits.
+    package func integer(at index: Int) -> Int? {
+        DecimalInteger.parse(storage.span.extracting(position(of: index)))
+    }
+
+    /// Whether an argument is `word`, be its ASCII letters large or small.
+    ///
+    /// Allocates nothing. False if there is no such argument, so that options can be asked for
+    /// without counting first.
+    ///
+    /// - Parameter word: in capital letters.
+    package func matches(_ index: Int, _ word: StaticString) -> Bool {
+        guard index < ranges.count else { return false }
+        let range = position(of: index)
+        guard range.count == word.utf8CodeUnitCount else { return false }
+        let found = storage.span.extracting(range)
+        // SAFETY: a literal lives as long as the program, and `found` has as many bytes as it.
+        let wanted = unsafe word.utf8Start
+        for offset in found.indices {
+            let byte = found[offset]
+            let isSmallLetter = byte &- UInt8(ascii: "a") < 26
+            if unsafe (isSmallLetter ? byte & 0xDF : byte) != wanted[offset] { return false }
+        }
+        return true
+    }
+
+    private func position(of index: Int) -> Range<Int> {
+        let range = ranges[index]
+        return base + range.lowerBound..<base + range.upperBound
+    }
+}
+
+extension Command: CustomStringConvertible {
+    /// The name and the sizes; never the arguments, for they may be secret.
+    package var description: String {
+        let byteCount = (0..<count).reduce(0) { $0 + ranges[$1].count }
+        let name = ASCII.printable(self[0].prefix(64))
+        return "\(name) (\(count) arguments, \(byteCount) bytes)"
+    }
+}

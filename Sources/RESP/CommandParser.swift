@@ -1,0 +1,177 @@
+// Bytes of a client to commands, as they come: the server's half of reading. Owns the input buffer;
+// knows neither sockets nor what a command means.
+
+/// What a client asked for.
+package enum Request: Sendable {
+    /// A complete command within the limits.
+    case command(Command)
+
+    /// A command with an oversized argument, which was thrown away as it arrived.
+    ///
+    /// The connection is intact: answer with an error, in its turn, and go on.
+    case tooLarge(OversizedArgument)
+}
+
+/// Reads commands from the bytes of one connection.
+///
+/// ```swift
+/// parser.withUninitializedTail(atLeast: 16_384) { tail in ... read(2) into the tail ... }
+/// while let request = try parser.next() { ... }
+/// ```
+///
+/// Takes what Redis takes: arrays of bulk strings, and inline commands, a line of words as a person
+/// types it. Empty lines and empty arrays are passed over, as Redis does. Work is done once
+/// per byte however the bytes are cut into reads: nothing is parsed twice, and the buffer is given
+/// its final size as soon as a large argument is announced.
+///
+/// - Thread: one at a time.
+/// - Complexity: O(1) per byte over the life of the connection.
+package struct CommandParser: ~Copyable, Sendable {
+    /// What the client may send from the next header on.
+    package var limits: CommandLimits
+
+    private var buffer = InputBuffer()
+    private var multibulk = MultibulkReader()
+    /// Where the arguments of the unfinished array are; used again and again.
+    private var slots: [ArgumentRanges.Slot] = []
+    /// The bytes of an unfinished inline command that hold no line feed.
+    private var searchedCount = 0
+    private var skipper: ArgumentSkipper?
+    private var failure: ProtocolError?
+
+    /// Creates a parser that holds no memory yet.
+    package init(limits: CommandLimits = CommandLimits()) {
+        self.limits = limits
+    }
+
+    /// How much memory the input buffer holds, in bytes.
+    package var memoryByteCount: Int { buffer.capacity }
+
+    /// Whether a command has begun and isn't complete; if the client leaves now, it was cut off.
+    package var isInsideCommand: Bool {
+        buffer.pendingCount > 0 || skipper != nil
+    }
+
+    /// Appends bytes of the client.
+    package mutating func append(_ bytes: some Collection<UInt8>) {
+        buffer.append(bytes, missing: missingCount)
+    }
+
+    /// Lets `body` append bytes of the client in place, so that a read needs no buffer of its own.
+    ///
+    /// - Parameter minimum: so much room there is at least; often there is more, and when a large
+    ///   argument was announced, enough for the rest of it.
+    /// - Parameter body: initialises as many bytes of the tail as were read. What it had
+    ///   initialised when it throws counts.
+    package mutating func withUninitializedTail<Failure>(
+        atLeast minimum: Int, _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
+        try buffer.withUninitializedTail(atLeast: minimum, missing: missingCount, body)
+    }
+
+    /// Takes the next complete command out of the buffer.
+    ///
+    /// Call until it returns nil, then read more. When it does return nil, memory that a large
+    /// request has left behind is given back.
+    ///
+    /// - Returns: nil if more bytes are needed.
+    /// - Throws: what was wrong; from then on always that. Reply with it, and close the connection.
+    package mutating func next() throws(ProtocolError) -> Request? {
+        if let failure { throw failure }
+        do {
+            if let request = try advance() { return request }
+        } catch {
+            failure = error
+            buffer.removeAll()
+            multibulk = MultibulkReader()
+            slots = []
+            throw error
+        }
+        buffer.releaseSurplus(missing: missingCount, retained: limits.retainedByteCountMax)
+        return nil
+    }
+
+    /// Gives all memory back if no command has begun: for a connection that has long been idle.
+    package mutating func releaseMemory() {
+        guard !isInsideCommand else { return }
+        buffer.removeAll()
+        slots = []
+    }
+
+    /// The bytes that are known to be still to come, up to the end of the announced argument.
+    private var missingCount: Int { max(0, multibulk.announcedCount - buffer.pendingCount) }
+
+    private mutating func advance() throws(ProtocolError) -> Request? {
+        while true {
+            if skipper != nil {
+                guard let oversized = try finishSkipping() else { return nil }
+                return .tooLarge(oversized)
+            }
+            guard buffer.pendingCount > 0 else { return nil }
+            guard buffer.bytes[buffer.start] == ASCII.asterisk else {
+                guard let lineEnd = try findLineEnd() else { return nil }
+                if let command = try takeLine(to: lineEnd) { return .command(command) }
+                continue
+            }
+            switch try multibulk.read(buffer, limits, into: &slots) {
+            case .incomplete: return nil
+            case .complete:
+                if let command = takeMultibulk() { return .command(command) }
+            case .oversized(let byteCount): beginSkipping(byteCount)
+            }
+        }
+    }
+
+    /// Takes the complete array out of the buffer; nil if it is an empty one.
+    private mutating func takeMultibulk() -> Command? {
+        let base = buffer.start
+        buffer.consume(multibulk.parsedCount)
+        let count = multibulk.argumentCount
+        multibulk = MultibulkReader()
+        if count == 0 { return nil }
+        let ranges = ArgumentRanges(slots, count: count)
+        return Command(storage: buffer.bytes, base: base, ranges: ranges)
+    }
+
+    private mutating func beginSkipping(_ byteCount: Int) {
+        let oversized = OversizedArgument(
+            index: multibulk.argumentCount, byteCount: byteCount, limit: limits.argumentByteCountMax
+        )
+        skipper = ArgumentSkipper(
+            oversized: oversized, remainingArguments: multibulk.remainingArguments,
+            skippedByteCountMax: limits.skippedByteCountMax)
+        buffer.consume(multibulk.parsedCount)
+        multibulk = MultibulkReader()
+    }
+
+    private mutating func finishSkipping() throws(ProtocolError) -> OversizedArgument? {
+        guard let oversized = try skipper?.advance(&buffer) else { return nil }
+        skipper = nil
+        return oversized
+    }
+
+    /// Looks for the line feed of an inline command, from where the last search ended.
+    private mutating func findLineEnd() throws(ProtocolError) -> Int? {
+        let limit = limits.inlineByteCountMax
+        // The limit may have been lowered since the last search.
+        let searched = min(searchedCount, limit)
+        if let offset = buffer.firstOffset(of: ASCII.lineFeed, in: searched..<limit) {
+            searchedCount = 0
+            return buffer.start + offset
+        }
+        guard buffer.pendingCount < limit else { throw .inlineTooLong(limit: limit) }
+        searchedCount = buffer.pendingCount
+        return nil
+    }
+
+    /// Takes a line out of the buffer; nil if there are no words in it.
+    private mutating func takeLine(to lineEnd: Int) throws(ProtocolError) -> Command? {
+        let base = buffer.start
+        let words = try InlineCommand.split(
+            &buffer.bytes, from: base, to: lineEnd, countMax: limits.argumentCountMax)
+        buffer.consume(lineEnd + 1 - base)
+        if words.isEmpty { return nil }
+        let ranges = ArgumentRanges(words, count: words.count)
+        return Command(storage: buffer.bytes, base: base, ranges: ranges)
+    }
+}
