@@ -1,0 +1,109 @@
+// A queue in a ring of slots: what is appended first is taken first.
+//
+// It grows by doubling and lets go of its memory when it runs empty after a burst. How much may
+// wait in it is the owner's to decide: the owner alone knows what to tell whom it refuses.
+
+/// Keeps elements in the order in which they were appended.
+///
+/// A collection whose index is the distance from the front, so that it can be looked through while
+/// elements wait.
+///
+/// - Thread: confined to its owner's.
+/// - Complexity: O(1) for everything, amortised where the ring grows.
+@usableFromInline
+package struct FIFO<Element> {
+    /// A power of two of them, or none.
+    @usableFromInline var slots: [Element?] = []
+
+    /// The slot of the first element.
+    @usableFromInline var head = 0
+
+    /// The number of elements.
+    @usableFromInline package internal(set) var count = 0
+
+    /// Makes an empty queue, which owns no memory yet.
+    @inlinable
+    package init() {}
+
+    /// The number of elements that fit before the ring grows.
+    @inlinable
+    package var capacity: Int { slots.count }
+
+    /// Adds `element` at the back.
+    @inlinable
+    package mutating func append(_ element: Element) {
+        if count == slots.count { grow() }
+        slots[slot(at: count)] = element
+        count += 1
+    }
+
+    /// Adds `element` at the front: it is the next one to be taken.
+    @inlinable
+    package mutating func prepend(_ element: Element) {
+        if count == slots.count { grow() }
+        head = slot(at: slots.count - 1)
+        slots[head] = element
+        count += 1
+    }
+
+    /// Takes the first element, or returns `nil` if there is none.
+    @inlinable
+    package mutating func popFirst() -> Element? {
+        guard count > 0 else { return nil }
+        let element = slots[head].take()
+        head = slot(at: 1)
+        count -= 1
+        if count == 0 { releaseBurst() }
+        return element
+    }
+
+    /// Drops all elements, and the memory with them.
+    @inlinable
+    package mutating func removeAll() {
+        self = FIFO()
+    }
+
+    /// The slot of the element at `distance` from the front.
+    @inlinable
+    func slot(at distance: Int) -> Int {
+        (head &+ distance) & (slots.count &- 1)
+    }
+
+    /// Doubles the ring and moves the elements to its start.
+    @inlinable
+    mutating func grow() {
+        var larger: [Element?] = []
+        larger.reserveCapacity(Swift.max(Limits.firstSlotCount, 2 * slots.count))
+        for distance in 0..<count { larger.append(slots[slot(at: distance)].take()) }
+        while larger.count < Swift.max(Limits.firstSlotCount, 2 * slots.count) {
+            larger.append(nil)
+        }
+        slots = larger
+        head = 0
+    }
+
+    @inlinable
+    mutating func releaseBurst() {
+        head = 0
+        if slots.count > Limits.keptSlotCount { slots = [] }
+    }
+}
+
+extension FIFO: RandomAccessCollection {
+    /// The distance of the first element from the front: zero.
+    @inlinable
+    package var startIndex: Int { 0 }
+
+    /// The number of elements.
+    @inlinable
+    package var endIndex: Int { count }
+
+    /// The element at `distance` from the front.
+    @inlinable
+    package subscript(distance: Int) -> Element {
+        guard indices.contains(distance), let element = slots[slot(at: distance)] else {
+            preconditionFailure("no element at \(distance) of a queue of \(count)")
+        }
+        return element
+    }
+}

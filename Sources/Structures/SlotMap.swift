@@ -1,0 +1,152 @@
+// Values behind handles that go stale instead of dangling.
+//
+// For tables whose entries are named from outside, by a timer's or a source's owner: a handle is an
+// index plus a generation, the slot's generation moves on when its value leaves, and so an old
+// handle is refused even when its slot has long been given to another value. It must not know what
+// the values are, nor keep them in any order.
+
+/// Keeps values in reused slots and gives out a generation-stamped handle to each.
+///
+/// Slots are never given back to the system, because each remembers its generation: the table takes
+/// the memory of its fullest moment.
+///
+/// - Thread: confined to its owner's.
+/// - Complexity: O(1) for everything but iteration, which is O(slots).
+@usableFromInline
+package struct SlotMap<Value> {
+    /// Names one value for as long as it is in the table, and nothing ever after.
+    @usableFromInline
+    package struct Handle: Hashable, Sendable {
+        @usableFromInline let index: UInt32
+        @usableFromInline let generation: UInt32
+
+        @inlinable
+        init(index: UInt32, generation: UInt32) {
+            self.index = index
+            self.generation = generation
+        }
+    }
+
+    @usableFromInline
+    struct Slot {
+        /// `nil` while the slot is free.
+        @usableFromInline var value: Value?
+
+        /// That of the value in the slot; while it is free, that of the value it will get next.
+        ///
+        /// So a handle whose generation matches is a handle to a value that is there.
+        @usableFromInline var generation: UInt32
+
+        /// The next slot of the free list, `noSlot` at its end.
+        @usableFromInline var nextFree: UInt32
+
+        @inlinable
+        init(value: Value) {
+            self.value = value
+            self.generation = 0
+            self.nextFree = noSlot
+        }
+    }
+
+    @usableFromInline var slots: [Slot] = []
+    @usableFromInline var firstFree = noSlot
+    @usableFromInline let generationMax: UInt32
+
+    /// The number of values.
+    @usableFromInline package internal(set) var count = 0
+
+    /// Makes an empty table.
+    ///
+    /// - Parameter generationMax: how many values a slot may hold one after the other before it is
+    ///   retired; smaller than the limit in tests only.
+    @inlinable
+    package init(generationMax: UInt32 = Limits.generationMax) {
+        self.generationMax = generationMax
+    }
+
+    /// Whether there is no value.
+    @inlinable
+    package var isEmpty: Bool { count == 0 }
+
+    /// The number of slots, in use, free or retired.
+    @inlinable
+    package var slotCount: Int { slots.count }
+
+    /// The value behind `handle`, `nil` once it has been removed.
+    @inlinable
+    package subscript(handle: Handle) -> Value? {
+        guard contains(handle) else { return nil }
+        return slots[Int(handle.index)].value
+    }
+
+    /// Calls `body` with the value behind `handle`, in place.
+    ///
+    /// - Returns: the result of `body`, or `nil` once the value has been removed.
+    @inlinable
+    @discardableResult
+    package mutating func update<Result>(
+        _ handle: Handle, _ body: (inout Value) -> Result
+    ) -> Result? {
+        guard contains(handle), var value = slots[Int(handle.index)].value.take() else {
+            return nil
+        }
+        defer { slots[Int(handle.index)].value = value }
+        return body(&value)
+    }
+
+    /// Whether the value behind `handle` is still there.
+    @inlinable
+    package func contains(_ handle: Handle) -> Bool {
+        let index = Int(handle.index)
+        return index < slots.count && slots[index].generation == handle.generation
+    }
+
+    /// Puts `value` into the slot that was freed last, or into a new one.
+    @inlinable
+    package mutating func insert(_ value: Value) -> Handle {
+        count += 1
+        guard firstFree != noSlot else {
+            precondition(slots.count < Limits.slotCountMax, "a slot map is full: \(slots.count)")
+            slots.append(Slot(value: value))
+            return Handle(index: UInt32(slots.count - 1), generation: 0)
+        }
+        let index = firstFree
+        firstFree = slots[Int(index)].nextFree
+        slots[Int(index)].value = value
+        return Handle(index: index, generation: slots[Int(index)].generation)
+    }
+
+    /// Takes the value behind `handle` out; every copy of the handle is stale from then on.
+    ///
+    /// - Returns: the value, or `nil` if it had been removed before.
+    @inlinable
+    package mutating func remove(_ handle: Handle) -> Value? {
+        guard contains(handle) else { return nil }
+        let index = Int(handle.index)
+        count -= 1
+        slots[index].generation += 1
+        if slots[index].generation < generationMax {
+            slots[index].nextFree = firstFree
+            firstFree = handle.index
+        }
+        return slots[index].value.take()
+    }
+}
+
+/// The index that stands for none: of a free list or a chain, its end.
+@inlinable var noSlot: UInt32 { .max }
+
+extension SlotMap: Sequence {
+    /// Walks the values in the order of their slots.
+    @inlinable
+    package func makeIterator() -> some IteratorProtocol<(handle: Handle, value: Value)> {
+        slots.indices.lazy.compactMap { entry(at: $0) }.makeIterator()
+    }
+
+    @inlinable
+    func entry(at index: Int) -> (handle: Handle, value: Value)? {
+        let slot = slots[index]
+        let handle = Handle(index: UInt32(index), generation: slot.generation)
+        return slot.value.map { (handle, $0) }
+    }
+}
