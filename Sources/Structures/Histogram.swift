@@ -75,6 +75,6 @@ package struct Histogram: Sendable {
     private static func largestValue(in bucket: Int) -> Int64 {
         let shift = Swift.max(0, bucket / 32 - 1)
         let lowest = Int64(bucket - 32 * shift) << Int64(shift)
-        return lowest + (1 << Int64(shift)) - 1
+        return lowest + ((1 << Int64(shift)) - 1)
     }
 }

@@ -3,6 +3,12 @@
 // A structure here is as large as its owner lets it become: how many jobs may wait on a thread is
 // the owner's to decide and to tell its callers. What stands here is what the layouts can hold, and
 // how much memory is worth keeping for the next burst.
+//
+// A note on all generic files of this target: their storage is not private and everything is
+// inlinable, because the other targets get unspecialised code otherwise, which takes 1,200 ns
+// instead of 80 to insert and remove a timer among 100,000. The type itself must be
+// `@usableFromInline` as well: without that the compiler ignores `@inlinable` in a package type
+// and says nothing.
 
 /// The limits that the layouts of this target impose or choose.
 @usableFromInline

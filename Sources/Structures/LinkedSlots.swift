@@ -88,7 +88,7 @@ package struct LinkedSlots<Value> {
             firstFree = nodes[slot].next
             nodes[slot] = node
         }
-        link(chain.last, to: UInt32(truncatingIfNeeded: slot), in: &chain)
+        link(chain.lastSlot, to: UInt32(truncatingIfNeeded: slot), in: &chain)
         chain.lastSlot = UInt32(truncatingIfNeeded: slot)
         count += 1
         return slot
@@ -102,8 +102,12 @@ package struct LinkedSlots<Value> {
         guard slot < nodes.count, let value = nodes[slot].value.take() else { return nil }
         let previous = nodes[slot].previous
         let next = nodes[slot].next
-        if previous == noSlot { chain.firstSlot = next } else { nodes[Int(previous)].next = next }
-        if next == noSlot { chain.lastSlot = previous } else { nodes[Int(next)].previous = previous }
+        link(previous, to: next, in: &chain)
+        if next == noSlot {
+            chain.lastSlot = previous
+        } else {
+            nodes[Int(next)].previous = previous
+        }
         nodes[slot].next = firstFree
         firstFree = UInt32(truncatingIfNeeded: slot)
         count -= 1
@@ -125,9 +129,10 @@ package struct LinkedSlots<Value> {
         return previous == noSlot ? nil : Int(previous)
     }
 
+    /// Makes `slot` the one after `previous`, or the first if that is `noSlot`.
     @inlinable
-    mutating func link(_ last: Int?, to slot: UInt32, in chain: inout Chain) {
-        if let last { nodes[last].next = slot } else { chain.firstSlot = slot }
+    mutating func link(_ previous: UInt32, to slot: UInt32, in chain: inout Chain) {
+        if previous == noSlot { chain.firstSlot = slot } else { nodes[Int(previous)].next = slot }
     }
 
     @inlinable

@@ -33,6 +33,7 @@ package struct SlotMap<Value> {
         @usableFromInline var value: Value?
 
         /// That of the value in the slot; while it is free, that of the value it will get next.
+        ///
         /// So a handle whose generation matches is a handle to a value that is there.
         @usableFromInline var generation: UInt32
 
@@ -67,11 +68,30 @@ package struct SlotMap<Value> {
     @inlinable
     package var isEmpty: Bool { count == 0 }
 
-    /// Returns the value behind `handle`, or `nil` once it has been removed.
+    /// The number of slots, in use, free or retired.
+    @inlinable
+    package var slotCount: Int { slots.count }
+
+    /// The value behind `handle`, `nil` once it has been removed.
     @inlinable
     package subscript(handle: Handle) -> Value? {
         guard contains(handle) else { return nil }
         return slots[Int(handle.index)].value
+    }
+
+    /// Calls `body` with the value behind `handle`, in place.
+    ///
+    /// - Returns: the result of `body`, or `nil` once the value has been removed.
+    @inlinable
+    @discardableResult
+    package mutating func update<Result>(
+        _ handle: Handle, _ body: (inout Value) -> Result
+    ) -> Result? {
+        guard contains(handle), var value = slots[Int(handle.index)].value.take() else {
+            return nil
+        }
+        defer { slots[Int(handle.index)].value = value }
+        return body(&value)
     }
 
     /// Whether the value behind `handle` is still there.
@@ -113,5 +133,20 @@ package struct SlotMap<Value> {
     }
 }
 
-@usableFromInline let noSlot = UInt32.max
+/// The index that stands for none: of a free list or a chain, its end.
+@inlinable var noSlot: UInt32 { .max }
 
+extension SlotMap: Sequence {
+    /// Walks the values in the order of their slots.
+    @inlinable
+    package func makeIterator() -> some IteratorProtocol<(handle: Handle, value: Value)> {
+        slots.indices.lazy.compactMap { entry(at: $0) }.makeIterator()
+    }
+
+    @inlinable
+    func entry(at index: Int) -> (handle: Handle, value: Value)? {
+        let slot = slots[index]
+        let handle = Handle(index: UInt32(index), generation: slot.generation)
+        return slot.value.map { (handle, $0) }
+    }
+}
