@@ -26,14 +26,18 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     /// `operation: text of the error number`, for people.
-    public var description: String {
+    public var description: String { "\(operation): \(reason)" }
+
+    /// The text of the error number: `Permission denied`.
+    ///
+    /// - Source: strerror_r(3).
+    public var reason: String {
         var buffer = [CChar](repeating: 0, count: 256)
-        let text = unsafe buffer.withUnsafeMutableBufferPointer { bytes -> String in
+        return unsafe buffer.withUnsafeMutableBufferPointer { bytes -> String in
             // Without _GNU_SOURCE this is the variant that fills the buffer and returns an error.
             guard let base = bytes.baseAddress, unsafe strerror_r(errno, base, bytes.count) == 0
             else { return "error \(errno)" }
             return unsafe String(cString: base)
         }
-        return "\(operation): \(text)"
     }
 }

@@ -5,6 +5,12 @@ internal import Glibc
 
 /// What this process has used.
 package enum ProcessStatistics {
+    /// This process's id.
+    ///
+    /// - Thread: any.
+    /// - Source: getpid(2).
+    package static var processID: Int { Int(getpid()) }
+
     /// How often the process's threads gave up a cpu.
     package struct ContextSwitches: Equatable, Sendable {
         /// To wait for something.

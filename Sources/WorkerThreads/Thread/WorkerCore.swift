@@ -81,7 +81,7 @@ package final class WorkerCore: @unchecked Sendable {
     /// Runs tasks on the thread.
     ///
     /// - Thread: any thread, once the thread is ready.
-    var executor: WorkerExecutor {
+    package var executor: WorkerExecutor {
         guard let executorStorage else { preconditionFailure("thread \(name) has not started") }
         return executorStorage
     }

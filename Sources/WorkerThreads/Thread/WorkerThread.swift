@@ -108,6 +108,11 @@ public final class WorkerThread: Sendable {
     /// - Thread: any thread.
     public var isStopped: Bool { !core.life.withLock { $0.shouldKeepRunning } }
 
+    /// Whether it has ended, with everything that it was to finish.
+    ///
+    /// - Thread: any thread.
+    public var hasEnded: Bool { core.ended.isOpen }
+
     /// Whether it is paused.
     ///
     /// - Thread: any thread.

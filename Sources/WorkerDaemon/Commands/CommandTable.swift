@@ -1,0 +1,98 @@
+// The commands by name: how many arguments each takes, when it may be used, and what it does.
+
+internal import RESP
+
+/// A command as it is offered.
+struct CommandSpecification: Sendable {
+    /// When a command is executed although not everything is.
+    struct Permission: OptionSet, Sendable {
+        let rawValue: UInt8
+        /// Before the client has given the password.
+        static let unauthenticated = Permission(rawValue: 1)
+    }
+
+    /// What groups commands in COMMAND DOCS.
+    enum Group: String, Sendable {
+        case jobs, threads, connection, server
+    }
+
+    /// Answers at once with a value, or later through a slot of the session, and then nil.
+    typealias Execute = @Sendable (Service, Session, Command) throws(WireError) -> RESPValue?
+
+    /// In lower case.
+    let name: String
+    /// How many arguments, the name included.
+    let arity: ClosedRange<Int>
+    let group: Group
+    let usage: String
+    let summary: String
+    let permission: Permission
+    let execute: Execute
+
+    init(
+        _ name: String, _ arity: ClosedRange<Int>, _ group: Group, usage: String = "",
+        _ summary: String, permission: Permission = [], execute: @escaping Execute
+    ) {
+        self.name = name
+        self.arity = arity
+        self.group = group
+        self.usage = usage
+        self.summary = summary
+        self.permission = permission
+        self.execute = execute
+    }
+
+    /// As Redis counts: negative for "at least".
+    var redisArity: Int {
+        arity.lowerBound == arity.upperBound ? arity.lowerBound : -arity.lowerBound
+    }
+}
+
+/// All commands.
+struct CommandTable {
+    /// More arguments than any command takes.
+    static let manyArguments = 1_024
+
+    let all: [CommandSpecification]
+    private let byName: [String: CommandSpecification]
+
+    init() {
+        all = JobCommands.all + ThreadCommands.all + ConnectionCommands.all + ServerCommands.all
+        byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+    }
+
+    subscript(name: String) -> CommandSpecification? { byName[name] }
+
+    /// Finds the command that a client named and checks that it may have it so.
+    func find(
+        _ command: Command, isAuthenticated: Bool
+    ) throws(WireError) -> CommandSpecification {
+        let name = command.text(at: 0).lowercased()
+        guard let found = byName[name] else {
+            if !isAuthenticated { throw Self.authenticationRequired }
+            throw WireError(.err, "unknown command \(quoted(name)); COMMAND LIST names them all")
+        }
+        if !isAuthenticated && !found.permission.contains(.unauthenticated) {
+            throw Self.authenticationRequired
+        }
+        guard found.arity.contains(command.count) else {
+            let usage = found.usage.isEmpty ? "" : "; usage: \(name.uppercased()) \(found.usage)"
+            throw WireError(.err, "wrong number of arguments for '\(name)' command\(usage)")
+        }
+        return found
+    }
+
+    private static let authenticationRequired = WireError(
+        .noAuth, "Authentication required: AUTH password")
+}
+
+extension Command {
+    /// The non-negative integer at a place, or an error that names what it is.
+    func count(at index: Int, _ what: String, max: Int) throws(WireError) -> Int {
+        guard let value = integer(at: index), (0...max).contains(value) else {
+            throw WireError(
+                .err, "\(what) must be a whole number from 0 to \(max), is \(quoted(text(at: index)))")
+        }
+        return value
+    }
+}

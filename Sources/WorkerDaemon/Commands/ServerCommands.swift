@@ -1,0 +1,100 @@
+// Commands about the daemon as a whole.
+
+internal import RESP
+
+enum ServerCommands {
+    static let all: [CommandSpecification] = [
+        CommandSpecification(
+            "info", 1...2, .server, usage: "[section]", "The daemon in figures.",
+            execute: { service, _, command throws(WireError) in
+                let wanted = command.count == 2 ? command.text(at: 1).lowercased() : nil
+                return .verbatim(format: "txt", Array(service.information(wanted).utf8))
+            }),
+        CommandSpecification(
+            "command", 1...CommandTable.manyArguments, .server,
+            usage: "[COUNT | LIST | INFO [name …] | DOCS [name …]]", "The commands there are.",
+            execute: command),
+        CommandSpecification(
+            "config", 2...CommandTable.manyArguments, .server, usage: "GET pattern",
+            "Settings, as far as Redis's tools ask for them.", execute: config),
+        CommandSpecification(
+            "shutdown", 1...2, .server, usage: "[DRAIN|NOW]",
+            "Ends the daemon: after the running jobs, after all waiting ones, or now.",
+            execute: shutdown),
+    ]
+
+    private static func command(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        let table = service.commands
+        let named = (2..<max(2, command.count)).map { command.text(at: $0).lowercased() }
+        if command.count == 1 { return .array(table.all.map(describe)) }
+        if command.matches(1, "COUNT") { return .integer(table.all.count) }
+        if command.matches(1, "LIST") { return .array(table.all.map { text($0.name) }) }
+        if command.matches(1, "INFO") {
+            let chosen = named.isEmpty ? table.all : named.compactMap { table[$0] }
+            return .array(chosen.map(describe))
+        }
+        if command.matches(1, "DOCS") {
+            let chosen = named.isEmpty ? table.all : named.compactMap { table[$0] }
+            return .map(chosen.map { entry($0.name, document($0)) })
+        }
+        throw WireError(
+            .err, "COMMAND knows COUNT, LIST, INFO and DOCS, not \(quoted(command.text(at: 1)))")
+    }
+
+    /// As Redis describes a command: name, arity, flags, first and last key, step.
+    private static func describe(_ command: CommandSpecification) -> RESPValue {
+        .array([
+            text(command.name), .integer(command.redisArity), .array([]), .integer(0), .integer(0),
+            .integer(0),
+        ])
+    }
+
+    private static func document(_ command: CommandSpecification) -> RESPValue {
+        .map([
+            entry("summary", text(command.summary)), entry("since", text("0.1.0")),
+            entry("group", text(command.group.rawValue)),
+            entry("usage", text("\(command.name.uppercased()) \(command.usage)")),
+        ])
+    }
+
+    private static func config(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        guard command.matches(1, "GET"), command.count > 2 else {
+            throw WireError(.err, "CONFIG knows GET only: settings come from the configuration file")
+        }
+        let limits = service.configuration.limits
+        // The first two are what redis-benchmark asks for.
+        let settings: [(String, String)] = [
+            ("save", ""), ("appendonly", "no"), ("databases", "1"),
+            ("maxclients", "\(limits.connections)"),
+            ("proto-max-bulk-len", "\(limits.payloadBytes)"),
+        ]
+        let wanted = (2..<command.count).map { command.text(at: $0).lowercased() }
+        return .map(
+            settings.filter { name, _ in wanted.contains("*") || wanted.contains(name) }
+                .map { entry($0.0, text($0.1)) })
+    }
+
+    private static func shutdown(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        let manner: ShutdownManner
+        if command.count == 1 {
+            manner = .finishRunning
+        } else if command.matches(1, "DRAIN") {
+            manner = .finishWaiting
+        } else if command.matches(1, "NOW") {
+            manner = .now
+        } else {
+            throw WireError(.err, "SHUTDOWN [DRAIN|NOW]: what is \(quoted(command.text(at: 1)))?")
+        }
+        service.log.notice("client \(session.number) asks for a shutdown (\(manner))")
+        // As Redis does: no answer, the connection closes when the daemon is down.
+        _ = session.reserve()
+        service.askForShutdown(manner)
+        return nil
+    }
+}

@@ -1,0 +1,126 @@
+// Commands that show the worker threads and steer them.
+
+internal import Jobs
+internal import Kernel
+internal import RESP
+internal import Synchronization
+internal import WorkerThreads
+
+enum ThreadCommands {
+    static let all: [CommandSpecification] = [
+        CommandSpecification(
+            "threads", 1...1, .threads, "Every worker thread, and what it does.",
+            execute: { service, _, _ throws(WireError) in
+                .array(
+                    service.desk.lanes.flatMap { lane in
+                        lane.members.map { .map(describe($0, of: lane, service)) }
+                    })
+            }),
+        CommandSpecification(
+            "thread", 2...2, .threads, usage: "name", "One worker thread or pool, in detail.",
+            execute: thread),
+        CommandSpecification(
+            "pause", 2...2, .threads, usage: "name",
+            "Holds what waits for a thread or pool; what runs is finished.",
+            execute: { service, _, command throws(WireError) in
+                try steer(service, command) { $0.pause() }
+            }),
+        CommandSpecification(
+            "resume", 2...2, .threads, usage: "name", "Goes on with what was held.",
+            execute: { service, _, command throws(WireError) in
+                try steer(service, command) { $0.resume() }
+            }),
+        CommandSpecification(
+            "stop", 2...2, .threads, usage: "name",
+            "Ends a thread or pool once its waiting jobs are done; refuses new ones at once.",
+            execute: stop),
+        CommandSpecification(
+            "selectors", 1...1, .threads, "Every selector, and what handles it.",
+            execute: selectors),
+    ]
+
+    private static func thread(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        let name = command.text(at: 1)
+        let lane = try service.desk.lane(of: name)
+        if let member = lane.member(named: name) {
+            return .map(
+                describe(member, of: lane, service) + [
+                    entry("pool", text(lane.name)),
+                    entry("max-queued", .integer(lane.maxQueued)),
+                ])
+        }
+        return .map([
+            entry("name", text(lane.name)),
+            entry("members", .array(lane.members.map { text($0.thread.name) })),
+            entry("waiting", .integer(lane.pool.waitingCount)),
+            entry("running", .integer(lane.members.count { $0.current.withLock { $0 } != nil })),
+            entry("max-queued", .integer(lane.maxQueued)),
+        ])
+    }
+
+    private static func stop(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        let name = command.text(at: 1)
+        let lane = try service.desk.lane(of: name)
+        if lane.name == name {
+            lane.pool.resume()
+            lane.pool.stop(.finishQueued)
+        } else if let member = lane.member(named: name) {
+            member.thread.stop(.finishQueued)
+        }
+        service.log.notice("thread \(name) was told to stop by client \(session.number)")
+        return .simpleString("OK")
+    }
+
+    private static func steer(
+        _ service: Service, _ command: Command, _ body: (WorkerThread) -> Void
+    ) throws(WireError) -> RESPValue? {
+        let name = command.text(at: 1)
+        let lane = try service.desk.lane(of: name)
+        let chosen = lane.name == name ? lane.members : lane.members.filter { $0.thread.name == name }
+        if chosen.allSatisfy({ $0.thread.isStopped }) {
+            throw WireError(.noThread, "thread \(name) has been stopped")
+        }
+        chosen.forEach { body($0.thread) }
+        return .simpleString("OK")
+    }
+
+    private static func describe(
+        _ member: Lane.Member, of lane: Lane, _ service: Service
+    ) -> [RESPValue.Entry] {
+        let job = member.current.withLock { $0 }
+        let state =
+            if member.thread.isStopped {
+                member.thread.hasEnded ? "stopped" : "stopping"
+            } else if job != nil {
+                member.thread.isPaused ? "pausing" : "running"
+            } else {
+                member.thread.isPaused ? "paused" : "idle"
+            }
+        let runtime = job?.run.map { WallClock.unixMilliseconds() - $0.startedAt }
+        return [
+            entry("name", text(member.thread.name)),
+            entry("state", text(state)),
+            entry("waiting", .integer(lane.pool.waitingCount)),
+            entry("done", .integer(member.doneCount.load(ordering: .relaxed))),
+            entry("failed", .integer(member.failedCount.load(ordering: .relaxed))),
+            entry("job", job.map { .integer(Int($0.id)) } ?? .null),
+            entry("selector", job.map { text($0.selector) } ?? .null),
+            entry("running-ms", runtime.map { .integer(Int($0)) } ?? .null),
+        ]
+    }
+
+    private static func selectors(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        .array(
+            service.desk.handlers.sorted { $0.key < $1.key }.map { name, handler in
+                .map([
+                    entry("name", text(name)), entry("handler", text(handler.description)),
+                ])
+            })
+    }
+}

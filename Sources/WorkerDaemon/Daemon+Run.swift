@@ -1,0 +1,240 @@
+// The daemon's life on the main thread: threads are started, doors opened, then signals and the end
+// are waited for. The main thread runs nothing else, so that a signal always gets through.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import WorkerThreads
+
+extension Daemon {
+    /// Runs the daemon until it is told to go down, by a signal or a client.
+    ///
+    /// - Returns: the status with which the process should exit: 0 after an orderly end.
+    /// - Thread: the main thread, before any other is started: the signals SIGTERM, SIGINT, SIGHUP
+    ///   and SIGUSR1 are blocked in all threads and read by this one.
+    /// - Blocks: until the daemon is down.
+    public func run() -> Int32 {
+        let log = Log(level: configuration.log.level)
+        do throws(DaemonError) {
+            return try RunningDaemon(configuration, handlers, log).run()
+        } catch {
+            log.error(error.description)
+            return error.exitStatus
+        }
+    }
+}
+
+/// A daemon that has been started. Confined to the main thread.
+private final class RunningDaemon {
+    /// What the main thread is told by others.
+    private enum Event: Sendable {
+        case shutdownAsked(ShutdownManner)
+        case isDown(Shutdown.Report)
+    }
+
+    private static let signals: Set<Signal> = [.terminate, .interrupt, .hangUp, .user1]
+    /// As a shell reports a process that a signal ended.
+    private static let endedBySignal: Int32 = 128
+
+    private let configuration: Configuration
+    private let log: Log
+    private let loop: ThreadRunLoop
+    private let children = ChildRegistry()
+    private let lanes: [Lane]
+    private let io: WorkerThread
+    private var service: Confined<Service>?
+    private var events: MessagePort<Event>?
+    private var shutdownSignalCount = 0
+    private var report: Shutdown.Report?
+
+    init(
+        _ configuration: Configuration, _ handlers: [String: Handler], _ log: Log
+    ) throws(DaemonError) {
+        self.configuration = configuration
+        self.log = log
+        do throws(SystemError) {
+            try StandardStream.openMissing()
+            Signal.ignoreBrokenPipes()
+            Signal.reset([.childEnded])
+            Signal.block(Self.signals)
+            let limit = try ResourceLimit.raiseOpenDescriptors()
+            log.debug("descriptors: \(limit.before) raised to \(limit.now)")
+            loop = ThreadRunLoop.current
+            io = try WorkerThread(name: "io")
+            var lanes: [Lane] = []
+            for thread in configuration.threads { lanes.append(try Lane(thread)) }
+            self.lanes = lanes
+        } catch {
+            throw DaemonError("can't start: \(error)", exitStatus: DaemonError.systemFault)
+        }
+        let running = Confined(self, to: loop)
+        let events = MessagePort<Event> { running.value.handle($0) }
+        events.add(to: loop)
+        self.events = events
+        service = try startService(handlers, events)
+    }
+
+    /// Serves signals and events until everything is down.
+    func run() throws(DaemonError) -> Int32 {
+        do throws(SystemError) {
+            let descriptor = try SignalDescriptor(Self.signals)
+            let running = Confined(self, to: loop)
+            let number = descriptor.descriptor.number
+            let port = ThreadRunLoop.Port(watching: number) { _, _ in
+                running.value.signalsArrived()
+            }
+            signalDescriptor = consume descriptor
+            try loop.add(port)
+            announce()
+            while report == nil { _ = loop.run(mode: .default) }
+            port.invalidate()
+        } catch {
+            throw DaemonError("can't receive signals: \(error)", exitStatus: DaemonError.systemFault)
+        }
+        return end()
+    }
+
+    private var signalDescriptor: SignalDescriptor?
+
+    private func startService(
+        _ handlers: [String: Handler], _ events: MessagePort<Event>
+    ) throws(DaemonError) -> Confined<Service> {
+        let password = try readPassword()
+        let (configuration, lanes, children, log) = (configuration, lanes, children, log)
+        do {
+            return try io.submitAndWait {
+                let loop = ThreadRunLoop.current
+                var limits = StoreLimits()
+                limits.retainedCountMax = configuration.limits.retainedResults
+                limits.retainedByteCountMax = configuration.limits.retainedBytes
+                limits.retainedMilliseconds = configuration.limits.retainedFor.milliseconds
+                let desk = JobDesk(
+                    lanes: lanes, handlers: handlers, store: MemoryStore(limits: limits),
+                    children: children, loop: loop, log: log)
+                let service = Service(
+                    configuration: configuration, desk: desk, password: password, loop: loop,
+                    log: log, shutdownAsked: { events.send(.shutdownAsked($0)) })
+                if let path = configuration.listen.unix {
+                    try service.open(
+                        Listener(
+                            at: .unix(UnixAddress(path)), mode: configuration.listen.unixMode),
+                        asksForPassword: false)
+                }
+                if let address = configuration.listen.tcp {
+                    try service.open(
+                        Listener(at: .tcp(TCPAddress("\(address)"))), asksForPassword: true)
+                }
+                return Confined(service, to: loop)
+            }
+        } catch let error as SocketError {
+            throw DaemonError("can't listen: \(error)", exitStatus: DaemonError.unavailable)
+        } catch {
+            throw DaemonError("can't start: \(error)", exitStatus: DaemonError.systemFault)
+        }
+    }
+
+    private func readPassword() throws(DaemonError) -> [UInt8]? {
+        guard let path = configuration.listen.passwordFile else { return nil }
+        do throws(SystemError) {
+            if let mode = try File.mode(of: path), mode & 0o077 != 0 {
+                log.warning("\(path) can be read by other users: chmod 600 \(path)")
+            }
+            let line = try File.read(path, atMost: 4_096).prefix { $0 != UInt8(ascii: "\n") }
+            if !line.isEmpty { return Array(line) }
+        } catch {
+            throw DaemonError(
+                "listen.passwordFile: \(error)", exitStatus: DaemonError.badConfiguration)
+        }
+        throw DaemonError(
+            "listen.passwordFile: \(path) has no password in its first line",
+            exitStatus: DaemonError.badConfiguration)
+    }
+
+    private func announce() {
+        let threadCount = lanes.reduce(0) { $0 + $1.members.count }
+        log.notice("workerd \(Service.version): \(threadCount) worker threads")
+        if let address = configuration.listen.tcp { log.notice("listening on \(address)") }
+        guard let path = configuration.listen.unix else { return }
+        log.notice("listening on \(path)")
+        guard let thread = lanes.first?.name else { return }
+        log.notice("try:  redis-cli -s \(path) PERFORM \(thread) sha256 WAIT hello")
+        log.notice("      workerctl --socket \(path) threads")
+    }
+
+    private func signalsArrived() {
+        while let received = try? signalDescriptor?.next() {
+            let sender = received.senderProcessID
+            log.notice("\(received.signal) from process \(sender)")
+            switch received.signal {
+            case .user1: describeLoops()
+            case .hangUp: log.warning("settings are not reloaded: restart to change them")
+            default: shutdownSignal(received.signal)
+            }
+        }
+    }
+
+    private func shutdownSignal(_ signal: Signal) {
+        shutdownSignalCount += 1
+        if shutdownSignalCount > 1 { endAtOnce(status: Self.endedBySignal + Int32(signal.number)) }
+        shutDown(.finishRunning)
+    }
+
+    private func shutDown(_ manner: ShutdownManner) {
+        guard let service, let events else { return }
+        do throws(SubmitError) {
+            try io.submit {
+                service.value.shutDown(manner) { events.send(.isDown($0)) }
+            }
+        } catch {
+            log.error("can't go down in order: \(error)")
+            endAtOnce(status: DaemonError.systemFault)
+        }
+    }
+
+    private func handle(_ event: Event) {
+        switch event {
+        case .shutdownAsked(let manner): shutDown(manner)
+        case .isDown(let report):
+            self.report = report
+            loop.stop()
+        }
+    }
+
+    private func describeLoops() {
+        let log = log
+        log.notice("thread main\n\(loop.describe())")
+        for thread in [io] + lanes.flatMap({ $0.members.map(\.thread) }) {
+            let name = thread.name
+            thread.describe { log.notice("thread \(name)\n\($0)") }
+        }
+    }
+
+    /// Ends the threads, when they can be ended.
+    private func end() -> Int32 {
+        if let report, report.abandonedRunningCount > 0 {
+            // A thread that runs what can't be stopped can't be joined.
+            ProcessExit.now(status: 0)
+        }
+        lanes.forEach { $0.pool.join() }
+        try? io.submitAndWait { [service] in service?.value.desk.close() }
+        io.stop()
+        io.join()
+        events?.invalidate()
+        return 0
+    }
+
+    /// Ends the process now, and every child with it.
+    private func endAtOnce(status: Int32) -> Never {
+        log.warning("ending at once; jobs that ran are abandoned")
+        children.killAll()
+        if let path = configuration.listen.unix { try? File.remove(path) }
+        ProcessExit.now(status: status)
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded down.
+    var milliseconds: Int64 {
+        components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,132 @@
+// The daemon as a library: configure it, register handlers, run it. What it does while it runs is in
+// Daemon+Run.swift.
+
+internal import Kernel
+internal import RunLoops
+internal import WorkerThreads
+
+/// Why a daemon could not start.
+public struct DaemonError: Error, Sendable, CustomStringConvertible {
+    /// What was wrong and what to do; one line for each fault.
+    public let description: String
+    /// The status with which the process should exit.
+    ///
+    /// - Source: sysexits(3).
+    public let exitStatus: Int32
+
+    static let badUsage: Int32 = 64
+    static let unavailable: Int32 = 69
+    static let systemFault: Int32 = 71
+    static let badConfiguration: Int32 = 78
+
+    init(_ description: String, exitStatus: Int32) {
+        self.description = description
+        self.exitStatus = exitStatus
+    }
+}
+
+/// A daemon of long-lived threads that any program can hand jobs to.
+///
+/// ```swift
+/// let daemon = Daemon(socket: "/tmp/greeter.sock", threads: ["greetings": 1])
+/// daemon.register("greet") { job in "hello, \(job.text)" }
+/// exit(daemon.run())
+/// ```
+///
+/// - Thread: made, given its handlers and run on the main thread.
+public final class Daemon {
+    let configuration: Configuration
+    private(set) var handlers: [String: Handler]
+
+    /// A daemon that listens on a Unix socket, for this user only.
+    ///
+    /// - Parameters:
+    ///   - socket: the path of its socket, at most 107 bytes.
+    ///   - threads: its worker threads by name; a number above 1 makes a pool.
+    public convenience init(socket: String, threads: [String: Int]) {
+        var configuration = Configuration()
+        configuration.listen.unix = socket
+        configuration.threads = threads.sorted { $0.key < $1.key }.map { name, count in
+            precondition(count > 0, "thread \(name) needs a count of at least 1, not \(count)")
+            var thread = Configuration.Thread(name: name)
+            thread.count = count
+            return thread
+        }
+        self.init(configuration: configuration)
+    }
+
+    /// A daemon as a configuration file describes it.
+    ///
+    /// - Parameter path: a JSON5 file; Config/workerd.json5 is an example.
+    /// - Throws: every fault of the file, each by its path and place.
+    /// - Blocks: for the disk.
+    public convenience init(configurationFile path: String) throws(DaemonError) {
+        self.init(configuration: try Self.readConfiguration(path))
+    }
+
+    package init(configuration: Configuration) {
+        self.configuration = configuration
+        handlers = Handler.builtIn
+        for selector in configuration.selectors { handlers[selector.name] = .program(selector) }
+    }
+
+    /// Registers a closure as a selector.
+    ///
+    /// It runs on the thread that the job is for and blocks it, as a library that must stay on one
+    /// thread wants it; jobs behind it wait their turn.
+    ///
+    /// - Parameters:
+    ///   - selector: its name; a selector of the same name is replaced.
+    ///   - body: returns the job's result, or throws what its client is told.
+    public func register(
+        _ selector: String, _ body: @escaping @Sendable (JobContext) throws -> some HandlerResult
+    ) {
+        handlers[selector] = .closure { try body($0).resultBytes }
+    }
+
+    /// Registers an asynchronous closure as a selector.
+    ///
+    /// Its task prefers the thread that the job is for; the thread serves it, and nothing else,
+    /// until it has returned. A cancel or the time limit cancels the task.
+    ///
+    /// - Parameters:
+    ///   - selector: its name; a selector of the same name is replaced.
+    ///   - body: returns the job's result, or throws what its client is told.
+    public func register(
+        _ selector: String,
+        _ body: @escaping @Sendable (JobContext) async throws -> some HandlerResult
+    ) {
+        handlers[selector] = .task { try await body($0).resultBytes }
+    }
+
+    /// Reads a configuration file, with this machine's files behind its checks.
+    static func readConfiguration(_ path: String) throws(DaemonError) -> Configuration {
+        do throws(ConfigurationError) {
+            return try ConfigurationReader(files: .system).load(path: path)
+        } catch {
+            throw DaemonError(error.description, exitStatus: DaemonError.badConfiguration)
+        }
+    }
+}
+
+extension FileChecks {
+    /// What this machine's file system answers.
+    static let system = FileChecks(
+        kind: { path in
+            switch try? File.kind(of: path) {
+            case .regular(let isExecutable): isExecutable ? .program : .other
+            case .directory: .directory
+            case .socket, .other: .other
+            case nil: .missing
+            }
+        },
+        contents: { (path, byteCountMax) throws(Unreadable) in
+            do throws(SystemError) {
+                return try File.read(path, atMost: byteCountMax)
+            } catch {
+                throw Unreadable(reason: error.reason)
+            }
+        },
+        searchPath: (Program.inheritedEnvironment()["PATH"] ?? "/usr/bin:/bin")
+            .split(separator: ":").map(String.init))
+}

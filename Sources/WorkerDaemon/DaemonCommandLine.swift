@@ -1,0 +1,68 @@
+// The command line of `workerd`.
+
+internal import Kernel
+
+/// What `workerd` does with its arguments.
+public enum DaemonCommandLine {
+    private static let usage = """
+        usage: workerd --config FILE [--check]
+          --config FILE   the configuration, a JSON5 file
+          --check         only check it; exit status 0 when it is fine
+          --version       print the version
+          --help          print this
+
+        """
+
+    /// Runs `workerd`.
+    ///
+    /// - Parameter arguments: without the program's name.
+    /// - Returns: the exit status.
+    /// - Thread: the main thread, before any other is started.
+    /// - Blocks: until the daemon is down.
+    public static func run(_ arguments: [String]) -> Int32 {
+        var path: String?
+        var isCheck = false
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--config":
+                guard let value = rest.popFirst() else { return misuse("--config needs a file") }
+                path = value
+            case "--check": isCheck = true
+            case "--version":
+                say("workerd \(Service.version)\n", on: .output)
+                return 0
+            case "--help", "-h":
+                say(usage, on: .output)
+                return 0
+            default:
+                if argument.hasPrefix("--config=") {
+                    path = String(argument.dropFirst("--config=".count))
+                } else {
+                    return misuse("unknown argument \(argument)")
+                }
+            }
+        }
+        guard let path else { return misuse("--config FILE is missing") }
+        do throws(DaemonError) {
+            let daemon = try Daemon(configurationFile: path)
+            if isCheck {
+                say("\(path): no fault\n", on: .output)
+                return 0
+            }
+            return daemon.run()
+        } catch {
+            say("\(error)\n", on: .error)
+            return error.exitStatus
+        }
+    }
+
+    private static func misuse(_ fault: String) -> Int32 {
+        say("workerd: \(fault)\n\(usage)", on: .error)
+        return DaemonError.badUsage
+    }
+
+    private static func say(_ text: String, on stream: StandardStream) {
+        try? stream.write(everything: Array(text.utf8))
+    }
+}

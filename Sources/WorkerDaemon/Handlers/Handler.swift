@@ -1,0 +1,120 @@
+// What runs a job: a Swift closure, synchronous or not, or a program. Called on a worker thread.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import Synchronization
+internal import WorkerThreads
+
+/// What a handler gives back: anything that is bytes in the end.
+public protocol HandlerResult: Sendable {
+    /// The bytes that the client gets.
+    var resultBytes: [UInt8] { get }
+}
+
+extension [UInt8]: HandlerResult {
+    /// The bytes themselves.
+    public var resultBytes: [UInt8] { self }
+}
+
+extension String: HandlerResult {
+    /// The text in UTF-8.
+    public var resultBytes: [UInt8] { Array(utf8) }
+}
+
+/// A handler that fails with this tells the client no more than the message.
+public struct JobFailure: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What went wrong, for the client.
+    public let message: String
+
+    /// A failure with this message.
+    public init(_ message: String) { self.message = message }
+
+    /// The message.
+    public var description: String { message }
+}
+
+/// The code behind a selector.
+enum Handler: Sendable {
+    /// Blocks its thread until it is done; a cancel is a flag that it may look at.
+    case closure(@Sendable (JobContext) throws -> [UInt8])
+    /// Served in mode `job`; a cancel cancels its task.
+    case task(@Sendable (JobContext) async throws -> [UInt8])
+    /// A child process, served in mode `job`.
+    case program(Configuration.Selector)
+
+    /// Runs a job to its end.
+    ///
+    /// - Thread: a worker thread.
+    /// - Blocks: until the job has ended; the thread serves its loop in mode `job` meanwhile, except
+    ///   for a closure.
+    func run(_ job: JobContext, children: ChildRegistry) -> Outcome {
+        switch self {
+        case .closure(let body):
+            do {
+                return .done(try body(job))
+            } catch {
+                return Self.outcome(of: error, job)
+            }
+        case .task(let body): return runTask(job, body)
+        case .program(let program):
+            return ProgramRun(program, job: job, children: children).run()
+        }
+    }
+
+    private func runTask(
+        _ job: JobContext, _ body: @escaping @Sendable (JobContext) async throws -> [UInt8]
+    ) -> Outcome {
+        guard let worker = WorkerCore.current else { preconditionFailure("not on a worker thread") }
+        let loop = worker.loop
+        let result = Mutex<Outcome?>(nil)
+        let box = OutcomeBox(result)
+        let task = Task(executorPreference: worker.executor) {
+            do {
+                box.set(.done(try await body(job)))
+            } catch {
+                box.set(Self.outcome(of: error, job))
+            }
+            loop.perform(inModes: [.job]) { loop.stop() }
+        }
+        job.onCancel { task.cancel() }
+        let limit = job.run?.deadline ?? .distantFuture
+        let timer = ThreadRunLoop.Timer(at: limit) { _ in task.cancel() }
+        if limit != .distantFuture { loop.add(timer, to: .job) }
+        worker.serveJob { box.value != nil }
+        timer.invalidate()
+        return box.value ?? .failed(reason: "the task ended without a result")
+    }
+
+    /// What an error thrown by a handler means for its job.
+    static func outcome(of error: any Error, _ job: JobContext) -> Outcome {
+        if error is CancellationError {
+            if job.isCancelRequested { return .cancelled }
+            if job.isOverTime { return .timedOut }
+        }
+        return .failed(reason: "\(error)")
+    }
+}
+
+extension Handler: CustomStringConvertible {
+    /// What handles a selector, for people.
+    var description: String {
+        switch self {
+        case .closure, .task: "Swift"
+        case .program(let selector):
+            ([selector.program.executable] + selector.program.arguments.dropFirst())
+                .joined(separator: " ")
+        }
+    }
+}
+
+/// Carries an outcome from a task to the thread that waits for it.
+private final class OutcomeBox: Sendable {
+    private let outcome: Mutex<Outcome?>
+
+    init(_ outcome: consuming sending Mutex<Outcome?>) { self.outcome = outcome }
+
+    func set(_ value: Outcome) { outcome.withLock { $0 = value } }
+
+    var value: Outcome? { outcome.withLock { $0 } }
+}

@@ -1,0 +1,115 @@
+// One job as its handler sees it, and the atomic word that decides who gets it: the thread that
+// begins it or the client that takes it back.
+//
+// Values of `phase`: 0 waiting · 1 running · 2 withdrawn. It leaves 0 once, by compareExchange:
+// E1  begin (worker) and withdraw (io thread) both try 0 → theirs: exactly one of them succeeds.
+
+internal import Kernel
+internal import Synchronization
+
+/// A job that a handler has been called for.
+///
+/// - Thread: any thread.
+public final class JobContext: Sendable {
+    /// The job's number, as clients know it.
+    public let id: UInt64
+    /// The name of the handler.
+    public let selector: String
+    /// What the client sent.
+    public let payload: [UInt8]
+    /// Which try this is, from 1 on.
+    public let attempt: Int
+    let timeout: Duration?
+    private let phase = Atomic<UInt8>(0)
+    private let cancelRequested = Atomic<Bool>(false)
+    private let state = Mutex(State())
+
+    private struct State {
+        var run: Run?
+        var onCancel: (@Sendable () -> Void)?
+    }
+
+    /// Where and since when a job runs.
+    struct Run: Sendable, Equatable {
+        let thread: String
+        let startedAt: Int64
+        let deadline: Instant
+    }
+
+    init(id: UInt64, selector: String, payload: [UInt8], attempt: Int, timeout: Duration?) {
+        self.id = id
+        self.selector = selector
+        self.payload = payload
+        self.attempt = attempt
+        self.timeout = timeout
+    }
+
+    /// The payload as text; bytes that are no UTF-8 become U+FFFD.
+    public var text: String { String(decoding: payload, as: UTF8.self) }
+
+    /// Whether a client, a shutdown or the time limit wants the job to end early.
+    ///
+    /// A handler that runs for long looks at it now and then, and throws `CancellationError` when it
+    /// is set.
+    public var isCancelled: Bool {
+        cancelRequested.load(ordering: .acquiring) || isOverTime
+    }
+
+    /// Throws if the job is to end early.
+    ///
+    /// - Throws: `CancellationError`.
+    public func checkCancellation() throws {
+        if isCancelled { throw CancellationError() }
+    }
+
+    /// Whether the job has run longer than it may.
+    var isOverTime: Bool {
+        guard let run else { return false }
+        return run.deadline != .distantFuture && SystemClock().now() >= run.deadline
+    }
+
+    /// Where it runs; nil before it began.
+    var run: Run? { state.withLock { $0.run } }
+
+    /// Whether a cancel was asked for while it ran.
+    var isCancelRequested: Bool { cancelRequested.load(ordering: .acquiring) }
+
+    /// Begins the job on the calling worker thread.
+    ///
+    /// - Returns: false when it was withdrawn: then it must not run.
+    func begin(on thread: String, at unixMilliseconds: Int64) -> Bool {
+        guard leaveWaiting(for: 1) else { return false }
+        let deadline = timeout.map { SystemClock().now().advanced(by: $0) } ?? .distantFuture
+        state.withLock {
+            $0.run = Run(thread: thread, startedAt: unixMilliseconds, deadline: deadline)
+        }
+        return true
+    }
+
+    /// Takes the job back.
+    ///
+    /// - Returns: false when it has begun; true means that it never runs.
+    func withdraw() -> Bool { leaveWaiting(for: 2) }
+
+    /// Asks a running job to end early.
+    func requestCancel() {
+        cancelRequested.store(true, ordering: .releasing)
+        let onCancel = state.withLock { $0.onCancel }
+        onCancel?()
+    }
+
+    /// Sets what is called when the job is to end early; at once if that was asked for already.
+    func onCancel(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onCancel = body }
+        if isCancelRequested { body() }
+    }
+
+    /// Forgets what was to be called on a cancel: the job is over.
+    func end() {
+        state.withLock { $0.onCancel = nil }
+    }
+
+    private func leaveWaiting(for next: UInt8) -> Bool {
+        phase.compareExchange(expected: 0, desired: next, ordering: .acquiringAndReleasing).exchanged
+    }
+}

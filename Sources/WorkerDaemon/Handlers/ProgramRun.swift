@@ -1,0 +1,250 @@
+// One run of a program handler: the payload goes to its standard input, its standard output is the
+// result. The thread serves its loop in mode `job` meanwhile; pipes, the child's end and its time
+// limit are ports and timers of that mode.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import WorkerThreads
+
+/// A child process at work on a job. Confined to the worker's thread.
+final class ProgramRun {
+    /// Why the child is made to end before it wants to.
+    private enum Interruption {
+        case cancelled
+        case timedOut
+        case tooMuchOutput
+    }
+
+    /// How much of standard error is kept for the failure's text: the end of it.
+    private static let errorTailByteCount = 2_048
+    private static let readByteCount = 64 << 10
+
+    private let selector: Configuration.Selector
+    private let job: JobContext
+    private let children: ChildRegistry
+    private let worker: WorkerCore
+    private var loop: ThreadRunLoop { worker.loop }
+
+    private var child: ChildProcess?
+    private var input: Descriptor?
+    private var output: Descriptor?
+    private var errors: Descriptor?
+    private var ports: [Stream: ThreadRunLoop.Port] = [:]
+    private var timers: [ThreadRunLoop.Timer] = []
+    private var sentByteCount = 0
+    private var result: [UInt8] = []
+    private var errorTail: [UInt8] = []
+    private var interruption: Interruption?
+    private var status: ChildStatus?
+
+    private enum Stream: Hashable {
+        case input, output, errors, end
+    }
+
+    init(_ selector: Configuration.Selector, job: JobContext, children: ChildRegistry) {
+        guard let worker = WorkerCore.current else { preconditionFailure("not on a worker thread") }
+        self.selector = selector
+        self.job = job
+        self.children = children
+        self.worker = worker
+    }
+
+    /// Starts the program and serves it until it has ended.
+    func run() -> Outcome {
+        do throws(SystemError) {
+            try start()
+        } catch {
+            cleanUp()
+            return .failed(reason: "can't start \(selector.program.executable): \(error)")
+        }
+        worker.serveJob { status != nil }
+        cleanUp()
+        return outcome()
+    }
+
+    private func start() throws(SystemError) {
+        var command = ChildCommand(
+            program: selector.program.executable,
+            arguments: Array(selector.program.arguments.dropFirst()))
+        command.environment = Program.inheritedEnvironment()
+            .merging(selector.environment) { $1 }
+            .merging(jobEnvironment) { $1 }
+        command.workingDirectory = selector.directory
+        if let bytes = selector.maxMemoryBytes {
+            command.limits[.addressSpaceBytes] = UInt64(bytes)
+        }
+        var child = try ChildProcess.spawn(command)
+        children.add(child.processID)
+        input = child.takeInput()
+        output = child.takeOutput()
+        errors = child.takeErrors()
+        let end = child.endDescriptor.number
+        self.child = consume child
+        try watch(.end, end, for: .readable) { $0.childEnded() }
+        try watchStreams()
+        startTimers()
+    }
+
+    /// What the program can learn about its job beside the payload.
+    private var jobEnvironment: [String: String] {
+        [
+            "WORKERD_JOB": "\(job.id)", "WORKERD_SELECTOR": job.selector,
+            "WORKERD_ATTEMPT": "\(job.attempt)", "WORKERD_THREAD": worker.name,
+        ]
+    }
+
+    private func watchStreams() throws(SystemError) {
+        if let number = output?.number {
+            try watch(.output, number, for: .readable) { $0.readOutput() }
+        }
+        if let number = errors?.number {
+            try watch(.errors, number, for: .readable) { $0.readErrors() }
+        }
+        if job.payload.isEmpty {
+            input = nil
+        } else if let number = input?.number {
+            try watch(.input, number, for: .writable) { $0.writeInput() }
+        }
+    }
+
+    private func watch(
+        _ stream: Stream, _ number: CInt, for interest: Readiness,
+        _ handle: @escaping @Sendable (ProgramRun) -> Void
+    ) throws(SystemError) {
+        let run = Confined(self, to: loop)
+        let port = ThreadRunLoop.Port(watching: number, for: interest) { _, _ in handle(run.value) }
+        ports[stream] = port
+        try loop.add(port, to: .job)
+    }
+
+    private func startTimers() {
+        let run = Confined(self, to: loop)
+        if let deadline = job.run?.deadline, deadline != .distantFuture {
+            after(deadline) { run.value.interrupt(.timedOut) }
+        }
+        let loop = loop
+        job.onCancel { loop.perform(inModes: [.job]) { run.value.interrupt(.cancelled) } }
+    }
+
+    private func after(_ instant: Instant, _ body: @escaping @Sendable () -> Void) {
+        let timer = ThreadRunLoop.Timer(at: instant) { _ in body() }
+        timers.append(timer)
+        loop.add(timer, to: .job)
+    }
+
+    /// Asks the child's group to end, and kills it if it has not within the grace.
+    private func interrupt(_ reason: Interruption) {
+        guard status == nil, interruption == nil else { return }
+        interruption = reason
+        signalGroup(.terminate)
+        let run = Confined(self, to: loop)
+        after(loop.now.advanced(by: selector.graceAfterTerm)) { run.value.signalGroup(.kill) }
+    }
+
+    private func signalGroup(_ signal: Signal) {
+        // EPERM: the group runs as somebody else by now; the leader's end is still waited for.
+        try? child?.signalGroup(signal)
+    }
+
+    private func writeInput() {
+        do throws(SystemError) {
+            guard let written = try input?.write(contentsOf: job.payload, from: sentByteCount) else {
+                return
+            }
+            if case .wrote(let count) = written { sentByteCount += count }
+            if sentByteCount == job.payload.count { stopWatching(.input) }
+        } catch {
+            // EPIPE: the program does not want all of it, which is its right.
+            stopWatching(.input)
+        }
+    }
+
+    /// - Returns: whether there may be more to read at once.
+    @discardableResult
+    private func readOutput() -> Bool {
+        let room = selector.maxOutputBytes - result.count + 1
+        let read = read(from: output, into: &result, atMost: min(room, Self.readByteCount))
+        if result.count > selector.maxOutputBytes {
+            stopWatching(.output)
+            interrupt(.tooMuchOutput)
+            return false
+        }
+        if read == .end { stopWatching(.output) }
+        return read != .end && read != .wouldBlock
+    }
+
+    /// - Returns: whether there may be more to read at once.
+    @discardableResult
+    private func readErrors() -> Bool {
+        let read = read(from: errors, into: &errorTail, atMost: Self.readByteCount)
+        if errorTail.count > Self.errorTailByteCount {
+            errorTail.removeFirst(errorTail.count - Self.errorTailByteCount)
+        }
+        if read == .end { stopWatching(.errors) }
+        return read != .end && read != .wouldBlock
+    }
+
+    private func read(
+        from descriptor: borrowing Descriptor?, into bytes: inout [UInt8], atMost byteCount: Int
+    ) -> ReadResult {
+        do throws(SystemError) {
+            return try descriptor?.read(appendingTo: &bytes, atMost: byteCount) ?? .end
+        } catch {
+            return .end
+        }
+    }
+
+    /// The child itself has ended.
+    ///
+    /// What it wrote is in the pipes. Who else may hold them is not waited for, and what the child
+    /// left in its process group is killed.
+    private func childEnded() {
+        if let processID = child?.processID { children.remove(processID) }
+        let status = child?.reap()
+        while interruption == nil && readOutput() {}
+        // Somebody who left the group may write for ever: the tail of this much is enough.
+        for _ in 0..<16 where !readErrors() { break }
+        self.status = status
+        if status != nil { loop.stop() }
+    }
+
+    private func stopWatching(_ stream: Stream) {
+        ports.removeValue(forKey: stream)?.invalidate()
+        switch stream {
+        case .input: input = nil
+        case .output: output = nil
+        case .errors: errors = nil
+        case .end: break
+        }
+    }
+
+    private func cleanUp() {
+        job.end()
+        for port in ports.values { port.invalidate() }
+        for timer in timers { timer.invalidate() }
+        ports.removeAll()
+        timers.removeAll()
+        input = nil
+        output = nil
+        errors = nil
+        child = nil
+    }
+
+    private func outcome() -> Outcome {
+        switch interruption {
+        case .cancelled: return .cancelled
+        case .timedOut: return .timedOut
+        case .tooMuchOutput:
+            return .failed(
+                reason: "output is larger than \(selector.maxOutputBytes) bytes, the limit"
+            )
+        case nil: break
+        }
+        guard let status else { return .failed(reason: "the program's end was missed") }
+        if status.isSuccess { return .done(result) }
+        let lines = String(decoding: errorTail, as: UTF8.self).split(separator: "\n").suffix(5)
+        let tail = lines.isEmpty ? "" : ": " + lines.joined(separator: " / ")
+        return .failed(reason: "\(status)\(tail)")
+    }
+}

@@ -1,0 +1,369 @@
+// Where every job is known from the moment it is accepted until it is forgotten: the store, the
+// lanes it waits in, who waits for it. Confined to one loop's thread; workers report back to it
+// through a message port, so nothing in here takes a lock.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import Synchronization
+internal import WorkerThreads
+
+/// The desk over which all jobs go. Confined to its loop's thread.
+final class JobDesk {
+    /// A job that has not ended.
+    struct Live {
+        let context: JobContext
+        let lane: Lane
+        /// The thread it is for: the lane's name or a member's.
+        let thread: String
+        let handler: Handler
+        let priority: Priority
+        var ticket: WorkerPool.Ticket?
+        var timer: ThreadRunLoop.Timer?
+        var waiters: [Waiter] = []
+    }
+
+    /// Somebody who is told a job's outcome.
+    struct Waiter {
+        let tell: (Result<[UInt8], WireError>) -> Void
+        let isGone: () -> Bool
+    }
+
+    /// What a client asks for.
+    struct Request {
+        var thread: String
+        var selector: String
+        var payload: [UInt8]
+        var priority = Priority.normal
+        /// When it is due, in Unix milliseconds; nil is now.
+        var dueAt: Int64?
+        var timeoutMilliseconds: Int?
+    }
+
+    let loop: ThreadRunLoop
+    let log: Log
+    let lanes: [Lane]
+    let handlers: [String: Handler]
+    let children: ChildRegistry
+    private(set) var store: MemoryStore
+    var live: [JobID: Live] = [:]
+    /// Jobs that were collected for a lane and not yet fired, in order.
+    var buffered: [String: [JobID]] = [:]
+    /// How many jobs of each lane have not begun, as far as the desk knows.
+    private(set) var isRefusing = false
+    /// Called after completions have been handled.
+    var whenCompleted: (() -> Void)?
+    private let lanesByThread: [String: Lane]
+    private var completions: MessagePort<Completion>?
+
+    /// - Parameters:
+    ///   - lanes: the configured threads.
+    ///   - handlers: the code behind each selector.
+    init(
+        lanes: [Lane], handlers: [String: Handler], store: MemoryStore, children: ChildRegistry,
+        loop: ThreadRunLoop, log: Log
+    ) {
+        self.lanes = lanes
+        self.handlers = handlers
+        self.store = store
+        self.children = children
+        self.loop = loop
+        self.log = log
+        var lanesByThread: [String: Lane] = [:]
+        for lane in lanes {
+            lanesByThread[lane.name] = lane
+            for member in lane.members { lanesByThread[member.thread.name] = lane }
+        }
+        self.lanesByThread = lanesByThread
+        let desk = Confined(self, to: loop)
+        let completions = MessagePort<Completion> { desk.value.complete($0) }
+        completions.add(to: loop)
+        self.completions = completions
+    }
+
+    /// Ends the reporting; breaks the cycle between the desk and its port.
+    func close() {
+        completions?.invalidate()
+        completions = nil
+    }
+
+    /// Refuses new jobs from now on.
+    func refuse() { isRefusing = true }
+
+    /// The lane behind a lane's or a member's name.
+    func lane(of thread: String) throws(WireError) -> Lane {
+        guard let lane = lanesByThread[thread] else {
+            throw WireError(.noThread, "there is no thread \(quoted(thread)); THREADS lists them")
+        }
+        return lane
+    }
+
+    /// Accepts a job: from now on it is known by its number.
+    ///
+    /// - Parameter hold: keeps it in the lane's buffer until it is fired.
+    func accept(_ request: Request, hold: Bool = false) throws(WireError) -> JobID {
+        if isRefusing { throw WireError(.shuttingDown, "the daemon is going down") }
+        let lane = try lane(of: request.thread)
+        guard let handler = handlers[request.selector] else {
+            throw WireError(
+                .noSelector,
+                "there is no selector \(quoted(request.selector)); SELECTORS lists them")
+        }
+        if lane.isStopped || lane.member(named: request.thread)?.thread.isStopped == true {
+            throw WireError(.noThread, "thread \(request.thread) has been stopped")
+        }
+        let waiting = waitingCount(of: lane)
+        if waiting >= lane.maxQueued {
+            throw WireError(
+                .busy, "thread \(lane.name) holds \(waiting) waiting jobs, its limit; try later")
+        }
+        let now = WallClock.unixMilliseconds()
+        let id = try keep(request, hold: hold, at: now)
+        let context = JobContext(
+            id: id.number, selector: request.selector, payload: request.payload, attempt: 1,
+            timeout: request.timeoutMilliseconds.map { .milliseconds($0) } ?? handler.timeout)
+        live[id] = Live(
+            context: context, lane: lane, thread: request.thread, handler: handler,
+            priority: request.priority)
+        if hold {
+            buffered[lane.name, default: []].append(id)
+        } else if let due = request.dueAt, due > now {
+            delay(id, byMilliseconds: due - now)
+        } else {
+            submit(id)
+        }
+        return id
+    }
+
+    /// Hands over what was collected for a thread.
+    ///
+    /// - Returns: how many jobs.
+    func fire(_ thread: String) throws(WireError) -> Int {
+        let lane = try lane(of: thread)
+        let jobs = buffered.removeValue(forKey: lane.name) ?? []
+        for id in jobs where live[id] != nil {
+            apply(.release, to: id)
+            submit(id)
+        }
+        return jobs.count
+    }
+
+    /// Tells somebody the outcome of a job, now or when it has ended.
+    func wait(for id: JobID, _ waiter: Waiter) {
+        guard live[id] != nil else { return waiter.tell(result(of: id)) }
+        live[id]?.waiters.append(waiter)
+    }
+
+    /// What a job that has ended left behind, as its client gets it.
+    func result(of id: JobID) -> Result<[UInt8], WireError> {
+        guard let job = store.job(id) else { return .failure(noJob(id)) }
+        guard let outcome = job.outcome else {
+            return .failure(WireError(.err, "job \(id) has not ended"))
+        }
+        return Self.answer(outcome, id)
+    }
+
+    /// Takes back a job that has not begun, or asks a running one to end.
+    ///
+    /// - Returns: whether there was anything left to cancel.
+    func cancel(_ id: JobID) throws(WireError) -> Bool {
+        guard let job = live[id] else {
+            if store.job(id) == nil { throw noJob(id) }
+            return false
+        }
+        if withdraw(id) { return true }
+        job.context.requestCancel()
+        return true
+    }
+
+    /// Takes back all jobs of a thread and selector that have not begun.
+    ///
+    /// - Parameter payload: only those with this payload; nil for all.
+    /// - Returns: how many.
+    func cancel(thread: String, selector: String, payload: [UInt8]?) throws(WireError) -> Int {
+        let lane = try lane(of: thread)
+        let matching = live.filter { _, job in
+            job.lane === lane && (thread == lane.name || job.thread == thread)
+                && job.context.selector == selector
+                && (payload == nil || job.context.payload == payload)
+        }
+        return matching.keys.sorted().count { withdraw($0) }
+    }
+
+    /// How many jobs of a lane have been accepted and have not ended, less those that run.
+    func waitingCount(of lane: Lane) -> Int {
+        lane.threadNames.reduce(0) { sum, thread in
+            sum + store.count(thread: thread, state: .waiting)
+                + store.count(thread: thread, state: .delayed)
+                + store.count(thread: thread, state: .buffered)
+        }
+    }
+
+    /// Notes in the store which jobs have begun: workers report only their ends.
+    func noteRunning() {
+        for lane in lanes {
+            for member in lane.members {
+                guard let context = member.current.withLock({ $0 }), let run = context.run else {
+                    continue
+                }
+                noteStart(JobID(context.id), on: run.thread, at: run.startedAt)
+            }
+        }
+    }
+
+    /// Forgets about everything that has not begun; whoever waits for it is told.
+    ///
+    /// - Returns: how many jobs that were.
+    func abandonWaiting() -> Int {
+        buffered.removeAll()
+        return abandon { $0.context.withdraw() }
+    }
+
+    /// Forgets about everything that waits for its time or to be fired, as `abandonWaiting` does.
+    func abandonUnreleased() -> Int {
+        buffered.removeAll()
+        return abandon { $0.ticket == nil && $0.context.withdraw() }
+    }
+
+    /// Forgets about everything that is left.
+    func abandonRunning() -> Int {
+        abandon { _ in true }
+    }
+
+    private func abandon(_ isAbandoned: (Live) -> Bool) -> Int {
+        let shuttingDown = WireError(.shuttingDown, "the daemon went down before the job ended")
+        var count = 0
+        for (id, job) in live where isAbandoned(job) {
+            job.timer?.invalidate()
+            job.waiters.forEach { $0.tell(.failure(shuttingDown)) }
+            live[id] = nil
+            count += 1
+        }
+        return count
+    }
+
+    private func submit(_ id: JobID) {
+        guard let job = live[id], let completions else { return }
+        let (context, lane, handler, children) = (job.context, job.lane, job.handler, children)
+        do throws(SubmitError) {
+            live[id]?.ticket = try lane.pool.submit(
+                onThread: job.thread, priority: job.priority.submitPriority
+            ) {
+                if let completion = lane.run(context, handler, children: children) {
+                    completions.send(completion)
+                }
+            }
+        } catch {
+            // The thread was stopped between the look and the submit.
+            if context.withdraw() {
+                apply(.cancel, to: id)
+                tellEnd(of: id, .cancelled)
+            }
+        }
+    }
+
+    private func delay(_ id: JobID, byMilliseconds delay: Int64) {
+        let desk = Confined(self, to: loop)
+        let due = loop.now.advanced(by: .milliseconds(delay))
+        let timer = ThreadRunLoop.Timer(at: due) { _ in
+            let desk = desk.value
+            desk.live[id]?.timer = nil
+            desk.apply(.release, to: id)
+            desk.submit(id)
+        }
+        live[id]?.timer = timer
+        loop.add(timer)
+    }
+
+    private func withdraw(_ id: JobID) -> Bool {
+        guard let job = live[id], job.context.withdraw() else { return false }
+        if let ticket = job.ticket { job.lane.pool.cancel(ticket) }
+        job.timer?.invalidate()
+        buffered[job.lane.name]?.removeAll { $0 == id }
+        apply(.cancel, to: id)
+        tellEnd(of: id, .cancelled)
+        return true
+    }
+
+    private func complete(_ completion: Completion) {
+        noteStart(completion.job, on: completion.thread, at: completion.startedAt)
+        apply(.finish(completion.outcome), to: completion.job, at: completion.endedAt)
+        tellEnd(of: completion.job, completion.outcome)
+        whenCompleted?()
+    }
+
+    private func tellEnd(of id: JobID, _ outcome: Outcome) {
+        guard let job = live.removeValue(forKey: id) else { return }
+        for waiter in job.waiters { waiter.tell(Self.answer(outcome, id)) }
+    }
+
+    private func noteStart(_ id: JobID, on thread: String, at time: Int64) {
+        guard store.job(id)?.state == .waiting else { return }
+        apply(.start(worker: thread), to: id, at: time)
+    }
+
+    private func apply(
+        _ event: JobEvent, to id: JobID, at time: Int64 = WallClock.unixMilliseconds()
+    ) {
+        do throws(JobStoreError) {
+            try store.apply(event, to: id, at: time)
+        } catch {
+            // The desk asks for nothing that a job's state does not allow: this is a fault in here.
+            log.error("job \(id): \(error)")
+        }
+    }
+
+    private func keep(
+        _ request: Request, hold: Bool, at now: Int64
+    ) throws(WireError) -> JobID {
+        do throws(JobStoreError) {
+            return try store.accept(
+                JobRequest(
+                    thread: request.thread, selector: request.selector, payload: request.payload,
+                    priority: request.priority,
+                    schedule: hold ? .buffered : request.dueAt.map { .at($0) } ?? .now,
+                    timeoutMilliseconds: request.timeoutMilliseconds.map { Int64($0) }), at: now)
+        } catch {
+            throw WireError(.busy, "\(error)")
+        }
+    }
+
+    private static func answer(_ outcome: Outcome, _ id: JobID) -> Result<[UInt8], WireError> {
+        switch outcome {
+        case .done(let result): .success(result)
+        case .failed(let reason): .failure(WireError(.failed, "job \(id): \(reason)"))
+        case .timedOut:
+            .failure(WireError(.timeout, "job \(id) took longer than its time limit"))
+        case .cancelled: .failure(WireError(.cancelled, "job \(id) was cancelled"))
+        }
+    }
+
+    private func noJob(_ id: JobID) -> WireError {
+        WireError(.noJob, "there is no job \(id), or it ended too long ago to be kept")
+    }
+}
+
+extension Handler {
+    /// How long a job may run unless its client says otherwise; nil for as long as it likes.
+    var timeout: Duration? {
+        if case .program(let selector) = self { return selector.timeout }
+        return nil
+    }
+}
+
+extension Priority {
+    /// The same, as worker threads call it.
+    var submitPriority: SubmitPriority {
+        switch self {
+        case .high: .high
+        case .normal: .normal
+        case .low: .low
+        }
+    }
+}
+
+/// A name as it goes into an error: in quotes, and not longer than it helps.
+func quoted(_ name: String) -> String {
+    let shown = name.prefix(64)
+    return "'\(shown)\(shown.endIndex == name.endIndex ? "" : "…")'"
+}

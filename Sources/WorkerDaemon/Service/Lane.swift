@@ -1,0 +1,81 @@
+// The threads behind one name of the configuration, and what each of them does right now.
+
+internal import Jobs
+internal import Kernel
+internal import Synchronization
+internal import WorkerThreads
+
+/// One configured thread or pool of threads.
+///
+/// - Thread: any thread.
+final class Lane: Sendable {
+    /// What one member does and has done.
+    final class Member: Sendable {
+        let thread: WorkerThread
+        let current = Mutex<JobContext?>(nil)
+        let doneCount = Atomic<Int>(0)
+        let failedCount = Atomic<Int>(0)
+
+        init(_ thread: WorkerThread) { self.thread = thread }
+    }
+
+    let name: String
+    let maxQueued: Int
+    let pool: WorkerPool
+    let members: [Member]
+    private let membersByName: [String: Member]
+
+    /// Starts the threads.
+    ///
+    /// - Throws: when the system has no room for so many threads.
+    init(_ configuration: Configuration.Thread) throws(SystemError) {
+        name = configuration.name
+        maxQueued = configuration.maxQueued
+        pool = try WorkerPool(name: configuration.name, count: configuration.count)
+        members = pool.members.map { Member($0) }
+        threadNames = Array(Set([configuration.name] + members.map(\.thread.name)))
+        membersByName = Dictionary(uniqueKeysWithValues: members.map { ($0.thread.name, $0) })
+    }
+
+    /// The names under which jobs are accepted for it: its own and its members'.
+    let threadNames: [String]
+
+    /// The member of this name.
+    func member(named name: String) -> Member? { membersByName[name] }
+
+    /// Whether it was asked to stop, all of it.
+    var isStopped: Bool { pool.members.allSatisfy { $0.isStopped } }
+
+    /// Runs a job to its end on the calling member's thread.
+    ///
+    /// - Returns: nil when it was withdrawn before: it did not run.
+    func run(_ job: JobContext, _ handler: Handler, children: ChildRegistry) -> Completion? {
+        guard let thread = WorkerThread.currentName, let member = membersByName[thread] else {
+            preconditionFailure("a job of \(name) runs on a foreign thread")
+        }
+        let startedAt = WallClock.unixMilliseconds()
+        guard job.begin(on: thread, at: startedAt) else { return nil }
+        member.current.withLock { $0 = job }
+        let outcome = handler.run(job, children: children)
+        job.end()
+        member.current.withLock { $0 = nil }
+        if outcome.state == .done {
+            member.doneCount.add(1, ordering: .relaxed)
+        } else {
+            member.failedCount.add(1, ordering: .relaxed)
+        }
+        return Completion(
+            job: JobID(job.id), outcome: outcome, thread: thread, startedAt: startedAt,
+            endedAt: WallClock.unixMilliseconds())
+    }
+}
+
+/// A job's end, on its way from the worker to the desk.
+struct Completion: Sendable {
+    let job: JobID
+    let outcome: Outcome
+    let thread: String
+    /// In Unix milliseconds.
+    let startedAt: Int64
+    let endedAt: Int64
+}

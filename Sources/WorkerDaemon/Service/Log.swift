@@ -1,0 +1,76 @@
+// The daemon's log: lines on standard error, with the levels that journald reads when it listens.
+
+internal import Kernel
+internal import Synchronization
+
+/// Writes what happens to standard error.
+///
+/// - Thread: any thread.
+/// - Blocks: as long as the reader of standard error does.
+package final class Log: Sendable {
+    private let level: Configuration.Log.Level
+    private let isForJournal: Bool
+    private let write: @Sendable ([UInt8]) -> Void
+
+    /// A log.
+    ///
+    /// - Parameters:
+    ///   - level: lines below it are dropped.
+    ///   - isForJournal: whether lines begin with `<6>`, as sd-daemon(3) says, and leave the time
+    ///     to the journal.
+    ///   - write: where lines go, each with its line feed.
+    package init(
+        level: Configuration.Log.Level, isForJournal: Bool,
+        write: @escaping @Sendable ([UInt8]) -> Void
+    ) {
+        self.level = level
+        self.isForJournal = isForJournal
+        self.write = write
+    }
+
+    /// A log on standard error.
+    package convenience init(level: Configuration.Log.Level) {
+        let isForJournal = Program.inheritedEnvironment()["JOURNAL_STREAM"] != nil
+        self.init(level: level, isForJournal: isForJournal) { line in
+            // Who closed standard error does not want to hear of it.
+            try? StandardStream.error.write(everything: line)
+        }
+    }
+
+    package func debug(_ text: @autoclosure () -> String) { line(.debug, text) }
+    package func info(_ text: @autoclosure () -> String) { line(.info, text) }
+    package func notice(_ text: @autoclosure () -> String) { line(.notice, text) }
+    package func warning(_ text: @autoclosure () -> String) { line(.warning, text) }
+    package func error(_ text: @autoclosure () -> String) { line(.error, text) }
+
+    private func line(_ level: Configuration.Log.Level, _ text: () -> String) {
+        guard level >= self.level else { return }
+        let prefix =
+            isForJournal
+            ? "<\(level.journalNumber)>"
+            : "\(WallClock.utc(WallClock.unixMilliseconds())) \(level.rawValue): "
+        for part in text().split(separator: "\n") {
+            write(Array("\(prefix)\(part)\n".utf8))
+        }
+    }
+}
+
+extension Configuration.Log.Level: Comparable {
+    /// The level's number in the system's log, 7 the least urgent.
+    ///
+    /// - Source: sd-daemon(3).
+    fileprivate var journalNumber: Int {
+        switch self {
+        case .debug: 7
+        case .info: 6
+        case .notice: 5
+        case .warning: 4
+        case .error: 3
+        }
+    }
+
+    /// Whether `left` is less urgent than `right`.
+    package static func < (left: Self, right: Self) -> Bool {
+        left.journalNumber > right.journalNumber
+    }
+}

@@ -1,0 +1,144 @@
+// The daemon as its clients see it: doors, sessions, the desk and the commands. Everything in here is
+// confined to the thread `io`.
+
+internal import Jobs
+internal import Kernel
+internal import RESP
+internal import RunLoops
+
+/// How the daemon is to go down.
+enum ShutdownManner: Sendable, Comparable {
+    /// After everything that was accepted.
+    case finishWaiting
+    /// After the jobs that run, within the grace period.
+    case finishRunning
+    /// At once.
+    case now
+}
+
+/// What the thread `io` serves. Confined to its loop's thread.
+final class Service: SessionDelegate {
+    static let version = "0.1.0"
+
+    let configuration: Configuration
+    let loop: ThreadRunLoop
+    let log: Log
+    let desk: JobDesk
+    let commands = CommandTable()
+    let password: [UInt8]?
+    let startedAt = WallClock.unixMilliseconds()
+    private(set) var sessions: [UInt64: Session] = [:]
+    private(set) var connectionCount: UInt64 = 0
+    private(set) var rejectedCount: UInt64 = 0
+    private(set) var commandCount: UInt64 = 0
+    private var doors: [Door] = []
+    private var shutdown: Shutdown?
+    private var lastSessionEnded: (() -> Void)?
+    private let sessionLimits: SessionLimits
+    /// Tells the main thread that a client wants the daemon to go down.
+    private let shutdownAsked: @Sendable (ShutdownManner) -> Void
+
+    init(
+        configuration: Configuration, desk: JobDesk, password: [UInt8]?, loop: ThreadRunLoop,
+        log: Log, shutdownAsked: @escaping @Sendable (ShutdownManner) -> Void
+    ) {
+        self.configuration = configuration
+        self.desk = desk
+        self.password = password
+        self.loop = loop
+        self.log = log
+        self.shutdownAsked = shutdownAsked
+        let limits = configuration.limits
+        sessionLimits = SessionLimits(
+            command: CommandLimits(argumentByteCountMax: limits.payloadBytes),
+            pendingReplyCountMax: limits.pipeline,
+            outputByteCountSoftMax: min(1 << 20, limits.outputBacklogBytes),
+            outputByteCountMax: limits.outputBacklogBytes)
+    }
+
+    /// Opens a door.
+    ///
+    /// - Parameter asksForPassword: whether its clients have to authenticate first.
+    func open(_ listener: consuming Listener, asksForPassword: Bool) throws(SystemError) {
+        let door = Door(
+            listener, asksForPassword: asksForPassword, loop: loop, log: log
+        ) { [unowned self] socket, door in admit(socket, through: door) }
+        try door.open()
+        doors.append(door)
+    }
+
+    /// Lets nobody in any more.
+    func closeDoors() {
+        doors.forEach { $0.close() }
+        doors.removeAll()
+    }
+
+    /// Closes all connections: what was answered is still sent, as far as the clients take it.
+    func closeSessions() {
+        for session in sessions.values { session.closeWhenSent() }
+    }
+
+    /// Calls `body` once no session is left, at once if there is none.
+    func whenLastSessionEnds(_ body: @escaping () -> Void) {
+        if sessions.isEmpty { return body() }
+        lastSessionEnded = body
+    }
+
+    /// Closes what is still connected, sent or not.
+    func dropSessions() {
+        for session in sessions.values { session.close("the daemon is down") }
+    }
+
+    /// Begins to go down, or hurries on if that is under way.
+    ///
+    /// - Parameter whenDown: called on this thread once all is said and sent.
+    func shutDown(
+        _ manner: ShutdownManner, whenDown: @escaping @Sendable (Shutdown.Report) -> Void
+    ) {
+        if let shutdown { return shutdown.hurry(to: manner) }
+        shutdown = Shutdown(self, manner, whenDown: whenDown)
+    }
+
+    func askForShutdown(_ manner: ShutdownManner) {
+        shutdownAsked(manner)
+    }
+
+    func execute(_ command: Command, for session: Session) {
+        commandCount += 1
+        do throws(WireError) {
+            let found = try commands.find(command, isAuthenticated: session.isAuthenticated)
+            session.lastCommand = found.name
+            if let reply = try found.execute(self, session, command) { session.reply(reply) }
+        } catch {
+            session.reply(error.reply)
+        }
+    }
+
+    func sessionEnded(_ session: Session, reason: String) {
+        sessions[session.number] = nil
+        if sessions.isEmpty { lastSessionEnded.take()?() }
+        log.debug("client \(session.number) left: \(reason)")
+    }
+
+    private func admit(_ socket: consuming Descriptor, through door: Door) {
+        connectionCount += 1
+        guard sessions.count < configuration.limits.connections else {
+            rejectedCount += 1
+            // A courtesy: whether it arrives or not, the connection is closed.
+            _ = try? socket.send(contentsOf: Array("-ERR max number of clients reached\r\n".utf8))
+            return
+        }
+        let number = connectionCount
+        let session = Session(
+            number: number, socket: socket, peer: door.address,
+            isAuthenticated: !door.asksForPassword, limits: sessionLimits, loop: loop,
+            delegate: self)
+        sessions[number] = session
+        do throws(SystemError) {
+            try session.start()
+            log.debug("client \(number) came in through \(door.address)")
+        } catch {
+            session.close("it can't be watched: \(error)")
+        }
+    }
+}

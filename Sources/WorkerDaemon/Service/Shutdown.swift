@@ -1,0 +1,140 @@
+// Going down: the door closes, what runs may finish within the grace period, who waits is told, and
+// the log says what became of everything. Confined to the thread `io`.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import WorkerThreads
+
+/// A shutdown under way.
+final class Shutdown {
+    /// How it went.
+    struct Report: Sendable, Equatable {
+        /// Jobs that ended while the daemon went down.
+        var finishedCount = 0
+        /// Jobs that never began.
+        var abandonedWaitingCount = 0
+        /// Jobs that did not end within the grace period.
+        var abandonedRunningCount = 0
+    }
+
+    private let service: Service
+    private let grace: Duration
+    private let whenDown: @Sendable (Report) -> Void
+    private var report = Report()
+    private var manner = ShutdownManner.finishWaiting
+    private var isClosing = false
+    private var openAtStartCount = 0
+    private var timers: [ThreadRunLoop.Timer] = []
+
+    private var desk: JobDesk { service.desk }
+    private var loop: ThreadRunLoop { service.loop }
+
+    /// How long a client may take for the answers that are still on their way to it.
+    private static let farewell = Duration.seconds(1)
+
+    /// Begins to go down.
+    ///
+    /// - Parameter whenDown: called on this thread once all is said and sent.
+    init(
+        _ service: Service, _ manner: ShutdownManner,
+        whenDown: @escaping @Sendable (Report) -> Void
+    ) {
+        self.service = service
+        grace = service.configuration.shutdown.grace
+        self.whenDown = whenDown
+        service.closeDoors()
+        desk.refuse()
+        openAtStartCount = desk.live.count
+        desk.whenCompleted = { [unowned self] in lookIfDone() }
+        hurry(to: manner)
+    }
+
+    /// Goes down in a more hurried manner than before; a less hurried one changes nothing.
+    func hurry(to manner: ShutdownManner) {
+        guard !isClosing, manner >= self.manner else { return }
+        self.manner = manner
+        switch manner {
+        case .finishWaiting:
+            report.abandonedWaitingCount += desk.abandonUnreleased()
+            stopLanes(.finishQueued)
+        case .finishRunning:
+            report.abandonedWaitingCount += desk.abandonWaiting()
+            stopLanes(.finishCurrent)
+            let shutdown = Confined(self, to: loop)
+            after(grace) { shutdown.value.graceIsOver() }
+        case .now:
+            report.abandonedWaitingCount += desk.abandonWaiting()
+            stopLanes(.finishCurrent)
+            graceIsOver()
+        }
+        service.log.notice(
+            "going down: \(desk.live.count) jobs are let finish, "
+                + "\(report.abandonedWaitingCount) that had not begun are abandoned")
+        lookIfDone()
+    }
+
+    private func stopLanes(_ policy: StopPolicy) {
+        for lane in desk.lanes {
+            lane.pool.resume()
+            lane.pool.stop(policy)
+        }
+    }
+
+    /// Asks what still runs to end, and gives programs the time that they have after SIGTERM.
+    private func graceIsOver() {
+        guard !desk.live.isEmpty, !isClosing else { return }
+        service.log.warning("\(desk.live.count) jobs have not ended within \(grace): stopping them")
+        var patience = Duration.seconds(1)
+        for job in desk.live.values {
+            job.context.requestCancel()
+            if case .program(let selector) = job.handler {
+                patience = max(patience, selector.graceAfterTerm + .milliseconds(500))
+            }
+        }
+        let shutdown = Confined(self, to: loop)
+        after(manner == .now ? .milliseconds(500) : patience) { shutdown.value.giveUp() }
+    }
+
+    /// Leaves alone what can't be stopped; its clients are told.
+    private func giveUp() {
+        guard !isClosing else { return }
+        desk.children.killAll()
+        for (id, job) in desk.live.sorted(by: { $0.key < $1.key }) {
+            let place = job.context.run?.thread ?? job.thread
+            service.log.warning(
+                "abandoned job \(id) (\(job.context.selector)) that still runs on \(place)")
+        }
+        report.abandonedRunningCount = desk.abandonRunning()
+        lookIfDone()
+    }
+
+    private func lookIfDone() {
+        guard desk.live.isEmpty, !isClosing else { return }
+        isClosing = true
+        timers.forEach { $0.invalidate() }
+        timers.removeAll()
+        report.finishedCount =
+            openAtStartCount - report.abandonedWaitingCount - report.abandonedRunningCount
+        service.log.notice(
+            "down: \(report.finishedCount) jobs finished, "
+                + "\(report.abandonedWaitingCount) abandoned before they began, "
+                + "\(report.abandonedRunningCount) abandoned while they ran")
+        let shutdown = Confined(self, to: loop)
+        service.whenLastSessionEnds { shutdown.value.sayDown() }
+        service.closeSessions()
+        after(Self.farewell) { shutdown.value.service.dropSessions() }
+    }
+
+    private func sayDown() {
+        timers.forEach { $0.invalidate() }
+        timers.removeAll()
+        whenDown(report)
+    }
+
+    private func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: delay)) { _ in body() }
+        timers.append(timer)
+        loop.add(timer)
+    }
+}

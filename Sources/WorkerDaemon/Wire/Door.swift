@@ -1,0 +1,79 @@
+// A place where clients come in: a listening socket as a port.
+
+internal import Kernel
+internal import RunLoops
+
+/// A listening socket. Confined to its loop's thread.
+final class Door {
+    /// Whether clients have to give the password before anything else.
+    let asksForPassword: Bool
+    let address: String
+    private let loop: ThreadRunLoop
+    private let log: Log
+    private var listener: Listener?
+    private var port: ThreadRunLoop.Port?
+    private let admit: (consuming Descriptor, Door) -> Void
+
+    /// Connections accepted in one go before others get their turn.
+    private static let batchCount = 64
+    /// How long a door stays shut when the process has no descriptor left for another client.
+    private static let rest = Duration.milliseconds(100)
+
+    /// A door in front of a socket that listens already.
+    ///
+    /// - Parameter admit: gets each connection.
+    init(
+        _ listener: consuming Listener, asksForPassword: Bool, loop: ThreadRunLoop, log: Log,
+        admit: @escaping (consuming Descriptor, Door) -> Void
+    ) {
+        address = listener.address.description
+        self.listener = consume listener
+        self.asksForPassword = asksForPassword
+        self.loop = loop
+        self.log = log
+        self.admit = admit
+    }
+
+    /// Begins to take connections.
+    func open() throws(SystemError) {
+        guard let number = listener?.descriptor.number else { return }
+        let door = Confined(self, to: loop)
+        let port = ThreadRunLoop.Port(watching: number) { _, _ in door.value.acceptBatch() }
+        self.port = port
+        try loop.add(port)
+    }
+
+    /// Takes no more connections, and removes the socket's file.
+    func close() {
+        port?.invalidate()
+        port = nil
+        listener = nil
+    }
+
+    private func acceptBatch() {
+        for _ in 0..<Self.batchCount {
+            do throws(SystemError) {
+                guard let result = try listener?.accept() else { return }
+                switch consume result {
+                case .connection(let descriptor): admit(descriptor, self)
+                case .wouldBlock: return
+                case .outOfDescriptors: return restAWhile()
+                }
+            } catch {
+                log.error("\(address) takes no connections any more: \(error)")
+                return close()
+            }
+        }
+    }
+
+    /// The kernel would report the waiting client without end: ask again in a while.
+    private func restAWhile() {
+        log.warning("no descriptor left for another client of \(address)")
+        port?.interest = []
+        let door = Confined(self, to: loop)
+        let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: Self.rest)) { _ in
+            door.value.port?.interest = .readable
+        }
+        loop.add(timer)
+    }
+}

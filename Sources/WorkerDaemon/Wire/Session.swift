@@ -1,0 +1,284 @@
+// One client's connection: bytes in, commands out to the service, replies back in the order of the
+// commands. Lives on one loop, whichever that is, and knows nothing of jobs.
+
+internal import Kernel
+internal import RESP
+internal import RunLoops
+
+/// Who executes what a session reads.
+protocol SessionDelegate: AnyObject {
+    /// Executes a command; answers through the session, now or later.
+    func execute(_ command: Command, for session: Session)
+    /// The session has ended, for this reason.
+    func sessionEnded(_ session: Session, reason: String)
+}
+
+/// What one connection may take.
+struct SessionLimits {
+    let command: CommandLimits
+    /// Replies that may be outstanding before the session stops reading.
+    let pendingReplyCountMax: Int
+    /// Bytes that may wait for the client before the session stops reading.
+    let outputByteCountSoftMax: Int
+    /// Bytes that may wait for the client before it is taken for one that never reads.
+    let outputByteCountMax: Int
+}
+
+/// A connection with a client. Confined to its loop's thread.
+final class Session {
+    /// A place in the sequence of replies, reserved for a command whose answer takes a while.
+    struct Slot: Hashable {
+        fileprivate let number: UInt64
+    }
+
+    let number: UInt64
+    let peer: String
+    let connectedAt: Int64
+    var name = ""
+    /// Whether the client may do more than authenticate.
+    var isAuthenticated: Bool
+    private(set) var commandCount: UInt64 = 0
+    var lastCommand = ""
+
+    /// The connection itself; letting go of it closes it.
+    private final class Socket {
+        let descriptor: Descriptor
+
+        init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+    }
+
+    private let loop: ThreadRunLoop
+    private let limits: SessionLimits
+    private unowned let delegate: any SessionDelegate
+    private var socket: Socket?
+    private var port: ThreadRunLoop.Port?
+    private var parser: CommandParser
+    private(set) var writer = ReplyWriter(version: .two)
+    private var output = OutputQueue()
+    /// Answers that came before an earlier one, by the number of their slot.
+    private var early: [UInt64: RESPValue] = [:]
+    private var firstSlot: UInt64 = 0
+    private var nextSlot: UInt64 = 0
+    private var hasInputEnded = false
+    private var closesWhenSent = false
+    private var isFlushScheduled = false
+    private var isExecuting = false
+
+    /// Bytes asked for by one read, and taken in one go before others get their turn.
+    private static let readByteCount = 64 << 10
+
+    init(
+        number: UInt64, socket: consuming Descriptor, peer: String, isAuthenticated: Bool,
+        limits: SessionLimits, loop: ThreadRunLoop, delegate: any SessionDelegate
+    ) {
+        self.number = number
+        self.peer = peer
+        self.isAuthenticated = isAuthenticated
+        self.limits = limits
+        self.loop = loop
+        self.delegate = delegate
+        self.socket = Socket(socket)
+        connectedAt = WallClock.unixMilliseconds()
+        parser = CommandParser(
+            limits: isAuthenticated ? limits.command : CommandLimits.unauthenticated)
+    }
+
+    /// Begins to read.
+    ///
+    /// - Throws: when the kernel can't watch one more descriptor.
+    func start() throws(SystemError) {
+        guard let socket else { return }
+        let session = Confined(self, to: loop)
+        let port = ThreadRunLoop.Port(watching: socket.descriptor.number) { _, readiness in
+            session.value.handle(readiness)
+        }
+        self.port = port
+        try loop.add(port)
+    }
+
+    /// How many answers are outstanding.
+    var pendingReplyCount: Int { Int(nextSlot - firstSlot) }
+
+    /// How many bytes wait for the client to read them.
+    var outputByteCount: Int { output.byteCount }
+
+    /// Whether it is still connected.
+    var isOpen: Bool { socket != nil }
+
+    /// Lets the client do everything, after it has given the password.
+    func authenticate() {
+        isAuthenticated = true
+        parser.limits = limits.command
+    }
+
+    /// Speaks another version of the protocol from the next reply on.
+    func setVersion(_ version: ProtocolVersion) {
+        writer.version = version
+    }
+
+    /// Forgets what the client has set.
+    func reset() {
+        writer.version = .two
+        name = ""
+    }
+
+    /// Answers a command.
+    func reply(_ value: RESPValue) {
+        fill(reserve(), with: value)
+    }
+
+    /// Keeps a place for an answer that takes a while; later answers wait behind it.
+    func reserve() -> Slot {
+        nextSlot += 1
+        return Slot(number: nextSlot - 1)
+    }
+
+    /// Gives the answer of a reserved place.
+    func fill(_ slot: Slot, with value: RESPValue) {
+        guard socket != nil else { return }
+        guard slot.number == firstSlot else {
+            precondition(slot.number > firstSlot, "a command is answered once")
+            early[slot.number] = value
+            return
+        }
+        write(value)
+        firstSlot += 1
+        while !early.isEmpty, let next = early.removeValue(forKey: firstSlot) {
+            write(next)
+            firstSlot += 1
+        }
+        scheduleFlush()
+    }
+
+    /// Closes the connection once everything that was answered is out.
+    func closeWhenSent() {
+        closesWhenSent = true
+        scheduleFlush()
+    }
+
+    /// Ends the session at once.
+    func close(_ reason: String) {
+        guard socket != nil else { return }
+        port?.invalidate()
+        port = nil
+        socket = nil
+        early.removeAll()
+        output = OutputQueue()
+        delegate.sessionEnded(self, reason: reason)
+    }
+
+    private func handle(_ readiness: Readiness) {
+        if readiness.contains(.closed) { return close("the client hung up") }
+        if readiness.contains(.writable) { flush() }
+        if readiness.contains(.readable) && !isHeldBack { read() }
+        updateInterest()
+    }
+
+    private func read() {
+        guard socket != nil, !hasInputEnded else { return }
+        var result = ReadResult.wouldBlock
+        do throws(SystemError) {
+            try parser.withUninitializedTail(atLeast: Self.readByteCount) {
+                (room: inout OutputSpan<UInt8>) throws(SystemError) in
+                result = try socket?.descriptor.read(into: &room) ?? .end
+            }
+        } catch {
+            return close("reading failed: \(error)")
+        }
+        if result == .end { inputEnded() } else { executeCommands() }
+        flush()
+    }
+
+    /// Executes what has arrived, until it is incomplete or the client must read first.
+    private func executeCommands() {
+        // A command may answer at once, and answering may free the way for more: not from inside.
+        guard !isExecuting else { return }
+        isExecuting = true
+        defer { isExecuting = false }
+        while socket != nil, !isHeldBack, !closesWhenSent {
+            do throws(ProtocolError) {
+                guard let request = try parser.next() else { return }
+                execute(request)
+            } catch {
+                reply(.error("ERR \(error)"))
+                hasInputEnded = true
+                return closeWhenSent()
+            }
+        }
+    }
+
+    private func execute(_ request: Request) {
+        commandCount += 1
+        switch request {
+        case .command(let command): delegate.execute(command, for: self)
+        case .tooLarge(let argument):
+            reply(
+                WireError(
+                    .err,
+                    "argument \(argument.index) has \(argument.byteCount) bytes, the limit is "
+                        + "\(argument.limit) (limits.payload in the configuration)"
+                ).reply)
+        }
+    }
+
+    /// Whether the client has to read before more of it is executed.
+    private var isHeldBack: Bool {
+        pendingReplyCount >= limits.pendingReplyCountMax
+            || output.byteCount >= limits.outputByteCountSoftMax
+    }
+
+    private func inputEnded() {
+        hasInputEnded = true
+        // Half closed: what is outstanding is still sent. A client that is gone altogether shows
+        // itself as a hang-up, or by an error when something is sent to it.
+        if pendingReplyCount == 0 { closeWhenSent() }
+    }
+
+    private func write(_ value: RESPValue) {
+        if case .bulk(let bytes) = value, bytes.count >= OutputQueue.wholeByteCountMin {
+            writer.writeBulkHeader(byteCount: bytes.count, to: &output.tail)
+            output.appendWhole(bytes)
+            writer.writeBulkTrailer(to: &output.tail)
+        } else {
+            writer.write(value, to: &output.tail)
+        }
+        if output.byteCount > limits.outputByteCountMax {
+            close("the client does not read: \(output.byteCount) bytes wait for it")
+        }
+    }
+
+    /// Sends what has been answered in this pass, all together, at its end.
+    private func scheduleFlush() {
+        guard !isFlushScheduled, !isExecuting else { return }
+        isFlushScheduled = true
+        let session = Confined(self, to: loop)
+        loop.perform { session.value.scheduledFlush() }
+    }
+
+    private func scheduledFlush() {
+        isFlushScheduled = false
+        flush()
+        updateInterest()
+    }
+
+    private func flush() {
+        guard let socket else { return }
+        do throws(SystemError) {
+            let isAllSent = try output.send(to: socket.descriptor)
+            if hasInputEnded && pendingReplyCount == 0 { closesWhenSent = true }
+            if isAllSent && closesWhenSent { return close("done") }
+        } catch {
+            return close("sending failed: \(error)")
+        }
+        // Room again: go on with what was read before the client was held back.
+        if parser.isInsideCommand { executeCommands() }
+    }
+
+    private func updateInterest() {
+        guard let port else { return }
+        var interest: Readiness = []
+        if !hasInputEnded && !isHeldBack && !closesWhenSent { interest.insert(.readable) }
+        if !output.isEmpty { interest.insert(.writable) }
+        port.interest = interest
+    }
+}

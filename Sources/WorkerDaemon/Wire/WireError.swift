@@ -1,0 +1,45 @@
+// What a command is answered with when it can't be done: a word that programs match, and a sentence
+// for people.
+
+internal import RESP
+
+/// An error reply.
+struct WireError: Error, Equatable {
+    /// The first word of an error reply.
+    enum Word: String, CaseIterable {
+        /// The command itself is wrong.
+        case err = "ERR"
+        /// There is no such thread, or it has been stopped.
+        case noThread = "NOTHREAD"
+        /// No handler of that name.
+        case noSelector = "NOSELECTOR"
+        /// No job of that number, or it is no longer kept.
+        case noJob = "NOJOB"
+        /// The handler failed.
+        case failed = "FAILED"
+        /// The job ran out of its time, or the client out of its own.
+        case timeout = "TIMEOUT"
+        /// The job was cancelled.
+        case cancelled = "CANCELLED"
+        /// As much waits as may; try again later.
+        case busy = "BUSY"
+        /// A password is asked for first.
+        case noAuth = "NOAUTH"
+        /// A wrong password.
+        case wrongPass = "WRONGPASS"
+        /// A protocol version that is not spoken here.
+        case noProto = "NOPROTO"
+        /// The daemon is going down.
+        case shuttingDown = "SHUTTINGDOWN"
+    }
+
+    let word: Word
+    let message: String
+
+    init(_ word: Word, _ message: String) {
+        self.word = word
+        self.message = message
+    }
+
+    var reply: RESPValue { .error("\(word.rawValue) \(message)") }
+}
