@@ -1,0 +1,108 @@
+// A job: one request to run a handler on a thread, and what has become of it.
+//
+// A pure value with a checked state machine: it knows no clock, thread or store. All moments are
+// Unix milliseconds, since they are shown to people and survive a restart.
+
+/// A request with an id, and how far it has come.
+package struct Job: Hashable, Sendable {
+    /// Its name.
+    package let id: JobID
+
+    /// The thread or pool that it is for.
+    package let thread: String
+
+    /// The name of the handler.
+    package let selector: String
+
+    /// What the handler is given; released as soon as the job has ended.
+    package private(set) var payload: [UInt8]
+
+    /// Its lane while it waits.
+    package let priority: Priority
+
+    /// How long one attempt may take; `nil` for as long as it likes.
+    package let timeoutMilliseconds: Int64?
+
+    /// How many further attempts follow one that failed.
+    package let retryCountMax: Int
+
+    /// Where it is in its life.
+    package private(set) var state: JobState
+
+    /// The number of attempts begun.
+    package private(set) var attempt = 0
+
+    /// When it was accepted.
+    package let acceptedAt: Int64
+
+    /// The moment before which it may not begin, `nil` if there was none.
+    package private(set) var dueAt: Int64?
+
+    /// When the latest attempt began.
+    package private(set) var startedAt: Int64?
+
+    /// When it ended.
+    package private(set) var endedAt: Int64?
+
+    /// The worker of the latest attempt.
+    package private(set) var workerName: String?
+
+    /// How it ended, `nil` as long as it has not.
+    package private(set) var outcome: Outcome?
+
+    /// Makes the job for `request`: delayed, buffered, or waiting for its thread.
+    package init(id: JobID, request: consuming JobRequest, acceptedAt: Int64) {
+        self.id = id
+        thread = request.thread
+        selector = request.selector
+        payload = request.payload
+        priority = request.priority
+        timeoutMilliseconds = request.timeoutMilliseconds
+        retryCountMax = request.retryCountMax
+        self.acceptedAt = acceptedAt
+        switch request.schedule {
+        case .now:
+            state = .waiting
+        case .buffered:
+            state = .buffered
+        case .at(let moment):
+            dueAt = moment
+            state = moment > acceptedAt ? .delayed : .waiting
+        }
+    }
+
+    /// Whether another attempt may follow the one that runs or was the last.
+    package var mayRetry: Bool { attempt <= retryCountMax }
+
+    /// The bytes that keeping it costs beyond its fixed size: payload, then result.
+    package var byteCount: Int { payload.count + (outcome?.byteCount ?? 0) }
+
+    /// Takes one step, or says why it cannot; `now` is when it happened.
+    package mutating func apply(_ event: JobEvent, at now: Int64) throws(IllegalTransition) {
+        switch (state, event) {
+        case (.delayed, .release), (.buffered, .release):
+            state = .waiting
+        case (.waiting, .start(let worker)):
+            state = .running
+            attempt += 1
+            startedAt = now
+            workerName = worker
+        case (.running, .retry(let moment)):
+            dueAt = moment
+            state = moment.map { $0 > now } == true ? .delayed : .waiting
+        case (.running, .finish(let outcome)):
+            end(outcome, at: now)
+        case (.delayed, .cancel), (.buffered, .cancel), (.waiting, .cancel):
+            end(.cancelled, at: now)
+        default:
+            throw IllegalTransition(id: id, state: state, event: event.name)
+        }
+    }
+
+    private mutating func end(_ outcome: Outcome, at now: Int64) {
+        state = outcome.state
+        endedAt = now
+        self.outcome = outcome
+        payload = []
+    }
+}

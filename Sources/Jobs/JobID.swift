@@ -1,0 +1,39 @@
+// The name of a job: a number that only grows, written in decimal on the wire and in logs.
+
+/// Identifies a job for ever; a job accepted later has a larger one.
+package struct JobID: Comparable, Hashable, Sendable, CustomStringConvertible {
+    /// The number, from 1 on.
+    package let number: UInt64
+
+    /// Names the job with `number`.
+    package init(_ number: UInt64) { self.number = number }
+
+    /// Reads what `description` writes: decimal digits, no sign, no space, no leading zero.
+    ///
+    /// The one spelling per job is what lets clients compare ids as text.
+    ///
+    /// - Returns: `nil` for anything else, zero and what does not fit into 64 bits included.
+    package init?(bytes: some Sequence<UInt8>) {
+        var number: UInt64 = 0
+        for byte in bytes {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            guard number > 0 || byte != UInt8(ascii: "0") else { return nil }
+            let (tens, tensOverflow) = number.multipliedReportingOverflow(by: 10)
+            let digit = UInt64(byte - UInt8(ascii: "0"))
+            let (sum, sumOverflow) = tens.addingReportingOverflow(digit)
+            guard !tensOverflow, !sumOverflow else { return nil }
+            number = sum
+        }
+        guard number > 0 else { return nil }
+        self.number = number
+    }
+
+    /// Reads what `description` writes.
+    package init?(text: some StringProtocol) { self.init(bytes: text.utf8) }
+
+    /// The number in decimal.
+    package var description: String { String(number) }
+
+    /// Whether `lhs` was accepted before `rhs`.
+    package static func < (lhs: JobID, rhs: JobID) -> Bool { lhs.number < rhs.number }
+}

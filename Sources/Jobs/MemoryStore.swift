@@ -1,0 +1,214 @@
+// Jobs kept in memory, for volatile work, for tests, and as the daemon's working set.
+//
+// Jobs lie in slots, chained in the order of their ids; a dictionary leads from id to slot, a tally
+// per thread counts its jobs by state, and a queue holds the ended ones in the order in which they
+// will be dropped. A job is changed in its slot, never copied, and so its payload never is.
+
+internal import Structures
+
+/// Keeps jobs in memory, the ended ones within limits.
+///
+/// - Thread: one, its owner's.
+/// - Complexity: O(1) for everything but `list`, which walks the jobs until it has found as many as
+///   there are.
+package struct MemoryStore: JobStore {
+    private struct Entry {
+        var job: Job
+        let tally: SlotMap<Tally>.Handle
+
+        /// Changes the job where it lies, and says what the store has to count.
+        mutating func apply(_ event: JobEvent, at now: Int64) throws(IllegalTransition) -> Step {
+            let before = job.state
+            let byteCount = job.byteCount
+            try job.apply(event, at: now)
+            return Step(
+                tally: tally, before: before, after: job.state,
+                byteCountBefore: byteCount, byteCountAfter: job.byteCount)
+        }
+    }
+
+    private struct Step {
+        let tally: SlotMap<Tally>.Handle
+        let before: JobState
+        let after: JobState
+        let byteCountBefore: Int
+        let byteCountAfter: Int
+    }
+
+    private struct Ended {
+        let slot: Int
+        let endedAt: Int64
+        let byteCount: Int
+    }
+
+    /// What the store has seen since it was made.
+    package private(set) var totals = JobTotals()
+
+    private let limits: StoreLimits
+    private var entries = LinkedSlots<Entry>()
+    private var byID = LinkedSlots<Entry>.Chain()
+    private var slots: [JobID: Int] = [:]
+    private var ended = FIFO<Ended>()
+    private var tallies = SlotMap<Tally>()
+    private var tallyHandles: [String: SlotMap<Tally>.Handle] = [:]
+    private var overall = Tally()
+    private var liveByteCount = 0
+    private var retainedByteCount = 0
+
+    /// Makes an empty store.
+    package init(limits: StoreLimits = StoreLimits()) {
+        self.limits = limits
+    }
+
+    private var liveCount: Int { entries.count - ended.count }
+
+    /// Keeps a new job.
+    package mutating func accept(
+        _ request: consuming JobRequest, at now: Int64
+    ) throws(JobStoreError) -> JobID {
+        dropEnded(at: now)
+        let byteCount = liveByteCount + request.payload.count
+        guard liveCount < limits.liveCountMax, byteCount <= limits.liveByteCountMax else {
+            throw .full(liveCount: liveCount, liveByteCount: liveByteCount)
+        }
+        totals.accepted += 1
+        liveByteCount = byteCount
+        let id = JobID(totals.accepted)
+        let job = Job(id: id, request: request, acceptedAt: now)
+        let tally = tallyHandle(of: job.thread)
+        tallies.update(tally) { $0[job.state] += 1 }
+        overall[job.state] += 1
+        slots[id] = entries.append(Entry(job: job, tally: tally), to: &byID)
+        return id
+    }
+
+    /// Lets `event` happen to a job.
+    @discardableResult
+    package mutating func apply(
+        _ event: JobEvent, to id: JobID, at now: Int64
+    ) throws(JobStoreError) -> JobState {
+        guard let slot = slots[id] else { throw .unknownJob(id) }
+        let change: Step?
+        do {
+            change = try entries[slot]?.apply(event, at: now)
+        } catch {
+            throw .illegalTransition(error)
+        }
+        guard let change else { throw .unknownJob(id) }
+        tallies.update(change.tally) { $0.move(from: change.before, to: change.after) }
+        overall.move(from: change.before, to: change.after)
+        if change.after.isEnded {
+            totals.countEnd(in: change.after)
+            liveByteCount -= change.byteCountBefore
+            retainedByteCount += change.byteCountAfter
+            ended.append(Ended(slot: slot, endedAt: now, byteCount: change.byteCountAfter))
+        }
+        dropEnded(at: now)
+        return change.after
+    }
+
+    /// Returns a job, or `nil` if there never was one or it has been dropped.
+    package func job(_ id: JobID) -> Job? {
+        slots[id].flatMap { entries[$0]?.job }
+    }
+
+    /// Lists jobs in the order of their ids.
+    package func list(
+        thread: String?, state: JobState?, limit: Int, order: JobOrder
+    ) -> [Job] {
+        let wanted = min(limit, Limits.listCountMax, count(thread: thread, state: state))
+        guard wanted > 0 else { return [] }
+        let tally = thread.flatMap { tallyHandles[$0] }
+        var found: [Job] = []
+        found.reserveCapacity(wanted)
+        var next = order == .oldestFirst ? byID.first : byID.last
+        while found.count < wanted, let slot = next {
+            next = order == .oldestFirst ? entries.slot(after: slot) : entries.slot(before: slot)
+            guard tally == nil || tally == entries[slot]?.tally else { continue }
+            guard state == nil || state == entries[slot]?.job.state else { continue }
+            if let job = entries[slot]?.job { found.append(job) }
+        }
+        return found
+    }
+
+    /// The number of jobs kept, of one thread or all, in one state or any.
+    package func count(thread: String?, state: JobState?) -> Int {
+        guard let thread else { return overall.count(in: state) }
+        guard let handle = tallyHandles[thread] else { return 0 }
+        return tallies[handle]?.count(in: state) ?? 0
+    }
+
+    /// Drops ended jobs that are older than the limits allow.
+    package mutating func expire(at now: Int64) {
+        dropEnded(at: now)
+    }
+
+    // MARK: - Ended jobs
+
+    /// Drops what ended first until all limits are kept.
+    private mutating func dropEnded(at now: Int64) {
+        while let first = ended.first {
+            let isTooOld = now - first.endedAt >= limits.retainedMilliseconds
+            let isWithinLimits =
+                ended.count <= limits.retainedCountMax
+                && retainedByteCount <= limits.retainedByteCountMax
+            guard isTooOld || !isWithinLimits else { return }
+            _ = ended.popFirst()
+            retainedByteCount -= first.byteCount
+            drop(first.slot)
+        }
+    }
+
+    private mutating func drop(_ slot: Int) {
+        guard let entry = entries.remove(slot, from: &byID) else { return }
+        slots[entry.job.id] = nil
+        overall[entry.job.state] -= 1
+        let left = tallies.update(entry.tally) { tally in
+            tally[entry.job.state] -= 1
+            return tally.count(in: nil)
+        }
+        guard left == 0 else { return }
+        tallyHandles[entry.job.thread] = nil
+        _ = tallies.remove(entry.tally)
+    }
+
+    /// Checks every counter against the jobs that it counts.
+    ///
+    /// - Complexity: O(count).
+    package func checkInvariants() {
+        var counted = Tally()
+        var bytes = (live: 0, retained: 0)
+        var next = byID.first
+        while let slot = next, let entry = entries[slot] {
+            next = entries.slot(after: slot)
+            let job = entry.job
+            precondition(slots[job.id] == slot, "job \(job.id) is not where its id leads")
+            counted[job.state] += 1
+            if job.state.isEnded {
+                precondition(job.payload.isEmpty, "job \(job.id) ended with its payload")
+                bytes.retained += job.byteCount
+            } else {
+                bytes.live += job.byteCount
+            }
+        }
+        precondition(slots.count == entries.count, "\(slots.count) ids of \(entries.count) jobs")
+        precondition(bytes.live == liveByteCount, "\(liveByteCount) live, not \(bytes.live)")
+        precondition(bytes.retained == retainedByteCount, "retained, not \(bytes.retained)")
+        for state in JobState.allCases {
+            let perThread = tallies.reduce(0) { $0 + $1.value[state] }
+            precondition(overall[state] == counted[state], "\(overall[state]) \(state)")
+            precondition(overall[state] == perThread, "\(perThread) \(state) by thread")
+        }
+        precondition(ended.count == entries.count - liveCount, "\(ended.count) ended")
+        precondition(tallies.count == tallyHandles.count, "\(tallies.count) tallies")
+    }
+
+    // MARK: - Tallies
+
+    private mutating func tallyHandle(of thread: String) -> SlotMap<Tally>.Handle {
+        if let handle = tallyHandles[thread] { return handle }
+        let handle = tallies.insert(Tally())
+        tallyHandles[thread] = handle
+        return handle
+    }
+}

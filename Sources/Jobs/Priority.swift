@@ -1,0 +1,29 @@
+// Which of the jobs that wait for a thread goes first.
+
+/// The lane in which a job waits; its raw value is the index of that lane, the highest first.
+package enum Priority: Int, CaseIterable, Sendable {
+    case high
+    case normal
+    case low
+
+    /// Reads a name as the wire has it, in any letter case.
+    package init?(name bytes: some Collection<UInt8>) {
+        let match = Self.allCases.first { priority in
+            // Bit 5 is what upper and lower case ASCII letters differ in, and the names have it set.
+            priority.name.utf8.elementsEqual(bytes) { letter, byte in
+                letter == byte || letter == byte ^ 0x20
+            }
+        }
+        guard let match else { return nil }
+        self = match
+    }
+
+    /// The name on the wire and in listings.
+    package var name: String {
+        switch self {
+        case .high: "high"
+        case .normal: "normal"
+        case .low: "low"
+        }
+    }
+}
