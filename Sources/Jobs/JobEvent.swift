@@ -40,5 +40,5 @@ package struct IllegalTransition: Error, Hashable, CustomStringConvertible {
     package let event: String
 
     /// One line for the log.
-    package var description: String { "job \(id) is \(state.rawValue): \(event) is too late or early" }
+    package var description: String { "job \(id) is \(state.rawValue): too early or late to \(event)" }
 }

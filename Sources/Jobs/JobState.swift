@@ -1,12 +1,12 @@
 // Where a job is in its life.
 //
-//                 ┌──────────────── retry ─────────────────┐
-//                 ▼                                        │
-//    accept ─▶ delayed ──┐                                 │
-//    accept ─▶ buffered ─┴ release ─▶ waiting ─ start ─▶ running ─ finish ─▶ done | failed | cancelled
-//    accept ────────────────────────▶    │                 │
-//                                        ▲                 │
-//                 └─ cancel ─ (delayed, buffered, waiting) ─▶ cancelled
+//    accept ─▶ delayed  ─ release ─┐
+//    accept ─▶ buffered ─ release ─┤
+//    accept ───────────────────────┴▶ waiting ─ start ─▶ running ─ finish ─▶ done, failed, cancelled
+//                                        ▲                  │
+//       delayed if the retry has a time ─┴───── retry ──────┘
+//
+// A job that is delayed, buffered or waiting goes to cancelled when it is cancelled.
 
 /// The states of a job; raw values are their names on the wire and in a store.
 package enum JobState: String, CaseIterable, Sendable {

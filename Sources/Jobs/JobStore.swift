@@ -13,7 +13,9 @@ package protocol JobStore {
     /// - Parameter now: Unix milliseconds, as everywhere here.
     /// - Returns: its id, larger than any before; the first is 1.
     /// - Throws: `.full` if the store keeps no more, `.unavailable`.
-    mutating func accept(_ request: consuming JobRequest, at now: Int64) throws(JobStoreError) -> JobID
+    mutating func accept(
+        _ request: consuming JobRequest, at now: Int64
+    ) throws(JobStoreError) -> JobID
 
     /// Lets `event` happen to a job.
     ///

@@ -14,8 +14,10 @@ package enum Limits {
     /// The most result bytes of ended jobs kept for those who ask later.
     package static let retainedByteCountMax = 64 << 20
 
-    /// How long an ended job is kept: an hour is long enough to fetch a result and to look into a
-    /// failure, and short enough to forget what was in it.
+    /// How long an ended job is kept.
+    ///
+    /// An hour is long enough to fetch a result or look into a failure, and short enough to forget
+    /// what was in it.
     package static let retainedMilliseconds: Int64 = 3_600_000
 
     /// The largest listing: its reader is a person or a page, and the thread has other work.

@@ -172,6 +172,37 @@ package struct MemoryStore: JobStore {
         _ = tallies.remove(entry.tally)
     }
 
+    /// Checks every counter against the jobs that it counts.
+    ///
+    /// - Complexity: O(count).
+    package func checkInvariants() {
+        var counted = Tally()
+        var bytes = (live: 0, retained: 0)
+        var next = byID.first
+        while let slot = next, let entry = entries[slot] {
+            next = entries.slot(after: slot)
+            let job = entry.job
+            precondition(slots[job.id] == slot, "job \(job.id) is not where its id leads")
+            counted[job.state] += 1
+            if job.state.isEnded {
+                precondition(job.payload.isEmpty, "job \(job.id) ended with its payload")
+                bytes.retained += job.byteCount
+            } else {
+                bytes.live += job.byteCount
+            }
+        }
+        precondition(slots.count == entries.count, "\(slots.count) ids of \(entries.count) jobs")
+        precondition(bytes.live == liveByteCount, "\(liveByteCount) live, not \(bytes.live)")
+        precondition(bytes.retained == retainedByteCount, "retained, not \(bytes.retained)")
+        for state in JobState.allCases {
+            let perThread = tallies.reduce(0) { $0 + $1.value[state] }
+            precondition(overall[state] == counted[state], "\(overall[state]) \(state)")
+            precondition(overall[state] == perThread, "\(perThread) \(state) by thread")
+        }
+        precondition(ended.count == entries.count - liveCount, "\(ended.count) ended")
+        precondition(tallies.count == tallyHandles.count, "\(tallies.count) tallies")
+    }
+
     // MARK: - Tallies
 
     private mutating func tallyHandle(of thread: String) -> SlotMap<Tally>.Handle {

@@ -40,7 +40,7 @@ package struct LinkedSlots<Value> {
         @usableFromInline var next = noSlot
 
         @inlinable
-        init(value: Value, previous: UInt32) {
+        init(value: consuming Value, previous: UInt32) {
             self.value = value
             self.previous = previous
         }
@@ -76,7 +76,7 @@ package struct LinkedSlots<Value> {
     ///
     /// - Returns: its slot, which is its own until it is removed.
     @inlinable
-    package mutating func append(_ value: Value, to chain: inout Chain) -> Int {
+    package mutating func append(_ value: consuming Value, to chain: inout Chain) -> Int {
         let node = Node(value: value, previous: chain.lastSlot)
         let slot: Int
         if firstFree == noSlot {
