@@ -1,6 +1,7 @@
 // The clock as a value. A run loop asks the clock that it was given, never the kernel, so a test
 // can hand it one that stands still until told to move.
 
+internal import CLinux
 internal import Glibc
 
 /// A source of monotonic time for a run loop.
@@ -61,14 +62,16 @@ package enum WallClock {
     /// - Source: gmtime_r(3); the form is that of RFC 3339.
     package static func utc(_ unixMilliseconds: Int64) -> String {
         var seconds = time_t(unixMilliseconds / 1_000)
-        var parts = tm()
+        var parts = unsafe tm()
         unsafe gmtime_r(&seconds, &parts)
         func digits(_ number: Int32, _ count: Int = 2) -> String {
             let text = String(number)
             return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
         }
-        let date = "\(parts.tm_year + 1900)-\(digits(parts.tm_mon + 1))-\(digits(parts.tm_mday))"
-        let time = "\(digits(parts.tm_hour)):\(digits(parts.tm_min)):\(digits(parts.tm_sec))"
+        let date =
+            unsafe "\(parts.tm_year + 1900)-\(digits(parts.tm_mon + 1))-\(digits(parts.tm_mday))"
+        let time =
+            unsafe "\(digits(parts.tm_hour)):\(digits(parts.tm_min)):\(digits(parts.tm_sec))"
         return "\(date)T\(time).\(digits(Int32(unixMilliseconds % 1_000), 3))Z"
     }
 }
