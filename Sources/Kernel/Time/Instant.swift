@@ -52,7 +52,8 @@ public struct Instant: InstantProtocol, Sendable, CustomStringConvertible {
         if self == .distantPast { return "always" }
         let fraction = String(nanoseconds.magnitude % 1_000_000_000)
         let padding = String(repeating: "0", count: 9 - fraction.utf8.count)
-        return "\(nanoseconds / 1_000_000_000).\(padding)\(fraction)s"
+        let sign = nanoseconds < 0 ? "-" : ""
+        return "\(sign)\(nanoseconds.magnitude / 1_000_000_000).\(padding)\(fraction)s"
     }
 }
 

@@ -68,8 +68,10 @@ package enum WallClock {
             let text = String(number)
             return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
         }
-        let date = unsafe "\(parts.tm_year + 1900)-\(digits(parts.tm_mon + 1))-\(digits(parts.tm_mday))"
-        let time = unsafe "\(digits(parts.tm_hour)):\(digits(parts.tm_min)):\(digits(parts.tm_sec))"
+        let date =
+            unsafe "\(parts.tm_year + 1900)-\(digits(parts.tm_mon + 1))-\(digits(parts.tm_mday))"
+        let time =
+            unsafe "\(digits(parts.tm_hour)):\(digits(parts.tm_min)):\(digits(parts.tm_sec))"
         return "\(date)T\(time).\(digits(Int32(unixMilliseconds % 1_000), 3))Z"
     }
 }

@@ -73,6 +73,8 @@ extension ThreadRunLoop {
                 forget(state.mode)
                 throw error
             }
+            // Made invalid meanwhile by a thread that could not yet see in which loop it is.
+            if !isValid { part(from: state, of: loop) }
         }
 
         /// Takes it out of a mode, if it is there.

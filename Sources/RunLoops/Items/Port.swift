@@ -74,7 +74,8 @@ extension ThreadRunLoop {
         /// Whether it watches a descriptor.
         var watchesDescriptor: Bool { watched != nil }
 
-        /// What the descriptor is watched for; empty keeps the port in its modes, silent.
+        /// What the descriptor is watched for; empty keeps the port in its modes, silent but for
+        /// `closed`.
         ///
         /// - Thread: the loop's own thread once it is in a loop.
         public var interest: Readiness {
@@ -88,13 +89,19 @@ extension ThreadRunLoop {
         func handleIfSignalled() -> Bool {
             guard isSignalled, isValid else { return false }
             guard signalled.exchange(false, ordering: .sequentiallyConsistent) else { return false }
-            return handle([])
+            return call([])
         }
 
-        /// Handles the port.
+        /// Handles what the poller reported, as far as the port is still interested.
         ///
-        /// - Returns: whether it was still valid.
+        /// - Returns: whether it was.
         func handle(_ readiness: Readiness) -> Bool {
+            // An earlier callout of the same pass may have changed what it is watched for.
+            let wanted = readiness.intersection(interest.union(.closed))
+            return wanted.isEmpty ? false : call(wanted)
+        }
+
+        private func call(_ readiness: Readiness) -> Bool {
             guard isValid, let handler else { return false }
             Callout.handlePort(self, readiness, handler)
             return true

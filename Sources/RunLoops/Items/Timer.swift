@@ -77,18 +77,21 @@ extension ThreadRunLoop {
         ///
         /// While it is called it waits in no heap, so that a nested run neither calls it again nor
         /// wakes for it.
-        func fireIfDue(in loop: ThreadRunLoop) {
-            guard isValid, !isFiring, date <= loop.now, let handler else { return }
+        ///
+        /// - Returns: whether it was called.
+        func fireIfDue(in loop: ThreadRunLoop) -> Bool {
+            guard isValid, !isFiring, date <= loop.now, let handler else { return false }
             let calledFor = date
             isFiring = true
             for (mode, entry) in entries { _ = loop.state(of: mode).timerHeap.remove(entry) }
             entries.removeAll(keepingCapacity: true)
             Callout.fireTimer(self, handler)
             isFiring = false
-            guard isValid else { return }
-            guard intervalNanoseconds > 0 else { return invalidate() }
+            if intervalNanoseconds == 0 { invalidate() }
+            guard isValid else { return true }
             if date <= calledFor { date = nextOnGrid(after: calledFor, now: loop.now) }
             for mode in modes { wait(in: loop.state(of: mode)) }
+            return true
         }
 
         override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
@@ -127,11 +130,11 @@ extension ThreadRunLoop {
 
         /// The first date of the grid through `date` that lies after `now`.
         private func nextOnGrid(after date: Instant, now: Instant) -> Instant {
-            let late = max(0, date.duration(to: now).nanosecondsClamped)
-            let missedCount = late / intervalNanoseconds
-            let (step, overflow) = (missedCount + 1).multipliedReportingOverflow(
-                by: intervalNanoseconds)
-            return overflow ? .distantFuture : date.advanced(byNanoseconds: step)
+            // Twice as wide: from the distant past to now is more than 64 bits hold.
+            let interval = Int128(intervalNanoseconds)
+            let late = max(0, Int128(now.nanoseconds) - Int128(date.nanoseconds))
+            let next = Int128(date.nanoseconds) + (late / interval + 1) * interval
+            return Instant(nanoseconds: Int64(clamping: next))
         }
     }
 }

@@ -20,7 +20,7 @@ final class ModeState {
     var signalledPorts: [ThreadRunLoop.Port] = []
     /// Ports on descriptors, by the token that the poller reports.
     private(set) var descriptorPorts = SlotMap<ThreadRunLoop.Port>()
-    /// The descriptors of this mode; nil while it has none, so that it sleeps on a futex.
+    /// The descriptors of this mode; nil until it has its first, so that it sleeps on a futex.
     private(set) var pollSet: (any PollSet)?
     /// Every timer in this mode, also one that fires right now and waits in no heap meanwhile.
     var timers: Set<ObjectIdentifier> = []
@@ -76,18 +76,23 @@ final class ModeState {
         pollSet?.remove(descriptor)
     }
 
-    /// The ports behind events of the poller, by `order`.
-    func ports(for ready: [ReadyEvent]) -> [(port: ThreadRunLoop.Port, readiness: Readiness)] {
-        var ports: [(port: ThreadRunLoop.Port, readiness: Readiness)] = []
-        ports.reserveCapacity(ready.count)
-        var isOrdered = true
+    /// Sorts events of the poller by the `order` of their ports.
+    func sortByOrder(_ ready: inout [ReadyEvent]) {
+        var last = Int.min
         for event in ready {
-            // No such port any more: it left the mode after the kernel had reported it.
-            guard let port = descriptorPorts[PortHandle(rawValue: event.token)] else { continue }
-            if let last = ports.last, last.port.order > port.order { isOrdered = false }
-            ports.append((port, event.readiness))
+            guard let order = port(of: event)?.order else { continue }
+            guard order >= last else { return sort(&ready) }
+            last = order
         }
-        if !isOrdered { ports.sort { $0.port.order < $1.port.order } }
-        return ports
+    }
+
+    /// The port behind an event; nil when it has left the mode.
+    func port(of event: ReadyEvent) -> ThreadRunLoop.Port? {
+        descriptorPorts[PortHandle(rawValue: event.token)]
+    }
+
+    private func sort(_ ready: inout [ReadyEvent]) {
+        let ordered = ready.map { (order: port(of: $0)?.order ?? .max, event: $0) }
+        ready = ordered.sorted { $0.order < $1.order }.map(\.event)
     }
 }

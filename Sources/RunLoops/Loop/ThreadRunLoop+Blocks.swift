@@ -65,18 +65,23 @@ extension ThreadRunLoop {
     func runBlocks(of mode: Mode) {
         takeRequests()
         guard !pendingBlocks.isEmpty else { return }
-        let blocks = pendingBlocks
-        pendingBlocks.removeAll(keepingCapacity: true)
         var kept: [Block] = []
-        for block in blocks {
-            if isIn(block.modes, mode) {
-                Callout.runBlock(block.body)
-                counters.blockCount += 1
-            } else {
-                kept.append(block)
-            }
+        for block in pendingBlocks {
+            if isIn(block.modes, mode) { dueBlocks.append(block) } else { kept.append(block) }
         }
-        pendingBlocks.insert(contentsOf: kept, at: 0)
+        pendingBlocks = kept
+        while let block = dueBlocks.popFirst() {
+            Callout.runBlock(block.body)
+            counters.blockCount += 1
+        }
+    }
+
+    /// Puts back the blocks that an outer run has not come to: the nested run that now begins may
+    /// be waiting for one of them.
+    func returnDueBlocks() {
+        guard !dueBlocks.isEmpty else { return }
+        pendingBlocks.insert(contentsOf: dueBlocks, at: 0)
+        dueBlocks.removeAll()
     }
 
     /// Whether a block waits for a run in this mode.

@@ -106,7 +106,15 @@ extension ThreadRunLoop {
         guard item.isValid else { return }
         guard mode == .common else { return try item.join(state(of: mode), of: self) }
         if commonItems.contains(where: { $0 === item }) { return }
-        for mode in commonModes { try item.join(state(of: mode), of: self) }
+        let before = item.modes
+        do throws(SystemError) {
+            for mode in commonModes { try item.join(state(of: mode), of: self) }
+        } catch {
+            for mode in commonModes.subtracting(before) {
+                item.part(from: state(of: mode), of: self)
+            }
+            throw error
+        }
         commonItems.append(item)
     }
 

@@ -35,6 +35,8 @@ extension ThreadRunLoop {
         returnAfterSourceHandled: Bool = false
     ) -> RunResult {
         preconditionOnLoop()
+        runCount += 1
+        returnDueBlocks()
         let state = state(of: mode)
         if isFinished(state) { return .finished }
         // A stop is meant for the innermost run: the outer run's is set aside meanwhile, and one
@@ -48,8 +50,9 @@ extension ThreadRunLoop {
         let result = passes(&run)
         tell(.exit, state)
         runningModes.removeLast()
+        if runningModes.isEmpty { isUnwinding = false }
         // Forgets a stop that came too late for this run, and gives the outer run back its own.
-        stopRequested.store(outerStop, ordering: .sequentiallyConsistent)
+        stopRequested.store(outerStop || isUnwinding, ordering: .sequentiallyConsistent)
         return result
     }
 
@@ -102,6 +105,7 @@ extension ThreadRunLoop {
     /// - Returns: whether a source or a port was handled.
     private func pass(_ run: inout Run) -> Bool {
         let state = run.state
+        let runsBefore = runCount
         counters.passCount += 1
         tell(.beforeTimers, state)
         tell(.beforeSources, state)
@@ -113,7 +117,7 @@ extension ThreadRunLoop {
             poller.takeWake()
             poller.check(state.pollSet, ready: &run.ready)
         } else if !isPortReady(&run) {
-            sleep(&run)
+            sleep(&run, runsBefore)
         }
         fireTimers(of: state)
         let handled = handlePorts(&run)
@@ -135,8 +139,10 @@ extension ThreadRunLoop {
         return !run.ready.isEmpty
     }
 
-    private func sleep(_ run: inout Run) {
+    private func sleep(_ run: inout Run, _ runsBefore: UInt64) {
         tell(.beforeWaiting, run.state)
+        // A run nested in this pass has taken wake-ups that were meant for this mode too.
+        if runCount != runsBefore { poller.wake() }
         let due = run.state.timerHeap.deadline.map { Instant(nanoseconds: $0) } ?? .distantFuture
         counters.sleepCount += 1
         poller.wait(on: run.state.pollSet, until: min(due, run.deadline), ready: &run.ready)
@@ -170,8 +176,7 @@ extension ThreadRunLoop {
         for handle in due {
             // Nil: an earlier timer of this round has made it invalid.
             guard let timer = state.timerHeap.payload(of: handle) else { continue }
-            timer.fireIfDue(in: self)
-            counters.timerCount += 1
+            if timer.fireIfDue(in: self) { counters.timerCount += 1 }
         }
     }
 
@@ -186,7 +191,10 @@ extension ThreadRunLoop {
             }
         }
         guard !run.ready.isEmpty else { return handled }
-        for (port, readiness) in state.ports(for: run.ready) where port.handle(readiness) {
+        state.sortByOrder(&run.ready)
+        for event in run.ready {
+            // Nil: it left the mode after the kernel had reported it.
+            guard let port = state.port(of: event), port.handle(event.readiness) else { continue }
             handled = true
             counters.portCount += 1
             // The kernel reports the others again in the next run.

@@ -32,6 +32,9 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// Set by `stop()`, taken by the innermost run.
     let stopRequested = Atomic<Bool>(false)
     private let thread: pthread_t
+    /// Set when the thread lets go of the loop. Afterwards `thread` may name another thread: the
+    /// system gives the numbers of ended threads to new ones.
+    private let hasEnded = Atomic<Bool>(false)
 
     /// The modes by name; a mode exists once something was put into it or it was made common.
     var modes: [Mode: ModeState] = [:]
@@ -40,9 +43,17 @@ public final class ThreadRunLoop: @unchecked Sendable {
     var commonItems: [Item] = []
     /// Blocks that wait for a run in their mode, in order of arrival.
     var pendingBlocks: [Block] = []
+    /// Blocks that are run one after another right now.
+    var dueBlocks = FIFO<Block>()
     /// The modes of the runs under way, the innermost last.
     var runningModes: [Mode] = []
+    /// How many runs were begun so far: tells whether a callout has run the loop.
+    var runCount: UInt64 = 0
+    /// Whether every run under way is to end, not only the innermost.
+    var isUnwinding = false
     /// What happened in this loop so far.
+    ///
+    /// - Thread: the loop's own thread.
     public internal(set) var counters = Counters()
 
     private static let local = ThreadLocal<Owner>()
@@ -82,7 +93,9 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// Whether the caller runs on the loop's own thread.
     ///
     /// - Thread: any thread.
-    public var isOnThread: Bool { pthread_equal(thread, pthread_self()) != 0 }
+    public var isOnThread: Bool {
+        pthread_equal(thread, pthread_self()) != 0 && !hasEnded.load(ordering: .acquiring)
+    }
 
     /// Traps unless the caller runs on the loop's own thread.
     public func preconditionOnLoop(_ function: StaticString = #function) {
@@ -111,6 +124,16 @@ public final class ThreadRunLoop: @unchecked Sendable {
         poller.wake()
     }
 
+    /// Makes every run under way return `stopped`, the innermost first.
+    ///
+    /// - Thread: the loop's own thread.
+    package func stopAllRuns() {
+        preconditionOnLoop()
+        guard !runningModes.isEmpty else { return }
+        isUnwinding = true
+        stop()
+    }
+
     /// Whether the loop sleeps right now; out of date as soon as it is known.
     ///
     /// - Thread: any thread.
@@ -133,17 +156,21 @@ public final class ThreadRunLoop: @unchecked Sendable {
         return state
     }
 
-    /// Takes everything out of the loop: sources are cancelled, items invalid, requests refused.
+    /// Takes everything out of the loop: sources are cancelled, items invalid, later requests
+    /// refused; blocks that still wait are dropped.
     ///
     /// - Thread: the loop's own thread, when it ends.
     func end() {
         preconditionOnLoop()
-        var refused: [Request] = []
-        requests.close(into: &refused)
+        var left: [Request] = []
+        requests.close(into: &left)
+        // Whoever asked to add or to remove an item is told by its callouts that it came and went.
+        for case .action(let action) in left { action() }
         for state in modes.values { state.items.forEach { $0.invalidate() } }
         commonItems.removeAll()
         pendingBlocks.removeAll()
         modes.removeAll()
+        hasEnded.store(true, ordering: .releasing)
     }
 
     /// Keeps a loop for its thread, and ends it when the thread ends.
