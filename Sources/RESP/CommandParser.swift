@@ -77,13 +77,17 @@ package struct CommandParser: ~Copyable, Sendable {
     /// - Returns: nil if more bytes are needed.
     /// - Throws: what was wrong; from then on always that. Reply with it, and close the connection.
     package mutating func next() throws(ProtocolError) -> Request? {
-        if let failure { throw failure }
+        if let failure {
+            buffer.removeAll()
+            throw failure
+        }
         do {
             if let request = try advance() { return request }
         } catch {
             failure = error
             buffer.removeAll()
             multibulk = MultibulkReader()
+            skipper = nil
             slots = []
             throw error
         }
