@@ -44,8 +44,10 @@ package struct CommandParser: ~Copyable, Sendable {
         self.limits = limits
     }
 
-    /// How much memory the input buffer holds, in bytes.
-    package var memoryByteCount: Int { buffer.capacity }
+    /// How much memory the parser holds, in bytes: the input buffer and the list of arguments.
+    package var memoryByteCount: Int {
+        buffer.capacity + slots.capacity * MemoryLayout<ArgumentRanges.Slot>.stride
+    }
 
     /// Whether a command has begun and isn't complete; if the client leaves now, it was cut off.
     package var isInsideCommand: Bool {

@@ -83,6 +83,18 @@ import Testing
         #expect(parser.memoryByteCount == 0)
     }
 
+    @Test func `a command of many arguments leaves no long list behind`() throws {
+        var parser = CommandParser()
+        var stream: [UInt8] = []
+        CommandWriter.write(Array(repeating: "a", count: 1024), to: &stream)
+        parser.append(stream)
+        #expect(try parser.nextCommand()?.count == 1024)
+        let large = parser.memoryByteCount
+        parser.append("*1\r\n$4\r\nPING\r\n".utf8)
+        #expect(try parser.nextCommand()?.count == 1)
+        #expect(parser.memoryByteCount <= large - 1000 * 8)
+    }
+
     @Test func `memory is not given back in the middle of a command`() throws {
         var parser = CommandParser()
         parser.append("*1\r\n$4\r\nPI".utf8)
