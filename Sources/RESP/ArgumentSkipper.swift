@@ -11,6 +11,13 @@ package struct OversizedArgument: Sendable, Equatable {
 
     /// How many it may have.
     package let limit: Int
+
+    /// Describes such an argument.
+    package init(index: Int, byteCount: Int, limit: Int) {
+        self.index = index
+        self.byteCount = byteCount
+        self.limit = limit
+    }
 }
 
 /// Reads to the end of a command and drops all of it.
@@ -18,7 +25,9 @@ struct ArgumentSkipper: Sendable {
     private let oversized: OversizedArgument
     private let skippedByteCountMax: Int
     private var remainingArguments: Int
-    /// Bytes to drop of the argument at hand, or -1 if a header comes next.
+    /// What was announced of the argument at hand.
+    private var byteCount: Int
+    /// What of that is still to be dropped, or -1 if a header comes next.
     private var bodyCount: Int
     private var announcedCount: Int
 
@@ -29,6 +38,7 @@ struct ArgumentSkipper: Sendable {
         self.oversized = oversized
         self.skippedByteCountMax = skippedByteCountMax
         self.remainingArguments = remainingArguments
+        byteCount = oversized.byteCount
         bodyCount = oversized.byteCount
         announcedCount = oversized.byteCount
     }
@@ -65,6 +75,7 @@ struct ArgumentSkipper: Sendable {
         guard announcedCount <= skippedByteCountMax else {
             throw .commandTooLarge(byteCount: announcedCount, limit: skippedByteCountMax)
         }
+        byteCount = header.length
         bodyCount = header.length
         buffer.consume(header.end - buffer.start)
         return true
@@ -75,7 +86,7 @@ struct ArgumentSkipper: Sendable {
         let start = buffer.start
         guard buffer.bytes[start] == ASCII.carriageReturn,
             buffer.bytes[start + 1] == ASCII.lineFeed
-        else { throw .unterminatedBulk(byteCount: oversized.byteCount) }
+        else { throw .unterminatedBulk(byteCount: byteCount) }
         buffer.consume(2)
         return true
     }

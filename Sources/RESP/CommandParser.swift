@@ -44,8 +44,10 @@ package struct CommandParser: ~Copyable, Sendable {
         self.limits = limits
     }
 
-    /// How much memory the input buffer holds, in bytes.
-    package var memoryByteCount: Int { buffer.capacity }
+    /// How much memory the parser holds, in bytes: the input buffer and the list of arguments.
+    package var memoryByteCount: Int {
+        buffer.capacity + slots.capacity * MemoryLayout<ArgumentRanges.Slot>.stride
+    }
 
     /// Whether a command has begun and isn't complete; if the client leaves now, it was cut off.
     package var isInsideCommand: Bool {
@@ -77,13 +79,17 @@ package struct CommandParser: ~Copyable, Sendable {
     /// - Returns: nil if more bytes are needed.
     /// - Throws: what was wrong; from then on always that. Reply with it, and close the connection.
     package mutating func next() throws(ProtocolError) -> Request? {
-        if let failure { throw failure }
+        if let failure {
+            buffer.removeAll()
+            throw failure
+        }
         do {
             if let request = try advance() { return request }
         } catch {
             failure = error
             buffer.removeAll()
             multibulk = MultibulkReader()
+            skipper = nil
             slots = []
             throw error
         }

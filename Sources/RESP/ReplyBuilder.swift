@@ -28,7 +28,8 @@ struct ReplyBuilder: Sendable {
         self.limits = limits
     }
 
-    var isInsideAggregate: Bool { !frames.isEmpty }
+    /// Whether pieces came that are not yet part of a reply that was returned.
+    var isInsideReply: Bool { announcedElements > 0 }
 
     /// Takes the next piece.
     ///

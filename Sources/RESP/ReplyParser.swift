@@ -30,7 +30,7 @@ package struct ReplyParser: ~Copyable, Sendable {
 
     /// Whether a reply has begun and isn't complete; if the server leaves now, it was cut off.
     package var isInsideReply: Bool {
-        buffer.pendingCount > 0 || tokens.missingCount(buffer) > 0 || builder.isInsideAggregate
+        buffer.pendingCount > 0 || tokens.missingCount(buffer) > 0 || builder.isInsideReply
     }
 
     /// Appends bytes of the server.
@@ -56,7 +56,10 @@ package struct ReplyParser: ~Copyable, Sendable {
     /// - Returns: nil if more bytes are needed.
     /// - Throws: what was wrong; from then on always that.
     package mutating func next() throws(ProtocolError) -> RESPValue? {
-        if let failure { throw failure }
+        if let failure {
+            buffer.removeAll()
+            throw failure
+        }
         do {
             while let token = try tokens.next(&buffer) {
                 if let reply = try builder.add(token) {
@@ -67,6 +70,7 @@ package struct ReplyParser: ~Copyable, Sendable {
         } catch {
             failure = error
             buffer.removeAll()
+            tokens = ReplyTokenReader(limits: limits)
             builder = ReplyBuilder(limits: limits)
             throw error
         }

@@ -1,0 +1,136 @@
+// Feeds bytes to the parsers in any cut, and writes down what comes out, so that tests compare one
+// cut with another.
+
+import RESP
+import Testing
+
+/// What a parser of commands said, as something that can be compared and printed.
+enum CommandEvent: Equatable {
+    case command([String])
+    case tooLarge(OversizedArgument)
+    case failure(String)
+}
+
+/// What a parser of replies said.
+enum ReplyEvent: Equatable {
+    case value(RESPValue)
+    case failure(String)
+}
+
+extension String {
+    /// The bytes of the text.
+    var bytes: [UInt8] { Array(utf8) }
+}
+
+/// Bytes of a test case, which the log of a test run shows with escapes instead of raw.
+struct Wire: Sendable, ExpressibleByStringLiteral, CustomTestStringConvertible {
+    let text: String
+    var bytes: [UInt8] { text.bytes }
+    var testDescription: String { text.debugDescription }
+
+    init(_ text: String) { self.text = text }
+    init(stringLiteral value: String) { text = value }
+}
+
+/// One character for one byte, so that arguments of any bytes are compared and printed exactly.
+func latin1(_ bytes: some Sequence<UInt8>) -> String {
+    var text = ""
+    for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+    return text
+}
+
+/// Feeds `bytes` in pieces of these sizes, the rest in one, and takes all commands out after each.
+func commandEvents(
+    _ bytes: [UInt8], pieces: [Int] = [], limits: CommandLimits = CommandLimits()
+) -> [CommandEvent] {
+    var parser = CommandParser(limits: limits)
+    var events: [CommandEvent] = []
+    for piece in cut(bytes, pieces) {
+        parser.append(piece)
+        do {
+            while let request = try parser.next() {
+                switch request {
+                case .command(let command):
+                    events.append(.command((0..<command.count).map { latin1(command[$0]) }))
+                case .tooLarge(let oversized):
+                    events.append(.tooLarge(oversized))
+                }
+            }
+        } catch {
+            return events + [.failure(error.description)]
+        }
+    }
+    return events
+}
+
+/// Feeds `bytes` in pieces of these sizes, the rest in one, and takes all replies out after each.
+func replyEvents(
+    _ bytes: [UInt8], pieces: [Int] = [], limits: ReplyLimits = ReplyLimits()
+) -> [ReplyEvent] {
+    var parser = ReplyParser(limits: limits)
+    var events: [ReplyEvent] = []
+    for piece in cut(bytes, pieces) {
+        parser.append(piece)
+        do {
+            while let value = try parser.next() { events.append(.value(value)) }
+        } catch {
+            return events + [.failure(error.description)]
+        }
+    }
+    return events
+}
+
+/// All the arguments of the commands in `text`.
+func commands(_ text: String) -> [CommandEvent] { commandEvents(text.bytes) }
+
+/// The reply that `text` is.
+func reply(_ text: String) throws -> RESPValue? {
+    var parser = ReplyParser()
+    parser.append(text.utf8)
+    return try parser.next()
+}
+
+private func cut(_ bytes: [UInt8], _ sizes: [Int]) -> [ArraySlice<UInt8>] {
+    var rest = bytes[...]
+    var pieces: [ArraySlice<UInt8>] = []
+    for size in sizes {
+        pieces.append(rest.prefix(size))
+        rest = rest.dropFirst(size)
+    }
+    if !rest.isEmpty { pieces.append(rest) }
+    return pieces
+}
+
+/// Random numbers that a seed repeats.
+///
+/// Source: SplitMix64, Steele, Lea and Flood 2014, https://doi.org/10.1145/2714064.2660195
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+
+    mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
+    }
+
+    /// Sizes of pieces that together are at least `total`.
+    mutating func pieces(_ total: Int, upTo largest: Int) -> [Int] {
+        var sizes: [Int] = []
+        var sum = 0
+        while sum < total {
+            sizes.append(1 + below(largest))
+            sum += sizes[sizes.count - 1]
+        }
+        return sizes
+    }
+}
