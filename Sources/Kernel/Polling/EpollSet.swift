@@ -8,7 +8,7 @@ internal import Glibc
 /// Level-triggered because an event must be held while another mode runs: the kernel reports it
 /// again for as long as it is true.
 ///
-/// - Source: epoll(7), epoll_ctl(2), epoll_pwait2(2).
+/// - Source: epoll(7), epoll_ctl(2), epoll_pwait2(2), epoll_wait(2).
 @safe package final class EpollSet: PollSet {
     private let epoll: Descriptor
     /// Where the kernel writes what is ready; only `wait` looks at it, on the loop's thread.
@@ -59,16 +59,10 @@ internal import Glibc
     /// - Returns: how many were appended; the doorbell is not counted.
     @discardableResult
     func wait(nanoseconds: Int64, ready: inout [ReadyEvent]) -> Int {
-        var timeout = timespec(
-            tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
-        let count = unsafe withUnsafePointer(to: &timeout) { time in
-            unsafe epoll_pwait2(
-                epoll.number, events.baseAddress, CInt(Self.batchCount),
-                nanoseconds < 0 ? nil : time, nil)
-        }
+        let count = nanoseconds > 0 ? waitFinely(nanoseconds) : waitCoarsely(nanoseconds)
         guard count >= 0 else {
             // EINTR is the only failure that is not a mistake of this program.
-            precondition(errno == EINTR, "epoll_pwait2 failed with errno \(errno)")
+            precondition(errno == EINTR, "epoll_wait failed with errno \(errno)")
             return 0
         }
         var appended = 0
@@ -80,6 +74,24 @@ internal import Glibc
             appended += 1
         }
         return appended
+    }
+
+    /// Waits with a time limit in nanoseconds, which kernels before 5.11 (and valgrind) don't know.
+    private func waitFinely(_ nanoseconds: Int64) -> CInt {
+        var timeout = timespec(
+            tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+        let count = unsafe epoll_pwait2(
+            epoll.number, events.baseAddress, CInt(Self.batchCount), &timeout, nil)
+        return count < 0 && errno == ENOSYS ? waitCoarsely(nanoseconds) : count
+    }
+
+    /// Waits with a time limit in milliseconds, rounded up so that nothing due is early.
+    private func waitCoarsely(_ nanoseconds: Int64) -> CInt {
+        let longest = Int64(CInt.max) * 1_000_000
+        let milliseconds = nanoseconds < 0 ? -1 : (min(nanoseconds, longest) + 999_999) / 1_000_000
+        return unsafe epoll_wait(
+            epoll.number, events.baseAddress, CInt(Self.batchCount),
+            CInt(truncatingIfNeeded: milliseconds))
     }
 
     private func control(

@@ -168,10 +168,16 @@ final class Session {
     }
 
     private func handle(_ readiness: Readiness) {
-        if readiness.contains(.closed) { return close("the client hung up") }
+        if readiness.contains(.closed) { return hungUp() }
         if readiness.contains(.writable) { flush() }
         if readiness.contains(.readable) && !isHeldBack { read() }
         updateInterest()
+    }
+
+    /// The client is gone, but what it sent before is still there to be done.
+    private func hungUp() {
+        while socket != nil && !hasInputEnded && !isHeldBack { read() }
+        close("the client hung up")
     }
 
     private func read() {
