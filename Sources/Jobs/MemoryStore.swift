@@ -112,6 +112,11 @@ package struct MemoryStore: JobStore {
         slots[id].flatMap { entries[$0]?.job }
     }
 
+    /// Returns the state of a job without copying the job, or `nil` as `job(_:)` does.
+    package func state(of id: JobID) -> JobState? {
+        slots[id].flatMap { entries[$0]?.job.state }
+    }
+
     /// Lists jobs in the order of their ids.
     package func list(
         thread: String?, state: JobState?, limit: Int, order: JobOrder

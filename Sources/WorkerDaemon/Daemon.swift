@@ -67,7 +67,7 @@ public final class Daemon {
     package init(configuration: Configuration) {
         self.configuration = configuration
         handlers = Handler.builtIn
-        for selector in configuration.selectors { handlers[selector.name] = .program(selector) }
+        for selector in configuration.selectors { handlers[selector.name] = Handler(.program(selector)) }
     }
 
     /// Registers a closure as a selector.
@@ -81,7 +81,7 @@ public final class Daemon {
     public func register(
         _ selector: String, _ body: @escaping @Sendable (JobContext) throws -> some HandlerResult
     ) {
-        handlers[selector] = .closure { try body($0).resultBytes }
+        handlers[selector] = Handler(.closure { try body($0).resultBytes })
     }
 
     /// Registers an asynchronous closure as a selector.
@@ -96,7 +96,7 @@ public final class Daemon {
         _ selector: String,
         _ body: @escaping @Sendable (JobContext) async throws -> some HandlerResult
     ) {
-        handlers[selector] = .task { try await body($0).resultBytes }
+        handlers[selector] = Handler(.task { try await body($0).resultBytes })
     }
 
     /// Reads a configuration file, with this machine's files behind its checks.

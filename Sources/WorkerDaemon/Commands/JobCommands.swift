@@ -3,7 +3,6 @@
 internal import Jobs
 internal import Kernel
 internal import RESP
-internal import RunLoops
 
 enum JobCommands {
     /// The longest delay and wait: a hundred years, in milliseconds.
@@ -47,7 +46,7 @@ enum JobCommands {
         let options = try PerformOptions(command)
         let id = try service.desk.accept(options.request(command))
         guard let wait = options.wait else { return .integer(Int(id.number)) }
-        answer(when: id, within: wait, service, session)
+        service.desk.wait(for: id, session, token: session.reserve().number, within: wait)
         return nil
     }
 
@@ -97,7 +96,7 @@ enum JobCommands {
         let limit =
             command.count == 4
             ? try command.count(at: 3, "WAIT", max: millisecondsMax) : nil
-        answer(when: id, within: .some(limit), service, session)
+        service.desk.wait(for: id, session, token: session.reserve().number, within: limit)
         return nil
     }
 
@@ -130,42 +129,6 @@ enum JobCommands {
         let found = service.desk.store.list(
             thread: thread, state: state, limit: limit, order: .newestFirst)
         return .array(found.map { .map(describe($0)) })
-    }
-
-    /// Answers with a job's outcome once it has ended, or with TIMEOUT.
-    private static func answer(
-        when id: JobID, within milliseconds: Int??, _ service: Service, _ session: Session
-    ) {
-        let slot = session.reserve()
-        var isAnswered = false
-        var timer: ThreadRunLoop.Timer?
-        let tell = { (value: RESPValue) in
-            guard !isAnswered else { return }
-            isAnswered = true
-            timer?.invalidate()
-            session.fill(slot, with: value)
-        }
-        if case .some(.some(let limit)) = milliseconds {
-            let timeout = Confined(tell, to: service.loop)
-            let due = service.loop.now.advanced(by: .milliseconds(limit))
-            let alarm = ThreadRunLoop.Timer(at: due) { _ in
-                timeout.value(
-                    WireError(
-                        .timeout,
-                        "job \(id) has not ended within \(limit) ms; RESULT \(id) WAIT goes on waiting"
-                    ).reply)
-            }
-            timer = alarm
-            service.loop.add(alarm)
-        }
-        let waiter = JobDesk.Waiter(
-            tell: { result in
-                switch result {
-                case .success(let bytes): tell(.bulk(bytes))
-                case .failure(let error): tell(error.reply)
-                }
-            }, isGone: { isAnswered || !session.isOpen })
-        service.desk.wait(for: id, waiter)
     }
 
     private static func bulk(
@@ -212,6 +175,16 @@ enum JobCommands {
             entry("payload-bytes", .integer(job.payload.count)),
             entry("failure", failure.map(text) ?? .null),
         ]
+    }
+}
+
+extension Session: OutcomeReceiver {
+    /// Answers the command that waits under the token with a job's outcome.
+    func receive(_ result: Result<[UInt8], WireError>, token: UInt64) {
+        switch result {
+        case .success(let bytes): fill(Slot(number: token), with: .bulk(bytes))
+        case .failure(let error): fill(Slot(number: token), with: error.reply)
+        }
     }
 }
 

@@ -8,10 +8,11 @@ internal import WorkerThreads
 extension Handler {
     /// The built-in selectors by name.
     static let builtIn: [String: Handler] = [
-        "echo": .closure { $0.payload },
-        "sleep": .closure(sleep),
-        "fail": .closure { throw JobFailure($0.payload.isEmpty ? "failed as asked" : $0.text) },
-        "sha256": .closure { try sha256($0.payload) },
+        "echo": Handler(.closure { $0.payload }),
+        "sleep": Handler(.closure(sleep)),
+        "fail": Handler(
+            .closure { throw JobFailure($0.payload.isEmpty ? "failed as asked" : $0.text) }),
+        "sha256": Handler(.closure { try sha256($0.payload) }),
     ]
 
     /// Waits as many milliseconds as the payload says, and returns the payload.

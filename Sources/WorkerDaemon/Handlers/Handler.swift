@@ -35,13 +35,26 @@ public struct JobFailure: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 /// The code behind a selector.
-enum Handler: Sendable {
-    /// Blocks its thread until it is done; a cancel is a flag that it may look at.
-    case closure(@Sendable (JobContext) throws -> [UInt8])
-    /// Served in mode `job`; a cancel cancels its task.
-    case task(@Sendable (JobContext) async throws -> [UInt8])
-    /// A child process, served in mode `job`.
-    case program(Configuration.Selector)
+final class Handler: Sendable {
+    /// What it is made of.
+    enum Kind: Sendable {
+        /// Blocks its thread until it is done; a cancel is a flag that it may look at.
+        case closure(@Sendable (JobContext) throws -> [UInt8])
+        /// Served in mode `job`; a cancel cancels its task.
+        case task(@Sendable (JobContext) async throws -> [UInt8])
+        /// A child process, served in mode `job`.
+        case program(Configuration.Selector)
+    }
+
+    let kind: Kind
+
+    init(_ kind: Kind) { self.kind = kind }
+
+    /// How long a job may run unless its client says otherwise; nil for as long as it likes.
+    var timeout: Duration? {
+        if case .program(let selector) = kind { return selector.timeout }
+        return nil
+    }
 
     /// Runs a job to its end.
     ///
@@ -49,7 +62,7 @@ enum Handler: Sendable {
     /// - Blocks: until the job has ended; the thread serves its loop in mode `job` meanwhile, except
     ///   for a closure.
     func run(_ job: JobContext, children: ChildRegistry) -> Outcome {
-        switch self {
+        switch kind {
         case .closure(let body):
             do {
                 return .done(try body(job))
@@ -99,7 +112,7 @@ enum Handler: Sendable {
 extension Handler: CustomStringConvertible {
     /// What handles a selector, for people.
     var description: String {
-        switch self {
+        switch kind {
         case .closure, .task: "Swift"
         case .program(let selector):
             ([selector.program.executable] + selector.program.arguments.dropFirst())

@@ -10,25 +10,6 @@ internal import WorkerThreads
 
 /// The desk over which all jobs go. Confined to its loop's thread.
 final class JobDesk {
-    /// A job that has not ended.
-    struct Live {
-        let context: JobContext
-        let lane: Lane
-        /// The thread it is for: the lane's name or a member's.
-        let thread: String
-        let handler: Handler
-        let priority: Priority
-        var ticket: WorkerPool.Ticket?
-        var timer: ThreadRunLoop.Timer?
-        var waiters: [Waiter] = []
-    }
-
-    /// Somebody who is told a job's outcome.
-    struct Waiter {
-        let tell: (Result<[UInt8], WireError>) -> Void
-        let isGone: () -> Bool
-    }
-
     /// What a client asks for.
     struct Request {
         var thread: String
@@ -46,11 +27,12 @@ final class JobDesk {
     let handlers: [String: Handler]
     let children: ChildRegistry
     private(set) var store: MemoryStore
-    var live: [JobID: Live] = [:]
+    private(set) var live: [JobID: LiveJob] = [:]
     /// Jobs that were collected for a lane and not yet fired, in order.
     var buffered: [String: [JobID]] = [:]
-    /// How many jobs of each lane have not begun, as far as the desk knows.
     private(set) var isRefusing = false
+    /// How many jobs of each lane are held here, for their time or to be fired.
+    private var heldCounts: [String: Int] = [:]
     /// Called after completions have been handled.
     var whenCompleted: (() -> Void)?
     private let lanesByThread: [String: Lane]
@@ -122,15 +104,17 @@ final class JobDesk {
         let context = JobContext(
             id: id.number, selector: request.selector, payload: request.payload, attempt: 1,
             timeout: request.timeoutMilliseconds.map { .milliseconds($0) } ?? handler.timeout)
-        live[id] = Live(
-            context: context, lane: lane, thread: request.thread, handler: handler,
-            priority: request.priority)
+        let job = LiveJob(
+            id, context, handler, for: request.thread, of: lane, priority: request.priority)
+        live[id] = job
         if hold {
+            heldCounts[lane.name, default: 0] += 1
             buffered[lane.name, default: []].append(id)
         } else if let due = request.dueAt, due > now {
-            delay(id, byMilliseconds: due - now)
+            heldCounts[lane.name, default: 0] += 1
+            delay(job, byMilliseconds: due - now)
         } else {
-            submit(id)
+            submit(job)
         }
         return id
     }
@@ -141,17 +125,36 @@ final class JobDesk {
     func fire(_ thread: String) throws(WireError) -> Int {
         let lane = try lane(of: thread)
         let jobs = buffered.removeValue(forKey: lane.name) ?? []
-        for id in jobs where live[id] != nil {
-            apply(.release, to: id)
-            submit(id)
+        for id in jobs {
+            if let job = live[id] { release(job) }
         }
         return jobs.count
     }
 
     /// Tells somebody the outcome of a job, now or when it has ended.
-    func wait(for id: JobID, _ waiter: Waiter) {
-        guard live[id] != nil else { return waiter.tell(result(of: id)) }
-        live[id]?.waiters.append(waiter)
+    ///
+    /// - Parameters:
+    ///   - token: given back with the outcome.
+    ///   - limit: tells TIMEOUT after so many milliseconds; nil waits as long as it takes.
+    func wait(for id: JobID, _ receiver: any OutcomeReceiver, token: UInt64, within limit: Int?) {
+        guard let job = live[id] else { return receiver.receive(result(of: id), token: token) }
+        var alarm: ThreadRunLoop.Timer?
+        if let limit {
+            let timeout = Confined((job: job, receiver: receiver), to: loop)
+            let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: .milliseconds(limit))) { _ in
+                let (job, receiver) = timeout.value
+                job.removeWaiter(token, of: receiver)
+                receiver.receive(.failure(Self.notEnded(id, within: limit)), token: token)
+            }
+            loop.add(timer)
+            alarm = timer
+        }
+        job.waiters.append(LiveJob.Waiter(receiver: receiver, token: token, alarm: alarm))
+    }
+
+    private static func notEnded(_ id: JobID, within limit: Int) -> WireError {
+        WireError(
+            .timeout, "job \(id) has not ended within \(limit) ms; RESULT \(id) WAIT goes on waiting")
     }
 
     /// What a job that has ended left behind, as its client gets it.
@@ -171,7 +174,7 @@ final class JobDesk {
             if store.job(id) == nil { throw noJob(id) }
             return false
         }
-        if withdraw(id) { return true }
+        if withdraw(job) { return true }
         job.context.requestCancel()
         return true
     }
@@ -182,21 +185,17 @@ final class JobDesk {
     /// - Returns: how many.
     func cancel(thread: String, selector: String, payload: [UInt8]?) throws(WireError) -> Int {
         let lane = try lane(of: thread)
-        let matching = live.filter { _, job in
+        let matching = live.values.filter { job in
             job.lane === lane && (thread == lane.name || job.thread == thread)
                 && job.context.selector == selector
                 && (payload == nil || job.context.payload == payload)
         }
-        return matching.keys.sorted().count { withdraw($0) }
+        return matching.count { withdraw($0) }
     }
 
-    /// How many jobs of a lane have been accepted and have not ended, less those that run.
+    /// How many jobs of a lane have been accepted and have not begun.
     func waitingCount(of lane: Lane) -> Int {
-        lane.threadNames.reduce(0) { sum, thread in
-            sum + store.count(thread: thread, state: .waiting)
-                + store.count(thread: thread, state: .delayed)
-                + store.count(thread: thread, state: .buffered)
-        }
+        lane.pool.waitingCount + (heldCounts.isEmpty ? 0 : heldCounts[lane.name] ?? 0)
     }
 
     /// Notes in the store which jobs have begun: workers report only their ends.
@@ -230,23 +229,23 @@ final class JobDesk {
         abandon { _ in true }
     }
 
-    private func abandon(_ isAbandoned: (Live) -> Bool) -> Int {
+    private func abandon(_ isAbandoned: (LiveJob) -> Bool) -> Int {
         let shuttingDown = WireError(.shuttingDown, "the daemon went down before the job ended")
         var count = 0
-        for (id, job) in live where isAbandoned(job) {
+        for job in live.values where isAbandoned(job) {
+            live[job.id] = nil
             job.timer?.invalidate()
-            job.waiters.forEach { $0.tell(.failure(shuttingDown)) }
-            live[id] = nil
+            job.tell(.failure(shuttingDown))
             count += 1
         }
         return count
     }
 
-    private func submit(_ id: JobID) {
-        guard let job = live[id], let completions else { return }
+    private func submit(_ job: LiveJob) {
+        guard let completions else { return }
         let (context, lane, handler, children) = (job.context, job.lane, job.handler, children)
         do throws(SubmitError) {
-            live[id]?.ticket = try lane.pool.submit(
+            job.ticket = try lane.pool.submit(
                 onThread: job.thread, priority: job.priority.submitPriority
             ) {
                 if let completion = lane.run(context, handler, children: children) {
@@ -255,33 +254,42 @@ final class JobDesk {
             }
         } catch {
             // The thread was stopped between the look and the submit.
-            if context.withdraw() {
-                apply(.cancel, to: id)
-                tellEnd(of: id, .cancelled)
-            }
+            _ = withdraw(job)
         }
     }
 
-    private func delay(_ id: JobID, byMilliseconds delay: Int64) {
-        let desk = Confined(self, to: loop)
+    private func delay(_ job: LiveJob, byMilliseconds delay: Int64) {
+        let held = Confined((desk: self, job: job), to: loop)
         let due = loop.now.advanced(by: .milliseconds(delay))
-        let timer = ThreadRunLoop.Timer(at: due) { _ in
-            let desk = desk.value
-            desk.live[id]?.timer = nil
-            desk.apply(.release, to: id)
-            desk.submit(id)
-        }
-        live[id]?.timer = timer
+        let timer = ThreadRunLoop.Timer(at: due) { _ in held.value.desk.release(held.value.job) }
+        job.timer = timer
         loop.add(timer)
     }
 
-    private func withdraw(_ id: JobID) -> Bool {
-        guard let job = live[id], job.context.withdraw() else { return false }
-        if let ticket = job.ticket { job.lane.pool.cancel(ticket) }
-        job.timer?.invalidate()
-        buffered[job.lane.name]?.removeAll { $0 == id }
-        apply(.cancel, to: id)
-        tellEnd(of: id, .cancelled)
+    /// Lets a job go that was held for its time or to be fired.
+    private func release(_ job: LiveJob) {
+        job.timer = nil
+        stopHolding(job)
+        apply(.release, to: job.id)
+        submit(job)
+    }
+
+    private func stopHolding(_ job: LiveJob) {
+        guard let count = heldCounts[job.lane.name] else { return }
+        heldCounts[job.lane.name] = count == 1 ? nil : count - 1
+    }
+
+    private func withdraw(_ job: LiveJob) -> Bool {
+        guard job.context.withdraw() else { return false }
+        if let ticket = job.ticket {
+            job.lane.pool.cancel(ticket)
+        } else {
+            job.timer?.invalidate()
+            buffered[job.lane.name]?.removeAll { $0 == job.id }
+            stopHolding(job)
+        }
+        apply(.cancel, to: job.id)
+        tellEnd(of: job.id, .cancelled)
         return true
     }
 
@@ -294,11 +302,11 @@ final class JobDesk {
 
     private func tellEnd(of id: JobID, _ outcome: Outcome) {
         guard let job = live.removeValue(forKey: id) else { return }
-        for waiter in job.waiters { waiter.tell(Self.answer(outcome, id)) }
+        if !job.waiters.isEmpty { job.tell(Self.answer(outcome, id)) }
     }
 
     private func noteStart(_ id: JobID, on thread: String, at time: Int64) {
-        guard store.job(id)?.state == .waiting else { return }
+        guard store.state(of: id) == .waiting else { return }
         apply(.start(worker: thread), to: id, at: time)
     }
 
@@ -340,14 +348,6 @@ final class JobDesk {
 
     private func noJob(_ id: JobID) -> WireError {
         WireError(.noJob, "there is no job \(id), or it ended too long ago to be kept")
-    }
-}
-
-extension Handler {
-    /// How long a job may run unless its client says otherwise; nil for as long as it likes.
-    var timeout: Duration? {
-        if case .program(let selector) = self { return selector.timeout }
-        return nil
     }
 }
 

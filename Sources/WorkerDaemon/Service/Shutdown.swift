@@ -88,7 +88,7 @@ final class Shutdown {
         var patience = Duration.seconds(1)
         for job in desk.live.values {
             job.context.requestCancel()
-            if case .program(let selector) = job.handler {
+            if case .program(let selector) = job.handler.kind {
                 patience = max(patience, selector.graceAfterTerm + .milliseconds(500))
             }
         }

@@ -1,0 +1,60 @@
+// A job between its acceptance and its end, as the desk holds it.
+
+internal import Jobs
+internal import RunLoops
+internal import WorkerThreads
+
+/// Who is told the outcome of a job.
+protocol OutcomeReceiver: AnyObject {
+    /// The job has ended, or the wait for it.
+    func receive(_ result: Result<[UInt8], WireError>, token: UInt64)
+}
+
+/// A job that has not ended. Confined to the desk's thread.
+final class LiveJob {
+    /// Somebody who waits for the job's end.
+    struct Waiter {
+        let receiver: any OutcomeReceiver
+        let token: UInt64
+        let alarm: ThreadRunLoop.Timer?
+    }
+
+    let id: JobID
+    let context: JobContext
+    let handler: Handler
+    /// The thread that it is for: the lane's name or a member's.
+    let thread: String
+    let lane: Lane
+    let priority: Priority
+    /// Its place among what waits; nil while the desk itself holds it.
+    var ticket: WorkerPool.Ticket?
+    /// What lets it go when its time has come.
+    var timer: ThreadRunLoop.Timer?
+    var waiters: [Waiter] = []
+
+    init(
+        _ id: JobID, _ context: JobContext, _ handler: Handler, for thread: String, of lane: Lane,
+        priority: Priority
+    ) {
+        self.id = id
+        self.context = context
+        self.handler = handler
+        self.thread = thread
+        self.lane = lane
+        self.priority = priority
+    }
+
+    /// Tells everybody who waits.
+    func tell(_ result: Result<[UInt8], WireError>) {
+        for waiter in waiters {
+            waiter.alarm?.invalidate()
+            waiter.receiver.receive(result, token: waiter.token)
+        }
+        waiters.removeAll()
+    }
+
+    /// Forgets about one who has waited long enough.
+    func removeWaiter(_ token: UInt64, of receiver: any OutcomeReceiver) {
+        waiters.removeAll { $0.token == token && $0.receiver === receiver }
+    }
+}
