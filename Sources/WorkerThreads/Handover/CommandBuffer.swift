@@ -64,11 +64,13 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
 
     /// Adds a command; nothing happens before a firing.
     ///
-    /// - Returns: false when it was refused: the buffer is full or was invalidated.
+    /// - Returns: false when it was refused: the buffer is full, was invalidated, or its loop's
+    ///   thread has ended.
     /// - Thread: any thread; the commands of one thread keep their order.
     /// - Blocks: never.
     @discardableResult
     public func add(_ command: Command) -> Bool {
+        guard source.isValid else { return false }
         if limit != .max {
             let (_, count) = waitingCount.add(1, ordering: .relaxed)
             if count > limit {

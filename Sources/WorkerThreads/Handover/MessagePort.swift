@@ -11,6 +11,12 @@ internal import Structures
 /// - Source: NSMachPort in Apple's Threading Programming Guide, "Configuring a Port-Based Input
 ///   Source".
 public final class MessagePort<Message: Sendable>: Sendable {
+    /// Messages that have reached the loop's thread.
+    private final class Arrived: @unchecked Sendable {
+        // SAFETY: touched by the port's handler only, on the loop's thread.
+        var messages = FIFO<Message>()
+    }
+
     private let inbox: Inbox<Message>
     private let port: ThreadRunLoop.Port
 
@@ -22,10 +28,16 @@ public final class MessagePort<Message: Sendable>: Sendable {
     public init(order: Int = 0, receive: @escaping @Sendable (Message) -> Void) {
         let inbox = Inbox<Message>()
         self.inbox = inbox
-        port = ThreadRunLoop.Port(order: order) { _, _ in
+        let arrived = Arrived()
+        port = ThreadRunLoop.Port(order: order) { port, _ in
             var messages: [Message] = []
             inbox.drain(into: &messages)
-            messages.forEach(receive)
+            for message in messages { arrived.messages.append(message) }
+            while let message = arrived.messages.popFirst() {
+                // A run nested in the receiver goes on with those behind this one.
+                if !arrived.messages.isEmpty { port.signal() }
+                receive(message)
+            }
         }
     }
 
@@ -35,11 +47,13 @@ public final class MessagePort<Message: Sendable>: Sendable {
 
     /// Sends a message and wakes the receiver's loop.
     ///
-    /// - Returns: false when the port was invalidated: the message is not received.
+    /// - Returns: false when the port was invalidated or its loop's thread has ended: the message
+    ///   is not received.
     /// - Thread: any thread; the messages of one thread keep their order.
     /// - Blocks: never; a system call only if the loop sleeps.
     @discardableResult
     public func send(_ message: Message) -> Bool {
+        guard port.isValid else { return false }
         switch inbox.push(message) {
         case .first: port.signal()
         case .queued: break
@@ -61,10 +75,13 @@ public final class MessagePort<Message: Sendable>: Sendable {
 
     /// Takes the port out of its modes for good and refuses later messages.
     ///
-    /// - Thread: any thread.
-    public func invalidate() {
+    /// - Returns: the messages that nobody will receive, in order.
+    /// - Thread: the loop's own thread, or any thread once no loop handles it.
+    @discardableResult
+    public func invalidate() -> [Message] {
         port.invalidate()
         var left: [Message] = []
         inbox.close(into: &left)
+        return left
     }
 }

@@ -83,6 +83,14 @@ final class PerformQueue: @unchecked Sendable {
     /// Whether nothing waits; on the worker's thread.
     var isEmpty: Bool { taken.isEmpty && inbox.isEmpty }
 
+    /// Announces what waits; on the worker's thread, before it enters a mode.
+    ///
+    /// While it is told to yield the queue does not announce it again, or a loop that is held in
+    /// its mode by a nested run would never sleep.
+    func announce() {
+        if !isEmpty { source?.signal() }
+    }
+
     /// Refuses later requests, and those that wait; on the worker's thread.
     ///
     /// - Returns: how many waited.
@@ -105,8 +113,8 @@ final class PerformQueue: @unchecked Sendable {
             if limit != .max { waitingCount.subtract(1, ordering: .relaxed) }
             request.perform()
         }
-        // What is left is for the next pass, or for when this mode runs again.
-        if !isEmpty {
+        // What is left is for the next pass.
+        if !isEmpty && !yielding() {
             source?.signal()
             loop.wakeUp()
         }

@@ -19,6 +19,8 @@ struct PoolBoard<Work> {
         case idle
         /// Paused: it takes nothing until it is back.
         case away
+        /// Told to stop: it finishes its own work, and the shared if nobody else will.
+        case leaving
         case ended
     }
 
@@ -28,7 +30,7 @@ struct PoolBoard<Work> {
     private var shared = PriorityFIFO<Work>()
     private var own: [PriorityFIFO<Work>]
     private var lastSequence: UInt64 = 0
-    private(set) var isClosed = false
+    private var wasClosed = false
 
     init(memberCount: Int) {
         // A member that starts looks at the queues first.
@@ -44,11 +46,14 @@ struct PoolBoard<Work> {
 
     /// Whether nothing is taken for this queue any more.
     func isClosed(_ queue: PoolQueue) -> Bool {
-        if case .own(let member) = queue, members[member] == .ended { return true }
-        return isClosed
+        if wasClosed { return true }
+        switch queue {
+        case .shared: return members.allSatisfy { $0 == .leaving || $0 == .ended }
+        case .own(let member): return members[member] == .leaving || members[member] == .ended
+        }
     }
 
-    mutating func close() { isClosed = true }
+    mutating func close() { wasClosed = true }
 
     /// Queues work.
     ///
@@ -74,11 +79,13 @@ struct PoolBoard<Work> {
     /// - Returns: nil when there is none: the member is idle now.
     mutating func next(for member: Int) -> Work? {
         let mine = own[member].firstTicket
-        let common = shared.firstTicket
+        let common = takesShared(member) ? shared.firstTicket : nil
         if mine == nil && common == nil {
             rest(member)
             return nil
         }
+        // Nobody woke it for this; while it is busy the next work is to wake somebody else.
+        _ = takeIdle(member)
         waitingCount -= 1
         let isMineFirst = if let mine, let common { mine < common } else { mine != nil }
         return isMineFirst ? own[member].popFirst()?.element : shared.popFirst()?.element
@@ -97,19 +104,25 @@ struct PoolBoard<Work> {
         return work
     }
 
-    /// Whether something waits that this member may take.
+    /// Whether something waits that this member takes, if not another one before it.
     func hasWork(for member: Int) -> Bool {
-        !own[member].isEmpty || !shared.isEmpty
+        !own[member].isEmpty || (takesShared(member) && !shared.isEmpty)
     }
 
     /// Notes that a member takes nothing for now.
     ///
     /// - Returns: another member to wake for what this one leaves.
     mutating func leave(_ member: Int) -> Int? {
+        guard members[member] == .active || members[member] == .idle else { return nil }
+        return replace(member, by: .away)
+    }
+
+    /// Notes that a member was told to stop: nothing more is taken for it alone.
+    ///
+    /// - Returns: another member to wake for what this one leaves.
+    mutating func retire(_ member: Int) -> Int? {
         guard members[member] != .ended else { return nil }
-        _ = takeIdle(member)
-        members[member] = .away
-        return shared.isEmpty ? nil : takeIdle()
+        return replace(member, by: .leaving)
     }
 
     /// Notes that a member is back; it looks at the queues next.
@@ -119,17 +132,25 @@ struct PoolBoard<Work> {
 
     /// Notes that a member has ended.
     ///
-    /// - Returns: what will never run: its own work, and the shared once no member is left.
-    mutating func end(_ member: Int) -> [Work] {
-        _ = takeIdle(member)
-        members[member] = .ended
+    /// - Returns: what will never run (its own work, and the shared once no member is left), and
+    ///   another member to wake for what it leaves.
+    mutating func end(_ member: Int) -> (left: [Work], wake: Int?) {
+        let heir = replace(member, by: .ended)
         var left = own[member].removeAll { _ in true }
-        if members.allSatisfy({ $0 == .ended }) {
-            isClosed = true
-            left += shared.removeAll { _ in true }
-        }
+        if members.allSatisfy({ $0 == .ended }) { left += shared.removeAll { _ in true } }
         waitingCount -= left.count
-        return left
+        return (left, heir)
+    }
+
+    private func takesShared(_ member: Int) -> Bool {
+        members[member] != .leaving || isClosed(.shared)
+    }
+
+    /// Takes a member out of those that can be woken, which it may just have been.
+    private mutating func replace(_ member: Int, by state: Member) -> Int? {
+        _ = takeIdle(member)
+        members[member] = state
+        return shared.isEmpty ? nil : takeIdle()
     }
 
     private mutating func rest(_ member: Int) {

@@ -52,14 +52,16 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     }
 
     func workerLifeChanged(_ core: WorkerCore) {
-        let isPaused = core.life.withLock { $0.mode == .paused }
-        if isPaused {
-            let heir = queues.board.withLock { $0.leave(index) }
-            if let heir { wakeOther?(heir) }
-        } else {
-            queues.board.withLock { $0.comeBack(index) }
-            source?.signal()
+        let life = core.life.withLock { $0 }
+        let heir = queues.board.withLock { board in
+            if !life.shouldKeepRunning { return board.retire(index) }
+            if life.isPaused { return board.leave(index) }
+            board.comeBack(index)
+            return nil
         }
+        if let heir { wakeOther?(heir) }
+        // Signalled while it is paused it performs when that is over.
+        source?.signal()
     }
 
     func hasWork(for core: WorkerCore) -> Bool {
@@ -67,7 +69,8 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     }
 
     func workerEnded(_ core: WorkerCore) {
-        let left = queues.board.withLock { $0.end(index) }
+        let (left, heir) = queues.board.withLock { $0.end(index) }
+        if let heir { wakeOther?(heir) }
         core.abandonedCount.add(left.count, ordering: .relaxed)
         for case .answered(let answered) in left { answered.refuse(.stopped(thread: core.name)) }
         source?.invalidate()
@@ -78,11 +81,12 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
 
     private func performBatch() {
         for _ in 0..<Self.batchCount {
-            if core.isToYield { break }
+            // It is signalled again when the thread enters its next mode.
+            if core.isToYield { return }
             guard let request = queues.board.withLock({ $0.next(for: index) }) else { return }
             request.perform()
         }
-        // More may wait: for the next pass, or for when this mode runs again.
+        // More may wait, for the next pass.
         source?.signal()
         core.loop.wakeUp()
     }

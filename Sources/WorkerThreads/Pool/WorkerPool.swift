@@ -27,6 +27,7 @@ public enum SubmitPriority: Int, Sendable, Hashable, CaseIterable {
 public final class WorkerPool: Sendable {
     /// Names an item while it waits.
     public struct Ticket: Sendable, Hashable {
+        let pool: ObjectIdentifier
         let queue: PoolQueue
         let place: PriorityFIFO<PerformRequest>.Ticket
     }
@@ -134,10 +135,12 @@ public final class WorkerPool: Sendable {
     /// Takes an item back, if no member has taken it yet.
     ///
     /// - Returns: whether that was so: then it never runs, and who waits for it gets `cancelled`.
+    ///   False for another pool's ticket.
     /// - Thread: any thread.
     /// - Blocks: never.
     @discardableResult
     public func cancel(_ ticket: Ticket) -> Bool {
+        guard ticket.pool == ObjectIdentifier(queues) else { return false }
         let taken = queues.board.withLock { $0.remove(ticket.place, from: ticket.queue) }
         guard let taken else { return false }
         if case .answered(let answered) = taken { answered.refuse(.cancelled) }
@@ -198,6 +201,10 @@ public final class WorkerPool: Sendable {
     private func push(
         _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority
     ) throws(SubmitError) -> Ticket {
+        // A stop is visible at once, not only when the member has got round to it.
+        if let index = onlyMember(of: queue), members[index].isStopped {
+            throw .stopped(thread: members[index].name)
+        }
         let limit = queues.limit
         let pushed = queues.board.withLock {
             board -> Result<(ticket: PriorityFIFO<PerformRequest>.Ticket, wake: Int?), SubmitError>
@@ -210,6 +217,11 @@ public final class WorkerPool: Sendable {
         }
         let (ticket, wake) = try pushed.get()
         if let wake { parts[wake].wake() }
-        return Ticket(queue: queue, place: ticket)
+        return Ticket(pool: ObjectIdentifier(queues), queue: queue, place: ticket)
+    }
+
+    private func onlyMember(of queue: PoolQueue) -> Int? {
+        if case .own(let member) = queue { return member }
+        return members.count == 1 ? 0 : nil
     }
 }

@@ -60,4 +60,12 @@ package struct LifeCycle: Sendable, Equatable {
         stop = policy
         return true
     }
+
+    /// Asks it to stop because nobody holds it any more; a stop that was asked for before stays as
+    /// it is.
+    ///
+    /// - Returns: whether that changed anything.
+    package mutating func letGo() -> Bool {
+        stop == nil && stop(.finishCurrent)
+    }
 }

@@ -80,7 +80,7 @@ extension WorkerThread {
         let key = DelayedPerforms.Key(
             target: ObjectIdentifier(target), selector: selector.name,
             argument: AnySendableHashable(argument))
-        let id = delayed.reserve(key)
+        guard let id = delayed.reserve(key) else { throw .stopped(thread: name) }
         let timer = ThreadRunLoop.Timer(at: runLoop.now.advanced(by: delay)) { _ in
             if delayed.take(id) { selector.body(target, argument) }
         }
@@ -115,8 +115,13 @@ extension WorkerThread {
     ) throws(SubmitError) {
         if modes == [.default] { return try push(request) }
         guard !isStopped else { throw .stopped(thread: name) }
-        let accepted = runLoop.perform(inModes: modes) { request.perform() }
-        if !accepted { throw .stopped(thread: name) }
+        let held = core.held
+        let id = try held.add(request)
+        // What was to run in the default mode is finished while draining, as the queue's is.
+        let isDrained = modes.contains(.default) || modes.contains(.common)
+        runLoop.perform(inModes: isDrained ? modes + [.draining] : modes) {
+            held.take(id)?.perform()
+        }
     }
 }
 
@@ -139,12 +144,15 @@ final class DelayedPerforms: Sendable {
     private struct State {
         var entries: [UInt64: Entry] = [:]
         var nextID: UInt64 = 0
+        var isClosed = false
     }
 
     private let state = Mutex(State())
 
-    func reserve(_ key: Key) -> UInt64 {
+    /// - Returns: nil when the thread has ended.
+    func reserve(_ key: Key) -> UInt64? {
         state.withLock { state in
+            if state.isClosed { return nil }
             state.nextID += 1
             state.entries[state.nextID] = Entry(key: key)
             return state.nextID
@@ -178,6 +186,19 @@ final class DelayedPerforms: Sendable {
         }
         for timer in cancelled { timer?.invalidate() }
         return cancelled.count
+    }
+
+    /// Refuses later performs and forgets those that wait; on the worker's thread, at its end.
+    ///
+    /// - Returns: how many waited.
+    func close() -> Int {
+        let left = state.withLock { state in
+            state.isClosed = true
+            defer { state.entries = [:] }
+            return state.entries.values.map(\.timer)
+        }
+        for timer in left { timer?.invalidate() }
+        return left.count
     }
 }
 

@@ -8,7 +8,7 @@ internal import Synchronization
 
 /// What a worker's thread and its handles share.
 package final class WorkerCore: @unchecked Sendable {
-    // SAFETY: `life`, `queue`, `delayed`, `control`, `ready`, `ended` and `name` are safe from any
+    // SAFETY: `life`, `queue`, `delayed`, `held`, `control`, `ready`, `ended` and `name` are safe from any
     // thread. `loopStorage` and `executorStorage` are written once,
     // before `ready` opens, and read after it. The others
     // are touched on the worker's thread only.
@@ -22,6 +22,8 @@ package final class WorkerCore: @unchecked Sendable {
     let abandonedCount = Atomic<Int>(0)
     /// Performs that wait for their delay to pass.
     let delayed = DelayedPerforms()
+    /// Performs that wait for a mode of their own.
+    let held: HeldPerforms
     private let control: MessagePort<Control>
     private var executorStorage: WorkerExecutor?
     private var loopStorage: ThreadRunLoop?
@@ -62,6 +64,7 @@ package final class WorkerCore: @unchecked Sendable {
         self.name = name
         self.poller = poller
         queue = PerformQueue(thread: name, limit: maxQueued)
+        held = HeldPerforms(thread: name, limit: maxQueued)
         let box = ControlBox()
         control = MessagePort(order: .min) { message in box.core?.handle(message) }
         box.core = self
@@ -104,14 +107,16 @@ package final class WorkerCore: @unchecked Sendable {
             wantsOuterStop = false
             let life = life.withLock { $0 }
             if !life.shouldKeepRunning { break }
+            announceLife()
             _ = loop.run(mode: life.mode)
         }
         drain(loop)
+        // Who was told that a message is taken can rely on it.
+        for message in control.invalidate() { handle(message) }
         for attachment in attachments { attachment.workerEnded(self) }
         attachments.removeAll()
-        abandonedCount.add(queue.close(), ordering: .relaxed)
+        abandonedCount.add(queue.close() + held.close() + delayed.close(), ordering: .releasing)
         executor.close()
-        control.invalidate()
         ended.open()
     }
 
@@ -129,14 +134,16 @@ package final class WorkerCore: @unchecked Sendable {
 
     /// Gives the thread one more provider of work.
     ///
+    /// - Returns: false when the thread has ended.
     /// - Thread: any thread; it is attached when the control port is handled.
-    package func attach(_ attachment: any WorkerAttachment) {
+    @discardableResult
+    package func attach(_ attachment: any WorkerAttachment) -> Bool {
         control.send(.attach(attachment))
     }
 
     /// Calls `body` on the thread, also while it is paused or serves a job.
     ///
-    /// - Returns: false when the thread has ended.
+    /// - Returns: false when the thread has ended; else it is called, at the latest when it ends.
     /// - Thread: any thread.
     @discardableResult
     package func callFromControl(_ body: @escaping @Sendable (ThreadRunLoop) -> Void) -> Bool {
@@ -153,6 +160,11 @@ package final class WorkerCore: @unchecked Sendable {
     /// The job's own sources, ports and timers are in that mode; so is the control port, so that a
     /// pause or a stop is heard and takes effect once the job is done.
     ///
+    /// It is asked after each run in that mode. So what makes it true is called in mode `job`, on
+    /// this thread, and stops the loop; another thread sends
+    /// `loop.perform(inModes: [.job]) { isDone = true; loop.stop() }`: its own stop could come
+    /// between the question and the run, and would be taken for one of the run around this.
+    ///
     /// - Thread: the worker's own thread, from inside the job.
     /// - Blocks: until the job is done.
     package func serveJob(until isDone: () -> Bool) {
@@ -163,16 +175,15 @@ package final class WorkerCore: @unchecked Sendable {
             _ = loop.run(mode: .job)
         }
         isServingJob = wasServing
-        if wantsOuterStop && !isServingJob { loop.stop() }
+        if wantsOuterStop && !isServingJob { loop.stopAllRuns() }
     }
 
     private func handle(_ message: Control) {
         switch message {
         case .lifeChanged:
             wantsOuterStop = true
-            for attachment in attachments { attachment.workerLifeChanged(self) }
             // The nested run of a job goes on; what it is nested in ends after it.
-            if !isServingJob { loop.stop() }
+            if !isServingJob { loop.stopAllRuns() }
         case .attach(let attachment):
             attachments.append(attachment)
             attachment.workerAttached(self)
@@ -185,9 +196,17 @@ package final class WorkerCore: @unchecked Sendable {
     private func drain(_ loop: ThreadRunLoop) {
         while life.withLock({ $0.stop == .finishQueued }) {
             interrupted.store(false, ordering: .sequentiallyConsistent)
-            if queue.isEmpty && attachments.allSatisfy({ !$0.hasWork(for: self) }) { return }
+            announceLife()
+            // Once at least: what was sent to the control port, and blocks, came before the stop.
             _ = loop.run(mode: .draining, until: .distantPast)
+            if queue.isEmpty && attachments.allSatisfy({ !$0.hasWork(for: self) }) { return }
         }
+    }
+
+    /// Tells whatever has work for the thread that it is about to enter its next mode.
+    private func announceLife() {
+        queue.announce()
+        for attachment in attachments { attachment.workerLifeChanged(self) }
     }
 }
 
@@ -195,7 +214,8 @@ package final class WorkerCore: @unchecked Sendable {
 package protocol WorkerAttachment: AnyObject, Sendable {
     /// The thread knows of it now: put sources into its loop. On the worker's thread.
     func workerAttached(_ core: WorkerCore)
-    /// The thread was paused, resumed or told to stop. On the worker's thread.
+    /// The thread, started, paused, resumed or told to stop, is about to enter its next mode:
+    /// signal sources that have work. On the worker's thread; also when nothing has changed.
     func workerLifeChanged(_ core: WorkerCore)
     /// Whether something waits that this thread should finish before it ends. On its thread.
     func hasWork(for core: WorkerCore) -> Bool

@@ -1,24 +1,37 @@
 // Swift's tasks on a worker thread: the thread as a serial executor and as a task executor.
 
 internal import RunLoops
+internal import Structures
+internal import Synchronization
 
 /// Runs actors and tasks on one worker thread.
 ///
 /// Also while the thread serves a job in mode `job`: an asynchronous job's own tasks run there.
-public final class WorkerExecutor: SerialExecutor, TaskExecutor {
-    private let jobs: CommandBuffer<UnownedJob>
+/// Tasks that are not done when the thread ends are run on, one step at a time, by the threads that
+/// resume them: they must be able to finish, if only to see that they are cancelled.
+public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {
+    // SAFETY: `arrived` is touched on the loop's thread only; the rest is safe from any thread.
+
+    private struct Late {
+        var steps = FIFO<UnownedJob>()
+        var isRunning = false
+    }
+
+    private let inbox = Inbox<UnownedJob>()
+    private let source: ThreadRunLoop.Source
     private let loop: ThreadRunLoop
+    /// Steps that have reached the thread.
+    private var arrived = FIFO<UnownedJob>()
+    /// Steps that came after the thread's end.
+    private let late = Mutex(Late())
 
     init(loop: ThreadRunLoop) {
         self.loop = loop
         let box = Box()
-        jobs = CommandBuffer(order: -1) { jobs in
-            guard let executor = box.executor else { return }
-            for job in jobs { executor.run(job) }
-        }
+        source = ThreadRunLoop.Source(order: -1) { box.executor?.runArrived() }
         box.executor = self
         for mode: ThreadRunLoop.Mode in [.default, .job, .draining] {
-            jobs.add(to: loop, mode: mode)
+            loop.add(source, to: mode)
         }
     }
 
@@ -26,10 +39,14 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor {
     ///
     /// - Thread: any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        if jobs.add(job) { return jobs.fire() }
-        // The thread has ended. A task must be able to finish, if only to see that it is cancelled.
-        unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+        let step = UnownedJob(job)
+        switch inbox.push(step) {
+        case .first:
+            source.signal()
+            loop.wakeUp()
+        case .queued: break
+        case .closed: runLate([step])
+        }
     }
 
     /// Traps unless the caller runs on the thread; what `assumeIsolated` asks.
@@ -39,11 +56,53 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor {
 
     /// Runs what waits, and takes nothing any more; on the worker's thread.
     func close() {
-        for job in jobs.invalidate() { run(job) }
+        source.invalidate()
+        var left = Array(arrived)
+        arrived.removeAll()
+        inbox.close(into: &left)
+        runLate(left)
     }
 
-    private func run(_ job: UnownedJob) {
-        unsafe job.runSynchronously(
+    private func runArrived() {
+        takeArrived()
+        // Those that arrive from now on run in the next pass.
+        var count = arrived.count
+        while count > 0, let step = arrived.popFirst() {
+            count -= 1
+            // A run nested in this step goes on with those behind it.
+            if !arrived.isEmpty { source.signal() }
+            run(step)
+        }
+    }
+
+    private func takeArrived() {
+        var steps: [UnownedJob] = []
+        inbox.drain(into: &steps)
+        for step in steps { arrived.append(step) }
+    }
+
+    /// Runs steps one after another; on one thread at a time, so that actors stay isolated.
+    private func runLate(_ steps: [UnownedJob]) {
+        let isRunner = late.withLock { late in
+            for step in steps { late.steps.append(step) }
+            if late.isRunning { return false }
+            late.isRunning = true
+            return true
+        }
+        guard isRunner else { return }
+        while let step = nextLate() { run(step) }
+    }
+
+    private func nextLate() -> UnownedJob? {
+        late.withLock { late in
+            let step = late.steps.popFirst()
+            if step == nil { late.isRunning = false }
+            return step
+        }
+    }
+
+    private func run(_ step: UnownedJob) {
+        unsafe step.runSynchronously(
             isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
     }
 

@@ -9,7 +9,8 @@ internal import Synchronization
 ///
 /// It sleeps for nothing while there is nothing to do, takes work from any thread, in order, and
 /// keeps what is tied to a thread (a database handle, a graphics context, an interpreter) in one
-/// place. Letting go of the last handle stops it.
+/// place. Letting go of the last handle stops it, as `stop(.finishCurrent)` does, unless it was told
+/// to stop before.
 ///
 /// ```swift
 /// let ledger = try WorkerThread(name: "ledger")
@@ -22,6 +23,8 @@ internal import Synchronization
 public final class WorkerThread: Sendable {
     let core: WorkerCore
     private let thread: Mutex<SystemThread?>
+    /// Opens when the system's thread has been joined.
+    private let joined = Latch()
 
     /// Starts a thread and waits until it is in its run loop.
     ///
@@ -55,7 +58,7 @@ public final class WorkerThread: Sendable {
 
     deinit {
         // Nobody is left to join it: the thread ends by itself, and detached leaves nothing behind.
-        core.change { $0.stop(.finishCurrent) }
+        core.change { $0.letGo() }
     }
 
     /// The name that it was given.
@@ -125,11 +128,14 @@ public final class WorkerThread: Sendable {
     public func join() {
         precondition(!isCurrent, "thread \(name) can't wait for its own end")
         core.ended.wait()
-        let last = thread.withLock { $0.take() }
-        last?.join()
+        // A system thread is joined once: whoever comes later waits for the one who does it.
+        guard let mine = thread.withLock({ $0.take() }) else { return joined.wait() }
+        mine.join()
+        joined.open()
     }
 
-    /// How many submitted items never ran because the thread was stopped before their turn.
+    /// How many submitted items never ran because the thread was stopped before their turn, those
+    /// that waited for their delay or for another mode among them.
     ///
     /// - Thread: any thread; final after `join()`.
     public var abandonedCount: Int { core.abandonedCount.load(ordering: .acquiring) }
