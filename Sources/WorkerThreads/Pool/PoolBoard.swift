@@ -1,10 +1,10 @@
 // Who of a pool does what next, as a pure value: the queues, who is idle, and whom to wake. It is
 // asked under the pool's lock; what it answers is done after the lock is given back.
 
-internal import Structures
+package import Structures
 
 /// Where work of a pool waits.
-enum PoolQueue: Hashable, Sendable {
+package enum PoolQueue: Hashable, Sendable {
     /// Any member may take it.
     case shared
     /// Only this member may take it.
@@ -12,7 +12,7 @@ enum PoolQueue: Hashable, Sendable {
 }
 
 /// The queues of a pool and the state of its members.
-struct PoolBoard<Work> {
+package struct PoolBoard<Work> {
     private enum Member {
         /// It looks at the queues before it rests.
         case active
@@ -32,20 +32,20 @@ struct PoolBoard<Work> {
     private var lastSequence: UInt64 = 0
     private var wasClosed = false
 
-    init(memberCount: Int) {
+    package init(memberCount: Int) {
         // A member that starts looks at the queues first.
         members = Array(repeating: .active, count: memberCount)
         own = Array(repeating: PriorityFIFO(), count: memberCount)
     }
 
     /// How much waits, in all queues together.
-    private(set) var waitingCount = 0
+    package private(set) var waitingCount = 0
 
     /// How much waits that only this member may take.
-    func waitingCount(ownOf member: Int) -> Int { own[member].count }
+    package func waitingCount(ownOf member: Int) -> Int { own[member].count }
 
     /// Whether nothing is taken for this queue any more.
-    func isClosed(_ queue: PoolQueue) -> Bool {
+    package func isClosed(_ queue: PoolQueue) -> Bool {
         if wasClosed { return true }
         switch queue {
         case .shared: return members.allSatisfy { $0 == .leaving || $0 == .ended }
@@ -53,12 +53,12 @@ struct PoolBoard<Work> {
         }
     }
 
-    mutating func close() { wasClosed = true }
+    package mutating func close() { wasClosed = true }
 
     /// Queues work.
     ///
     /// - Returns: its ticket, and the member to wake for it, if one is idle.
-    mutating func push(
+    package mutating func push(
         _ work: Work, to queue: PoolQueue, lane: Int
     ) -> (ticket: PriorityFIFO<Work>.Ticket, wake: Int?) {
         precondition(!isClosed(queue), "work was pushed to a closed queue")
@@ -77,7 +77,7 @@ struct PoolBoard<Work> {
     /// Takes the next work for a member: its own or the shared, whichever has the smaller ticket.
     ///
     /// - Returns: nil when there is none: the member is idle now.
-    mutating func next(for member: Int) -> Work? {
+    package mutating func next(for member: Int) -> Work? {
         let mine = own[member].firstTicket
         let common = takesShared(member) ? shared.firstTicket : nil
         if mine == nil && common == nil {
@@ -94,7 +94,7 @@ struct PoolBoard<Work> {
     /// Takes work back.
     ///
     /// - Returns: it, or nil when a member has taken it.
-    mutating func remove(_ ticket: PriorityFIFO<Work>.Ticket, from queue: PoolQueue) -> Work? {
+    package mutating func remove(_ ticket: PriorityFIFO<Work>.Ticket, from queue: PoolQueue) -> Work? {
         let work =
             switch queue {
             case .shared: shared.remove(ticket)
@@ -105,14 +105,14 @@ struct PoolBoard<Work> {
     }
 
     /// Whether something waits that this member takes, if not another one before it.
-    func hasWork(for member: Int) -> Bool {
+    package func hasWork(for member: Int) -> Bool {
         !own[member].isEmpty || (takesShared(member) && !shared.isEmpty)
     }
 
     /// Notes that a member takes nothing for now.
     ///
     /// - Returns: another member to wake for what this one leaves.
-    mutating func leave(_ member: Int) -> Int? {
+    package mutating func leave(_ member: Int) -> Int? {
         guard members[member] == .active || members[member] == .idle else { return nil }
         return replace(member, by: .away)
     }
@@ -120,13 +120,13 @@ struct PoolBoard<Work> {
     /// Notes that a member was told to stop: nothing more is taken for it alone.
     ///
     /// - Returns: another member to wake for what this one leaves.
-    mutating func retire(_ member: Int) -> Int? {
+    package mutating func retire(_ member: Int) -> Int? {
         guard members[member] != .ended else { return nil }
         return replace(member, by: .leaving)
     }
 
     /// Notes that a member is back; it looks at the queues next.
-    mutating func comeBack(_ member: Int) {
+    package mutating func comeBack(_ member: Int) {
         if members[member] == .away { members[member] = .active }
     }
 
@@ -134,7 +134,7 @@ struct PoolBoard<Work> {
     ///
     /// - Returns: what will never run (its own work, and the shared once no member is left), and
     ///   another member to wake for what it leaves.
-    mutating func end(_ member: Int) -> (left: [Work], wake: Int?) {
+    package mutating func end(_ member: Int) -> (left: [Work], wake: Int?) {
         let heir = replace(member, by: .ended)
         var left = own[member].removeAll { _ in true }
         if members.allSatisfy({ $0 == .ended }) { left += shared.removeAll { _ in true } }
