@@ -53,7 +53,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
             order: order,
             schedule: { loop, mode in back.buffer?.tellScheduled(loop, mode) },
             cancel: { loop, mode in back.buffer?.tellCancelled(loop, mode) },
-            perform: { back.buffer?.drain(into: &back.batch, perform) })
+            perform: { back.buffer?.drain(with: back, perform) })
         self.limit = limit
         back.buffer = self
     }
@@ -125,16 +125,16 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     /// - Thread: any thread; out of date as soon as it is known.
     public var isEmpty: Bool { inbox.isEmpty }
 
-    private func drain(into batch: inout [Command], _ perform: ([Command]) -> Void) {
-        // A nested run may perform the source again: it must not see this batch.
+    private func drain(with back: Back, _ perform: ([Command]) -> Void) {
+        // A nested run may perform the source again: it must not find this batch in use.
         var commands: [Command] = []
-        swap(&commands, &batch)
+        swap(&commands, &back.batch)
         inbox.drain(into: &commands)
-        guard !commands.isEmpty else { return }
+        guard !commands.isEmpty else { return swap(&commands, &back.batch) }
         if limit != .max { waitingCount.subtract(commands.count, ordering: .relaxed) }
         perform(commands)
         commands.removeAll(keepingCapacity: commands.count <= 4_096)
-        swap(&commands, &batch)
+        swap(&commands, &back.batch)
     }
 
     private func tellScheduled(_ loop: ThreadRunLoop, _ mode: ThreadRunLoop.Mode) {
