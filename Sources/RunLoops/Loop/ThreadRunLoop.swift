@@ -32,8 +32,9 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// Set by `stop()`, taken by the innermost run.
     let stopRequested = Atomic<Bool>(false)
     private let thread: pthread_t
-    /// Set when the thread lets go of the loop. Afterwards `thread` may name another thread: the
-    /// system gives the numbers of ended threads to new ones.
+    /// Set when the thread lets go of the loop.
+    ///
+    /// Afterwards `thread` may name another thread: the system reuses the numbers of ended ones.
     private let hasEnded = Atomic<Bool>(false)
 
     /// The modes by name; a mode exists once something was put into it or it was made common.

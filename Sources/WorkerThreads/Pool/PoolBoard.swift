@@ -94,7 +94,9 @@ package struct PoolBoard<Work> {
     /// Takes work back.
     ///
     /// - Returns: it, or nil when a member has taken it.
-    package mutating func remove(_ ticket: PriorityFIFO<Work>.Ticket, from queue: PoolQueue) -> Work? {
+    package mutating func remove(_ ticket: PriorityFIFO<Work>.Ticket, from queue: PoolQueue)
+        -> Work?
+    {
         let work =
             switch queue {
             case .shared: shared.remove(ticket)

@@ -1,0 +1,197 @@
+// The perform-selector family: in modes, waiting, after a delay, and cancelled.
+
+import Kernel
+import RunLoops
+import Support
+import Testing
+import WorkerThreads
+
+/// A target that notes what was performed on it.
+private final class Performer: Sendable {
+    let trace: Trace
+
+    init(_ trace: Trace) { self.trace = trace }
+
+    static let note = Selector<Performer, Int>("note") { target, number in
+        target.trace.note("note \(number)")
+    }
+    static let count = Selector<Performer, Int>("count") { target, number in
+        target.trace.note("count \(number)")
+    }
+}
+
+/// A worker whose loop goes by a clock that stands still.
+private func stillWorker() throws -> (WorkerThread, ManualClock) {
+    let clock = ManualClock()
+    return (try WorkerThread(name: "still", poller: SystemPoller(clock: clock)), clock)
+}
+
+@Suite struct `Performing selectors` {
+    @Test(.timeLimit(.minutes(1)))
+    func `row 19: a perform that waits runs in place on the thread, and blocks elsewhere`() throws {
+        let worker = try WorkerThread(name: "selectors")
+        let trace = Trace()
+        let target = Performer(trace)
+        try worker.perform(Performer.note, on: target, with: 1, waitUntilDone: true)
+        trace.note("back")
+        try worker.submitAndWait { [unowned worker] in
+            try worker.perform(Performer.note, on: target, with: 2)
+            try worker.perform(Performer.note, on: target, with: 3, waitUntilDone: true)
+            try worker.perform(
+                Performer.note, on: target, with: 4, waitUntilDone: true, modes: ["elsewhere"])
+            trace.note("in place")
+        }
+        try worker.submitAndWait {}
+        #expect(trace.all == ["note 1", "back", "note 3", "note 4", "in place", "note 2"])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a perform for another mode is held until that mode runs`() throws {
+        let worker = try WorkerThread(name: "modes")
+        let trace = Trace()
+        let target = Performer(trace)
+        try worker.perform(Performer.note, on: target, with: 1, modes: [.paused])
+        try worker.submitAndWait { trace.note("default") }
+        #expect(trace.all == ["default"])
+        worker.pause()
+        try worker.perform(
+            Performer.note, on: target, with: 2, waitUntilDone: true, modes: [.paused])
+        #expect(trace.all == ["default", "note 1", "note 2"])
+        try worker.perform(Performer.note, on: target, with: 3, modes: [.default, "x"])
+        #expect(trace.all.count == 3)
+        worker.stop(.finishQueued)
+        worker.join()
+        #expect(trace.all.last == "note 3")
+        #expect(worker.abandonedCount == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [StopPolicy.finishCurrent, .finishQueued])
+    func `who waits for a perform in a mode that never runs is told when the thread ends`(
+        policy: StopPolicy
+    ) throws {
+        let worker = try WorkerThread(name: "modes", maxQueued: 1)
+        let target = Performer(Trace())
+        let waiter = try WorkerThread(name: "waiter")
+        let answer = Shared<SubmitError?>(nil)
+        try waiter.submit {
+            answer.set(
+                refusal {
+                    try worker.perform(
+                        Performer.note, on: target, with: 1, waitUntilDone: true, modes: ["never"])
+                })
+        }
+        worker.waitUntil { $0.contains("blocks waiting: 1") }
+        #expect(
+            refusal { try worker.perform(Performer.note, on: target, with: 2, modes: ["never"]) }
+                == .full(thread: "modes", limit: 1))
+        worker.stop(policy)
+        worker.join()
+        waiter.stop(.finishQueued)
+        waiter.join()
+        #expect(answer.value == .stopped(thread: "modes"))
+        #expect(target.trace.all.isEmpty)
+        #expect(worker.abandonedCount == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `row 21: a delayed perform runs once, at its date`() throws {
+        let (worker, clock) = try stillWorker()
+        let trace = Trace()
+        let target = Performer(trace)
+        try worker.perform(Performer.note, on: target, with: 1, afterDelay: .seconds(10))
+        clock.advance(by: .seconds(9))
+        try worker.submitAndWait {}
+        #expect(trace.all.isEmpty)
+        clock.advance(by: .seconds(1))
+        worker.waitUntil { !$0.contains("timers, the next") }
+        #expect(trace.all == ["note 1"])
+        clock.advance(by: .seconds(100))
+        try worker.submitAndWait {}
+        #expect(trace.all == ["note 1"])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `row 21: cancelled by target, by selector, by argument; others are untouched`() throws {
+        let (worker, clock) = try stillWorker()
+        let trace = Trace()
+        let target = Performer(trace)
+        let other = Performer(trace)
+        for number in 1...3 {
+            for selector in [Performer.note, Performer.count] {
+                try worker.perform(selector, on: target, with: number, afterDelay: .seconds(1))
+            }
+        }
+        try worker.perform(Performer.note, on: other, with: 9, afterDelay: .seconds(1))
+        #expect(
+            worker.cancelPreviousPerforms(target: target, selector: "note", argument: 2) == 1)
+        #expect(worker.cancelPreviousPerforms(target: target, selector: "count") == 3)
+        #expect(worker.cancelPreviousPerforms(target: target, selector: "nothing") == 0)
+        #expect(
+            worker.cancelPreviousPerforms(target: target, selector: "note", argument: "2") == 0)
+        clock.advance(by: .seconds(1))
+        worker.waitUntil { !$0.contains("timers, the next") }
+        #expect(trace.all == ["note 1", "note 3", "note 9"])
+        try worker.perform(Performer.note, on: target, with: 4, afterDelay: .seconds(1))
+        try worker.perform(Performer.count, on: target, with: 5, afterDelay: .seconds(1))
+        #expect(worker.cancelPreviousPerforms(target: target) == 2)
+        clock.advance(by: .seconds(2))
+        try worker.submitAndWait {}
+        #expect(trace.all.count == 3)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `what a cancel counts never runs, what it does not count does`() throws {
+        let worker = try WorkerThread(name: "racing")
+        let runs = Shared(0)
+        let bump = Selector<Performer, Int>("bump") { _, _ in runs.change { $0 += 1 } }
+        let target = Performer(Trace())
+        var cancelled = 0
+        for number in 0..<500 {
+            try worker.perform(bump, on: target, with: number, afterDelay: .zero)
+            cancelled += worker.cancelPreviousPerforms(target: target, argument: number)
+        }
+        worker.waitUntil { !$0.contains("timers, the next") && $0.contains("blocks waiting: 0") }
+        try worker.submitAndWait {}
+        #expect(runs.value + cancelled == 500)
+        worker.stop()
+        worker.join()
+        #expect(worker.abandonedCount == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `an invalid timer never keeps the thread awake`() throws {
+        let worker = try WorkerThread(name: "racing")
+        let target = Performer(Trace())
+        // Cancelled while the thread is adding it, now and then.
+        for number in 0..<2_000 {
+            try worker.perform(Performer.note, on: target, with: number, afterDelay: .zero)
+            worker.cancelPreviousPerforms(target: target)
+        }
+        worker.waitUntil { !$0.contains("timers, the next") }
+        while !worker.runLoop.isWaiting {}
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a target is let go of once its perform was cancelled`() throws {
+        let (worker, _) = try stillWorker()
+        var target: Performer? = Performer(Trace())
+        let watched = WeakReference(try #require(target))
+        try worker.perform(
+            Performer.note, on: try #require(target), with: 1, afterDelay: .seconds(1))
+        worker.cancelPreviousPerforms(target: try #require(target))
+        target = nil
+        worker.waitUntil { !$0.contains("timers, the next") }
+        while watched.object != nil {}
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a delayed perform after the thread has ended is refused`() throws {
+        let worker = try WorkerThread(name: "ended")
+        let target = Performer(Trace())
+        try worker.perform(Performer.note, on: target, with: 1, afterDelay: .seconds(1_000))
+        worker.stop(.finishQueued)
+        worker.join()
+        #expect(worker.abandonedCount == 1)
+        #expect(worker.cancelPreviousPerforms(target: target) == 0)
+    }
+}

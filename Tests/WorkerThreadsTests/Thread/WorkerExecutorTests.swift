@@ -1,0 +1,167 @@
+// Swift's tasks and actors on a worker thread, also while it serves a job and after its end.
+
+import Kernel
+import RunLoops
+import Support
+import Testing
+import WorkerThreads
+
+/// An actor that lives on a worker thread.
+private actor Resident {
+    nonisolated let worker: WorkerThread
+    private(set) var count = 0
+
+    init(_ worker: WorkerThread) { self.worker = worker }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe worker.executor.asUnownedSerialExecutor()
+    }
+
+    func increment() -> String? {
+        count += 1
+        return WorkerThread.currentName
+    }
+
+    func incrementSlowly() async {
+        let before = count
+        await Task.yield()
+        count = max(count, before) + 1
+    }
+
+    nonisolated func assumed() -> Int { assumeIsolated { $0.count } }
+}
+
+@Suite struct `Worker executor` {
+    @Test(.timeLimit(.minutes(1)))
+    func `a task that prefers the thread runs on it, also after it was suspended`() async throws {
+        let worker = try WorkerThread(name: "tasks")
+        let names = await Task(executorPreference: worker.executor) {
+            let first = WorkerThread.currentName
+            await Task.yield()
+            let second = WorkerThread.currentName
+            async let child = WorkerThread.currentName
+            return [first, second, await child]
+        }.value
+        #expect(names == ["tasks", "tasks", "tasks"])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `an actor lives on the thread, and what runs there may assume its isolation`() async throws
+    {
+        let worker = try WorkerThread(name: "actor")
+        let resident = Resident(worker)
+        #expect(await resident.increment() == "actor")
+        await withTaskGroup { group in
+            for _ in 0..<100 { group.addTask { _ = await resident.increment() } }
+        }
+        #expect(await resident.count == 101)
+        #expect(try await worker.submit { resident.assumed() } == 101)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a job that is served meanwhile can wait for a task on its own thread`() async throws {
+        let worker = try WorkerThread(name: "served")
+        let trace = Trace()
+        let name = try await worker.submit {
+            let core = WorkerCore.current
+            let answer = Shared<String?>(nil)
+            guard let core else { return answer.value }
+            Task(executorPreference: core.executor) {
+                await Task.yield()
+                trace.note("task in \(core.loop.currentMode?.name ?? "no mode")")
+                answer.set(WorkerThread.currentName)
+                core.loop.stop()
+            }
+            core.serveJob { answer.value != nil }
+            trace.note("job done")
+            return answer.value
+        }
+        #expect(name == "served")
+        #expect(trace.all == ["task in job", "job done"])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a run nested in one task's step goes on with the steps behind it`() async throws {
+        let worker = try WorkerThread(name: "steps")
+        let trace = Trace()
+        let gate = try holding(worker)
+        let first = Task(executorPreference: worker.executor) {
+            guard let core = WorkerCore.current else { return }
+            trace.note("first begins")
+            serve(core, until: { trace.all.contains("second") })
+            trace.note("first ends")
+        }
+        let second = Task(executorPreference: worker.executor) {
+            trace.note("second")
+            WorkerCore.current?.loop.stop()
+        }
+        gate.open()
+        await first.value
+        await second.value
+        #expect(trace.all == ["first begins", "second", "first ends"])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `tasks wait while the thread is paused`() async throws {
+        let worker = try WorkerThread(name: "paused")
+        let trace = Trace()
+        worker.pause()
+        worker.waitUntilRunning(in: .paused)
+        let task = Task(executorPreference: worker.executor) { trace.note("task") }
+        _ = worker.described()
+        #expect(trace.all.isEmpty)
+        worker.resume()
+        await task.value
+        #expect(trace.all == ["task"])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `tasks that outlive their thread finish, one step at a time`() async throws {
+        let worker = try WorkerThread(name: "outlived")
+        let resident = Resident(worker)
+        #expect(await resident.increment() == "outlived")
+        worker.stop()
+        worker.join()
+        await withTaskGroup { group in
+            for _ in 0..<200 { group.addTask { _ = await resident.increment() } }
+        }
+        #expect(await resident.count == 201)
+        await withTaskGroup { group in
+            for _ in 0..<50 { group.addTask { await resident.incrementSlowly() } }
+        }
+        #expect(await resident.count >= 202)
+        #expect(await assumedInside(resident) >= 202)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `tasks that wait when the thread stops are finished`() async throws {
+        for _ in 0..<20 {
+            let worker = try WorkerThread(name: "stopping")
+            let gate = try holding(worker)
+            let tasks = (0..<10).map { number in
+                Task(executorPreference: worker.executor) {
+                    await Task.yield()
+                    return number
+                }
+            }
+            worker.stop(.finishCurrent)
+            gate.open()
+            var sum = 0
+            for task in tasks { sum += await task.value }
+            #expect(sum == 45)
+        }
+    }
+
+    @Test func `assuming isolation elsewhere traps`() async {
+        await #expect(processExitsWith: .failure) {
+            let worker = try WorkerThread(name: "elsewhere")
+            _ = Resident(worker).assumed()
+        }
+    }
+
+    private func assumedInside(_ resident: isolated Resident) -> Int { resident.assumed() }
+
+    private func holding(_ worker: WorkerThread) throws -> Gate { try worker.hold() }
+}
+
+private func serve(_ core: WorkerCore, until isDone: () -> Bool) { core.serveJob(until: isDone) }
