@@ -35,9 +35,9 @@ struct BoardGame {
         let member = Int.random(in: lives.indices, using: &random)
         let fault =
             switch Int.random(in: 0..<100, using: &random) {
-            case 0..<40: push(member, &random)
-            case 40..<65: take(awake.randomElement(using: &random) ?? member)
-            case 65..<75: take(member)
+            case 0..<27: push(member, &random)
+            case 27..<55: take(awake.randomElement(using: &random) ?? member)
+            case 55..<75: take(member)
             case 75..<82: remove(&random)
             case 82..<88: pause(member)
             case 88..<96: resume(member)
