@@ -62,6 +62,16 @@ extension WorkerThread {
         while !isSo(described()) {}
     }
 
+    /// Waits until the thread has done what other threads asked of its loop, and has no timer left.
+    ///
+    /// Requests are taken in order: once the block runs, items that were added before are there.
+    func waitUntilTimersHaveFired() {
+        let arrived = Latch()
+        runLoop.perform { arrived.open() }
+        arrived.wait()
+        waitUntil { !$0.contains("timers, the next") }
+    }
+
     /// Waits until the thread's loop runs in `mode`.
     func waitUntilRunning(in mode: ThreadRunLoop.Mode) {
         waitUntil { $0.contains("running: \(mode) ") }

@@ -103,7 +103,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         try worker.submitAndWait {}
         #expect(trace.all.isEmpty)
         clock.advance(by: .seconds(1))
-        worker.waitUntil { !$0.contains("timers, the next") }
+        worker.waitUntilTimersHaveFired()
         #expect(trace.all == ["note 1"])
         clock.advance(by: .seconds(100))
         try worker.submitAndWait {}
@@ -129,7 +129,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(
             worker.cancelPreviousPerforms(target: target, selector: "note", argument: "2") == 0)
         clock.advance(by: .seconds(1))
-        worker.waitUntil { !$0.contains("timers, the next") }
+        worker.waitUntilTimersHaveFired()
         #expect(trace.all == ["note 1", "note 3", "note 9"])
         try worker.perform(Performer.note, on: target, with: 4, afterDelay: .seconds(1))
         try worker.perform(Performer.count, on: target, with: 5, afterDelay: .seconds(1))
@@ -150,7 +150,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
             try worker.perform(bump, on: target, with: number, afterDelay: .zero)
             cancelled += worker.cancelPreviousPerforms(target: target, argument: number)
         }
-        worker.waitUntil { !$0.contains("timers, the next") && $0.contains("blocks waiting: 0") }
+        worker.waitUntilTimersHaveFired()
         try worker.submitAndWait {}
         #expect(runs.value + cancelled == 500)
         worker.stop()
@@ -167,7 +167,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
             try worker.perform(Performer.note, on: target, with: number, afterDelay: .zero)
             worker.cancelPreviousPerforms(target: target)
         }
-        worker.waitUntil { !$0.contains("timers, the next") }
+        worker.waitUntilTimersHaveFired()
         while !worker.runLoop.isWaiting {}
     }
 
@@ -180,7 +180,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
             Performer.note, on: try #require(target), with: 1, afterDelay: .seconds(1))
         worker.cancelPreviousPerforms(target: try #require(target))
         target = nil
-        worker.waitUntil { !$0.contains("timers, the next") }
+        worker.waitUntilTimersHaveFired()
         while watched.object != nil {}
     }
 
