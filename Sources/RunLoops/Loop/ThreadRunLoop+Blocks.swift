@@ -34,8 +34,15 @@ extension ThreadRunLoop {
         inModes modes: [Mode] = [.default], _ body: @escaping @Sendable () -> Void
     ) -> Bool {
         guard enqueue(inModes: modes, body) else { return false }
-        poller.wake()
+        if !runsInThisPass(modes) { poller.wake() }
         return true
+    }
+
+    /// Whether the pass that is under way runs such blocks before it ends, so that a wake-up would
+    /// only cost one more pass.
+    private func runsInThisPass(_ modes: [Mode]) -> Bool {
+        guard isOnThread, let mode = modeToRunBlocks else { return false }
+        return isIn(modes, mode)
     }
 
     /// Queues a closure as `perform` does, without waking the loop.
@@ -63,6 +70,7 @@ extension ThreadRunLoop {
 
     /// Runs the blocks of a mode that have arrived; those which they queue run later.
     func runBlocks(of mode: Mode) {
+        modeToRunBlocks = nil
         takeRequests()
         guard !pendingBlocks.isEmpty else { return }
         var kept: [Block] = []

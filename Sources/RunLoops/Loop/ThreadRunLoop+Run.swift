@@ -46,9 +46,12 @@ extension ThreadRunLoop {
         runningModes.append(mode)
         var run = Run(
             state: state, deadline: deadline, returnsAfterSource: returnAfterSourceHandled)
+        let outerModeToRunBlocks = modeToRunBlocks
+        modeToRunBlocks = nil
         tell(.entry, state)
         let result = passes(&run)
         tell(.exit, state)
+        modeToRunBlocks = outerModeToRunBlocks
         runningModes.removeLast()
         if runningModes.isEmpty { isUnwinding = false }
         // Forgets a stop that came too late for this run, and gives the outer run back its own.
@@ -107,11 +110,14 @@ extension ThreadRunLoop {
         let state = run.state
         let runsBefore = runCount
         counters.passCount += 1
+        modeToRunBlocks = state.mode
         tell(.beforeTimers, state)
         tell(.beforeSources, state)
         runBlocks(of: state.mode)
+        modeToRunBlocks = state.mode
         let performed = performSources(of: state, onlyOne: run.returnsAfterSource)
         if performed { runBlocks(of: state.mode) }
+        modeToRunBlocks = nil
         run.ready.removeAll(keepingCapacity: true)
         if performed || hasPassed(run.deadline) {
             poller.takeWake()
@@ -119,6 +125,7 @@ extension ThreadRunLoop {
         } else if !isPortReady(&run) {
             sleep(&run, runsBefore)
         }
+        modeToRunBlocks = state.mode
         fireTimers(of: state)
         let handled = handlePorts(&run)
         runBlocks(of: state.mode)

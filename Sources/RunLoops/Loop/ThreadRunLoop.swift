@@ -46,6 +46,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
     var pendingBlocks: [Block] = []
     /// Blocks that are run one after another right now.
     var dueBlocks = FIFO<Block>()
+    /// The mode of the pass under way while it calls out and runs blocks right afterwards.
+    var modeToRunBlocks: Mode?
     /// The modes of the runs under way, the innermost last.
     var runningModes: [Mode] = []
     /// How many runs were begun so far: tells whether a callout has run the loop.
