@@ -40,5 +40,7 @@ package struct IllegalTransition: Error, Hashable, CustomStringConvertible {
     package let event: String
 
     /// One line for the log.
-    package var description: String { "job \(id) is \(state.rawValue): too early or late to \(event)" }
+    package var description: String {
+        "job \(id) is \(state.rawValue): it is too early or too late to \(event)"
+    }
 }

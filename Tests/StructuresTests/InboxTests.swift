@@ -5,7 +5,7 @@ import Structures
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `An inbox` {
+@Suite(.serialized, .timeLimit(.minutes(1))) struct `An inbox` {
     /// One element of a concurrent test: who sent it, and which of his it is.
     struct Message: Equatable {
         let producer: Int
@@ -92,48 +92,58 @@ import Testing
                     for number in 0..<perProducer {
                         let result = inbox.push(Message(producer: producer, number: number))
                         if result == .first { firsts.value.add(1, ordering: .relaxed) }
+                        // Gives way now and then: there may be fewer threads than producers.
+                        if number % 256 == 255 { await Task.yield() }
                     }
                 }
             }
             var next = [Int](repeating: 0, count: producers)
             var batch: [Message] = []
-            var batches = 0
-            while next.reduce(0, +) < producers * perProducer {
-                inbox.drain(into: &batch)
-                if batch.isEmpty { await Task.yield() } else { batches += 1 }
-                for message in batch {
-                    #expect(message.number == next[message.producer])
-                    next[message.producer] += 1
-                }
+            var (batches, received, misplaced, idle) = (0, 0, 0, 0)
+            while received < producers * perProducer, idle < 10_000_000 {
                 batch.removeAll(keepingCapacity: true)
+                inbox.drain(into: &batch)
+                for message in batch {
+                    if message.number != next[message.producer] { misplaced += 1 }
+                    next[message.producer] = message.number + 1
+                }
+                received += batch.count
+                batches += batch.isEmpty ? 0 : 1
+                idle = batch.isEmpty ? idle + 1 : 0
+                // Busy, so that drains and pushes meet; but there may be no other thread to push.
+                if idle % 5_000 == 4_999 { await Task.yield() }
             }
             await group.waitForAll()
+            #expect(received == producers * perProducer)
+            #expect(misplaced == 0)
             #expect(inbox.isEmpty)
             #expect(firsts.value.load(ordering: .relaxed) == batches, "one wake for each batch")
         }
     }
 
-    @Test(arguments: 0..<50)
-    func `hands over or refuses each element when it is closed amid pushes`(round: Int) async {
-        let producers = 3
+    @Test func `hands over or refuses each element when it is closed amid pushes`() async {
+        for round in 0..<400 { await closeAmidPushes(round: round) }
+    }
+
+    private func closeAmidPushes(round: Int) async {
         let inbox = Inbox<Message>()
-        let closeAfter = round * 40
         await withTaskGroup(of: (producer: Int, accepted: Int).self) { group in
-            for producer in 0..<producers {
+            for producer in 0..<3 {
                 group.addTask {
-                    // Gives way now and then: there may be fewer threads than producers.
-                    var accepted = 0
-                    while inbox.push(Message(producer: producer, number: accepted)) != .closed {
-                        accepted += 1
-                        if accepted % 64 == 0 { await Task.yield() }
+                    for number in 0..<500 {
+                        let result = inbox.push(Message(producer: producer, number: number))
+                        if result == .closed { return (producer, number) }
                     }
-                    return (producer, accepted)
+                    return (producer, 500)
                 }
             }
             var received: [Message] = []
-            while received.count < closeAfter {
+            var idle = 0
+            while received.count < round % 50 {
+                let before = received.count
                 inbox.drain(into: &received)
-                await Task.yield()
+                idle = received.count == before ? idle + 1 : 0
+                if idle % 5_000 == 4_999 { await Task.yield() }
             }
             inbox.close(into: &received)
             for await (producer, accepted) in group {
