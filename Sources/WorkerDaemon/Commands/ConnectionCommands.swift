@@ -139,7 +139,8 @@ enum ConnectionCommands {
             return .simpleString("OK")
         }
         if command.matches(1, "KILL"), command.count == 4, command.matches(2, "ID") {
-            guard let number = command.integer(at: 3), let other = service.sessions[UInt64(number)]
+            guard let number = command.integer(at: 3).flatMap(UInt64.init(exactly:)),
+                let other = service.sessions[number]
             else { return .integer(0) }
             if other === session { session.closeWhenSent() } else { other.close("killed") }
             return .integer(1)
