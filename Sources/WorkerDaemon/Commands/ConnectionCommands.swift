@@ -50,7 +50,7 @@ enum ConnectionCommands {
             "quit", 1...1, .connection, "Closes the connection.", permission: .unauthenticated,
             execute: { _, session, _ throws(WireError) in
                 session.reply(.simpleString("OK"))
-                session.closeWhenSent()
+                session.closeWhenAnswered()
                 return nil
             }),
     ]
@@ -142,7 +142,7 @@ enum ConnectionCommands {
             guard let number = command.integer(at: 3).flatMap(UInt64.init(exactly:)),
                 let other = service.sessions[number]
             else { return .integer(0) }
-            if other === session { session.closeWhenSent() } else { other.close("killed") }
+            if other === session { session.closeWhenAnswered() } else { other.close("killed") }
             return .integer(1)
         }
         throw WireError(

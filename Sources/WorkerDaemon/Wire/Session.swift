@@ -150,6 +150,12 @@ final class Session {
         scheduleFlush()
     }
 
+    /// Takes nothing more from the client; closes once all that it asked before is answered and out.
+    func closeWhenAnswered() {
+        hasInputEnded = true
+        scheduleFlush()
+    }
+
     /// Closes the connection once everything that was answered is out.
     func closeWhenSent() {
         closesWhenSent = true
@@ -201,14 +207,13 @@ final class Session {
         guard !isExecuting else { return }
         isExecuting = true
         defer { isExecuting = false }
-        while socket != nil, !isHeldBack, !closesWhenSent {
+        while socket != nil, !isHeldBack, !hasInputEnded, !closesWhenSent {
             do throws(ProtocolError) {
                 guard let request = try parser.next() else { return }
                 execute(request)
             } catch {
                 reply(.error("ERR \(error)"))
-                hasInputEnded = true
-                return closeWhenSent()
+                return closeWhenAnswered()
             }
         }
     }
