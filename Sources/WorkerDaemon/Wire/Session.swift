@@ -28,7 +28,7 @@ struct SessionLimits {
 final class Session {
     /// A place in the sequence of replies, reserved for a command whose answer takes a while.
     struct Slot: Hashable {
-        let number: UInt64
+        fileprivate let number: UInt64
     }
 
     let number: UInt64
@@ -180,14 +180,22 @@ final class Session {
         updateInterest()
     }
 
-    /// The client is gone, but what it sent before is still there to be done.
+    /// The client is gone; what it sent before counts, as far as it need not read for that.
     private func hungUp() {
-        while socket != nil && !hasInputEnded && !isHeldBack { read() }
+        while !isHeldBack, receive() {}
         close("the client hung up")
     }
 
     private func read() {
-        guard socket != nil, !hasInputEnded else { return }
+        _ = receive()
+        flush()
+    }
+
+    /// Reads once and executes what is complete.
+    ///
+    /// - Returns: whether there may be more.
+    private func receive() -> Bool {
+        guard socket != nil, !hasInputEnded else { return false }
         var result = ReadResult.wouldBlock
         do throws(SystemError) {
             try parser.withUninitializedTail(atLeast: Self.readByteCount) {
@@ -195,10 +203,15 @@ final class Session {
                 result = try socket?.descriptor.read(into: &room) ?? .end
             }
         } catch {
-            return close("reading failed: \(error)")
+            close("reading failed: \(error)")
+            return false
         }
-        if result == .end { inputEnded() } else { executeCommands() }
-        flush()
+        switch result {
+        case .bytes: executeCommands()
+        case .end: inputEnded()
+        case .wouldBlock: return false
+        }
+        return result != .end
     }
 
     /// Executes what has arrived, until it is incomplete or the client must read first.
