@@ -57,6 +57,7 @@ final class Session {
     private var output = OutputQueue()
     /// Answers that came before an earlier one, by the number of their slot.
     private var early: [UInt64: RESPValue] = [:]
+    private var earlyByteCount = 0
     private var firstSlot: UInt64 = 0
     private var nextSlot: UInt64 = 0
     private var hasInputEnded = false
@@ -99,8 +100,8 @@ final class Session {
     /// How many answers are outstanding.
     var pendingReplyCount: Int { Int(nextSlot - firstSlot) }
 
-    /// How many bytes wait for the client to read them.
-    var outputByteCount: Int { output.byteCount }
+    /// How many bytes wait for the client to read them, or for an earlier answer.
+    var outputByteCount: Int { output.byteCount + earlyByteCount }
 
     /// Whether it is still connected.
     var isOpen: Bool { socket != nil }
@@ -139,11 +140,13 @@ final class Session {
         guard slot.number == firstSlot else {
             precondition(slot.number > firstSlot, "a command is answered once")
             early[slot.number] = value
-            return
+            earlyByteCount += Self.byteCount(of: value)
+            return checkBacklog()
         }
         write(value)
         firstSlot += 1
         while !early.isEmpty, let next = early.removeValue(forKey: firstSlot) {
+            earlyByteCount -= Self.byteCount(of: next)
             write(next)
             firstSlot += 1
         }
@@ -169,6 +172,7 @@ final class Session {
         port = nil
         socket = nil
         early.removeAll()
+        earlyByteCount = 0
         output = OutputQueue()
         delegate.sessionEnded(self, reason: reason)
     }
@@ -248,7 +252,7 @@ final class Session {
     /// Whether the client has to read before more of it is executed.
     private var isHeldBack: Bool {
         pendingReplyCount >= limits.pendingReplyCountMax
-            || output.byteCount >= limits.outputByteCountSoftMax
+            || outputByteCount >= limits.outputByteCountSoftMax
     }
 
     private func inputEnded() {
@@ -266,9 +270,19 @@ final class Session {
         } else {
             writer.write(value, to: &output.tail)
         }
-        if output.byteCount > limits.outputByteCountMax {
-            close("the client does not read: \(output.byteCount) bytes wait for it")
+        checkBacklog()
+    }
+
+    private func checkBacklog() {
+        if outputByteCount > limits.outputByteCountMax {
+            close("\(outputByteCount) bytes wait to be sent (limits.outputBacklog)")
         }
+    }
+
+    /// What a result adds to what is held for the client; other replies are small.
+    private static func byteCount(of value: RESPValue) -> Int {
+        if case .bulk(let bytes) = value { return bytes.count }
+        return 0
     }
 
     /// Sends what has been answered in this pass, all together, at its end.
