@@ -179,6 +179,9 @@ enum JobCommands {
 }
 
 extension Session: OutcomeReceiver {
+    /// Whether the client has left.
+    var isGone: Bool { !isOpen }
+
     /// Answers the command that waits under the token with a job's outcome.
     func receive(_ result: Result<[UInt8], WireError>, token: UInt64) {
         switch result {

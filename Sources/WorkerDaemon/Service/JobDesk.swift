@@ -149,7 +149,7 @@ final class JobDesk {
             loop.add(timer)
             alarm = timer
         }
-        job.waiters.append(LiveJob.Waiter(receiver: receiver, token: token, alarm: alarm))
+        job.addWaiter(LiveJob.Waiter(receiver: receiver, token: token, alarm: alarm))
     }
 
     private static func notEnded(_ id: JobID, within limit: Int) -> WireError {

@@ -8,6 +8,8 @@ internal import WorkerThreads
 protocol OutcomeReceiver: AnyObject {
     /// The job has ended, or the wait for it.
     func receive(_ result: Result<[UInt8], WireError>, token: UInt64)
+    /// Whether nobody is left to be told.
+    var isGone: Bool { get }
 }
 
 /// A job that has not ended. Confined to the desk's thread.
@@ -30,7 +32,7 @@ final class LiveJob {
     var ticket: WorkerPool.Ticket?
     /// What lets it go when its time has come.
     var timer: ThreadRunLoop.Timer?
-    var waiters: [Waiter] = []
+    private(set) var waiters: [Waiter] = []
 
     init(
         _ id: JobID, _ context: JobContext, _ handler: Handler, for thread: String, of lane: Lane,
@@ -51,6 +53,15 @@ final class LiveJob {
             waiter.receiver.receive(result, token: waiter.token)
         }
         waiters.removeAll()
+    }
+
+    /// Notes somebody who waits for the end.
+    func addWaiter(_ waiter: Waiter) {
+        // Each time their number has doubled: constant on average, and who left is not kept long.
+        if waiters.count >= 16, waiters.count.nonzeroBitCount == 1 {
+            waiters.removeAll { $0.receiver.isGone }
+        }
+        waiters.append(waiter)
     }
 
     /// Forgets about one who has waited long enough.
