@@ -36,7 +36,8 @@ final class Session {
     let connectedAt: Int64
     var name = ""
     /// Whether the client may do more than authenticate.
-    var isAuthenticated: Bool
+    private(set) var isAuthenticated: Bool
+    private let asksForPassword: Bool
     private(set) var commandCount: UInt64 = 0
     var lastCommand = ""
 
@@ -75,6 +76,7 @@ final class Session {
         self.number = number
         self.peer = peer
         self.isAuthenticated = isAuthenticated
+        asksForPassword = !isAuthenticated
         self.limits = limits
         self.loop = loop
         self.delegate = delegate
@@ -117,10 +119,13 @@ final class Session {
         writer.version = version
     }
 
-    /// Forgets what the client has set.
+    /// Forgets what the client has set, and that it has given the password.
     func reset() {
         writer.version = .two
         name = ""
+        guard asksForPassword else { return }
+        isAuthenticated = false
+        parser.limits = CommandLimits.unauthenticated
     }
 
     /// Answers a command.
