@@ -94,7 +94,12 @@ final class JobDesk {
         if lane.isStopped || lane.member(named: request.thread)?.thread.isStopped == true {
             throw WireError(.noThread, "thread \(request.thread) has been stopped")
         }
-        let waiting = waitingCount(of: lane)
+        var waiting = waitingCount(of: lane)
+        if waiting >= lane.maxQueued {
+            // The store may not know yet which of them run.
+            noteRunning(on: lane)
+            waiting = waitingCount(of: lane)
+        }
         if waiting >= lane.maxQueued {
             throw WireError(
                 .busy, "thread \(lane.name) holds \(waiting) waiting jobs, its limit; try later")
@@ -200,13 +205,15 @@ final class JobDesk {
 
     /// Notes in the store which jobs have begun: workers report only their ends.
     func noteRunning() {
-        for lane in lanes {
-            for member in lane.members {
-                guard let context = member.current.withLock({ $0 }), let run = context.run else {
-                    continue
-                }
-                noteStart(JobID(context.id), on: run.thread, at: run.startedAt)
+        for lane in lanes { noteRunning(on: lane) }
+    }
+
+    private func noteRunning(on lane: Lane) {
+        for member in lane.members {
+            guard let context = member.current.withLock({ $0 }), let run = context.run else {
+                continue
             }
+            noteStart(JobID(context.id), on: run.thread, at: run.startedAt)
         }
     }
 
