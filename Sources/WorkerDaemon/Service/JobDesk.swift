@@ -166,7 +166,8 @@ final class JobDesk {
     func result(of id: JobID) -> Result<[UInt8], WireError> {
         guard let job = store.job(id) else { return .failure(noJob(id)) }
         guard let outcome = job.outcome else {
-            return .failure(WireError(.err, "job \(id) has not ended"))
+            // It is no longer live either: a shutdown has abandoned it.
+            return .failure(Self.abandoned)
         }
         return Self.answer(outcome, id)
     }
@@ -236,13 +237,15 @@ final class JobDesk {
         abandon { _ in true }
     }
 
+    private static let abandoned = WireError(
+        .shuttingDown, "the daemon went down before the job ended")
+
     private func abandon(_ isAbandoned: (LiveJob) -> Bool) -> Int {
-        let shuttingDown = WireError(.shuttingDown, "the daemon went down before the job ended")
         var count = 0
         for job in live.values where isAbandoned(job) {
             live[job.id] = nil
             job.timer?.invalidate()
-            job.tell(.failure(shuttingDown))
+            job.tell(.failure(Self.abandoned))
             count += 1
         }
         return count

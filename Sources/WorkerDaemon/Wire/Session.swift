@@ -28,7 +28,7 @@ struct SessionLimits {
 final class Session {
     /// A place in the sequence of replies, reserved for a command whose answer takes a while.
     struct Slot: Hashable {
-        fileprivate let number: UInt64
+        let number: UInt64
     }
 
     let number: UInt64
