@@ -227,7 +227,7 @@ private final class RunningDaemon {
     private func endAtOnce(status: Int32) -> Never {
         log.warning("ending at once; jobs that ran are abandoned")
         children.killAll()
-        if let path = configuration.listen.unix { try? File.remove(path) }
+        // The socket's file may be a successor's by now. If it is still ours, it is replaced as dead.
         ProcessExit.now(status: status)
     }
 }
