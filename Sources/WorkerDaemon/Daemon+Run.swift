@@ -114,15 +114,12 @@ private final class RunningDaemon {
                 let service = Service(
                     configuration: configuration, desk: desk, password: password, loop: loop,
                     log: log, shutdownAsked: { events.send(.shutdownAsked($0)) })
-                if let path = configuration.listen.unix {
-                    try service.open(
-                        Listener(
-                            at: .unix(UnixAddress(path)), mode: configuration.listen.unixMode),
-                        asksForPassword: false)
-                }
-                if let address = configuration.listen.tcp {
-                    try service.open(
-                        Listener(at: .tcp(TCPAddress("\(address)"))), asksForPassword: true)
+                do {
+                    try Self.openDoors(of: service, configuration.listen)
+                } catch {
+                    // One may be open: its port in the loop would keep the socket's file.
+                    service.closeDoors()
+                    throw error
                 }
                 return Confined(service, to: loop)
             }
@@ -130,6 +127,20 @@ private final class RunningDaemon {
             throw DaemonError("can't listen: \(error)", exitStatus: DaemonError.unavailable)
         } catch {
             throw DaemonError("can't start: \(error)", exitStatus: DaemonError.systemFault)
+        }
+    }
+
+    private static func openDoors(
+        of service: Service, _ listen: Configuration.Listen
+    ) throws {
+        if let path = listen.unix {
+            try service.open(
+                Listener(at: .unix(UnixAddress(path)), mode: listen.unixMode),
+                asksForPassword: false)
+        }
+        if let address = listen.tcp {
+            try service.open(
+                Listener(at: .tcp(TCPAddress("\(address)"))), asksForPassword: true)
         }
     }
 
