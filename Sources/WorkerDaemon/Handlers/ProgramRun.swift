@@ -228,6 +228,8 @@ final class ProgramRun {
         input = nil
         output = nil
         errors = nil
+        // Without a status the start failed half-way: letting go of the child kills and reaps it.
+        if status == nil, let processID = child?.processID { children.remove(processID) }
         child = nil
     }
 
