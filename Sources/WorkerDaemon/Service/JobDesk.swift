@@ -374,6 +374,7 @@ extension Priority {
 
 /// A name as it goes into an error: in quotes, and not longer than it helps.
 func quoted(_ name: String) -> String {
-    let shown = name.prefix(64)
+    // Scalars, not characters: one character may have any number of them.
+    let shown = name.unicodeScalars.prefix(64)
     return "'\(shown)\(shown.endIndex == name.endIndex ? "" : "…")'"
 }
