@@ -129,11 +129,16 @@ final class JobDesk {
     /// - Returns: how many jobs.
     func fire(_ thread: String) throws(WireError) -> Int {
         let lane = try lane(of: thread)
-        let jobs = buffered.removeValue(forKey: lane.name) ?? []
-        for id in jobs {
+        let collected = buffered.removeValue(forKey: lane.name) ?? []
+        // A member's name fires what was collected for this member; the pool's name fires it all.
+        let isFired = { [live] (id: JobID) in thread == lane.name || live[id]?.thread == thread }
+        let kept = collected.filter { !isFired($0) }
+        if !kept.isEmpty { buffered[lane.name] = kept }
+        let fired = collected.filter { isFired($0) }
+        for id in fired {
             if let job = live[id] { release(job) }
         }
-        return jobs.count
+        return fired.count
     }
 
     /// Tells somebody the outcome of a job, now or when it has ended.
