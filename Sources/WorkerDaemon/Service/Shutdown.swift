@@ -10,8 +10,10 @@ internal import WorkerThreads
 final class Shutdown {
     /// How it went.
     struct Report: Sendable, Equatable {
-        /// Jobs that ended while the daemon went down.
+        /// Jobs that ended by themselves while the daemon went down.
         var finishedCount = 0
+        /// Jobs that were stopped while they ran, and ended.
+        var stoppedCount = 0
         /// Jobs that never began.
         var abandonedWaitingCount = 0
         /// Jobs that did not end within the grace period.
@@ -24,7 +26,7 @@ final class Shutdown {
     private var report = Report()
     private var manner = ShutdownManner.finishWaiting
     private var isClosing = false
-    private var openAtStartCount = 0
+    private let totalsAtStart: JobTotals
     private var timers: [ThreadRunLoop.Timer] = []
 
     private var desk: JobDesk { service.desk }
@@ -43,9 +45,9 @@ final class Shutdown {
         self.service = service
         grace = service.configuration.shutdown.grace
         self.whenDown = whenDown
+        totalsAtStart = service.desk.store.totals
         service.closeDoors()
         desk.refuse()
-        openAtStartCount = desk.live.count
         desk.whenCompleted = { [unowned self] in lookIfDone() }
         hurry(to: manner)
     }
@@ -114,10 +116,11 @@ final class Shutdown {
         isClosing = true
         timers.forEach { $0.invalidate() }
         timers.removeAll()
-        report.finishedCount =
-            openAtStartCount - report.abandonedWaitingCount - report.abandonedRunningCount
+        let (before, now) = (totalsAtStart, desk.store.totals)
+        report.finishedCount = Int(now.done + now.failed - before.done - before.failed)
+        report.stoppedCount = Int(now.cancelled - before.cancelled)
         service.log.notice(
-            "down: \(report.finishedCount) jobs finished, "
+            "down: \(report.finishedCount) jobs finished, \(report.stoppedCount) stopped, "
                 + "\(report.abandonedWaitingCount) abandoned before they began, "
                 + "\(report.abandonedRunningCount) abandoned while they ran")
         let shutdown = Confined(self, to: loop)
