@@ -33,18 +33,11 @@ final class Lane: Sendable {
         maxQueued = configuration.maxQueued
         pool = try WorkerPool(name: configuration.name, count: configuration.count)
         members = pool.members.map { Member($0) }
-        threadNames = Array(Set([configuration.name] + members.map(\.thread.name)))
         membersByName = Dictionary(uniqueKeysWithValues: members.map { ($0.thread.name, $0) })
     }
 
-    /// The names under which jobs are accepted for it: its own and its members'.
-    let threadNames: [String]
-
     /// The member of this name.
     func member(named name: String) -> Member? { membersByName[name] }
-
-    /// Whether it was asked to stop, all of it.
-    var isStopped: Bool { pool.members.allSatisfy { $0.isStopped } }
 
     /// Runs a job to its end on the calling member's thread.
     ///

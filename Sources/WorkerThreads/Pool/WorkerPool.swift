@@ -152,6 +152,16 @@ public final class WorkerPool: Sendable {
     /// - Thread: any thread.
     public var waitingCount: Int { queues.board.withLock { $0.waitingCount } }
 
+    /// Whether nothing is taken any more for a thread of the pool.
+    ///
+    /// - Parameter name: the pool's name or nil for any member, or the name of one member.
+    /// - Throws: `noThread`.
+    /// - Thread: any thread.
+    public func isStopped(onThread name: String? = nil) throws(SubmitError) -> Bool {
+        let queue = try queue(of: name)
+        return queues.board.withLock { $0.isClosed(queue) }
+    }
+
     /// The member of this name; nil if there is none.
     ///
     /// - Thread: any thread.
