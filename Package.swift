@@ -55,7 +55,7 @@ let package = Package(
 
         // Entry points.
         program("workerd", may: ["WorkerDaemon"]),
-        program("workerctl", may: ["WorkerClient", "RESP"]),
+        program("workerctl", may: ["WorkerClient", "Kernel"]),
         program("workbench", may: ["WorkerThreads", "RunLoops", "Kernel", "WorkerClient", "RESP"]),
 
         // Proof.

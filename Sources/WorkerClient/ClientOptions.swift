@@ -1,0 +1,33 @@
+// How patient a client is, and how much it takes.
+
+/// The limits of a client.
+public struct ClientOptions: Sendable, Equatable {
+    /// How long connecting may take, the greeting included.
+    public var connectTimeout: Duration
+    /// How long a reply may take, beyond the time that the command itself asks the daemon to wait;
+    /// nil for as long as it takes. Used by the blocking client only.
+    public var replyTimeout: Duration?
+    /// The most bytes that one string of a reply may have, such as a job's result.
+    public var replyByteCountMax: Int
+    /// How many commands of an asynchronous client may be without a reply.
+    public var outstandingCountMax: Int
+    /// How many bytes of an asynchronous client's commands may wait to be sent.
+    public var unsentByteCountMax: Int
+
+    /// Limits that suit a program on the daemon's own machine.
+    public init(
+        connectTimeout: Duration = .seconds(5), replyTimeout: Duration? = .seconds(30),
+        replyByteCountMax: Int = 64 << 20, outstandingCountMax: Int = 8_192,
+        unsentByteCountMax: Int = 64 << 20
+    ) {
+        precondition(connectTimeout > .zero, "connecting takes time: \(connectTimeout)")
+        precondition(replyByteCountMax > 0, "replyByteCountMax must be positive")
+        precondition(outstandingCountMax > 0, "outstandingCountMax must be positive")
+        precondition(unsentByteCountMax > 0, "unsentByteCountMax must be positive")
+        self.connectTimeout = connectTimeout
+        self.replyTimeout = replyTimeout
+        self.replyByteCountMax = replyByteCountMax
+        self.outstandingCountMax = outstandingCountMax
+        self.unsentByteCountMax = unsentByteCountMax
+    }
+}

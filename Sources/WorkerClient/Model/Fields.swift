@@ -1,0 +1,33 @@
+// Reading the entries of a map reply. What is missing or of another type is a fault of the peer;
+// entries that this version does not know are passed over.
+
+internal import RESP
+
+struct Fields {
+    private let reply: RESPValue
+    private let subject: String
+
+    /// - Parameter subject: what the map describes, for errors.
+    init(_ reply: RESPValue, of subject: String) {
+        self.reply = reply
+        self.subject = subject
+    }
+
+    func integer(_ key: String) throws(WorkerClientError) -> Int {
+        guard let value = optionalInteger(key) else { throw missing(key, "number") }
+        return value
+    }
+
+    func text(_ key: String) throws(WorkerClientError) -> String {
+        guard let value = optionalText(key) else { throw missing(key, "text") }
+        return value
+    }
+
+    func optionalInteger(_ key: String) -> Int? { reply[key]?.integer }
+
+    func optionalText(_ key: String) -> String? { reply[key]?.text }
+
+    private func missing(_ key: String, _ kind: String) -> WorkerClientError {
+        .protocolFault("the description of \(subject) has no \(kind) called \(key)")
+    }
+}

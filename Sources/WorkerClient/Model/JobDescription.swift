@@ -1,0 +1,96 @@
+// What the daemon tells of a job.
+
+internal import RESP
+
+/// A job as the daemon lists it.
+public struct JobSummary: Sendable, Equatable {
+    /// Where a job is in its life; one that this version has no name for is passed through.
+    public struct State: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// Its name on the wire.
+        public let rawValue: String
+
+        /// A state of this name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Waits for its time.
+        public static let delayed = State(rawValue: "delayed")
+        /// Waits for its buffer to be fired.
+        public static let buffered = State(rawValue: "buffered")
+        /// Waits for its thread.
+        public static let waiting = State(rawValue: "waiting")
+        /// A handler is at it.
+        public static let running = State(rawValue: "running")
+        /// Ended with a result.
+        public static let done = State(rawValue: "done")
+        /// Ended without one.
+        public static let failed = State(rawValue: "failed")
+        /// Ended because somebody asked for it.
+        public static let cancelled = State(rawValue: "cancelled")
+        /// All of them, in the order of a job's life.
+        public static let all: [State] = [
+            .delayed, .buffered, .waiting, .running, .done, .failed, .cancelled,
+        ]
+
+        /// The name.
+        public var description: String { rawValue }
+    }
+
+    /// Its number.
+    public let id: UInt64
+    /// The thread or pool that it is for.
+    public let thread: String
+    /// What handles it.
+    public let selector: String
+    /// Where it is in its life.
+    public let state: State
+    /// `high`, `normal` or `low`.
+    public let priority: String
+    /// How often it was begun, this time included.
+    public let attempt: Int
+}
+
+/// Everything that the daemon tells of a job; times are milliseconds since 1970-01-01 00:00 UTC.
+public struct JobDescription: Sendable, Equatable {
+    /// What listings show of it.
+    public let summary: JobSummary
+    /// When it was accepted.
+    public let acceptedAt: Int64
+    /// When it was or is due; nil if at once, or when its buffer is fired.
+    public let dueAt: Int64?
+    /// When it was begun; nil before that.
+    public let startedAt: Int64?
+    /// When it ended; nil before that.
+    public let endedAt: Int64?
+    /// The name of the thread that performs it; nil before it was begun.
+    public let worker: String?
+    /// How many bytes its payload has.
+    public let payloadByteCount: Int
+    /// Why it failed; nil if it did not.
+    public let failure: String?
+}
+
+extension JobSummary {
+    init(_ reply: RESPValue) throws(WorkerClientError) {
+        let fields = Fields(reply, of: "a job")
+        id = UInt64(clamping: try fields.integer("id"))
+        thread = try fields.text("thread")
+        selector = try fields.text("selector")
+        state = State(rawValue: try fields.text("state"))
+        priority = try fields.text("priority")
+        attempt = try fields.integer("attempt")
+    }
+}
+
+extension JobDescription {
+    init(_ reply: RESPValue) throws(WorkerClientError) {
+        let fields = Fields(reply, of: "a job")
+        summary = try JobSummary(reply)
+        acceptedAt = Int64(try fields.integer("accepted-at"))
+        dueAt = fields.optionalInteger("due-at").map(Int64.init)
+        startedAt = fields.optionalInteger("started-at").map(Int64.init)
+        endedAt = fields.optionalInteger("ended-at").map(Int64.init)
+        worker = fields.optionalText("worker")
+        payloadByteCount = try fields.integer("payload-bytes")
+        failure = fields.optionalText("failure")
+    }
+}

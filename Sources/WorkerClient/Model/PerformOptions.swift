@@ -1,0 +1,105 @@
+// What a client may ask for with a job, and how long it waits for one.
+
+internal import RESP
+
+/// How a job is to be performed.
+public struct PerformOptions: Sendable, Equatable {
+    /// Which of the jobs that wait for a thread goes first.
+    public enum Priority: String, Sendable, Equatable, CaseIterable {
+        /// Before all others.
+        case high
+        /// As they come.
+        case normal
+        /// After all others.
+        case low
+    }
+
+    /// When a job is due.
+    public enum Schedule: Sendable, Equatable {
+        /// At once.
+        case now
+        /// After a while.
+        case after(Duration)
+        /// At a time of the wall clock, in milliseconds since 1970-01-01 00:00 UTC.
+        case at(unixMilliseconds: Int64)
+    }
+
+    /// Its place among the jobs that wait.
+    public var priority: Priority
+    /// When it is due.
+    public var schedule: Schedule
+    /// How long it may run; nil leaves it to the selector's configuration.
+    public var timeLimit: Duration?
+
+    /// A job that is due now, in order, unless said otherwise.
+    public init(
+        priority: Priority = .normal, schedule: Schedule = .now, timeLimit: Duration? = nil
+    ) {
+        self.priority = priority
+        self.schedule = schedule
+        self.timeLimit = timeLimit
+    }
+
+    /// The same as arguments of PERFORM.
+    var arguments: [CommandArgument] {
+        var arguments: [CommandArgument] = []
+        switch schedule {
+        case .now: break
+        case .after(let delay): arguments += ["DELAY", .integer(delay.wholeMilliseconds)]
+        case .at(let time): arguments += ["AT", .integer(Int(max(0, time)))]
+        }
+        if priority != .normal { arguments += ["PRIORITY", .text(priority.rawValue)] }
+        // The daemon takes no limit of nothing.
+        if let timeLimit {
+            arguments += ["TIMEOUT", .integer(max(1, timeLimit.wholeMilliseconds))]
+        }
+        return arguments
+    }
+}
+
+/// How long the daemon holds the answer back until a job has ended.
+public enum JobWait: Sendable, Equatable {
+    /// As long as it takes.
+    case forever
+    /// At most so long; then the error is `TIMEOUT` and the job goes on.
+    case atMost(Duration)
+
+    /// The same as arguments of PERFORM and RESULT.
+    var arguments: [CommandArgument] {
+        switch self {
+        case .forever: ["WAIT"]
+        case .atMost(let limit): ["WAIT", .integer(limit.wholeMilliseconds)]
+        }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded up so that nothing is early; nothing negative, and not more than
+    /// the daemon takes for an answer (a hundred years).
+    var wholeMilliseconds: Int {
+        let longest: Int64 = 100 * 365 * 24 * 60 * 60
+        let (seconds, attoseconds) = components
+        if seconds < 0 || attoseconds < 0 { return 0 }
+        if seconds >= longest { return Int(longest) * 1_000 }
+        let millisecond: Int64 = 1_000_000_000_000_000
+        return Int(seconds * 1_000 + (attoseconds + millisecond - 1) / millisecond)
+    }
+}
+
+/// How a daemon is to go down.
+public enum ShutdownManner: Sendable, Equatable {
+    /// After the jobs that run, within the grace period.
+    case finishRunning
+    /// After everything that was accepted.
+    case drain
+    /// At once.
+    case now
+
+    var arguments: [CommandArgument] {
+        switch self {
+        case .finishRunning: []
+        case .drain: ["DRAIN"]
+        case .now: ["NOW"]
+        }
+    }
+}

@@ -1,0 +1,97 @@
+// What the daemon tells of its threads and selectors.
+
+internal import RESP
+
+/// A worker thread as the daemon lists it.
+public struct ThreadDescription: Sendable, Equatable {
+    /// Its name; a member of a pool is called `mail/2`.
+    public let name: String
+    /// `idle`, `running`, `paused`, `pausing`, `stopping` or `stopped`.
+    public let state: String
+    /// How many jobs wait for it, or for its pool.
+    public let waitingCount: Int
+    /// How many jobs it has done.
+    public let doneCount: Int
+    /// How many of its jobs did not end well.
+    public let failedCount: Int
+    /// The job that it is at; nil while it has none.
+    public let jobID: UInt64?
+    /// What handles that job.
+    public let selector: String?
+    /// For how long it has been at that job.
+    public let runningMilliseconds: Int?
+    /// The name of its pool; nil in listings.
+    public let pool: String?
+    /// How many jobs may wait; nil in listings.
+    public let maxQueued: Int?
+}
+
+/// Several threads under one name.
+public struct PoolDescription: Sendable, Equatable {
+    /// Its name.
+    public let name: String
+    /// The names of its threads.
+    public let members: [String]
+    /// How many jobs wait for it.
+    public let waitingCount: Int
+    /// How many of its threads are at a job.
+    public let runningCount: Int
+    /// How many jobs may wait.
+    public let maxQueued: Int
+}
+
+/// What a thread's name stands for.
+public enum ThreadOrPool: Sendable, Equatable {
+    /// One thread.
+    case thread(ThreadDescription)
+    /// Several under one name.
+    case pool(PoolDescription)
+}
+
+/// A selector, and what handles it.
+public struct SelectorDescription: Sendable, Equatable {
+    /// Its name.
+    public let name: String
+    /// `Swift`, or the program and its arguments.
+    public let handler: String
+}
+
+extension ThreadDescription {
+    init(_ reply: RESPValue) throws(WorkerClientError) {
+        let fields = Fields(reply, of: "a thread")
+        name = try fields.text("name")
+        state = try fields.text("state")
+        waitingCount = try fields.integer("waiting")
+        doneCount = try fields.integer("done")
+        failedCount = try fields.integer("failed")
+        jobID = fields.optionalInteger("job").map { UInt64(clamping: $0) }
+        selector = fields.optionalText("selector")
+        runningMilliseconds = fields.optionalInteger("running-ms")
+        pool = fields.optionalText("pool")
+        maxQueued = fields.optionalInteger("max-queued")
+    }
+}
+
+extension ThreadOrPool {
+    init(_ reply: RESPValue) throws(WorkerClientError) {
+        guard let members = reply["members"]?.elements else {
+            self = .thread(try ThreadDescription(reply))
+            return
+        }
+        let fields = Fields(reply, of: "a pool")
+        self = .pool(
+            PoolDescription(
+                name: try fields.text("name"), members: members.compactMap(\.text),
+                waitingCount: try fields.integer("waiting"),
+                runningCount: try fields.integer("running"),
+                maxQueued: try fields.integer("max-queued")))
+    }
+}
+
+extension SelectorDescription {
+    init(_ reply: RESPValue) throws(WorkerClientError) {
+        let fields = Fields(reply, of: "a selector")
+        name = try fields.text("name")
+        handler = try fields.text("handler")
+    }
+}

@@ -1,0 +1,163 @@
+// Every command of the daemon as a call.
+
+internal import RESP
+
+extension Call where Value == UInt64 {
+    static func perform(
+        _ thread: String, _ selector: String, _ payload: [UInt8], _ options: PerformOptions
+    ) -> Call {
+        Call(
+            ["PERFORM", .text(thread), .text(selector)] + options.arguments + [.bytes(payload)],
+            read: Read.id)
+    }
+
+    static func buffer(_ thread: String, _ selector: String, _ payload: [UInt8]) -> Call {
+        Call(["BUFFER", .text(thread), .text(selector), .bytes(payload)], read: Read.id)
+    }
+}
+
+extension Call where Value == [UInt8] {
+    static func performAndWait(
+        _ thread: String, _ selector: String, _ payload: [UInt8], _ options: PerformOptions,
+        _ wait: JobWait
+    ) -> Call {
+        Call(
+            ["PERFORM", .text(thread), .text(selector)] + wait.arguments + options.arguments
+                + [.bytes(payload)], wait: wait, read: Read.bytes)
+    }
+
+    static func result(_ id: UInt64, _ wait: JobWait) -> Call {
+        Call(["RESULT", .text("\(id)")] + wait.arguments, wait: wait, read: Read.bytes)
+    }
+}
+
+extension Call where Value == [UInt8]? {
+    static func result(_ id: UInt64) -> Call {
+        Call(["RESULT", .text("\(id)")]) { (reply) throws(WorkerClientError) in
+            reply.isNull ? nil : try Read.bytes(reply)
+        }
+    }
+}
+
+extension Call where Value == Int {
+    static func cancel(_ id: UInt64) -> Call {
+        Call(["CANCEL", .text("\(id)")], read: Read.integer)
+    }
+
+    static func cancel(_ thread: String, _ selector: String, _ payload: [UInt8]?) -> Call {
+        Call(
+            ["CANCEL", .text(thread), .text(selector)] + (payload.map { [.bytes($0)] } ?? []),
+            read: Read.integer)
+    }
+
+    static func fire(_ thread: String) -> Call {
+        Call(["FIRE", .text(thread)], read: Read.integer)
+    }
+}
+
+extension Call where Value == JobDescription {
+    static func job(_ id: UInt64) -> Call {
+        Call(["JOB", .text("\(id)")], read: JobDescription.init)
+    }
+}
+
+extension Call where Value == [JobSummary] {
+    static func jobs(_ thread: String?, _ state: JobSummary.State?, _ limit: Int?) -> Call {
+        var arguments: [CommandArgument] = ["JOBS"]
+        // The state first: a thread may have the name of a state.
+        if let state { arguments.append(.text(state.rawValue)) }
+        if let thread { arguments.append(.text(thread)) }
+        if let limit { arguments += ["LIMIT", .integer(max(0, limit))] }
+        return Call(arguments) { (reply) throws(WorkerClientError) in
+            try Read.list(reply, JobSummary.init)
+        }
+    }
+}
+
+extension Call where Value == [ThreadDescription] {
+    static var threads: Call {
+        Call(["THREADS"]) { (reply) throws(WorkerClientError) in
+            try Read.list(reply, ThreadDescription.init)
+        }
+    }
+}
+
+extension Call where Value == ThreadOrPool {
+    static func thread(_ name: String) -> Call {
+        Call(["THREAD", .text(name)], read: ThreadOrPool.init)
+    }
+}
+
+extension Call where Value == [SelectorDescription] {
+    static var selectors: Call {
+        Call(["SELECTORS"]) { (reply) throws(WorkerClientError) in
+            try Read.list(reply, SelectorDescription.init)
+        }
+    }
+}
+
+extension Call where Value == String {
+    static func information(_ section: String?) -> Call {
+        Call(["INFO"] + (section.map { [.text($0)] } ?? [])) { (reply) throws(WorkerClientError) in
+            guard let text = reply.text else { throw Read.unexpected(reply, "a text") }
+            return text
+        }
+    }
+}
+
+extension Call where Value == Void {
+    static func steer(_ command: String, _ thread: String) -> Call {
+        Call([.text(command), .text(thread)], read: Read.nothing)
+    }
+
+    static var ping: Call { Call(["PING"], read: Read.nothing) }
+
+    static func shutdown(_ manner: ShutdownManner) -> Call {
+        Call(["SHUTDOWN"] + manner.arguments, wait: .forever, read: Read.nothing)
+    }
+}
+
+extension Call where Value == Reply {
+    static func raw(_ parts: [CommandPart], wait: JobWait?) -> Call {
+        precondition(!parts.isEmpty, "a command has a name")
+        return Call(parts.map(\.argument), wait: wait) { (reply) in Reply(reply) }
+    }
+}
+
+/// What replies are read as.
+enum Read {
+    @Sendable static func id(_ reply: RESPValue) throws(WorkerClientError) -> UInt64 {
+        guard let id = reply.integer.flatMap({ UInt64(exactly: $0) }) else {
+            throw unexpected(reply, "a job's number")
+        }
+        return id
+    }
+
+    @Sendable static func integer(_ reply: RESPValue) throws(WorkerClientError) -> Int {
+        guard let value = reply.integer else { throw unexpected(reply, "a number") }
+        return value
+    }
+
+    @Sendable static func bytes(_ reply: RESPValue) throws(WorkerClientError) -> [UInt8] {
+        guard let bytes = reply.bytes else { throw unexpected(reply, "bytes") }
+        return bytes
+    }
+
+    @Sendable static func nothing(_ reply: RESPValue) throws(WorkerClientError) {
+        guard reply.text != nil else { throw unexpected(reply, "OK") }
+    }
+
+    static func list<Element>(
+        _ reply: RESPValue, _ read: (RESPValue) throws(WorkerClientError) -> Element
+    ) throws(WorkerClientError) -> [Element] {
+        guard let elements = reply.elements else { throw unexpected(reply, "a list") }
+        var list: [Element] = []
+        list.reserveCapacity(elements.count)
+        for element in elements { list.append(try read(element)) }
+        return list
+    }
+
+    static func unexpected(_ reply: RESPValue, _ expected: String) -> WorkerClientError {
+        .protocolFault("\(reply.kind) came where \(expected) was expected")
+    }
+}

@@ -1,0 +1,101 @@
+// How a connection is made: connect, agree on the protocol, give the password. What fails here has
+// sent no command, and the error says what to try.
+
+internal import Glibc
+internal import Kernel
+internal import RESP
+
+extension Connection {
+    /// Connects to a daemon and greets it.
+    ///
+    /// - Throws: `.notConnected`; `.daemon` with NOAUTH or WRONGPASS when it is the password.
+    /// - Blocks: until the daemon has answered, at most as long as the options say, for the
+    ///   connecting and the greeting each.
+    static func open(
+        _ address: WorkerAddress, _ options: ClientOptions, _ interruption: Interruption
+    ) throws(WorkerClientError) -> Connection {
+        var connection: Connection
+        do throws(SocketError) {
+            let timeout = max(1, options.connectTimeout.wholeMilliseconds)
+            let socket = try address.resolved().connect(timeoutMilliseconds: timeout)
+            connection = try adopt(socket, options, interruption)
+        } catch {
+            throw notConnected(address, error)
+        }
+        try connection.greet(address, within: options.connectTimeout)
+        return connection
+    }
+
+    private static func adopt(
+        _ socket: consuming Descriptor, _ options: ClientOptions, _ interruption: Interruption
+    ) throws(SocketError) -> Connection {
+        do throws(SystemError) {
+            return try Connection(
+                Wire(socket, replyByteCountMax: options.replyByteCountMax),
+                interruption: interruption)
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    /// Agrees on version 3 of the protocol, or on 2 with a server that has no HELLO.
+    private mutating func greet(
+        _ address: WorkerAddress, within limit: Duration
+    ) throws(WorkerClientError) {
+        let password = address.password
+        let authentication: [CommandArgument] =
+            password.map { ["AUTH", "default", .bytes($0)] } ?? []
+        do throws(WorkerClientError) {
+            try greet(["HELLO", 3] + authentication, within: limit)
+        } catch .daemon(let word, let message) where Self.hasNoHello(word, message) {
+            guard let password else { return }
+            try greet(["AUTH", .bytes(password)], within: limit)
+        } catch .daemon(let word, let message) where !["NOAUTH", "WRONGPASS"].contains(word) {
+            throw .notConnected(
+                address: address.description, reason: "it refuses: \(message)",
+                advice: "try again later, or ask its other clients to leave")
+        } catch .closed(let reason) {
+            throw .notConnected(
+                address: address.description, reason: "it does not greet: \(reason)",
+                advice: "is it workerd that listens there, and is it not going down?")
+        } catch .timedOut(let limit) {
+            throw .notConnected(
+                address: address.description, reason: "it did not greet within \(limit)",
+                advice: "is it workerd that listens there, and does it still run?")
+        }
+    }
+
+    private mutating func greet(
+        _ arguments: [CommandArgument], within limit: Duration
+    ) throws(WorkerClientError) {
+        let call = Call<Void>(arguments) { _ in }
+        try call.value(of: exchange(call.encoded, within: limit))
+    }
+
+    private static func hasNoHello(_ word: String, _ message: String) -> Bool {
+        word == "NOPROTO" || (word == "ERR" && message.lowercased().hasPrefix("unknown command"))
+    }
+
+    private static func notConnected(
+        _ address: WorkerAddress, _ error: SocketError
+    ) -> WorkerClientError {
+        var reason = error.description
+        var advice = "is the address right?"
+        if case .system(let error) = error {
+            reason = error.reason
+            advice = Self.advice(error.errno)
+        }
+        return .notConnected(address: address.description, reason: reason, advice: advice)
+    }
+
+    private static func advice(_ errno: CInt) -> String {
+        switch errno {
+        case ENOENT: "start it with 'workerd --config FILE', or say where its socket is"
+        case ECONNREFUSED: "it has ended or has not started: 'workerd --config FILE' starts it"
+        case EACCES, EPERM: "listen.unixMode in its configuration says who may connect"
+        case ETIMEDOUT: "it does not take connections: is it stopped, or too busy?"
+        case EMFILE, ENFILE: "this process or machine has too many files open"
+        default: "is the address right?"
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// A socket to the daemon and the parser of what comes in: what both clients have in common. Knows
+// neither how readiness is waited for nor what the replies are for.
+
+internal import Glibc
+internal import Kernel
+internal import RESP
+
+/// The two directions of a connection; never blocks.
+struct Wire: ~Copyable {
+    let socket: Descriptor
+    private var parser: ReplyParser
+
+    private static let readByteCount = 64 << 10
+
+    /// Takes over a connected socket.
+    init(_ socket: consuming Descriptor, replyByteCountMax: Int) throws(SystemError) {
+        try socket.setNonBlocking(true)
+        self.socket = socket
+        parser = ReplyParser(limits: ReplyLimits(bulkByteCountMax: replyByteCountMax))
+    }
+
+    /// The next reply that is complete; nil if more has to be read.
+    ///
+    /// Pushes, which no command asked for, are passed over.
+    ///
+    /// - Throws: `.protocolFault`.
+    mutating func nextReply() throws(WorkerClientError) -> RESPValue? {
+        while true {
+            do throws(ProtocolError) {
+                guard let reply = try parser.next() else { return nil }
+                if case .push = reply { continue }
+                return reply
+            } catch {
+                throw .protocolFault("\(error)")
+            }
+        }
+    }
+
+    /// Reads what is there, once.
+    ///
+    /// - Throws: `.closed` at the end, too.
+    /// - Returns: whether anything was there.
+    mutating func read() throws(WorkerClientError) -> Bool {
+        var result = ReadResult.wouldBlock
+        do throws(SystemError) {
+            try parser.withUninitializedTail(atLeast: Self.readByteCount) {
+                (room: inout OutputSpan<UInt8>) throws(SystemError) in
+                result = try socket.read(into: &room)
+            }
+        } catch {
+            throw .closed(error.reason)
+        }
+        if result == .end {
+            throw .closed(
+                parser.isInsideReply
+                    ? "the daemon hung up in the middle of it" : "the daemon hung up")
+        }
+        return result != .wouldBlock
+    }
+
+    /// Sends as much of a queue as the socket takes.
+    ///
+    /// - Returns: how many bytes went out; nil when the daemon reads no more.
+    ///
+    /// What it said before it hung up can still be read.
+    mutating func send(_ outbox: inout Outbox) throws(WorkerClientError) -> Int? {
+        do throws(SystemError) {
+            return try outbox.send(to: socket)
+        } catch {
+            if error.errno == EPIPE || error.errno == ECONNRESET { return nil }
+            throw .closed(error.description)
+        }
+    }
+}

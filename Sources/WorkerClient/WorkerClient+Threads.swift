@@ -1,0 +1,105 @@
+// The blocking client's commands about threads and the daemon itself.
+
+extension WorkerClient {
+    /// Every worker thread, and what it does.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered.
+    public func threads() throws(WorkerClientError) -> [ThreadDescription] {
+        try run(.threads)
+    }
+
+    /// One thread or pool.
+    ///
+    /// - Throws: `.daemon` with NOTHREAD.
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered.
+    public func thread(_ name: String) throws(WorkerClientError) -> ThreadOrPool {
+        try run(.thread(name))
+    }
+
+    /// Every selector, and what handles it.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered.
+    public func selectors() throws(WorkerClientError) -> [SelectorDescription] {
+        try run(.selectors)
+    }
+
+    /// Holds what waits for a thread or pool; what runs is finished.
+    ///
+    /// - Throws: `.daemon` with NOTHREAD.
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered.
+    public func pause(_ thread: String) throws(WorkerClientError) {
+        try run(.steer("PAUSE", thread))
+    }
+
+    /// Goes on with what was held.
+    ///
+    /// - Throws: `.daemon` with NOTHREAD.
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered.
+    public func resume(_ thread: String) throws(WorkerClientError) {
+        try run(.steer("RESUME", thread))
+    }
+
+    /// Ends a thread or pool once its waiting jobs are done; new ones are refused at once.
+    ///
+    /// - Throws: `.daemon` with NOTHREAD.
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered, not until the thread has ended.
+    public func stop(_ thread: String) throws(WorkerClientError) {
+        try run(.steer("STOP", thread))
+    }
+
+    /// The daemon in figures, as lines of `name:value` under headings of `# Section`.
+    ///
+    /// - Parameter section: only this one: `server`, `clients`, `memory`, `jobs`, `threads`, `loop`.
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered.
+    public func info(_ section: String? = nil) throws(WorkerClientError) -> String {
+        try run(.information(section))
+    }
+
+    /// Asks whether the daemon answers.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered.
+    public func ping() throws(WorkerClientError) {
+        try run(.ping)
+    }
+
+    /// Asks the daemon to go down, and waits until it is.
+    ///
+    /// - Throws: `.daemon` when it refuses; a connection that ends is what was asked for.
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has closed the connection, which it does when its jobs have ended.
+    public func shutdown(
+        _ manner: ShutdownManner = .finishRunning
+    ) throws(WorkerClientError) {
+        do throws(WorkerClientError) {
+            try run(.shutdown(manner))
+        } catch .closed {
+            return
+        }
+    }
+
+    /// Sends a command that has no method of its own.
+    ///
+    /// ```swift
+    /// let names = try client.command(["COMMAND", "LIST"])
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - parts: the command's name and arguments.
+    ///   - wait: for how long the command asks the daemon to hold its reply back.
+    /// - Throws: `.daemon` when the reply is an error.
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered.
+    public func command(
+        _ parts: [CommandPart], wait: JobWait? = nil
+    ) throws(WorkerClientError) -> Reply {
+        try run(.raw(parts, wait: wait))
+    }
+}

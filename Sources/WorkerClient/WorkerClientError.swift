@@ -1,0 +1,49 @@
+// What can go wrong between a program and the daemon, in words that say what to do. The one error
+// type of this library.
+
+/// A command that was not carried out, or whose outcome is not known.
+public enum WorkerClientError: Error, Equatable, Sendable {
+    /// The daemon said no, or the job did not end well.
+    ///
+    /// - Parameters:
+    ///   - word: for programs: `NOTHREAD`, `NOSELECTOR`, `NOJOB`, `FAILED`, `TIMEOUT`, `CANCELLED`,
+    ///     `BUSY`, `NOAUTH`, `WRONGPASS`, `SHUTTINGDOWN`, `ERR`.
+    ///   - message: for people.
+    case daemon(word: String, message: String)
+    /// There is no connection, so the command was not sent.
+    ///
+    /// - Parameters:
+    ///   - address: the path of the socket, or `host:port`.
+    ///   - reason: what the kernel or the daemon says.
+    ///   - advice: what to try.
+    case notConnected(address: String, reason: String, advice: String)
+    /// No reply came in time; the connection was closed, and whether the command was carried out is
+    /// not known.
+    case timedOut(after: Duration)
+    /// What answers does not speak as workerd does; the connection was closed.
+    case protocolFault(String)
+    /// The connection ended before the reply: whether the command was carried out is not known.
+    case closed(String)
+    /// More commands, or bytes of commands, are outstanding than the client's limit allows; this one
+    /// was not sent.
+    case tooManyOutstanding(limit: Int)
+}
+
+extension WorkerClientError: CustomStringConvertible {
+    /// What was wrong and what to try, in one line.
+    public var description: String {
+        switch self {
+        case .daemon(let word, let message): "\(word) \(message)"
+        case .notConnected(let address, let reason, let advice):
+            "can't reach workerd at \(address): \(reason); \(advice)"
+        case .timedOut(let limit):
+            "no reply within \(limit); whether the command was carried out is not known"
+        case .protocolFault(let fault): "this is not how workerd answers: \(fault)"
+        case .closed(let reason):
+            "the connection ended before the reply (\(reason)); whether the command was carried "
+                + "out is not known"
+        case .tooManyOutstanding(let limit):
+            "more is outstanding than the limit of \(limit) allows; wait for replies, then try again"
+        }
+    }
+}

@@ -1,0 +1,34 @@
+// The commands by name.
+
+/// A command as it is offered.
+struct CommandSpecification {
+    let name: String
+    /// What stands behind the name: `THREAD SELECTOR [PAYLOAD | -]`.
+    let arguments: String
+    let summary: String
+    var details: String = ""
+    /// How many words may stand behind the name.
+    let wordCount: ClosedRange<Int>
+    var options: [Option] = []
+    let run: (Invocation) throws(Failure) -> Void
+
+    /// The line that shows how it is used.
+    var usage: String {
+        ([name] + (arguments.isEmpty ? [] : [arguments]) + options.map { "[\($0.usage)]" })
+            .joined(separator: " ")
+    }
+}
+
+enum CommandTable {
+    static var all: [CommandSpecification] {
+        JobCommands.all + ThreadCommands.all + ServerCommands.all
+    }
+
+    static func command(named name: String) throws(Failure) -> CommandSpecification {
+        if let found = all.first(where: { $0.name == name }) { return found }
+        let near = Spelling.nearest(to: name, among: all.map(\.name))
+        throw .usage(
+            "there is no command '\(name)'", try: near.map { "workerctl \($0)" } ?? "workerctl help"
+        )
+    }
+}

@@ -1,0 +1,116 @@
+// What failed, on what, and what to try; and the status that the program exits with.
+
+internal import WorkerClient
+
+/// Why the program could not do what it was asked to.
+struct Failure: Error, CustomStringConvertible {
+    /// The statuses that the program exits with.
+    ///
+    /// - Source: sysexits(3); 124 is what timeout(1) uses.
+    enum Status {
+        static let refused: Int32 = 1
+        static let usage: Int32 = 64
+        static let noInput: Int32 = 66
+        static let unavailable: Int32 = 69
+        static let outputFault: Int32 = 74
+        static let tryLater: Int32 = 75
+        static let timeout: Int32 = 124
+    }
+
+    /// What failed and on what: `can't perform 'echo' on thread 'images'`.
+    let what: String
+    let reason: String
+    /// The word for programs; nil unless the daemon said no.
+    var word: String?
+    /// What to try: a command line, or a sentence.
+    var advice: String?
+    let status: Int32
+
+    /// One sentence.
+    var description: String {
+        let shown = word.map { " (\($0))" } ?? ""
+        return what.isEmpty ? reason + shown : "\(what): \(reason)\(shown)"
+    }
+
+    /// The same for programs.
+    var json: JSON {
+        .object([
+            (
+                "error",
+                .object([
+                    ("word", word.map(JSON.string) ?? .null), ("message", .string(reason)),
+                    ("what", what.isEmpty ? .null : .string(what)),
+                    ("try", advice.map(JSON.string) ?? .null), ("status", .integer(Int(status))),
+                ])
+            )
+        ])
+    }
+
+    /// The command line is wrong.
+    static func usage(_ reason: String, try advice: String) -> Failure {
+        Failure(what: "", reason: reason, advice: advice, status: Status.usage)
+    }
+}
+
+extension Failure {
+    /// What the client reports.
+    ///
+    /// - Parameters:
+    ///   - what: what failed and on what.
+    ///   - program: `workerctl` with the address that it was given, for commands to try.
+    init(_ error: WorkerClientError, what: String, program: String) {
+        switch error {
+        case .daemon("NOAUTH", _):
+            self.init(
+                what: what, reason: "workerd asks for a password here", word: "NOAUTH",
+                advice: Self.passwordAdvice, status: Status.refused)
+        case .daemon("WRONGPASS", _):
+            self.init(
+                what: what, reason: "workerd has another password", word: "WRONGPASS",
+                advice: Self.passwordAdvice, status: Status.refused)
+        case .daemon(let word, let message):
+            self.init(
+                what: what, reason: message, word: word,
+                advice: Self.advice(word, message, program), status: Self.status(word))
+        case .notConnected(let address, let reason, let advice):
+            self.init(
+                what: "can't reach workerd at \(address)", reason: reason, advice: advice,
+                status: Status.unavailable)
+        case .timedOut:
+            self.init(
+                what: what, reason: error.description,
+                advice: "\(program) ping", status: Status.timeout)
+        case .protocolFault, .closed, .tooManyOutstanding:
+            self.init(
+                what: what, reason: error.description, advice: "\(program) ping",
+                status: Status.unavailable)
+        }
+    }
+
+    private static let passwordAdvice =
+        "--password-file FILE, with what the daemon's listen.passwordFile says"
+
+    private static func status(_ word: String) -> Int32 {
+        switch word {
+        case "BUSY", "SHUTTINGDOWN": Status.tryLater
+        case "TIMEOUT": Status.timeout
+        default: Status.refused
+        }
+    }
+
+    private static func advice(_ word: String, _ message: String, _ program: String) -> String? {
+        switch word {
+        case "NOTHREAD": return "\(program) threads"
+        case "NOSELECTOR": return "\(program) selectors"
+        case "NOJOB": return "\(program) jobs"
+        case "BUSY": return "again later; '\(program) jobs --state waiting' shows what waits"
+        case "SHUTTINGDOWN": return "again once workerd has been started anew"
+        case "TIMEOUT":
+            // The daemon names the job in "job 5 has not ended within 10 ms" only while it goes on.
+            let words = message.split(separator: " ")
+            guard words.count > 3, words[2] == "has", let id = UInt64(words[1]) else { return nil }
+            return "\(program) result \(id) --wait"
+        default: return nil
+        }
+    }
+}

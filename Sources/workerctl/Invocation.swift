@@ -1,0 +1,128 @@
+// A command with what it was given: checked words and options, and the way to the daemon.
+
+internal import Kernel
+internal import WorkerClient
+
+/// One use of a command.
+struct Invocation {
+    let command: CommandSpecification
+    /// What stood behind the command's name.
+    let words: [ArgumentLine.Word]
+    private let line: ArgumentLine
+
+    init(_ line: ArgumentLine, of command: CommandSpecification) throws(Failure) {
+        self.command = command
+        self.line = line
+        words = Array(line.words.dropFirst())
+        for option in Option.allCases where line.has(option) {
+            guard command.options.contains(option) || Option.common.contains(option) else {
+                throw .usage(
+                    "\(command.name) has no option \(option.rawValue)",
+                    try: "workerctl help \(command.name)")
+            }
+        }
+        guard command.wordCount.contains(words.count) else {
+            let fault = words.count > command.wordCount.upperBound ? "too many" : "too few"
+            throw .usage(
+                "\(fault) arguments: workerctl \(command.name) \(command.arguments)",
+                try: "workerctl help \(command.name)")
+        }
+    }
+
+    var isJSON: Bool { line.has(.json) }
+    var style: Style { Style(for: .output) }
+
+    func has(_ option: Option) -> Bool { line.has(option) }
+
+    func text(_ option: Option) -> String? { line.value(of: option) }
+
+    /// The word at a place behind the command's name.
+    func word(_ index: Int) -> String { words[index].text }
+
+    /// The job's number at a place behind the command's name.
+    func id(_ index: Int) throws(Failure) -> UInt64 {
+        guard let id = UInt64(word(index)), id > 0 else {
+            throw .usage(
+                "a job's number is a positive integer, not '\(word(index))'",
+                try: "\(program) jobs")
+        }
+        return id
+    }
+
+    func duration(_ option: Option) throws(Failure) -> Duration? {
+        guard let text = text(option) else { return nil }
+        guard let milliseconds = Durations.milliseconds(text) else {
+            throw .usage(
+                "\(option.rawValue) is a time, such as 500 (ms), 250ms, 30s, 5m or 1h, not '\(text)'",
+                try: "\(option.rawValue) 30s")
+        }
+        return .milliseconds(milliseconds)
+    }
+
+    func count(_ option: Option, _ range: ClosedRange<Int>) throws(Failure) -> Int? {
+        guard let text = text(option) else { return nil }
+        guard let value = Int(text), range.contains(value) else {
+            throw .usage(
+                "\(option.rawValue) is a number from \(range.lowerBound) to \(range.upperBound), "
+                    + "not '\(text)'", try: "workerctl help \(command.name)")
+        }
+        return value
+    }
+
+    /// How long to wait for a job; nil without `--wait`.
+    func jobWait() throws(Failure) -> JobWait? {
+        guard has(.wait) else { return nil }
+        return try duration(.wait).map(JobWait.atMost) ?? .forever
+    }
+
+    /// How this program is called to reach the same daemon.
+    var program: String {
+        if let path = text(.socket) { return "workerctl --socket \(path)" }
+        if let tcp = text(.tcp) {
+            let file = text(.passwordFile).map { " --password-file \($0)" } ?? ""
+            return "workerctl --tcp \(tcp)\(file)"
+        }
+        return "workerctl"
+    }
+
+    /// Connects to the daemon and does something with it.
+    ///
+    /// - Parameter what: what failed if it fails, and on what: `can't cancel job 5`.
+    func withDaemon<Result>(
+        _ what: @autoclosure () -> String,
+        _ body: (WorkerClient) throws(WorkerClientError) -> Result
+    ) throws(Failure) -> Result {
+        let address = try address()
+        do throws(WorkerClientError) {
+            return try body(try WorkerClient(address))
+        } catch {
+            throw Failure(error, what: what(), program: program)
+        }
+    }
+
+    private func address() throws(Failure) -> WorkerAddress {
+        if has(.socket) && has(.tcp) {
+            throw .usage("--socket and --tcp: one of them", try: "workerctl help")
+        }
+        if has(.passwordFile) && !has(.tcp) {
+            throw .usage(
+                "--password-file is for --tcp; a socket asks for none", try: "workerctl help")
+        }
+        if let path = text(.socket) { return .unix(path) }
+        guard let tcp = text(.tcp) else { return .standard() }
+        return .tcp(tcp, password: try password())
+    }
+
+    private func password() throws(Failure) -> String? {
+        guard let path = text(.passwordFile) else { return nil }
+        do throws(SystemError) {
+            let line = try File.read(path, atMost: 4_096).prefix { $0 != UInt8(ascii: "\n") }
+            return String(decoding: line, as: UTF8.self)
+        } catch {
+            throw Failure(
+                what: "can't read the password from \(path)", reason: error.reason,
+                advice: "a file whose first line is the password, that you may read",
+                status: Failure.Status.noInput)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+// What the daemon tells, as JSON: names with underscores, times in Unix milliseconds.
+
+internal import WorkerClient
+
+extension JSON {
+    fileprivate static func optional(_ text: String?) -> JSON { text.map(JSON.string) ?? .null }
+
+    fileprivate static func optional(_ value: (some BinaryInteger)?) -> JSON {
+        value.map { .integer(Int(clamping: $0)) } ?? .null
+    }
+
+    /// The lines of INFO: an object of sections, each an object.
+    init(informationLines lines: [String]) {
+        var sections: [(String, JSON)] = []
+        var name: String?
+        var entries: [(String, JSON)] = []
+        func endSection() {
+            if let name { sections.append((name, .object(entries))) }
+            entries = []
+        }
+        for line in lines {
+            if line.hasPrefix("# ") {
+                endSection()
+                name = line.dropFirst(2).lowercased()
+                continue
+            }
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { continue }
+            entries.append((String(parts[0]), JSON(informationValue: parts[1])))
+        }
+        endSection()
+        self = .object(sections)
+    }
+
+    /// A number, an object for `a=1,b=2`, or else a string.
+    private init(informationValue text: Substring) {
+        if let value = Int(text) {
+            self = .integer(value)
+            return
+        }
+        let pairs = text.split(separator: ",").map { $0.split(separator: "=", maxSplits: 1) }
+        if !pairs.isEmpty, pairs.allSatisfy({ $0.count == 2 }) {
+            self = .object(pairs.map { (String($0[0]), JSON(informationValue: $0[1])) })
+        } else {
+            self = .string(String(text))
+        }
+    }
+}
+
+extension JobSummary {
+    fileprivate var entries: [(String, JSON)] {
+        [
+            ("id", .integer(Int(clamping: id))), ("thread", .string(thread)),
+            ("selector", .string(selector)), ("state", .string(state.rawValue)),
+            ("priority", .string(priority)), ("attempt", .integer(attempt)),
+        ]
+    }
+
+    var json: JSON { .object(entries) }
+}
+
+extension JobDescription {
+    var json: JSON {
+        .object(
+            summary.entries + [
+                ("accepted_at", .integer(Int(acceptedAt))), ("due_at", .optional(dueAt)),
+                ("started_at", .optional(startedAt)), ("ended_at", .optional(endedAt)),
+                ("worker", .optional(worker)), ("payload_bytes", .integer(payloadByteCount)),
+                ("failure", .optional(failure)),
+            ])
+    }
+}
+
+extension ThreadDescription {
+    var json: JSON {
+        .object(
+            [
+                ("name", .string(name)), ("state", .string(state)),
+                ("waiting", .integer(waitingCount)), ("done", .integer(doneCount)),
+                ("failed", .integer(failedCount)), ("job", .optional(jobID)),
+                ("selector", .optional(selector)), ("running_ms", .optional(runningMilliseconds)),
+            ] + (pool.map { [("pool", .string($0))] } ?? [])
+                + (maxQueued.map { [("max_queued", .integer($0))] } ?? []))
+    }
+}
+
+extension ThreadOrPool {
+    var json: JSON {
+        switch self {
+        case .thread(let thread): thread.json
+        case .pool(let pool):
+            .object([
+                ("name", .string(pool.name)), ("members", .array(pool.members.map(JSON.string))),
+                ("waiting", .integer(pool.waitingCount)), ("running", .integer(pool.runningCount)),
+                ("max_queued", .integer(pool.maxQueued)),
+            ])
+        }
+    }
+}
+
+extension SelectorDescription {
+    var json: JSON { .object([("name", .string(name)), ("handler", .string(handler))]) }
+}

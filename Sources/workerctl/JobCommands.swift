@@ -1,0 +1,218 @@
+// Commands that hand in jobs, take them back, and ask after them.
+
+internal import WorkerClient
+
+enum JobCommands {
+    static let waitDetails = """
+        After --wait, a word that is a number, such as 500 or 2s, is the time to wait; to wait without
+        end, put --wait last, or -- behind it.
+        """
+
+    static var all: [CommandSpecification] {
+        [
+            CommandSpecification(
+                name: "perform", arguments: "THREAD SELECTOR [PAYLOAD | -]",
+                summary: "Hands in a job; prints its number, or with --wait its result.",
+                details: """
+                    The payload is the third argument, what a file contains, or with - what comes on
+                    standard input; without one it is empty. A payload that begins with - goes behind --.
+                    The result is printed as it is.
+                    """ + "\n" + waitDetails, wordCount: 2...3,
+                options: [.wait, .file, .delay, .at, .priority, .timeout], run: perform),
+            CommandSpecification(
+                name: "cancel", arguments: "ID | THREAD SELECTOR [PAYLOAD | -]",
+                summary: "Takes back what has not begun; asks a running job to end.",
+                details: """
+                    With a number, that job. With a thread and a selector, all their jobs that have not
+                    begun, or only those with this payload.
+                    """, wordCount: 1...3, options: [.file], run: cancel),
+            CommandSpecification(
+                name: "job", arguments: "ID", summary: "Everything that is known of a job.",
+                wordCount: 1...1, run: job),
+            CommandSpecification(
+                name: "result", arguments: "ID",
+                summary: "The result of a job, as it is.", details: waitDetails,
+                wordCount: 1...1, options: [.wait], run: result),
+            CommandSpecification(
+                name: "jobs", arguments: "", summary: "Jobs, the newest first.",
+                wordCount: 0...0, options: [.thread, .state, .limit], run: jobs),
+            CommandSpecification(
+                name: "buffer", arguments: "THREAD SELECTOR [PAYLOAD | -]",
+                summary: "Collects a job for a thread without waking it; prints its number.",
+                wordCount: 2...3, options: [.file], run: buffer),
+            CommandSpecification(
+                name: "fire", arguments: "THREAD",
+                summary: "Hands over the jobs that were collected for a thread.",
+                wordCount: 1...1, run: fire),
+        ]
+    }
+
+    private static func perform(_ invocation: Invocation) throws(Failure) {
+        let (thread, selector) = (invocation.word(0), invocation.word(1))
+        let options = try performOptions(invocation)
+        let wait = try invocation.jobWait()
+        let payload = try Payload.read(invocation, at: 2) ?? []
+        let what = "can't perform '\(selector)' on thread '\(thread)'"
+        guard let wait else {
+            let id = try invocation.withDaemon(what) { (client) throws(WorkerClientError) in
+                try client.perform(
+                    onThread: thread, selector: selector, payload: payload, options: options)
+            }
+            return try invocation.isJSON
+                ? Output.write(.object([("id", .integer(Int(clamping: id)))]))
+                : Output.write("\(id)\n")
+        }
+        let result = try invocation.withDaemon(what) { (client) throws(WorkerClientError) in
+            try client.performAndWait(
+                onThread: thread, selector: selector, payload: payload, options: options, wait: wait
+            )
+        }
+        try write(result: result, invocation)
+    }
+
+    private static func performOptions(_ invocation: Invocation) throws(Failure) -> PerformOptions {
+        var options = PerformOptions()
+        if invocation.has(.delay) && invocation.has(.at) {
+            throw .usage("--delay and --at: one of them", try: "workerctl help perform")
+        }
+        if let delay = try invocation.duration(.delay) { options.schedule = .after(delay) }
+        if let time = try invocation.count(.at, 0...Int(1) << 52) {
+            options.schedule = .at(unixMilliseconds: Int64(time))
+        }
+        if let name = invocation.text(.priority) {
+            guard let priority = PerformOptions.Priority(rawValue: name.lowercased()) else {
+                throw .usage(
+                    "--priority is high, normal or low, not '\(name)'", try: "--priority high")
+            }
+            options.priority = priority
+        }
+        options.timeLimit = try invocation.duration(.timeout)
+        if options.timeLimit == .zero {
+            throw .usage("--timeout is at least 1 ms", try: "--timeout 30s")
+        }
+        return options
+    }
+
+    private static func cancel(_ invocation: Invocation) throws(Failure) {
+        let count: Int
+        if invocation.words.count == 1 {
+            if invocation.has(.file) {
+                throw .usage("--file is for THREAD SELECTOR", try: "workerctl help cancel")
+            }
+            let id = try invocation.id(0)
+            count = try invocation.withDaemon("can't cancel job \(id)") {
+                (client) throws(WorkerClientError) in try client.cancel(id) ? 1 : 0
+            }
+        } else {
+            let (thread, selector) = (invocation.word(0), invocation.word(1))
+            let payload = try Payload.read(invocation, at: 2)
+            count = try invocation.withDaemon("can't cancel '\(selector)' on thread '\(thread)'") {
+                (client) throws(WorkerClientError) in
+                try client.cancel(onThread: thread, selector: selector, payload: payload)
+            }
+        }
+        if invocation.isJSON {
+            return try Output.write(.object([("cancelled", .integer(count))]))
+        }
+        let none = "nothing to cancel: no such job has still to begin or to end\n"
+        try Output.write(count == 0 ? none : "cancelled \(count) \(count == 1 ? "job" : "jobs")\n")
+    }
+
+    private static func result(_ invocation: Invocation) throws(Failure) {
+        let id = try invocation.id(0)
+        let wait = try invocation.jobWait()
+        let result = try invocation.withDaemon("no result of job \(id)") {
+            (client) throws(WorkerClientError) -> [UInt8]? in
+            guard let wait else { return try client.result(of: id) }
+            return try client.result(of: id, wait: wait)
+        }
+        guard let result else {
+            throw Failure(
+                what: "no result of job \(id)", reason: "it has not ended",
+                advice: "\(invocation.program) result \(id) --wait",
+                status: Failure.Status.refused)
+        }
+        try write(result: result, invocation)
+    }
+
+    private static func write(result: [UInt8], _ invocation: Invocation) throws(Failure) {
+        try invocation.isJSON
+            ? Output.write(.object([("result", .bytes(result))])) : Output.writeResult(result)
+    }
+
+    private static func job(_ invocation: Invocation) throws(Failure) {
+        let id = try invocation.id(0)
+        let job = try invocation.withDaemon("can't show job \(id)") {
+            (client) throws(WorkerClientError) in try client.job(id)
+        }
+        if invocation.isJSON { return try Output.write(job.json) }
+        let runtime = job.startedAt.flatMap { start in job.endedAt.map { $0 - start } }
+        try Output.write(
+            nameList(
+                [
+                    ("job", "\(id)"), ("thread", job.summary.thread),
+                    ("selector", job.summary.selector), ("state", job.summary.state.rawValue),
+                    ("failure", job.failure), ("priority", job.summary.priority),
+                    ("attempt", "\(job.summary.attempt)"),
+                    ("accepted", Durations.time(job.acceptedAt)),
+                    ("due", job.dueAt.map(Durations.time)),
+                    ("started", job.startedAt.map(Durations.time)),
+                    ("ended", job.endedAt.map(Durations.time)),
+                    ("took", runtime.map(Durations.span)), ("worker", job.worker),
+                    ("payload", "\(job.payloadByteCount) bytes"),
+                ], invocation.style))
+    }
+
+    private static func jobs(_ invocation: Invocation) throws(Failure) {
+        let limit = try invocation.count(.limit, 0...10_000)
+        var state: JobSummary.State?
+        if let name = invocation.text(.state)?.lowercased() {
+            let known = JobSummary.State.all.map(\.rawValue)
+            guard known.contains(name) else {
+                let near = Spelling.nearest(to: name, among: known) ?? "running"
+                throw .usage(
+                    "a job's state is one of \(known.joined(separator: ", ")), not '\(name)'",
+                    try: "--state \(near)")
+            }
+            state = JobSummary.State(rawValue: name)
+        }
+        let thread = invocation.text(.thread)
+        let what = "can't list the jobs" + (thread.map { " of thread '\($0)'" } ?? "")
+        let jobs = try invocation.withDaemon(what) { (client) throws(WorkerClientError) in
+            try client.jobs(thread: thread, state: state, limit: limit)
+        }
+        if invocation.isJSON { return try Output.write(.array(jobs.map(\.json))) }
+        var table = Table([
+            ("ID", .right), ("STATE", .left), ("THREAD", .left), ("SELECTOR", .left),
+            ("PRIORITY", .left), ("ATTEMPT", .right),
+        ])
+        for job in jobs {
+            table.add([
+                "\(job.id)", job.state.rawValue, job.thread, job.selector, job.priority,
+                "\(job.attempt)",
+            ])
+        }
+        try Output.write(table.text(invocation.style))
+    }
+
+    private static func buffer(_ invocation: Invocation) throws(Failure) {
+        let (thread, selector) = (invocation.word(0), invocation.word(1))
+        let payload = try Payload.read(invocation, at: 2) ?? []
+        let id = try invocation.withDaemon("can't buffer '\(selector)' for thread '\(thread)'") {
+            (client) throws(WorkerClientError) in
+            try client.buffer(onThread: thread, selector: selector, payload: payload)
+        }
+        try invocation.isJSON
+            ? Output.write(.object([("id", .integer(Int(clamping: id)))])) : Output.write("\(id)\n")
+    }
+
+    private static func fire(_ invocation: Invocation) throws(Failure) {
+        let thread = invocation.word(0)
+        let count = try invocation.withDaemon("can't fire thread '\(thread)'") {
+            (client) throws(WorkerClientError) in try client.fire(thread)
+        }
+        try invocation.isJSON
+            ? Output.write(.object([("fired", .integer(count))]))
+            : Output.write("handed over \(count) \(count == 1 ? "job" : "jobs")\n")
+    }
+}

@@ -1,0 +1,84 @@
+// Every option there is. One name means the same with every command, so a line can be read before
+// its command is known, and options may stand in front of it or behind it.
+
+/// An option.
+enum Option: String, CaseIterable {
+    case socket = "--socket"
+    case tcp = "--tcp"
+    case passwordFile = "--password-file"
+    case json = "--json"
+    case help = "--help"
+    case version = "--version"
+    case wait = "--wait"
+    case file = "--file"
+    case delay = "--delay"
+    case at = "--at"
+    case priority = "--priority"
+    case timeout = "--timeout"
+    case thread = "--thread"
+    case state = "--state"
+    case limit = "--limit"
+    case drain = "--drain"
+    case now = "--now"
+
+    /// Whether a value goes with it.
+    enum Arity {
+        case flag
+        case value(String)
+        /// The next word is its value only if it is a number, such as `500` or `2s`.
+        case optionalDuration(String)
+    }
+
+    var arity: Arity {
+        switch self {
+        case .json, .help, .version, .drain, .now: .flag
+        case .wait: .optionalDuration("MS")
+        case .socket: .value("PATH")
+        case .tcp: .value("HOST:PORT")
+        case .passwordFile, .file: .value("FILE")
+        case .delay, .timeout: .value("DURATION")
+        case .at: .value("UNIX-MS")
+        case .priority: .value("high|normal|low")
+        case .thread: .value("NAME")
+        case .state: .value("STATE")
+        case .limit: .value("N")
+        }
+    }
+
+    /// What every command takes.
+    static let common: [Option] = [.socket, .tcp, .passwordFile, .json, .help, .version]
+
+    /// How it is written: `--delay DURATION`.
+    var usage: String {
+        switch arity {
+        case .flag: rawValue
+        case .value(let value): "\(rawValue) \(value)"
+        case .optionalDuration(let value): "\(rawValue) [\(value)]"
+        }
+    }
+
+    var summary: String {
+        switch self {
+        case .socket:
+            "the daemon's socket; else $WORKERD_SOCKET, /tmp/workerd.sock or "
+                + "/run/workerd/workerd.sock"
+        case .tcp: "a daemon's port, such as 127.0.0.1:7711"
+        case .passwordFile: "the file whose first line is the password for --tcp"
+        case .json: "print one JSON document"
+        case .help: "print what a command does"
+        case .version: "print the version"
+        case .wait: "wait for the job's end, at most so long if a time is given"
+        case .file: "the payload is what this file contains"
+        case .delay: "begin after this time: 500 (ms), 250ms, 30s, 5m, 1h, 2d"
+        case .at: "begin at this time, in milliseconds since 1970-01-01 00:00 UTC"
+        case .priority: "which of the jobs that wait goes first"
+        case .timeout: "how long the job may run"
+        case .thread: "only jobs for this thread or pool"
+        case .state:
+            "only jobs that are delayed, buffered, waiting, running, done, failed or cancelled"
+        case .limit: "at most so many, 100 if not given"
+        case .drain: "first perform everything that was accepted"
+        case .now: "end at once"
+        }
+    }
+}

@@ -1,0 +1,88 @@
+// Commands about the daemon as a whole, and help.
+
+internal import Kernel
+internal import WorkerClient
+
+enum ServerCommands {
+    static var all: [CommandSpecification] {
+        [
+            CommandSpecification(
+                name: "info", arguments: "[SECTION]", summary: "The daemon in figures.",
+                details: "Sections: server, clients, memory, jobs, threads, loop.",
+                wordCount: 0...1, run: info),
+            CommandSpecification(
+                name: "ping", arguments: "", summary: "Asks whether the daemon answers.",
+                wordCount: 0...0, run: ping),
+            CommandSpecification(
+                name: "shutdown", arguments: "",
+                summary: "Ends the daemon, and waits until it is down.",
+                details: """
+                    Without an option the jobs that run may finish, within the configured grace period,
+                    and what waits is abandoned.
+                    """, wordCount: 0...0, options: [.drain, .now], run: shutdown),
+            CommandSpecification(
+                name: "help", arguments: "[COMMAND]", summary: "Tells what a command does.",
+                wordCount: 0...1, run: help),
+        ]
+    }
+
+    private static func info(_ invocation: Invocation) throws(Failure) {
+        let section = invocation.words.first?.text
+        let text = try invocation.withDaemon("can't get the daemon's figures") {
+            (client) throws(WorkerClientError) in try client.info(section)
+        }
+        let lines = text.split(whereSeparator: \.isNewline).map(String.init)
+        guard !lines.isEmpty else {
+            throw Failure(
+                what: "can't get the daemon's figures",
+                reason: "there is no section '\(section ?? "")'",
+                advice: "\(invocation.program) info", status: Failure.Status.refused)
+        }
+        if invocation.isJSON { return try Output.write(JSON(informationLines: lines)) }
+        let style = invocation.style
+        for (index, line) in lines.enumerated() {
+            let isHeading = line.hasPrefix("# ")
+            let shown = Terminal.printable(line)
+            try Output.write(
+                isHeading ? (index > 0 ? "\n" : "") + style.heading(shown) + "\n" : shown + "\n")
+        }
+    }
+
+    private static func ping(_ invocation: Invocation) throws(Failure) {
+        let clock = SystemClock()
+        let time = try invocation.withDaemon("no answer to ping") {
+            (client) throws(WorkerClientError) -> Duration in
+            let start = clock.now()
+            try client.ping()
+            return start.duration(to: clock.now())
+        }
+        let microseconds = Int(time.nanosecondsClamped / 1_000)
+        try invocation.isJSON
+            ? Output.write(
+                .object([("ping", .string("PONG")), ("microseconds", .integer(microseconds))]))
+            : Output.write("PONG (\(microseconds) µs)\n")
+    }
+
+    private static func shutdown(_ invocation: Invocation) throws(Failure) {
+        if invocation.has(.drain) && invocation.has(.now) {
+            throw .usage("--drain and --now: one of them", try: "workerctl help shutdown")
+        }
+        let manner: ShutdownManner =
+            invocation.has(.drain) ? .drain : invocation.has(.now) ? .now : .finishRunning
+        let address = try invocation.withDaemon("can't shut the daemon down") {
+            (client) throws(WorkerClientError) -> WorkerAddress in
+            try client.shutdown(manner)
+            return client.address
+        }
+        try invocation.isJSON
+            ? Output.write(.object([("down", .string(address.description))]))
+            : Output.write("workerd at \(address) is down\n")
+    }
+
+    private static func help(_ invocation: Invocation) throws(Failure) {
+        guard let name = invocation.words.first?.text else {
+            return try Output.write(Help.overview)
+        }
+        try Output.write(Help.text(of: try CommandTable.command(named: name)))
+    }
+}

@@ -1,0 +1,46 @@
+// Which known word a misspelt one was meant to be.
+
+enum Spelling {
+    /// The known word that begins with `word`, or is one or two slips of the pen away from it.
+    ///
+    /// Short words have to be nearer: everything is two slips away from a word of three letters.
+    ///
+    /// - Returns: the nearest one, the first of several; nil if none is near.
+    /// - Complexity: O(known × length²); words over 32 characters have no neighbour.
+    static func nearest(to word: String, among known: [String]) -> String? {
+        let letters = Array(word.lowercased())
+        guard letters.count <= 32 else { return nil }
+        var best: (word: String, distance: Int)?
+        for candidate in known {
+            let distance = distance(letters, Array(candidate))
+            if distance <= min(2, letters.count / 3), distance < best?.distance ?? .max {
+                best = (candidate, distance)
+            }
+        }
+        if let best { return best.word }
+        return letters.count > 2 ? known.first { $0.hasPrefix(word.lowercased()) } : nil
+    }
+
+    /// How many letters must be put in, taken out, replaced, or swapped with their neighbour.
+    ///
+    /// - Source: Damerau, "A technique for computer detection and correction of spelling errors",
+    ///   1964; the variant in which no stretch is edited twice.
+    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
+        var beforeLast: [Int] = []
+        var last = Array(0...right.count)
+        for row in left.indices {
+            var current = [row + 1]
+            for column in right.indices {
+                let replaced = last[column] + (left[row] == right[column] ? 0 : 1)
+                var cost = min(replaced, last[column + 1] + 1, current[column] + 1)
+                let isSwap =
+                    row > 0 && column > 0 && left[row] == right[column - 1]
+                    && left[row - 1] == right[column]
+                if isSwap { cost = min(cost, beforeLast[column - 1] + 1) }
+                current.append(cost)
+            }
+            (beforeLast, last) = (last, current)
+        }
+        return last[right.count]
+    }
+}

@@ -1,0 +1,83 @@
+// What goes to standard output and how it looks there.
+
+internal import Kernel
+
+/// Colours, where a person sees them.
+struct Style {
+    private let isColoured: Bool
+
+    /// Colours only on a terminal, and not with NO_COLOR (https://no-color.org).
+    init(for stream: StandardStream) {
+        guard stream.isTerminal else {
+            isColoured = false
+            return
+        }
+        let environment = Program.inheritedEnvironment()
+        isColoured = environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+    }
+
+    func heading(_ text: String) -> String { wrap(text, "1") }
+    func bad(_ text: String) -> String { wrap(text, "1;31") }
+
+    /// The state of a job or a thread, padded already or not.
+    func state(_ text: String) -> String {
+        switch text.split(separator: " ").first.map(String.init) {
+        case "running": wrap(text, "32")
+        case "failed", "stopped", "stopping": wrap(text, "31")
+        case "waiting", "delayed", "buffered", "paused", "pausing": wrap(text, "33")
+        case "cancelled", "idle": wrap(text, "2")
+        default: text
+        }
+    }
+
+    private func wrap(_ text: String, _ code: String) -> String {
+        isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}
+
+enum Terminal {
+    /// Text without what could move a terminal's cursor or end a line: `\x1b` in its place.
+    static func printable(_ text: String) -> String {
+        let isControl = { (scalar: Unicode.Scalar) in
+            scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
+        }
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            if isControl(scalar) {
+                let digits = String(scalar.value, radix: 16)
+                shown += "\\x" + (digits.count < 2 ? "0" : "") + digits
+            } else {
+                shown.unicodeScalars.append(scalar)
+            }
+        }
+        return shown
+    }
+}
+
+enum Output {
+    static func write(_ text: String) throws(Failure) {
+        try write(Array(text.utf8))
+    }
+
+    static func write(_ document: JSON) throws(Failure) {
+        try write(document.text + "\n")
+    }
+
+    /// Bytes as they are; on a terminal a line's end behind them, if there is none.
+    static func writeResult(_ bytes: [UInt8]) throws(Failure) {
+        let lineFeed = UInt8(ascii: "\n")
+        let isLineOpen = !bytes.isEmpty && bytes.last != lineFeed
+        try write(isLineOpen && StandardStream.output.isTerminal ? bytes + [lineFeed] : bytes)
+    }
+
+    private static func write(_ bytes: [UInt8]) throws(Failure) {
+        do throws(SystemError) {
+            try StandardStream.output.write(everything: bytes)
+        } catch {
+            throw Failure(
+                what: "can't write to standard output", reason: error.reason,
+                status: Failure.Status.outputFault)
+        }
+    }
+}

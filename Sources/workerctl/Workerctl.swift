@@ -1,0 +1,51 @@
+// From arguments to an exit status: read the line, find the command, run it, report what failed.
+
+internal import Kernel
+internal import WorkerClient
+
+/// The program as a whole.
+enum Workerctl {
+    static let version = "0.1.0"
+
+    /// Runs the program.
+    ///
+    /// - Parameter arguments: without the program's name.
+    /// - Returns: the exit status.
+    static func run(_ arguments: [String]) -> Int32 {
+        var isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+        do throws(Failure) {
+            let line = try ArgumentReader.read(arguments)
+            isJSON = line.has(.json)
+            if line.has(.version) {
+                try Output.write("workerctl \(version)\n")
+                return 0
+            }
+            guard let name = line.words.first?.text else {
+                if line.has(.help) {
+                    try Output.write(Help.overview)
+                    return 0
+                }
+                throw .usage("a command is missing", try: "workerctl help")
+            }
+            let command = try CommandTable.command(named: name)
+            if line.has(.help) {
+                try Output.write(Help.text(of: command))
+                return 0
+            }
+            try command.run(try Invocation(line, of: command))
+            return 0
+        } catch {
+            report(error, isJSON: isJSON)
+            return error.status
+        }
+    }
+
+    private static func report(_ failure: Failure, isJSON: Bool) {
+        let style = Style(for: .error)
+        var text = style.bad("workerctl:") + " " + Terminal.printable(failure.description) + "\n"
+        if let advice = failure.advice { text += "  try: \(Terminal.printable(advice))\n" }
+        // When nobody reads the errors, the exit status still tells.
+        try? StandardStream.error.write(everything: Array(text.utf8))
+        if isJSON { try? Output.write(failure.json) }
+    }
+}
