@@ -56,7 +56,9 @@ let package = Package(
         // Entry points.
         program("workerd", may: ["WorkerDaemon"]),
         program("workerctl", may: ["WorkerClient", "Kernel"]),
-        program("workbench", may: ["WorkerThreads", "RunLoops", "Kernel", "WorkerClient", "RESP"]),
+        .target(name: "CMeasure"),
+        program(
+            "workbench", may: ["WorkerThreads", "RunLoops", "Kernel", "RESP", "CMeasure"]),
 
         // Proof.
         .target(

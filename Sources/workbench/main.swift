@@ -1,1 +1,10 @@
-print("workbench")
+// The measuring program's entry point.
+
+internal import Glibc
+
+do {
+    try Workbench.run(Array(CommandLine.arguments.dropFirst()))
+} catch {
+    Console.complain("workbench: \(error)\n")
+    exit(error.exitStatus)
+}

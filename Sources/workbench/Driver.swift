@@ -1,0 +1,159 @@
+// Runs scenarios: every case in every round, round after round, so that a disturbance of the machine
+// hits all contenders. Each round of each case is a process of its own, started from this one.
+
+internal import CMeasure
+internal import Kernel
+
+/// All that was measured of one case.
+struct CaseResult {
+    let group: String
+    let contender: String
+    let operations: Int
+    var values: [String: [Double]] = [:]
+    var hash: UInt64 = 0
+    /// Why it was not measured.
+    var obstacle: String?
+
+    func spread(_ metric: Metric) -> Spread? {
+        values[metric.name].map { Spread(values: $0) }
+    }
+}
+
+struct Driver {
+    let options: Options
+
+    /// Measures a scenario.
+    func run(_ scenario: Scenario) throws -> [CaseResult] {
+        let cases = scenario.cases.filter { options.filter.isEmpty || matches($0) }
+        var results = cases.map { item in
+            CaseResult(
+                group: item.group, contender: item.contender, operations: operations(item),
+                obstacle: item.obstacle())
+        }
+        guard !results.isEmpty else {
+            throw WorkbenchError(usage: "no case of \(scenario.name) is named \(options.filter)")
+        }
+        for round in 1...options.rounds {
+            for index in cases.indices where results[index].obstacle == nil {
+                progress("\(scenario.name) round \(round)/\(options.rounds): \(cases[index].name)")
+                let sample = try measure(cases[index], of: scenario)
+                for (name, value) in sample.values {
+                    results[index].values[name, default: []].append(value)
+                }
+                guard round == 1 || sample.hash == results[index].hash else {
+                    throw WorkbenchError("\(cases[index].name): another result than before")
+                }
+                results[index].hash = sample.hash
+            }
+        }
+        try countSystemCalls(scenario, cases, &results)
+        progress("")
+        return results
+    }
+
+    /// Measures one round in this process, and prints its values.
+    func runRound(_ scenario: Scenario) throws {
+        guard let item = scenario.cases.first(where: { $0.name == options.filter }) else {
+            throw WorkbenchError(usage: "no case of \(scenario.name) is named \(options.filter)")
+        }
+        var conditions = Conditions()
+        conditions.isTraced = options.trace != nil
+        conditions.traceFile = scenario.tracesServer ? options.trace : nil
+        let sample = try item.measure(operations(item), conditions)
+        Console.print("hash \(sample.hash)")
+        for (name, value) in sample.values { Console.print("\(value) \(name)") }
+    }
+
+    private func matches(_ item: Case) -> Bool { item.name.contains(options.filter) }
+
+    private func operations(_ item: Case) -> Int {
+        options.operations ?? (options.isQuick ? item.quickOperations : item.operations)
+    }
+
+    private func measure(_ item: Case, of scenario: Scenario) throws -> Sample {
+        guard options.isQuick else {
+            return try readRound(runChild(round(item, of: scenario, operations(item))))
+        }
+        var conditions = Conditions()
+        conditions.isQuick = true
+        return try item.measure(operations(item), conditions)
+    }
+
+    /// The command that measures one round in a process of its own.
+    private func round(
+        _ item: Case, of scenario: Scenario, _ operations: Int, trace: String? = nil
+    ) throws -> ChildCommand {
+        var arguments = [
+            scenario.name, "--round", "--case", item.name, "--operations", "\(operations)",
+        ]
+        if options.isPinned { arguments.append("--pin=\(options.cpu)") }
+        if let trace { arguments += ["--trace", trace] }
+        return ChildCommand(program: try Executable.own(), arguments: arguments)
+    }
+
+    /// Counts system calls by strace: of two rounds of different size, the difference.
+    ///
+    /// strace slows every call down, and so changes how much is done by one wake-up; the counts of
+    /// what is done one by one are exact.
+    private func countSystemCalls(
+        _ scenario: Scenario, _ cases: [Case], _ results: inout [CaseResult]
+    ) throws {
+        guard let count = scenario.tracedOperations, options.countsSystemCalls,
+            !options.isQuick, (try? Executable.find("strace")) != nil
+        else { return }
+        let directory = try Directory.createTemporary(prefix: "/tmp/workbench-")
+        defer { try? Directory.remove(directory) }
+        let file = "\(directory)/strace"
+        for index in cases.indices where results[index].obstacle == nil {
+            progress("\(scenario.name) system calls: \(cases[index].name)")
+            var counts: [Int] = []
+            for operations in [count, 6 * count] {
+                var command = try round(cases[index], of: scenario, operations, trace: file)
+                if !scenario.tracesServer { command = try Executable.traced(command, to: file) }
+                _ = try runChild(command)
+                counts.append(try Executable.tracedCount(in: file))
+                try File.remove(file)
+            }
+            let perOperation = Double(counts[1] - counts[0]) / Double(5 * count)
+            results[index].values[Scenario.systemCalls.name] = [perOperation]
+        }
+    }
+
+    private func readRound(_ text: String) throws -> Sample {
+        var sample = Sample()
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ", maxSplits: 1)
+            guard words.count == 2 else { throw WorkbenchError("a round printed \(line)") }
+            if words[0] == "hash" {
+                sample.hash = UInt64(words[1]) ?? 0
+            } else {
+                sample.values[String(words[1])] = Double(words[0])
+            }
+        }
+        return sample
+    }
+
+    private func runChild(_ command: ChildCommand) throws -> String {
+        var child = try ChildProcess.spawn(command)
+        Interrupts.note(child.processID)
+        defer { Interrupts.forget(child.processID) }
+        guard let output = child.takeOutput(), let errors = child.takeErrors() else { return "" }
+        let text = try output.readEverything("a round's output", atMost: 1 << 20)
+        let complaints = try errors.readEverything("a round's errors", atMost: 1 << 20)
+        while true {
+            switch child.reap() {
+            case .exited(0): return String(decoding: text, as: UTF8.self)
+            case nil: measure_sleep(1_000_000)
+            case .some(let status):
+                let words = String(decoding: complaints, as: UTF8.self)
+                throw WorkbenchError("a round ended badly (\(status)): \(words)")
+            }
+        }
+    }
+
+    private func progress(_ text: String) {
+        guard StandardStream.error.isTerminal else { return }
+        // Over the line before, and clears what is left of that.
+        Console.complain("\r\(text)\u{1B}[K")
+    }
+}

@@ -1,0 +1,32 @@
+// Control-C ends what was started, too: each child is in a process group of its own, which the
+// terminal's signal does not reach.
+
+internal import Dispatch
+internal import Glibc
+internal import Synchronization
+
+enum Interrupts {
+    private static let groups = Mutex<Set<Int>>([])
+
+    /// Passes SIGINT and SIGTERM on from now on, for as long as what it returns is kept.
+    static func passOn() -> [any DispatchSourceSignal] {
+        [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number)
+            source.setEventHandler {
+                for group in groups.withLock({ $0 }) { kill(-pid_t(group), SIGTERM) }
+                exit(128 + number)
+            }
+            source.resume()
+            return source
+        }
+    }
+
+    static func note(_ group: Int) {
+        groups.withLock { _ = $0.insert(group) }
+    }
+
+    static func forget(_ group: Int) {
+        groups.withLock { _ = $0.remove(group) }
+    }
+}

@@ -1,0 +1,55 @@
+// Results as a JSON document for other programs.
+
+internal import Foundation
+
+/// Everything that was measured, and on what.
+struct ReportDocument: Codable {
+    struct Measurement: Codable {
+        let scenario: String
+        let group: String
+        let contender: String
+        let metric: String
+        let unit: String
+        let values: [Double]
+        let median: Double
+        let min: Double
+        let max: Double
+        /// How many times better the group's first contender is; absent for itself.
+        let firstIsTimesBetter: Double?
+        let operations: Int
+        let hash: String
+    }
+
+    let machine: Machine
+    let measurements: [Measurement]
+
+    init(machine: Machine, reports: [Report]) {
+        self.machine = machine
+        measurements = reports.flatMap { report in
+            report.results.flatMap { result in
+                report.scenario.metrics.compactMap { Self.measurement(report, result, $0) }
+            }
+        }
+    }
+
+    private static func measurement(
+        _ report: Report, _ result: CaseResult, _ metric: Metric
+    ) -> Measurement? {
+        guard let spread = result.spread(metric) else { return nil }
+        let ours = report.results.first { $0.group == result.group }
+        let ratio = ours.flatMap {
+            $0.contender == result.contender ? nil : report.ratio($0, result, metric)
+        }
+        return Measurement(
+            scenario: report.scenario.name, group: result.group, contender: result.contender,
+            metric: metric.name, unit: metric.unit, values: spread.values,
+            median: spread.median, min: spread.min, max: spread.max, firstIsTimesBetter: ratio,
+            operations: result.operations, hash: String(result.hash, radix: 16))
+    }
+
+    func encoded() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+}

@@ -1,0 +1,61 @@
+// What a scenario is: a question, the cases that answer it, and the units of the answers. How often
+// they are run and how they are printed is the driver's and the report's business.
+
+/// Something that is measured of each case.
+struct Metric: Sendable {
+    let name: String
+    let unit: String
+    /// Whether a larger value is the better one.
+    var isRate = false
+}
+
+/// Under which conditions a round takes place.
+struct Conditions: Sendable {
+    var isQuick = false
+    /// Whether system calls are being counted: then a round does its operations once, and nothing
+    /// else.
+    var isTraced = false
+    /// The file to which strace writes, if it is the case's server that is traced.
+    var traceFile: String?
+}
+
+/// What one round of one case gave.
+struct Sample: Sendable {
+    /// By the metrics' names.
+    var values: [String: Double] = [:]
+    /// Depends on every operation, so that none can be left out.
+    var hash: UInt64 = 0
+}
+
+/// One contender in one discipline.
+struct Case: Sendable {
+    /// The discipline: contenders are compared within it.
+    let group: String
+    let contender: String
+    let operations: Int
+    let quickOperations: Int
+    /// Why it can't be measured here; nil if it can.
+    var obstacle: @Sendable () -> String? = { nil }
+    let measure: @Sendable (_ operations: Int, Conditions) throws -> Sample
+
+    var name: String { "\(group)/\(contender)" }
+}
+
+/// A question and the cases that answer it.
+struct Scenario: Sendable {
+    let name: String
+    let question: String
+    /// The figures to beat, with their source.
+    let toBeat: String
+    let metrics: [Metric]
+    /// In each group the first contender is ours.
+    let cases: [Case]
+    /// How many operations are enough to count system calls by; nil where that says nothing.
+    let tracedOperations: Int?
+    /// Whether it is the case's server whose system calls are counted.
+    var tracesServer = false
+
+    static let systemCalls = Metric(name: "system calls", unit: "per operation")
+
+    static let all: [Scenario] = [idle, post, wake, jobs]
+}

@@ -1,0 +1,161 @@
+// jobs
+//
+// Question: how many jobs a second, and how soon is one answered?
+// Method:   a workerd of this build is started on a Unix socket of its own. A client is a thread with
+//           one blocking connection, one command outstanding or several; each command carries 16
+//           bytes that no other carries, and each reply is compared with them. PERFORM images echo
+//           WAIT is a whole job: parsed on one thread, run on another, answered by the first. PING
+//           with the same bytes to the same server shows what of that is the wire, and to a
+//           redis-server started in the same round what a wire can cost. Every round is new
+//           processes; a tenth of the commands goes first and is not measured. "server cpu" and
+//           "switches" are those of all the server's threads, from /proc.
+// Units:    commands per second; microseconds from sending to reading; microseconds, context
+//           switches and system calls of the server per command.
+// To beat:  whole jobs, serial p50 / with 64 outstanding / 8 clients / 8×8, one cpu: NATS 53 µs / 86k
+//           / 19k / 79k, Redis 55 µs / 21.5k / 22k / 20.6k, gearmand 107 µs / 21.5k / 16.6k / 19.8k;
+//           the floor, a broker in C that does nothing else: 31 µs / 325k / 51k / 234k.
+//           Unpinned: NATS 144 µs / 108k / 27.9k / 81k, Redis 130 µs / 15k / 17.7k / 17k, floor 54 µs /
+//           417k / 56k / 271k. Source: peers.md, III.A, measured 2026-11-21 on 2 virtual cpus.
+
+internal import CMeasure
+internal import Dispatch
+internal import Kernel
+internal import Synchronization
+
+extension Scenario {
+    static let jobs = Scenario(
+        name: "jobs",
+        question: "How many jobs a second, and how soon is one answered?",
+        toBeat:
+            "whole jobs on one cpu, serial p50 / 1×64 / 8×1 / 8×8: NATS 53 µs / 86k / 19k / 79k, "
+            + "Redis 55 µs / 21.5k / 22k / 20.6k, C floor 31 µs / 325k / 51k / 234k (peers.md III.A)",
+        metrics: [
+            Metric(name: "rate", unit: "per second", isRate: true),
+            Metric(name: "p50", unit: "µs"),
+            Metric(name: "p99", unit: "µs"),
+            Metric(name: "server cpu", unit: "µs per command"),
+            Metric(name: "switches", unit: "of the server's threads per command"),
+            Scenario.systemCalls,
+        ],
+        cases: [
+            LoadShape(clientCount: 1, outstanding: 1, operations: 20_000),
+            LoadShape(clientCount: 1, outstanding: 64, operations: 200_000),
+            LoadShape(clientCount: 8, outstanding: 1, operations: 80_000),
+            LoadShape(clientCount: 8, outstanding: 8, operations: 200_000),
+        ].flatMap { shape in
+            let perform = LoadCommand("PERFORM", "images", "echo", "WAIT")
+            let ping = LoadCommand("PING")
+            return [
+                shape.contender("workerd PERFORM echo WAIT", .workerd, perform),
+                shape.contender("workerd PING", .workerd, ping),
+                shape.contender("redis-server PING", .redis, ping) {
+                    (try? Executable.find("redis-server")) == nil
+                        ? "there is no redis-server; Scripts/bench installs it" : nil
+                },
+            ]
+        }, tracedOperations: 2_000, tracesServer: true)
+}
+
+/// How many clients, and how much each of them asks for at a time.
+private struct LoadShape {
+    let clientCount: Int
+    let outstanding: Int
+    let operations: Int
+
+    func contender(
+        _ name: String, _ server: ServerCommand, _ command: LoadCommand,
+        obstacle: @escaping @Sendable () -> String? = { nil }
+    ) -> Case {
+        let clients = clientCount == 1 ? "1 client" : "\(clientCount) clients"
+        return Case(
+            group: "\(clients) × \(outstanding)", contender: name, operations: operations,
+            quickOperations: 200 * clientCount, obstacle: obstacle
+        ) { count, conditions in
+            try measure(server, command, count / clientCount, conditions)
+        }
+    }
+
+    /// What one client has seen.
+    private struct Outcome: Sendable {
+        var latencies: [Int64] = []
+        var hash: UInt64 = 0
+        var failure: String?
+    }
+
+    /// Where clients meet: each signals when it is ready to start and when it is done.
+    private final class Meeting: Sendable {
+        let ready = DispatchSemaphore(value: 0)
+        let start = Latch()
+        let done = DispatchSemaphore(value: 0)
+        let outcomes = Mutex<[Outcome]>([])
+    }
+
+    private func measure(
+        _ command: ServerCommand, _ loadCommand: LoadCommand, _ count: Int,
+        _ conditions: Conditions
+    ) throws -> Sample {
+        let server = try Server(command, traceFile: conditions.traceFile)
+        let meeting = Meeting()
+        let address = server.address
+        let warmUpCount = conditions.isTraced ? 0 : count / 10
+        for number in 0..<clientCount {
+            _ = try SystemThread(name: "client-\(number)") { [self] in
+                let outcome = serve(number, address, loadCommand, warmUpCount, count, meeting)
+                meeting.outcomes.withLock { $0.append(outcome) }
+                meeting.done.signal()
+            }
+        }
+        for _ in 0..<clientCount { meeting.ready.wait() }
+        let process = server.processName
+        let before = TaskCounts.sum(process: process)
+        let begin = nanoseconds()
+        meeting.start.open()
+        for _ in 0..<clientCount { meeting.done.wait() }
+        let duration = nanoseconds() - begin
+        let used = TaskCounts.sum(process: process) - before
+        try server.stop()
+        return try sample(
+            meeting.outcomes.withLock { $0 }, count * clientCount, duration, used)
+    }
+
+    private func serve(
+        _ number: Int, _ address: SocketAddress, _ command: LoadCommand, _ warmUpCount: Int,
+        _ count: Int, _ meeting: Meeting
+    ) -> Outcome {
+        var outcome = Outcome()
+        var isReady = false
+        do {
+            var client = try LoadClient(
+                number, to: address, command: command, outstanding: outstanding)
+            try client.run(warmUpCount)
+            isReady = true
+            meeting.ready.signal()
+            meeting.start.wait()
+            try client.run(count)
+            outcome.latencies = Array(client.latencies.dropFirst(warmUpCount))
+            outcome.hash = client.hash
+        } catch {
+            outcome.failure = "\(error)"
+        }
+        if !isReady { meeting.ready.signal() }
+        return outcome
+    }
+
+    private func sample(
+        _ outcomes: [Outcome], _ count: Int, _ duration: Int64, _ used: TaskCounts
+    ) throws -> Sample {
+        if let failure = outcomes.compactMap(\.failure).first { throw WorkbenchError(failure) }
+        let latencies = outcomes.flatMap(\.latencies)
+        guard latencies.count == count else {
+            throw WorkbenchError("\(latencies.count) replies to \(count) commands")
+        }
+        var sample = Sample()
+        sample.values["rate"] = Double(count) * 1e9 / Double(duration)
+        sample.values["p50"] = percentile(50, of: latencies) / 1_000
+        sample.values["p99"] = percentile(99, of: latencies) / 1_000
+        sample.values["server cpu"] = Double(used.cpuNanoseconds) / 1_000 / Double(count)
+        sample.values["switches"] = Double(used.contextSwitches) / Double(count)
+        sample.hash = outcomes.reduce(0) { $0 &+ $1.hash }
+        return sample
+    }
+}

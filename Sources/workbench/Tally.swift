@@ -1,0 +1,50 @@
+// What posted work does: as little as possible, but each piece of it leaves a trace, so that a
+// round can prove that all of it was done, and nothing can be optimised away.
+
+internal import Dispatch
+internal import Synchronization
+
+/// Counts work done on one thread, and says when all of it is.
+final class Tally: Sendable {
+    // Written by the thread that does the work only; atomic so that others may read.
+    private let count = Atomic<Int>(0)
+    private let sum = Atomic<UInt64>(0)
+    private let expectedCount = Atomic<Int>(0)
+    private let done = DispatchSemaphore(value: 0)
+
+    /// What closures that capture nothing write to.
+    static let shared = Tally()
+
+    /// Begins to count anew.
+    func reset(expecting expected: Int) {
+        count.store(0, ordering: .relaxed)
+        sum.store(0, ordering: .relaxed)
+        expectedCount.store(expected, ordering: .sequentiallyConsistent)
+    }
+
+    /// Notes one piece of work.
+    @inline(__always)
+    func note(_ index: Int) {
+        sum.store(sum.load(ordering: .relaxed) &+ Self.mix(index), ordering: .relaxed)
+        let count = count.load(ordering: .relaxed) + 1
+        self.count.store(count, ordering: .relaxed)
+        if count == expectedCount.load(ordering: .relaxed) { done.signal() }
+    }
+
+    /// Waits until as much was noted as was expected.
+    func wait() { done.wait() }
+
+    /// The hash of what was noted, in whatever order.
+    var hash: UInt64 { sum.load(ordering: .sequentiallyConsistent) }
+
+    /// The hash that the indices of a range leave.
+    static func hash(of range: Range<Int>) -> UInt64 {
+        range.reduce(0) { $0 &+ mix($1) }
+    }
+
+    @inline(__always)
+    private static func mix(_ index: Int) -> UInt64 {
+        let bits = UInt64(truncatingIfNeeded: index) &+ 0x9E37_79B9_7F4A_7C15
+        return bits &* (bits ^ (bits >> 29))
+    }
+}
