@@ -1,0 +1,62 @@
+# What every script needs of the machine: the repository's place, messages, and packages that are
+# missing. Sourced by the scripts; it runs nothing itself.
+
+# shellcheck shell=bash
+repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+
+say() { printf '%s\n' "$*" >&2; }
+
+# fail STATUS MESSAGE: says what is wrong and ends. Statuses are those of sysexits(3).
+fail() {
+    say "${0##*/}: $2"
+    exit "$1"
+}
+
+# Prints the comment at the top of the script that calls it: what --help shows.
+print_help() { awk 'NR > 1 { if (!sub(/^# ?/, "")) exit; print }' "$0"; }
+
+# Runs a command as root, by sudo if need be; sudo asks for a password only at a terminal.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif ! command -v sudo >/dev/null; then
+        return 1
+    elif [ -t 0 ]; then
+        sudo "$@"
+    else
+        sudo -n "$@" 2>/dev/null
+    fi
+}
+
+# install_packages PACKAGE…: the list of packages is fetched only when they are not found without.
+install_packages() {
+    command -v apt-get >/dev/null || return 1
+    local get=(env DEBIAN_FRONTEND=noninteractive apt-get --quiet=2 --yes)
+    say "installing $*"
+    as_root "${get[@]}" install --no-install-recommends "$@" >/dev/null 2>&1 ||
+        { as_root "${get[@]}" update >/dev/null &&
+            as_root "${get[@]}" install --no-install-recommends "$@" >/dev/null; }
+}
+
+exists() { [ -e "$1" ]; }
+
+# Installs what building needs and is not there. Says nothing when nothing is missing.
+need_build_tools() {
+    local missing=()
+    command -v swift >/dev/null ||
+        fail 69 "there is no swift in PATH; Swift 6.3 is at https://www.swift.org/install/linux/"
+    exists /usr/include/openssl/evp.h || missing+=(libssl-dev)
+    exists /usr/include/stdio.h || missing+=(libc6-dev)
+    exists /usr/lib/gcc/*/*/libstdc++.so || missing+=(libstdc++-12-dev)
+    command -v ld >/dev/null || missing+=(binutils)
+    [ "${#missing[@]}" = 0 ] || install_packages "${missing[@]}" ||
+        fail 69 "please install as root, then try again: apt-get install ${missing[*]}"
+}
+
+# Installs redis-cli and redis-benchmark if they are not there; without them, returns 1.
+try_redis_tools() {
+    if command -v redis-cli >/dev/null && command -v redis-benchmark >/dev/null; then return 0; fi
+    install_packages redis-tools && return 0
+    say "redis-cli is missing; to have it: apt-get install redis-tools (as root)"
+    return 1
+}
