@@ -31,7 +31,7 @@ as_root() {
 # install_packages PACKAGE…: the list of packages is fetched only when they are not found without.
 install_packages() {
     command -v apt-get >/dev/null || return 1
-    local get=(env DEBIAN_FRONTEND=noninteractive apt-get --quiet=2 --yes)
+    local get=(env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get --quiet=2 --yes)
     say "installing $*"
     as_root "${get[@]}" install --no-install-recommends "$@" >/dev/null 2>&1 ||
         { as_root "${get[@]}" update >/dev/null &&
