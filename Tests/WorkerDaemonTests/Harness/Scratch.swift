@@ -1,0 +1,114 @@
+// What every black-box test needs of the machine: a directory of its own, waiting with a bound, and
+// facts about processes that are not ours. It knows nothing of the daemon.
+
+import Glibc
+import Kernel
+
+/// What a test waited for did not happen, or something else did.
+struct Unexpected: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// How long a test waits before it gives up: far more than anything here takes.
+let patienceMilliseconds = 20_000
+
+/// A directory that only this test knows; removed with the files in it.
+final class Scratch {
+    let path: String
+
+    init() throws {
+        path = try Directory.createTemporary(prefix: "/tmp/workerd-box-")
+    }
+
+    deinit {
+        for name in (try? Directory.names(in: path)) ?? [] {
+            try? File.remove(file(name))
+            try? Directory.remove(file(name))
+        }
+        try? Directory.remove(path)
+    }
+
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+
+    func write(_ text: String, to name: String) throws {
+        try File.write(Array(text.utf8), to: file(name))
+    }
+
+    /// The text of a file; empty when it is not there.
+    func read(_ name: String) -> String {
+        let bytes = (try? File.read(file(name), atMost: 64 << 20)) ?? []
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func has(_ name: String) -> Bool { (try? File.kind(of: file(name))) != nil }
+
+    /// The number that a program has written to a file, once it has.
+    func processID(in name: String) throws -> Int {
+        var found: Int?
+        try eventually("a process id in \(name)") {
+            // The line feed says that the number is complete.
+            let text = read(name)
+            if text.hasSuffix("\n") { found = Int(text.dropLast()) }
+            return found != nil
+        }
+        guard let found else { throw Unexpected("no process id in \(name)") }
+        return found
+    }
+}
+
+/// Asks again and again until something is so.
+///
+/// For what nothing announces: the state of another process. Whoever can wait for a reply does.
+func eventually(_ what: String, _ isSo: () throws -> Bool) throws {
+    let deadline = SystemClock().now().advanced(by: .milliseconds(patienceMilliseconds))
+    while true {
+        if try isSo() { return }
+        guard SystemClock().now() < deadline else { throw Unexpected("never came about: \(what)") }
+        _ = poll(nil, 0, 3)
+    }
+}
+
+/// Waits until a descriptor is ready.
+///
+/// - Returns: whether it is, in time.
+func isReady(_ number: CInt, for events: Int32, within milliseconds: Int) -> Bool {
+    var request = pollfd(fd: number, events: CShort(events), revents: 0)
+    while true {
+        let count = unsafe poll(&request, 1, CInt(milliseconds))
+        if count < 0 && errno == EINTR { continue }
+        return count == 1
+    }
+}
+
+/// Whether a process runs; one that has ended and waits to be collected does not.
+func isRunning(_ processID: Int) -> Bool {
+    guard let bytes = try? File.read("/proc/\(processID)/stat", atMost: 4_096) else { return false }
+    // The state follows the program's name, which is in parentheses and may contain anything.
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard let name = text.lastIndex(of: ")") else { return false }
+    return !["Z", "X"].contains(text[name...].dropFirst(2).first.map(String.init) ?? "X")
+}
+
+/// The memory that a process occupies, in bytes.
+func residentBytes(of processID: Int) throws -> Int {
+    let bytes = try File.read("/proc/\(processID)/statm", atMost: 4_096)
+    let fields = String(decoding: bytes, as: UTF8.self).split(separator: " ")
+    guard fields.count > 1, let pages = Int(fields[1]) else { throw Unexpected("statm: \(fields)") }
+    return pages * sysconf(CInt(_SC_PAGESIZE))
+}
+
+/// The directory of the running test bundle, where the package's programs are as well.
+func productsDirectory() throws -> String {
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    let count = unsafe buffer.withUnsafeMutableBufferPointer { room -> Int in
+        guard let base = room.baseAddress else { return -1 }
+        return unsafe base.withMemoryRebound(to: CChar.self, capacity: room.count) {
+            unsafe readlink("/proc/self/exe", $0, room.count)
+        }
+    }
+    guard count > 0 else { throw Unexpected("no /proc/self/exe") }
+    let path = String(decoding: buffer[..<count], as: UTF8.self)
+    return String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+}

@@ -1,0 +1,135 @@
+// The real `workerd`, started for one test in a directory of its own and ended with it, whatever
+// becomes of the test.
+
+import Glibc
+import Kernel
+import Testing
+
+/// What a test configures; each text is the inside of its section. `$DIR` stands for the directory
+/// of the test.
+struct Setup {
+    var threads = "images: {}"
+    var selectors = ""
+    var limits = ""
+    var shutdown = "grace: \"10s\""
+    var log = "level: \"debug\""
+    /// What `listen` has beside the Unix socket.
+    var listen = ""
+
+    func text(directory: String) -> String {
+        let text = """
+            {
+                listen: { unix: "$DIR/s", \(listen) },
+                threads: { \(threads) },
+                selectors: { \(selectors) },
+                limits: { \(limits) },
+                shutdown: { \(shutdown) },
+                log: { \(log) },
+            }
+            """
+        return text.split(separator: "$DIR", omittingEmptySubsequences: false)
+            .joined(separator: directory)
+    }
+}
+
+/// A running daemon.
+final class TestDaemon {
+    let scratch: Scratch
+    let processID: Int
+    let configurationFile: String
+    private var child: ChildProcess
+    private let logName: String
+    /// Whether the test has waited for its end.
+    private(set) var wasEnded = false
+
+    /// Starts `workerd` with any arguments and waits for nothing.
+    init(arguments: [String], in scratch: Scratch, logName: String = "log") throws {
+        self.scratch = scratch
+        self.logName = logName
+        configurationFile = scratch.file("workerd.json5")
+        // The shell is replaced by the daemon: it only points standard error at a file.
+        var command = ChildCommand(
+            program: "/bin/sh",
+            arguments: [
+                "-c", "exec \"$0\" \"$@\" 2>\"$LOG\"", "\(try productsDirectory())/workerd",
+            ]
+                + arguments)
+        var environment = Program.inheritedEnvironment()
+        environment["LOG"] = scratch.file(logName)
+        environment["JOURNAL_STREAM"] = nil
+        command.environment = environment
+        var child = try ChildProcess.spawn(command)
+        child.closeInput()
+        processID = child.processID
+        self.child = consume child
+    }
+
+    /// Starts `workerd` with a configuration and waits until it listens.
+    convenience init(_ setup: Setup, in scratch: Scratch, logName: String = "log") throws {
+        try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
+        try self.init(
+            arguments: ["--config", scratch.file("workerd.json5")], in: scratch, logName: logName)
+        try waitUntilListening()
+    }
+
+    var socket: String { scratch.file("s") }
+    var log: String { scratch.read(logName) }
+    var isRunning: Bool { !child.hasEnded }
+
+    func waitUntilListening() throws {
+        // The log is read, not the socket: its file is there before anybody listens on it.
+        try eventually("the daemon listens") {
+            if child.hasEnded { throw Unexpected("workerd ended at once: \(log)") }
+            return log.contains("listening on \(socket)\n")
+        }
+    }
+
+    func connect() throws -> TestClient { try TestClient(.unix(UnixAddress(socket))) }
+
+    func send(_ signal: Signal) throws { try signal.send(toProcess: processID) }
+
+    /// Waits for the end and tells how it was: `exit status 0`.
+    func end() throws -> String {
+        var status: ChildStatus?
+        guard isReady(child.endDescriptor.number, for: POLLIN, within: patienceMilliseconds) else {
+            throw Unexpected("workerd does not end: \(log)")
+        }
+        status = child.reap(leavingGroup: true)
+        wasEnded = true
+        return status.map { "\($0)" } ?? "it runs"
+    }
+
+    /// What it wrote to standard output; after its end.
+    func output() throws -> String {
+        guard let output = child.takeOutput() else { return "" }
+        return String(
+            decoding: try output.readEverything("output", atMost: 1 << 20), as: UTF8.self)
+    }
+
+    /// Ends it and its programs, whatever it is doing.
+    func kill() {
+        guard !child.hasEnded else { return }
+        // Two signals end it at once and with it its programs; as they differ, none is lost.
+        try? send(.terminate)
+        try? send(.interrupt)
+        if !isReady(child.endDescriptor.number, for: POLLIN, within: 5_000) {
+            Issue.record("workerd \(processID) had to be killed: \(log.suffix(2_000))")
+            try? child.signalGroup(.kill)
+        }
+    }
+}
+
+/// Runs a test with a daemon, which has to be alive at its end unless the test has seen it end.
+func withDaemon(_ setup: Setup = Setup(), _ body: (TestDaemon) throws -> Void) throws {
+    let daemon = try TestDaemon(setup, in: Scratch())
+    defer { daemon.kill() }
+    do {
+        try body(daemon)
+    } catch {
+        Issue.record("\(error)\n--- the daemon's log:\n\(daemon.log.suffix(4_000))")
+        return
+    }
+    if !daemon.isRunning {
+        try #require(daemon.wasEnded, "workerd ended: \(daemon.log.suffix(4_000))")
+    }
+}
