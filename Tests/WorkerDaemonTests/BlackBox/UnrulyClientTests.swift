@@ -1,0 +1,154 @@
+// Clients that are slow, deaf, gone or too many: the daemon bounds them, and the others do not notice.
+
+import Kernel
+import RESP
+import Testing
+
+@Suite struct `Unruly clients` {
+    @Test(.timeLimit(.minutes(1)))
+    func `a client that sends one byte at a time is served like any other`() throws {
+        try withDaemon { daemon in
+            let slow = try daemon.connect()
+            let healthy = try daemon.connect()
+            for byte in TestClient.bytes(["PERFORM", "images", "echo", "WAIT", "a\r\nb"]) {
+                try slow.send([byte])
+                #expect(try healthy.call("PING") == .simpleString("PONG"))
+            }
+            #expect(try slow.reply().text == "a\r\nb")
+            for byte in "PERFORM images echo WAIT c\r\n".utf8 { try slow.send([byte]) }
+            #expect(try slow.reply().text == "c")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a client that never reads is held back and costs a bounded amount of memory`() throws {
+        try withDaemon { daemon in
+            let healthy = try daemon.connect()
+            let deaf = try daemon.connect()
+            let before = try residentBytes(of: daemon.processID)
+            let one = TestClient.bytes(["ECHO", .bytes([UInt8](repeating: 1, count: 100_000))])
+            var many: [UInt8] = []
+            for _ in 0..<600 { many += one }
+            let sent = deaf.sendUntilRefused(many, quietMilliseconds: 300)
+            #expect(sent < 10 << 20, "it took \(sent) bytes")
+            #expect(try residentBytes(of: daemon.processID) - before < 32 << 20)
+            #expect(try healthy.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+            // It is slow, not lost: once it reads, it goes on.
+            let replies = sent / one.count
+            for _ in 0..<replies { #expect(try deaf.reply().bytes?.count == 100_000) }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `results beyond the output backlog cost the client its connection only`() throws {
+        try withDaemon(Setup(limits: "outputBacklog: \"1MB\"")) { daemon in
+            let healthy = try daemon.connect()
+            let deaf = try daemon.connect()
+            _ = try healthy.call("PAUSE", "images")
+            let payload = [UInt8](repeating: 1, count: 700_000)
+            for _ in 0..<4 { try deaf.send("PERFORM", "images", "echo", "WAIT", .bytes(payload)) }
+            try eventually("four jobs") { try healthy.figure("waiting_jobs") == 4 }
+            _ = try healthy.call("RESUME", "images")
+            #expect(try healthy.call("RESULT", 4, "WAIT").bytes?.count == 700_000)
+            try eventually("the deaf client is disconnected") {
+                try healthy.figure("connected_clients") == 1
+            }
+            #expect(daemon.log.contains("limits.outputBacklog"))
+            #expect(try healthy.figure("total_jobs_done") == 4)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `results that wait for an earlier answer count as backlog`() throws {
+        let setup = Setup(threads: "slow: {}, images: {}", limits: "outputBacklog: \"1MB\"")
+        try withDaemon(setup) { daemon in
+            let healthy = try daemon.connect()
+            let greedy = try daemon.connect()
+            _ = try healthy.call("PAUSE", "images")
+            try greedy.send("PERFORM", "slow", "sleep", "WAIT", "3600000")
+            let payload = [UInt8](repeating: 1, count: 300_000)
+            for _ in 0..<6 { try greedy.send("PERFORM", "images", "echo", "WAIT", .bytes(payload)) }
+            try eventually("six jobs") { try healthy.figure("waiting_jobs") == 6 }
+            _ = try healthy.call("RESUME", "images")
+            #expect(try healthy.call("RESULT", 7, "WAIT").bytes?.count == 300_000)
+            try eventually("the greedy client is disconnected") {
+                try healthy.figure("connected_clients") == 1
+            }
+            #expect(try healthy.figure("total_jobs_done") == 6)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a client that vanishes while it waits leaves its job running`() throws {
+        try withDaemon { daemon in
+            let healthy = try daemon.connect()
+            _ = try healthy.call("PAUSE", "images")
+            do {
+                let gone = try daemon.connect()
+                try gone.send("PERFORM", "images", "echo", "WAIT", "orphan")
+                try eventually("the job is accepted") {
+                    try healthy.figure("total_jobs_accepted") == 1
+                }
+            }
+            try eventually("it has left") { try healthy.figure("connected_clients") == 1 }
+            _ = try healthy.call("RESUME", "images")
+            #expect(try healthy.call("RESULT", 1, "WAIT").text == "orphan")
+            #expect(try healthy.job(1, "state").text == "done")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `what was sent before the client hung up is executed`() throws {
+        try withDaemon { daemon in
+            let healthy = try daemon.connect()
+            for number in 1...20 {
+                // Nobody reads; written and closed at once.
+                let client = try daemon.connect()
+                try client.send("PERFORM", "images", "echo", .text("\(number)"))
+            }
+            try eventually("all jobs have run") { try healthy.figure("total_jobs_done") == 20 }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `one client too many is told so, and a place that gets free is given away`() throws {
+        try withDaemon(Setup(limits: "connections: 3")) { daemon in
+            let first = try daemon.connect()
+            var others = [try daemon.connect(), try daemon.connect()]
+            for client in [first] + others { _ = try client.call("PING") }
+            let replies = try daemon.connect().repliesUntilClosed()
+            #expect(replies == [.error("ERR max number of clients reached")])
+            #expect(try first.figure("rejected_connections") == 1)
+            others.removeLast()
+            try eventually("a place is free") { try first.figure("connected_clients") == 2 }
+            #expect(try daemon.connect().call("PING") == .simpleString("PONG"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `one job more than may wait is BUSY, beside the one that runs`() throws {
+        try withDaemon(Setup(threads: "images: { maxQueued: 3 }, ledger: {}")) { daemon in
+            let client = try daemon.connect()
+            let running = try client.perform("images", "sleep", "3600000")
+            // THREADS asks the thread itself and does not tell the store.
+            try eventually("it runs") {
+                try client.call("THREAD", "images")["state"]?.text == "running"
+            }
+            for _ in 0..<2 { _ = try client.perform("images", "echo", "x") }
+            _ = try client.perform("images", "echo", "DELAY", 3_600_000, "x")
+            for command: [CommandArgument] in [
+                ["PERFORM", "images", "echo", "x"], ["BUFFER", "images", "echo", "x"],
+                ["PERFORM", "images", "echo", "DELAY", "5", "x"],
+            ] {
+                try client.send(TestClient.bytes(command))
+                let reply = try client.reply()
+                #expect(reply.errorWord == "BUSY")
+                #expect(reply.errorMessage?.contains("holds 3 waiting jobs") == true, "\(reply)")
+            }
+            #expect(try client.call("PERFORM", "ledger", "echo", "WAIT", "x").text == "x")
+            #expect(try client.call("CANCEL", .integer(running)) == .integer(1))
+            try eventually("there is room") { try client.figure("waiting_jobs") == 0 }
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+        }
+    }
+}
