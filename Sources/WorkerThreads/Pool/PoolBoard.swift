@@ -111,7 +111,7 @@ package struct PoolBoard<Work> {
         !own[member].isEmpty || (takesShared(member) && !shared.isEmpty)
     }
 
-    /// Notes that a member takes nothing for now.
+    /// Notes that a member takes nothing until it is back.
     ///
     /// - Returns: another member to wake for what this one leaves.
     package mutating func leave(_ member: Int) -> Int? {

@@ -5,8 +5,9 @@ import Glibc
 import Kernel
 import Testing
 
-/// What a test configures; each text is the inside of its section. `$DIR` stands for the directory
-/// of the test.
+/// What a test configures; each text is the inside of its section.
+///
+/// `$DIR` stands for the directory of the test.
 struct Setup {
     var threads = "images: {}"
     var selectors = ""
