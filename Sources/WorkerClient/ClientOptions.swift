@@ -4,8 +4,10 @@
 public struct ClientOptions: Sendable, Equatable {
     /// How long connecting may take, the greeting included.
     public var connectTimeout: Duration
-    /// How long a reply may take, beyond the time that the command itself asks the daemon to wait;
-    /// nil for as long as it takes. Used by the blocking client only.
+    /// How long a reply may take; nil for as long as it takes.
+    ///
+    /// Beyond the time that the command itself asks the daemon to wait, and for the blocking client
+    /// only.
     public var replyTimeout: Duration?
     /// The most bytes that one string of a reply may have, such as a job's result.
     public var replyByteCountMax: Int

@@ -24,7 +24,9 @@ extension Daemon {
     }
 }
 
-/// A daemon that has been started. Confined to the main thread.
+/// A daemon that has been started.
+///
+/// Confined to the main thread.
 private final class RunningDaemon {
     /// What the main thread is told by others.
     private enum Event: Sendable {
@@ -89,7 +91,8 @@ private final class RunningDaemon {
             while report == nil { _ = loop.run(mode: .default) }
             port.invalidate()
         } catch {
-            throw DaemonError("can't receive signals: \(error)", exitStatus: DaemonError.systemFault)
+            throw DaemonError(
+                "can't receive signals: \(error)", exitStatus: DaemonError.systemFault)
         }
         return end()
     }

@@ -67,7 +67,9 @@ public final class Daemon {
     package init(configuration: Configuration) {
         self.configuration = configuration
         handlers = Handler.builtIn
-        for selector in configuration.selectors { handlers[selector.name] = Handler(.program(selector)) }
+        for selector in configuration.selectors {
+            handlers[selector.name] = Handler(.program(selector))
+        }
     }
 
     /// Registers a closure as a selector.

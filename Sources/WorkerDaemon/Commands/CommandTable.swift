@@ -91,7 +91,8 @@ extension Command {
     func count(at index: Int, _ what: String, max: Int) throws(WireError) -> Int {
         guard let value = integer(at: index), (0...max).contains(value) else {
             throw WireError(
-                .err, "\(what) must be a whole number from 0 to \(max), is \(quoted(text(at: index)))")
+                .err,
+                "\(what) must be a whole number from 0 to \(max), is \(quoted(text(at: index)))")
         }
         return value
     }

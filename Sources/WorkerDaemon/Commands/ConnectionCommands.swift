@@ -76,12 +76,14 @@ enum ConnectionCommands {
                 name = try clientName(command, at: index + 1)
                 index += 2
             } else {
-                throw WireError(.err, "Syntax error in HELLO option \(quoted(command.text(at: index)))")
+                throw WireError(
+                    .err, "Syntax error in HELLO option \(quoted(command.text(at: index)))")
             }
         }
         guard session.isAuthenticated else {
             throw WireError(
-                .noAuth, "HELLO must be called with the client already authenticated, otherwise the "
+                .noAuth,
+                "HELLO must be called with the client already authenticated, otherwise the "
                     + "HELLO <proto> AUTH <user> <pass> option can be used")
         }
         if let name { session.name = name }
@@ -146,15 +148,18 @@ enum ConnectionCommands {
             return .integer(1)
         }
         throw WireError(
-            .err, "CLIENT knows ID, INFO, LIST, GETNAME, SETNAME, SETINFO and KILL ID, not "
+            .err,
+            "CLIENT knows ID, INFO, LIST, GETNAME, SETNAME, SETINFO and KILL ID, not "
                 + quoted(command.text(at: 1)))
     }
 
     private static func clientName(_ command: Command, at index: Int) throws(WireError) -> String {
-        let isFine = command[index].allSatisfy { (33...126).contains($0) } && command[index].count <= 64
+        let isFine =
+            command[index].allSatisfy { (33...126).contains($0) } && command[index].count <= 64
         guard isFine else {
             throw WireError(
-                .err, "Client names cannot contain spaces, newlines or special characters, "
+                .err,
+                "Client names cannot contain spaces, newlines or special characters, "
                     + "nor have more than 64 bytes.")
         }
         return command.text(at: index)

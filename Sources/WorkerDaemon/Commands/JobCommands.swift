@@ -91,7 +91,8 @@ enum JobCommands {
             return try bulk(service.desk.result(of: id))
         }
         guard command.matches(2, "WAIT") else {
-            throw WireError(.err, "RESULT id [WAIT [ms]]: \(quoted(command.text(at: 2))) is not WAIT")
+            throw WireError(
+                .err, "RESULT id [WAIT [ms]]: \(quoted(command.text(at: 2))) is not WAIT")
         }
         let limit =
             command.count == 4
@@ -140,7 +141,8 @@ enum JobCommands {
     private static func id(_ command: Command, at index: Int) throws(WireError) -> JobID {
         guard let id = JobID(bytes: command[index]) else {
             throw WireError(
-                .err, "a job's number is a positive integer, not \(quoted(command.text(at: index)))")
+                .err, "a job's number is a positive integer, not \(quoted(command.text(at: index)))"
+            )
         }
         return id
     }
@@ -265,7 +267,8 @@ struct PerformOptions {
         }
         // Everything is volatile while the store is memory.
         if command.matches(index, "VOLATILE") { return index + 1 }
-        for option: StaticString in ["KEY", "UNIQUE", "RETRY"] where command.matches(index, option) {
+        for option: StaticString in ["KEY", "UNIQUE", "RETRY"] where command.matches(index, option)
+        {
             throw WireError(
                 .err, "\(option) needs a durable store, which this version does not have yet")
         }

@@ -63,7 +63,8 @@ enum ServerCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws(WireError) -> RESPValue? {
         guard command.matches(1, "GET"), command.count > 2 else {
-            throw WireError(.err, "CONFIG knows GET only: settings come from the configuration file")
+            throw WireError(
+                .err, "CONFIG knows GET only: settings come from the configuration file")
         }
         let limits = service.configuration.limits
         // The first two are what redis-benchmark asks for.

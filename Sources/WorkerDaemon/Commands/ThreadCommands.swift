@@ -80,7 +80,8 @@ enum ThreadCommands {
     ) throws(WireError) -> RESPValue? {
         let name = command.text(at: 1)
         let lane = try service.desk.lane(of: name)
-        let chosen = lane.name == name ? lane.members : lane.members.filter { $0.thread.name == name }
+        let chosen =
+            lane.name == name ? lane.members : lane.members.filter { $0.thread.name == name }
         if chosen.allSatisfy({ $0.thread.isStopped }) {
             throw WireError(.noThread, "thread \(name) has been stopped")
         }

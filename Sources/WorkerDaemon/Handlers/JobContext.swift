@@ -110,6 +110,7 @@ public final class JobContext: Sendable {
     }
 
     private func leaveWaiting(for next: UInt8) -> Bool {
-        phase.compareExchange(expected: 0, desired: next, ordering: .acquiringAndReleasing).exchanged
+        phase.compareExchange(expected: 0, desired: next, ordering: .acquiringAndReleasing)
+            .exchanged
     }
 }

@@ -7,7 +7,9 @@ internal import Kernel
 internal import RunLoops
 internal import WorkerThreads
 
-/// A child process at work on a job. Confined to the worker's thread.
+/// A child process at work on a job.
+///
+/// Confined to the worker's thread.
 final class ProgramRun {
     /// Why the child is made to end before it wants to.
     private enum Interruption {
@@ -149,7 +151,8 @@ final class ProgramRun {
 
     private func writeInput() {
         do throws(SystemError) {
-            guard let written = try input?.write(contentsOf: job.payload, from: sentByteCount) else {
+            guard let written = try input?.write(contentsOf: job.payload, from: sentByteCount)
+            else {
                 return
             }
             if case .wrote(let count) = written { sentByteCount += count }

@@ -29,7 +29,8 @@ extension JobDesk {
 
     private static func notEnded(_ id: JobID, within limit: Int) -> WireError {
         WireError(
-            .timeout, "job \(id) has not ended within \(limit) ms; RESULT \(id) WAIT goes on waiting")
+            .timeout,
+            "job \(id) has not ended within \(limit) ms; RESULT \(id) WAIT goes on waiting")
     }
 
     /// What a job that has ended left behind, as its client gets it.

@@ -8,7 +8,9 @@ internal import RunLoops
 internal import Synchronization
 internal import WorkerThreads
 
-/// The desk over which all jobs go. Confined to its loop's thread.
+/// The desk over which all jobs go.
+///
+/// Confined to its loop's thread.
 final class JobDesk {
     /// What a client asks for.
     struct Request {

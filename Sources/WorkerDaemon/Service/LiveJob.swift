@@ -12,7 +12,9 @@ protocol OutcomeReceiver: AnyObject {
     var isGone: Bool { get }
 }
 
-/// A job that has not ended. Confined to the desk's thread.
+/// A job that has not ended.
+///
+/// Confined to the desk's thread.
 final class LiveJob {
     /// Somebody who waits for the job's end.
     struct Waiter {

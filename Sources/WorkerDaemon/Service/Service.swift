@@ -16,7 +16,9 @@ enum ShutdownManner: Sendable, Comparable {
     case now
 }
 
-/// What the thread `io` serves. Confined to its loop's thread.
+/// What the thread `io` serves.
+///
+/// Confined to its loop's thread.
 final class Service: SessionDelegate {
     static let version = "0.1.0"
 

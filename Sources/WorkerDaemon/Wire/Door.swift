@@ -3,7 +3,9 @@
 internal import Kernel
 internal import RunLoops
 
-/// A listening socket. Confined to its loop's thread.
+/// A listening socket.
+///
+/// Confined to its loop's thread.
 final class Door {
     /// Whether clients have to give the password before anything else.
     let asksForPassword: Bool

@@ -3,7 +3,9 @@
 
 internal import Kernel
 
-/// Bytes on their way to a client. Confined to its session's loop.
+/// Bytes on their way to a client.
+///
+/// Confined to its session's loop.
 struct OutputQueue {
     /// What was gathered and is not yet in `chunks`.
     var tail: [UInt8] = []

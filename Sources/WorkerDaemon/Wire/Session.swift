@@ -24,7 +24,9 @@ struct SessionLimits {
     let outputByteCountMax: Int
 }
 
-/// A connection with a client. Confined to its loop's thread.
+/// A connection with a client.
+///
+/// Confined to its loop's thread.
 final class Session {
     /// A place in the sequence of replies, reserved for a command whose answer takes a while.
     struct Slot: Hashable {
