@@ -1,0 +1,199 @@
+// How the daemon goes down: by signal or by command, with nothing to do, something, or too much.
+
+import Kernel
+import RESP
+import Testing
+
+@Suite struct `Going down` {
+    /// Selectors whose programs end when the test makes a file, or not at all.
+    static let programs = """
+        held: {
+            program: ["sh", "-c", "echo $$ > pid; while [ ! -e go ]; do sleep 0.01; done; cat"],
+            directory: "$DIR",
+        },
+        hangs: {
+            program: ["sh", "-c", "echo $$ > pid; exec sleep 3600"],
+            directory: "$DIR", graceAfterTerm: "100ms", timeout: "none",
+        },
+        ignores: {
+            program: ["sh", "-c", "trap '' TERM; echo $$ > pid; exec sleep 3600"],
+            directory: "$DIR", graceAfterTerm: "100ms", timeout: "none",
+        },
+        """
+
+    @Test(.timeLimit(.minutes(1)), arguments: [Signal.terminate, Signal.interrupt])
+    func `a signal ends an idle daemon, which removes its socket`(signal: Signal) throws {
+        try withDaemon { daemon in
+            let idle = try daemon.connect()
+            #expect(try idle.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+            #expect(daemon.scratch.has("s"))
+            try daemon.send(signal)
+            #expect(try daemon.end() == "exit status 0")
+            #expect(!daemon.scratch.has("s"))
+            #expect(try idle.repliesUntilClosed().isEmpty)
+            #expect(daemon.log.contains("\(signal) from process"))
+            #expect(daemon.log.contains("down: 0 jobs finished"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `what runs is finished and answered, what waits is told, nothing new begins`() throws {
+        let setup = Setup(threads: "images: {}, mail: { count: 2 }", selectors: Self.programs)
+        try withDaemon(setup) { daemon in
+            let runs = try daemon.connect()
+            let waits = try daemon.connect()
+            let other = try daemon.connect()
+            try runs.send("PERFORM", "images", "held", "WAIT", "result")
+            let child = try daemon.scratch.processID(in: "pid")
+            try waits.send("PERFORM", "images", "echo", "WAIT", "never")
+            try waits.send("PERFORM", "mail", "echo", "DELAY", 3_600_000, "WAIT", "never")
+            _ = try other.call("BUFFER", "mail", "echo", "never")
+            _ = try other.perform("images", "echo", "never")
+            try eventually("five jobs") { try other.figure("total_jobs_accepted") == 5 }
+            try daemon.send(.terminate)
+            for _ in 0..<2 { #expect(try waits.reply().errorWord == "SHUTTINGDOWN") }
+            #expect(try other.call("PERFORM", "mail", "echo", "x").errorWord == "SHUTTINGDOWN")
+            #expect(try other.call("BUFFER", "mail", "echo", "x").errorWord == "SHUTTINGDOWN")
+            #expect(try other.call("RESULT", 2, "WAIT").errorWord == "SHUTTINGDOWN")
+            #expect(try other.call("PING") == .simpleString("PONG"))
+            #expect(throws: SocketError.self) { try daemon.connect() }
+            #expect(isRunning(child))
+            try daemon.scratch.write("", to: "go")
+            #expect(try runs.reply().text == "result")
+            #expect(try daemon.end() == "exit status 0")
+            #expect(!isRunning(child))
+            #expect(
+                daemon.log.contains("1 jobs are let finish, 4 that had not begun are abandoned"))
+            #expect(
+                daemon.log.contains(
+                    "down: 1 jobs finished, 0 stopped, 4 abandoned before they began, "
+                        + "0 abandoned while they ran"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["hangs", "ignores"])
+    func `a program that outlasts the grace period is stopped, kill included`(name: String) throws {
+        try withDaemon(Setup(selectors: Self.programs, shutdown: "grace: \"50ms\"")) { daemon in
+            let client = try daemon.connect()
+            try client.send("PERFORM", "images", .text(name), "WAIT", "x")
+            let child = try daemon.scratch.processID(in: "pid")
+            try daemon.send(.terminate)
+            #expect(try client.reply().errorWord == "CANCELLED")
+            #expect(try daemon.end() == "exit status 0")
+            #expect(!isRunning(child))
+            #expect(daemon.log.contains("1 jobs have not ended within 0.05 seconds: stopping them"))
+            #expect(daemon.log.contains("down: 0 jobs finished, 1 stopped"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a second signal ends the daemon at once and its programs with it`() throws {
+        try withDaemon(Setup(selectors: Self.programs)) { daemon in
+            let client = try daemon.connect()
+            try client.send("PERFORM", "images", "ignores", "WAIT", "x")
+            let child = try daemon.scratch.processID(in: "pid")
+            try daemon.send(.terminate)
+            try eventually("it goes down") { daemon.log.contains("going down") }
+            try daemon.send(.terminate)
+            #expect(try daemon.end() == "exit status 143")
+            try eventually("the program is gone") { !isRunning(child) }
+            #expect(daemon.log.contains("ending at once"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a second signal leaves a successor's socket alone`() throws {
+        try withDaemon(Setup(selectors: Self.programs)) { daemon in
+            let client = try daemon.connect()
+            try client.send("PERFORM", "images", "hangs", "WAIT", "x")
+            let child = try daemon.scratch.processID(in: "pid")
+            try daemon.send(.interrupt)
+            try eventually("its socket is gone") { !daemon.scratch.has("s") }
+            let successor = try TestDaemon(Setup(), in: daemon.scratch, logName: "log2")
+            defer { successor.kill() }
+            try daemon.send(.interrupt)
+            #expect(try daemon.end() == "exit status 130")
+            #expect(try successor.connect().call("PING") == .simpleString("PONG"))
+            try eventually("the program is gone") { !isRunning(child) }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `SHUTDOWN does as SIGTERM and closes without a reply`() throws {
+        try withDaemon(Setup(selectors: Self.programs)) { daemon in
+            let client = try daemon.connect()
+            let runs = try daemon.connect()
+            try runs.send("PERFORM", "images", "held", "WAIT", "result")
+            _ = try daemon.scratch.processID(in: "pid")
+            let waiting = try client.perform("images", "echo", "never")
+            try client.send("SHUTDOWN")
+            try eventually("it goes down") { daemon.log.contains("going down") }
+            try daemon.scratch.write("", to: "go")
+            #expect(try runs.reply().text == "result")
+            #expect(try client.repliesUntilClosed().isEmpty)
+            #expect(try daemon.end() == "exit status 0")
+            #expect(waiting == 2)
+            #expect(daemon.log.contains("down: 1 jobs finished, 0 stopped, 1 abandoned before"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `SHUTDOWN DRAIN runs all that waits, paused threads included`() throws {
+        let setup = Setup(threads: "images: {}, mail: { count: 2 }", selectors: Self.programs)
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            let waits = try daemon.connect()
+            _ = try client.call("PAUSE", "mail")
+            for number in 0..<50 {
+                try waits.send("PERFORM", "mail", "echo", "WAIT", .integer(number))
+            }
+            try waits.send("PERFORM", "mail", "echo", "DELAY", 3_600_000, "WAIT", "not in time")
+            try eventually("all are accepted") { try client.figure("total_jobs_accepted") == 51 }
+            try client.send("SHUTDOWN", "DRAIN")
+            for number in 0..<50 { #expect(try waits.reply().integer == number) }
+            #expect(try waits.reply().errorWord == "SHUTTINGDOWN")
+            #expect(try daemon.end() == "exit status 0")
+            #expect(daemon.log.contains("down: 50 jobs finished, 0 stopped, 1 abandoned before"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `SHUTDOWN NOW stops what runs, and what does not stop is killed`() throws {
+        let setup = Setup(
+            threads: "images: {}, ledger: {}",
+            selectors: Self.programs + "slow: { program: [\"sh\", \"-c\", "
+                + "\"trap '' TERM; echo $$ > slow; exec sleep 3600\"], directory: \"$DIR\" }")
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            try client.send("PERFORM", "images", "hangs", "WAIT", "x")
+            try client.send("PERFORM", "ledger", "slow", "WAIT", "x")
+            let children = [
+                try daemon.scratch.processID(in: "pid"), try daemon.scratch.processID(in: "slow"),
+            ]
+            try daemon.connect().send("SHUTDOWN", "NOW")
+            #expect(try client.reply().errorWord == "CANCELLED")
+            // Its grace of five seconds is not waited for.
+            #expect(try client.reply().errorWord == "SHUTTINGDOWN")
+            #expect(try daemon.end() == "exit status 0")
+            for child in children {
+                try eventually("\(child) is gone") { !isRunning(child) }
+            }
+            #expect(daemon.log.contains("abandoned job 2 (slow) that still runs on ledger"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a client that does not read its last replies does not keep the daemon up`() throws {
+        try withDaemon { daemon in
+            let deaf = try daemon.connect()
+            let one = TestClient.bytes(["ECHO", .bytes([UInt8](repeating: 1, count: 500_000))])
+            _ = deaf.sendUntilRefused(one + one + one + one, quietMilliseconds: 50)
+            let other = try daemon.connect()
+            try eventually("replies wait for it") {
+                try other.figure("client_output_backlog") > 0
+            }
+            try daemon.send(.terminate)
+            #expect(try daemon.end() == "exit status 0")
+        }
+    }
+}

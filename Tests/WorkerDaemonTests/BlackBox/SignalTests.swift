@@ -1,0 +1,56 @@
+// What else signals do, and what an end without one leaves behind.
+
+import Kernel
+import RESP
+import Testing
+
+@Suite struct `Signals to the daemon` {
+    @Test(.timeLimit(.minutes(1)))
+    func `SIGUSR1 describes every thread's loop in the log, busy and paused ones too`() throws {
+        let setup = Setup(threads: "images: {}, ledger: {}, mail: { count: 2 }")
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("PAUSE", "ledger")
+            let id = try client.perform("images", "sleep", "3600000")
+            try client.waitUntil(id, is: "running")
+            try daemon.send(.user1)
+            for name in ["main", "io", "images", "ledger", "mail/1", "mail/2"] {
+                try eventually("\(name) is described") {
+                    daemon.log.contains("thread \(name)\n")
+                }
+            }
+            try eventually("modes are named") {
+                let log = daemon.log
+                return log.contains("running: default, job") && log.contains("running: paused")
+            }
+            #expect(try client.call("PING") == .simpleString("PONG"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `SIGHUP changes nothing`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            try daemon.send(.hangUp)
+            try eventually("it is noted") { daemon.log.contains("SIGHUP from process") }
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `after SIGKILL the next daemon replaces the socket that was left`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            #expect(try client.call("PING") == .simpleString("PONG"))
+            try daemon.send(.kill)
+            #expect(try daemon.end() == "killed by SIGKILL")
+            #expect(daemon.scratch.has("s"))
+            let next = try TestDaemon(Setup(), in: daemon.scratch, logName: "log2")
+            defer { next.kill() }
+            #expect(try next.connect().call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+            try next.send(.terminate)
+            #expect(try next.end() == "exit status 0")
+            #expect(!daemon.scratch.has("s"))
+        }
+    }
+}
