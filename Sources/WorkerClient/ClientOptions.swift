@@ -4,10 +4,9 @@
 public struct ClientOptions: Sendable, Equatable {
     /// How long connecting may take, the greeting included.
     public var connectTimeout: Duration
-    /// How long a reply may take; nil for as long as it takes.
+    /// How long a reply may take, beyond the time that the command itself asks the daemon to wait.
     ///
-    /// Beyond the time that the command itself asks the daemon to wait, and for the blocking client
-    /// only.
+    /// Nil for as long as it takes. It is the blocking client's; a task is cancelled instead.
     public var replyTimeout: Duration?
     /// The most bytes that one string of a reply may have, such as a job's result.
     public var replyByteCountMax: Int
@@ -15,6 +14,11 @@ public struct ClientOptions: Sendable, Equatable {
     public var outstandingCountMax: Int
     /// How many bytes of an asynchronous client's commands may wait to be sent.
     public var unsentByteCountMax: Int
+
+    /// After how long without a command the blocking client looks whether it is still connected.
+    ///
+    /// A look costs a system call; without it, a command could go to a daemon that is gone.
+    package var idleBeforeLook = Duration.milliseconds(50)
 
     /// Limits that suit a program on the daemon's own machine.
     public init(

@@ -80,8 +80,8 @@ extension WorkerClient {
     ) throws(WorkerClientError) {
         do throws(WorkerClientError) {
             try run(.shutdown(manner))
-        } catch .closed {
-            return
+        } catch {
+            guard case .closed = error, !isClosed else { throw error }
         }
     }
 

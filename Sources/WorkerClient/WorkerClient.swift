@@ -49,6 +49,11 @@ public final class WorkerClient: Sendable {
         connection.withLock { $0 = nil }
     }
 
+    /// Whether `close()` was called.
+    ///
+    /// - Thread: any thread.
+    public var isClosed: Bool { interruption.isOver }
+
     /// Sends a command and returns what its reply means.
     func run<Value>(_ call: Call<Value>) throws(WorkerClientError) -> Value {
         let reply = try connection.withLock {
@@ -73,7 +78,9 @@ public final class WorkerClient: Sendable {
     private func usable(
         _ connection: consuming Connection?
     ) throws(WorkerClientError) -> Connection {
-        if var connection, connection.isStillUsable() { return connection }
+        if var connection, connection.isStillUsable(lookingAfter: options.idleBeforeLook) {
+            return connection
+        }
         return try Connection.open(address, options, interruption)
     }
 

@@ -68,11 +68,9 @@ struct Connection: ~Copyable {
 
     /// Whether the daemon has not hung up since the last reply.
     ///
-    /// A connection that was used just now is not looked at: that would cost a system call for each
-    /// command.
-    mutating func isStillUsable() -> Bool {
-        let idle = lastUse.duration(to: interruption.poller.clock.now())
-        if idle < Self.idleBeforeLook { return true }
+    /// - Parameter idle: a connection that was used later than that is not looked at.
+    mutating func isStillUsable(lookingAfter idle: Duration) -> Bool {
+        if lastUse.duration(to: interruption.poller.clock.now()) < idle { return true }
         // Whatever came unasked, pushes aside, would be taken for the reply to the next command.
         do throws(WorkerClientError) {
             _ = try wire.read()
@@ -81,8 +79,6 @@ struct Connection: ~Copyable {
             return false
         }
     }
-
-    private static let idleBeforeLook = Duration.milliseconds(50)
 
     /// Gives away what a loop needs to go on with the connection.
     consuming func handOver() -> Wire { wire }

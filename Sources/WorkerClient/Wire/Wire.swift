@@ -60,9 +60,8 @@ struct Wire: ~Copyable {
 
     /// Sends as much of a queue as the socket takes.
     ///
-    /// - Returns: how many bytes went out; nil when the daemon reads no more.
-    ///
-    /// What it said before it hung up can still be read.
+    /// - Returns: how many bytes went out; nil when the daemon reads no more. What it said before it
+    ///   hung up can still be read.
     mutating func send(_ outbox: inout Outbox) throws(WorkerClientError) -> Int? {
         do throws(SystemError) {
             return try outbox.send(to: socket)

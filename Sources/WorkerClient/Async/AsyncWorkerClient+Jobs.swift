@@ -1,0 +1,114 @@
+// The asynchronous client's commands about jobs.
+
+extension AsyncWorkerClient {
+    /// Hands in a job.
+    ///
+    /// - Parameters:
+    ///   - thread: the name of a thread or pool, or of a pool's member.
+    ///   - selector: what handles it.
+    ///   - payload: what the handler gets.
+    ///   - options: its priority, when it is due, how long it may run.
+    /// - Returns: the job's number: from now on it is known by it.
+    /// - Throws: `.daemon` with NOTHREAD, NOSELECTOR, BUSY or SHUTTINGDOWN when it was refused, or
+    ///   what says that there is no connection.
+    /// - Thread: any task.
+    public func perform(
+        onThread thread: String, selector: String, payload: [UInt8] = [],
+        options: PerformOptions = PerformOptions()
+    ) async throws -> UInt64 {
+        try await run(.perform(thread, selector, payload, options))
+    }
+
+    /// Hands in a job and waits for its result.
+    ///
+    /// - Parameter wait: how long; after that the error is `TIMEOUT`, and the job goes on.
+    /// - Returns: what the handler returned.
+    /// - Throws: as `perform`; and `.daemon` with FAILED, TIMEOUT or CANCELLED.
+    /// - Thread: any task.
+    public func performAndWait(
+        onThread thread: String, selector: String, payload: [UInt8] = [],
+        options: PerformOptions = PerformOptions(), wait: JobWait = .forever
+    ) async throws -> [UInt8] {
+        try await run(.performAndWait(thread, selector, payload, options, wait))
+    }
+
+    /// The result of a job.
+    ///
+    /// - Returns: nil if it has not ended.
+    /// - Throws: `.daemon` with NOJOB, FAILED, TIMEOUT or CANCELLED.
+    /// - Thread: any task.
+    public func result(of id: UInt64) async throws -> [UInt8]? {
+        try await run(.result(id))
+    }
+
+    /// The result of a job, once it has ended.
+    ///
+    /// - Throws: as `result(of:)`; TIMEOUT also when it has not ended in time.
+    /// - Thread: any task.
+    public func result(of id: UInt64, wait: JobWait) async throws -> [UInt8] {
+        try await run(.result(id, wait))
+    }
+
+    /// Takes back a job that has not begun, or asks a running one to end.
+    ///
+    /// - Returns: whether there was anything left to cancel.
+    /// - Throws: `.daemon` with NOJOB.
+    /// - Thread: any task.
+    public func cancel(_ id: UInt64) async throws -> Bool {
+        try await run(.cancel(id)) > 0
+    }
+
+    /// Takes back all jobs of a thread and selector that have not begun.
+    ///
+    /// - Parameter payload: only those with this payload; nil for all.
+    /// - Returns: how many.
+    /// - Throws: `.daemon` with NOTHREAD.
+    /// - Thread: any task.
+    public func cancel(
+        onThread thread: String, selector: String, payload: [UInt8]? = nil
+    ) async throws -> Int {
+        try await run(.cancel(thread, selector, payload))
+    }
+
+    /// Collects a job for a thread without waking it; `fire` hands it over with the others.
+    ///
+    /// - Returns: the job's number.
+    /// - Throws: as `perform`.
+    /// - Thread: any task.
+    public func buffer(
+        onThread thread: String, selector: String, payload: [UInt8] = []
+    ) async throws -> UInt64 {
+        try await run(.buffer(thread, selector, payload))
+    }
+
+    /// Hands over the jobs that were collected for a thread.
+    ///
+    /// - Returns: how many.
+    /// - Throws: `.daemon` with NOTHREAD.
+    /// - Thread: any task.
+    public func fire(_ thread: String) async throws -> Int {
+        try await run(.fire(thread))
+    }
+
+    /// Everything that the daemon knows of a job.
+    ///
+    /// - Throws: `.daemon` with NOJOB.
+    /// - Thread: any task.
+    public func job(_ id: UInt64) async throws -> JobDescription {
+        try await run(.job(id))
+    }
+
+    /// Jobs, the newest first.
+    ///
+    /// - Parameters:
+    ///   - thread: only those for this thread or pool.
+    ///   - state: only those in this state.
+    ///   - limit: at most so many; the daemon's default is 100.
+    /// - Throws: `.daemon` with NOTHREAD.
+    /// - Thread: any task.
+    public func jobs(
+        thread: String? = nil, state: JobSummary.State? = nil, limit: Int? = nil
+    ) async throws -> [JobSummary] {
+        try await run(.jobs(thread, state, limit))
+    }
+}

@@ -1,0 +1,96 @@
+// The asynchronous client's commands about threads and the daemon itself.
+
+extension AsyncWorkerClient {
+    /// Every worker thread, and what it does.
+    ///
+    /// - Thread: any task.
+    public func threads() async throws -> [ThreadDescription] {
+        try await run(.threads)
+    }
+
+    /// One thread or pool.
+    ///
+    /// - Throws: `.daemon` with NOTHREAD.
+    /// - Thread: any task.
+    public func thread(_ name: String) async throws -> ThreadOrPool {
+        try await run(.thread(name))
+    }
+
+    /// Every selector, and what handles it.
+    ///
+    /// - Thread: any task.
+    public func selectors() async throws -> [SelectorDescription] {
+        try await run(.selectors)
+    }
+
+    /// Holds what waits for a thread or pool; what runs is finished.
+    ///
+    /// - Throws: `.daemon` with NOTHREAD.
+    /// - Thread: any task.
+    public func pause(_ thread: String) async throws {
+        try await run(.steer("PAUSE", thread))
+    }
+
+    /// Goes on with what was held.
+    ///
+    /// - Throws: `.daemon` with NOTHREAD.
+    /// - Thread: any task.
+    public func resume(_ thread: String) async throws {
+        try await run(.steer("RESUME", thread))
+    }
+
+    /// Ends a thread or pool once its waiting jobs are done; new ones are refused at once.
+    ///
+    /// - Throws: `.daemon` with NOTHREAD.
+    /// - Thread: any task.
+    public func stop(_ thread: String) async throws {
+        try await run(.steer("STOP", thread))
+    }
+
+    /// The daemon in figures, as lines of `name:value` under headings of `# Section`.
+    ///
+    /// - Parameter section: only this one: `server`, `clients`, `memory`, `jobs`, `threads`, `loop`.
+    /// - Thread: any task.
+    public func info(_ section: String? = nil) async throws -> String {
+        try await run(.information(section))
+    }
+
+    /// Asks whether the daemon answers.
+    ///
+    /// - Thread: any task.
+    public func ping() async throws {
+        try await run(.ping)
+    }
+
+    /// Asks the daemon to go down, and waits until it is.
+    ///
+    /// - Throws: `.daemon` when it refuses; a connection that ends is what was asked for.
+    /// - Thread: any task.
+    public func shutdown(
+        _ manner: ShutdownManner = .finishRunning
+    ) async throws {
+        if let endReason { throw endReason }
+        do {
+            try await run(.shutdown(manner))
+        } catch let error as WorkerClientError {
+            guard case .closed = error, error != Self.closedHere else { throw error }
+        }
+    }
+
+    /// Sends a command that has no method of its own.
+    ///
+    /// ```swift
+    /// let names = try await client.command(["COMMAND", "LIST"])
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - parts: the command's name and arguments.
+    ///   - wait: for how long the command asks the daemon to hold its reply back.
+    /// - Throws: `.daemon` when the reply is an error.
+    /// - Thread: any task.
+    public func command(
+        _ parts: [CommandPart], wait: JobWait? = nil
+    ) async throws -> Reply {
+        try await run(.raw(parts, wait: wait))
+    }
+}

@@ -1,0 +1,154 @@
+// The asynchronous client: how it comes to be, how a command goes out, how it ends. The commands by
+// name are in AsyncWorkerClient+Jobs.swift and AsyncWorkerClient+Threads.swift.
+
+internal import Kernel
+internal import RESP
+internal import RunLoops
+public import WorkerThreads
+
+/// A client of the daemon for tasks: any number of commands are under way at the same time.
+///
+/// ```swift
+/// let client = try await AsyncWorkerClient.connect(to: .unix("/tmp/workerd.sock"))
+/// async let small = client.performAndWait(onThread: "images", selector: "thumbnail", payload: a)
+/// async let other = client.performAndWait(onThread: "images", selector: "thumbnail", payload: b)
+/// let pictures = try await [small, other]
+/// client.close()
+/// ```
+///
+/// All commands share one connection, whose replies come in the order of the commands: a command that
+/// waits for a job holds back the replies behind it, though not the work. Who waits for long jobs
+/// and wants quick answers meanwhile makes two clients.
+///
+/// A task that is cancelled stops waiting and throws `CancellationError`; its command, once sent, is
+/// carried out all the same. When the connection ends, every task that waits is told so, and the
+/// client is over: make a new one.
+public final class AsyncWorkerClient: Sendable {
+    /// Where the daemon is.
+    public let address: WorkerAddress
+    /// Its limits.
+    public let options: ClientOptions
+    private let budget: Budget
+    private let pipeline: PipelineHandle
+    /// The thread that serves the connection, if it is this client's own.
+    private let ownThread: WorkerThread?
+
+    private init(
+        _ address: WorkerAddress, _ options: ClientOptions, _ budget: Budget,
+        _ pipeline: PipelineHandle, ownThread: WorkerThread?
+    ) {
+        self.address = address
+        self.options = options
+        self.budget = budget
+        self.pipeline = pipeline
+        self.ownThread = ownThread
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Connects to a daemon.
+    ///
+    /// - Parameters:
+    ///   - address: where it is.
+    ///   - options: the client's limits.
+    ///   - thread: serves the connection, and may serve other things; while it is at other things,
+    ///     or paused, replies wait. Nil starts a thread for this client.
+    /// - Throws: `WorkerClientError.notConnected`, or `.daemon` with NOAUTH or WRONGPASS;
+    ///   `CancellationError`.
+    /// - Thread: any task.
+    /// - Blocks: no task; the serving thread while it connects, `options.connectTimeout` at most for
+    ///   each of connecting and greeting.
+    public static func connect(
+        to address: WorkerAddress = .standard(), options: ClientOptions = ClientOptions(),
+        on thread: WorkerThread? = nil
+    ) async throws -> AsyncWorkerClient {
+        try Task.checkCancellation()
+        let ownThread = try thread == nil ? startThread(address) : nil
+        guard let worker = thread ?? ownThread else { preconditionFailure("one of them is there") }
+        let interruption = Interruption()
+        let budget = Budget(options)
+        let pipeline = try await withTaskCancellationHandler {
+            do {
+                return try await worker.submit {
+                    let connection = try Connection.open(address, options, interruption)
+                    return try Pipeline.start(connection.handOver(), budget)
+                }
+            } catch where Task.isCancelled {
+                throw CancellationError()
+            } catch let error as SystemError {
+                throw notConnected(address, error)
+            }
+        } onCancel: {
+            interruption.interrupt()
+        }
+        return AsyncWorkerClient(address, options, budget, pipeline, ownThread: ownThread)
+    }
+
+    /// Ends the connection: every task that waits throws `.closed`, and so does every later command.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    public func close() {
+        budget.end(Self.closedHere)
+        pipeline.close()
+        ownThread?.stop()
+    }
+
+    static let closedHere = WorkerClientError.closed("the client was closed")
+
+    /// How many commands are without a reply, those of cancelled tasks included.
+    ///
+    /// - Thread: any thread; out of date as soon as it is known.
+    public var outstandingCount: Int { budget.outstandingCount }
+
+    /// Why the client is over; nil while it is not.
+    ///
+    /// - Thread: any thread.
+    public var endReason: WorkerClientError? { budget.endReason }
+
+    /// Sends a command and returns what its reply means.
+    func run<Value>(_ call: Call<Value>) async throws -> Value {
+        try Task.checkCancellation()
+        let pending = PendingReply()
+        let reply = try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                guard pending.wait(continuation) else { return }
+                do throws(WorkerClientError) {
+                    try send(call.encoded, pending)
+                } catch {
+                    pending.answer(.failure(error))
+                }
+            }
+        } onCancel: {
+            pending.answer(.failure(CancellationError()))
+        }
+        return try call.value(of: reply)
+    }
+
+    private func send(_ chunks: [[UInt8]], _ pending: PendingReply) throws(WorkerClientError) {
+        try budget.take(byteCount: chunks.reduce(0) { $0 + $1.count })
+        // If the buffer refuses, it lets go of the place, and that is an answer.
+        let place = ReplyPlace(pending, budget)
+        if pipeline.buffer.add(PipelinedCommand(chunks: chunks, place: place)) {
+            pipeline.buffer.fire()
+        }
+    }
+
+    private static func startThread(_ address: WorkerAddress) throws -> WorkerThread {
+        do throws(SystemError) {
+            return try WorkerThread(name: "workerd-client")
+        } catch {
+            throw notConnected(address, error)
+        }
+    }
+
+    private static func notConnected(
+        _ address: WorkerAddress, _ error: SystemError
+    ) -> WorkerClientError {
+        .notConnected(
+            address: address.description, reason: error.description,
+            advice: "this process or machine is short of threads or descriptors")
+    }
+}

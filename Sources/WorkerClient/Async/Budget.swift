@@ -1,0 +1,66 @@
+// How much of an asynchronous client may be outstanding, and whether it is over. Shared by the tasks
+// that ask and the thread that serves them.
+
+internal import Synchronization
+
+/// The limits of one asynchronous client, and what is used of them.
+final class Budget: Sendable {
+    private struct State {
+        var outstandingCount = 0
+        var unsentByteCount = 0
+        /// Why the client takes no more commands; the first reason stays.
+        var end: WorkerClientError?
+    }
+
+    private let state = Mutex(State())
+    private let outstandingCountMax: Int
+    private let unsentByteCountMax: Int
+
+    init(_ options: ClientOptions) {
+        outstandingCountMax = options.outstandingCountMax
+        unsentByteCountMax = options.unsentByteCountMax
+    }
+
+    /// Takes what one command needs.
+    ///
+    /// A command larger than the limit is taken when no other waits to be sent: it could never be
+    /// sent otherwise.
+    ///
+    /// - Throws: `.tooManyOutstanding`, or why the client is over.
+    /// - Thread: any thread.
+    func take(byteCount: Int) throws(WorkerClientError) {
+        try state.withLock { (state) throws(WorkerClientError) in
+            if let end = state.end { throw end }
+            guard state.outstandingCount < outstandingCountMax else {
+                throw .tooManyOutstanding(limit: outstandingCountMax)
+            }
+            let unsent = state.unsentByteCount
+            guard unsent == 0 || unsent + byteCount <= unsentByteCountMax else {
+                throw .tooManyOutstanding(limit: unsentByteCountMax)
+            }
+            state.outstandingCount += 1
+            state.unsentByteCount += byteCount
+        }
+    }
+
+    /// Gives back what was sent.
+    func sent(byteCount: Int) {
+        state.withLock { $0.unsentByteCount -= byteCount }
+    }
+
+    /// Gives back the place of a command that was answered.
+    func answered() {
+        state.withLock { $0.outstandingCount -= 1 }
+    }
+
+    /// Takes no more commands.
+    func end(_ reason: WorkerClientError) {
+        state.withLock { $0.end = $0.end ?? reason }
+    }
+
+    /// Why it is over; nil while it is not.
+    var endReason: WorkerClientError? { state.withLock { $0.end } }
+
+    /// How many commands are without a reply.
+    var outstandingCount: Int { state.withLock { $0.outstandingCount } }
+}
