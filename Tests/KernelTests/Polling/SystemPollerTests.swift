@@ -1,0 +1,277 @@
+// The real kernel's waiting: no wake is lost, no sleep ends early, descriptors are reported for as
+// long as they are ready. Each in both ways of sleeping, on a futex and in epoll.
+
+import Glibc
+import Kernel
+import Support
+import Testing
+
+/// How a poller sleeps.
+enum Sleep: CaseIterable, Sendable {
+    case futex, epoll
+
+    func set(of poller: SystemPoller) throws -> (any PollSet)? {
+        self == .epoll ? try poller.makeSet() : nil
+    }
+}
+
+/// What is ready after a wait.
+private func wait(
+    _ poller: SystemPoller, _ set: (any PollSet)?, until deadline: Instant = .distantFuture
+) -> [ReadyEvent] {
+    var ready: [ReadyEvent] = []
+    poller.wait(on: set, until: deadline, ready: &ready)
+    return ready
+}
+
+/// What is ready without a wait.
+private func check(_ poller: SystemPoller, _ set: (any PollSet)?) -> [ReadyEvent] {
+    var ready: [ReadyEvent] = []
+    poller.check(set, ready: &ready)
+    return ready
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct SystemPollerTests {
+    @Test(arguments: Sleep.allCases)
+    func `a wake sent before the wait is not lost`(sleep: Sleep) throws {
+        let poller = SystemPoller()
+        let set = try sleep.set(of: poller)
+        for _ in 0..<3 {
+            poller.wake()
+            #expect(wait(poller, set).isEmpty)
+        }
+    }
+
+    @Test(arguments: Sleep.allCases)
+    func `a wake from another thread ends the sleep`(sleep: Sleep) throws {
+        let poller = SystemPoller()
+        let set = try sleep.set(of: poller)
+        let waker = try Joinable(name: "waker") {
+            while !poller.isAsleep {}
+            poller.wake()
+        }
+        #expect(wait(poller, set).isEmpty)
+        #expect(!poller.isAsleep)
+        waker.join()
+    }
+
+    @Test(arguments: Sleep.allCases)
+    func `work published before a wake is seen after the sleep, every time`(sleep: Sleep) throws {
+        let poller = SystemPoller()
+        let set = try sleep.set(of: poller)
+        let published = Counter()
+        let waker = try Joinable(name: "waker") {
+            for _ in 0..<5_000 {
+                published.increment()
+                poller.wake()
+            }
+        }
+        // A lost wake would leave this thread asleep with work published.
+        while published.count < 5_000 { _ = wait(poller, set) }
+        waker.join()
+    }
+
+    @Test(arguments: Sleep.allCases)
+    func `a sleep without a wake ends at its deadline, not before`(sleep: Sleep) throws {
+        let poller = SystemPoller()
+        let set = try sleep.set(of: poller)
+        for nanoseconds: Int64 in [1, 1_000, 1_500_000] {
+            let deadline = poller.clock.now().advanced(byNanoseconds: nanoseconds)
+            #expect(wait(poller, set, until: deadline).isEmpty)
+            #expect(poller.clock.now() >= deadline)
+        }
+    }
+
+    @Test(arguments: Sleep.allCases)
+    func `a deadline that has passed asks the kernel and comes back at once`(sleep: Sleep) throws {
+        let poller = SystemPoller()
+        let set = try sleep.set(of: poller)
+        for deadline in [.distantPast, Instant(nanoseconds: -1), Instant(nanoseconds: 0)] {
+            #expect(wait(poller, set, until: deadline).isEmpty)
+        }
+    }
+
+    @Test(arguments: Sleep.allCases)
+    func `several wakes are one, and taking a wake forgets it`(sleep: Sleep) throws {
+        let poller = SystemPoller()
+        let set = try sleep.set(of: poller)
+        for _ in 0..<3 { poller.wake() }
+        _ = wait(poller, set)
+        expectUndisturbed(poller, set)
+        poller.wake()
+        poller.takeWake()
+        expectUndisturbed(poller, set)
+        poller.takeWake()
+        expectUndisturbed(poller, set)
+    }
+
+    @Test(arguments: Sleep.allCases)
+    func `a check leaves a wake pending`(sleep: Sleep) throws {
+        let poller = SystemPoller()
+        let set = try sleep.set(of: poller)
+        poller.wake()
+        #expect(check(poller, set).isEmpty)
+        #expect(wait(poller, set).isEmpty)
+    }
+
+    @Test(arguments: Sleep.allCases)
+    func `a clock that is moved by hand ends the sleep when it is moved`(sleep: Sleep) throws {
+        let clock = ManualClock()
+        let poller = SystemPoller(clock: clock)
+        let set = try sleep.set(of: poller)
+        let mover = try Joinable(name: "mover") {
+            while !poller.isAsleep {}
+            clock.advance(by: .seconds(3_600))
+        }
+        #expect(wait(poller, set, until: Instant(nanoseconds: 1_000)).isEmpty)
+        #expect(clock.seconds == 3_600)
+        mover.join()
+    }
+
+    @Test func `a doorbell that rang for one set does not disturb another`() throws {
+        let poller = SystemPoller()
+        let one = try poller.makeSet()
+        let two = try poller.makeSet()
+        let waker = try Joinable(name: "waker") {
+            while !poller.isAsleep {}
+            poller.wake()
+        }
+        _ = wait(poller, one)
+        waker.join()
+        // The doorbell still holds its ring, and the second set has not told of it yet.
+        expectUndisturbed(poller, two)
+        expectUndisturbed(poller, try poller.makeSet())
+        expectUndisturbed(poller, one)
+    }
+
+    @Test func `a poller can change between its two ways of sleeping`() throws {
+        let poller = SystemPoller()
+        let set = try poller.makeSet()
+        for turn in 0..<200 {
+            let waker = try Joinable(name: "waker") {
+                while !poller.isAsleep {}
+                poller.wake()
+            }
+            _ = wait(poller, turn % 2 == 0 ? nil : set)
+            waker.join()
+        }
+    }
+
+    /// Expects that a short sleep lasts until its deadline.
+    private func expectUndisturbed(_ poller: SystemPoller, _ set: (any PollSet)?) {
+        let deadline = poller.clock.now().advanced(by: .milliseconds(1))
+        #expect(wait(poller, set, until: deadline).isEmpty)
+        #expect(poller.clock.now() >= deadline)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct SystemPollerDescriptorTests {
+    @Test func `a descriptor is reported for as long as it is ready, with its token`() throws {
+        let poller = SystemPoller()
+        let set = try poller.makeSet()
+        let pipe = try Pipe()
+        try set.add(pipe.readEnd.number, for: .readable, token: 7)
+        #expect(check(poller, set).isEmpty)
+        _ = try pipe.writeEnd.write(contentsOf: [1])
+        let event = ReadyEvent(token: 7, readiness: .readable)
+        #expect(wait(poller, set) == [event])
+        #expect(wait(poller, set) == [event])
+        #expect(check(poller, set) == [event])
+        var bytes: [UInt8] = []
+        _ = try pipe.readEnd.read(appendingTo: &bytes, atMost: 10)
+        #expect(check(poller, set).isEmpty)
+    }
+
+    @Test func `becoming ready ends the sleep`() throws {
+        let poller = SystemPoller()
+        let set = try poller.makeSet()
+        let pipe = try Pipe()
+        try set.add(pipe.readEnd.number, for: .readable, token: 1)
+        let number = pipe.writeEnd.number
+        let writer = try Joinable(name: "writer") {
+            while !poller.isAsleep {}
+            var byte: UInt8 = 1
+            _ = unsafe write(number, &byte, 1)
+        }
+        #expect(wait(poller, set) == [ReadyEvent(token: 1, readiness: .readable)])
+        writer.join()
+    }
+
+    @Test func `what is watched can be changed, silenced and ended`() throws {
+        let poller = SystemPoller()
+        let set = try poller.makeSet()
+        let pipe = try Pipe()
+        try set.add(pipe.writeEnd.number, for: .readable, token: 1)
+        #expect(check(poller, set).isEmpty)
+        try set.change(pipe.writeEnd.number, for: .writable, token: 2)
+        #expect(check(poller, set) == [ReadyEvent(token: 2, readiness: .writable)])
+        try set.change(pipe.writeEnd.number, for: [], token: 2)
+        #expect(check(poller, set).isEmpty)
+        try set.change(pipe.writeEnd.number, for: .writable, token: 3)
+        set.remove(pipe.writeEnd.number)
+        set.remove(pipe.writeEnd.number)
+        #expect(check(poller, set).isEmpty)
+        try set.add(pipe.writeEnd.number, for: .writable, token: 4)
+        #expect(check(poller, set).map(\.token) == [4])
+    }
+
+    @Test func `a hang-up is reported even to who asked for nothing`() throws {
+        let poller = SystemPoller()
+        let set = try poller.makeSet()
+        let pipe = try Pipe()
+        let number = pipe.readEnd.number
+        try set.add(number, for: [], token: 1)
+        let readEnd = pipe.keepReadEnd()
+        #expect(wait(poller, set) == [ReadyEvent(token: 1, readiness: .closed)])
+        _ = readEnd.number
+    }
+
+    @Test func `two sets watch the same descriptor independently`() throws {
+        let poller = SystemPoller()
+        let sets = try (0..<2).map { _ in try poller.makeSet() }
+        let pipe = try Pipe()
+        for (token, set) in sets.enumerated() {
+            try set.add(pipe.writeEnd.number, for: .writable, token: UInt64(token))
+        }
+        sets[0].remove(pipe.writeEnd.number)
+        #expect(check(poller, sets[0]).isEmpty)
+        #expect(check(poller, sets[1]).map(\.token) == [1])
+    }
+
+    @Test func `watching twice, or what cannot be watched, is refused`() throws {
+        let poller = SystemPoller()
+        let set = try poller.makeSet()
+        let pipe = try Pipe()
+        try set.add(pipe.readEnd.number, for: .readable, token: 1)
+        let twice = #expect(throws: SystemError.self) {
+            try set.add(pipe.readEnd.number, for: .readable, token: 2)
+        }
+        #expect(twice?.errno == EEXIST)
+        let directory = try TestDirectory()
+        try File.write([1, 2, 3], to: directory.file("regular"))
+        let number = unsafe open(directory.file("regular"), O_RDONLY | O_CLOEXEC)
+        let regular = Descriptor(owning: number)
+        let unwatchable = #expect(throws: SystemError.self) {
+            try set.add(number, for: .readable, token: 3)
+        }
+        #expect(unwatchable?.errno == EPERM)
+        _ = regular.number
+    }
+
+    @Test func `more than fit into one call are reported by the next`() throws {
+        let poller = SystemPoller()
+        let set = try poller.makeSet()
+        let pipe = try Pipe()
+        _ = try pipe.writeEnd.write(contentsOf: [1])
+        let copies = (0..<300).map { _ in dup(pipe.readEnd.number) }
+        defer { copies.forEach { _ = close($0) } }
+        for (token, copy) in copies.enumerated() {
+            try set.add(copy, for: .readable, token: UInt64(token))
+        }
+        var seen: Set<UInt64> = []
+        for _ in 0..<3 { seen.formUnion(check(poller, set).map(\.token)) }
+        #expect(seen.count == 300)
+    }
+}

@@ -1,0 +1,21 @@
+// A number that any thread may count up.
+
+internal import Synchronization
+
+/// A counter between threads.
+package final class Counter: Sendable {
+    private let value = Atomic<Int>(0)
+
+    package init() {}
+
+    /// How often it was incremented; what was written before an increment that counts is visible.
+    package var count: Int { value.load(ordering: .acquiring) }
+
+    /// Adds one.
+    ///
+    /// - Returns: the new count.
+    @discardableResult
+    package func increment() -> Int {
+        value.add(1, ordering: .acquiringAndReleasing).newValue
+    }
+}
