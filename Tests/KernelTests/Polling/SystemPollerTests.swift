@@ -47,7 +47,7 @@ struct SystemPollerTests {
     func `a wake from another thread ends the sleep`(sleep: Sleep) throws {
         let poller = SystemPoller()
         let set = try sleep.set(of: poller)
-        let waker = try Joinable(name: "waker") {
+        let waker = try TestThread(name: "waker") {
             while !poller.isAsleep {}
             poller.wake()
         }
@@ -61,7 +61,7 @@ struct SystemPollerTests {
         let poller = SystemPoller()
         let set = try sleep.set(of: poller)
         let published = Counter()
-        let waker = try Joinable(name: "waker") {
+        let waker = try TestThread(name: "waker") {
             for _ in 0..<5_000 {
                 published.increment()
                 poller.wake()
@@ -120,7 +120,7 @@ struct SystemPollerTests {
         let clock = ManualClock()
         let poller = SystemPoller(clock: clock)
         let set = try sleep.set(of: poller)
-        let mover = try Joinable(name: "mover") {
+        let mover = try TestThread(name: "mover") {
             while !poller.isAsleep {}
             clock.advance(by: .seconds(3_600))
         }
@@ -133,7 +133,7 @@ struct SystemPollerTests {
         let poller = SystemPoller()
         let one = try poller.makeSet()
         let two = try poller.makeSet()
-        let waker = try Joinable(name: "waker") {
+        let waker = try TestThread(name: "waker") {
             while !poller.isAsleep {}
             poller.wake()
         }
@@ -149,7 +149,7 @@ struct SystemPollerTests {
         let poller = SystemPoller()
         let set = try poller.makeSet()
         for turn in 0..<200 {
-            let waker = try Joinable(name: "waker") {
+            let waker = try TestThread(name: "waker") {
                 while !poller.isAsleep {}
                 poller.wake()
             }
@@ -190,7 +190,7 @@ struct SystemPollerDescriptorTests {
         let pipe = try Pipe()
         try set.add(pipe.readEnd.number, for: .readable, token: 1)
         let number = pipe.writeEnd.number
-        let writer = try Joinable(name: "writer") {
+        let writer = try TestThread(name: "writer") {
             while !poller.isAsleep {}
             var byte: UInt8 = 1
             _ = unsafe write(number, &byte, 1)

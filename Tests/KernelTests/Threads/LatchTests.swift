@@ -1,6 +1,7 @@
 // The door that opens once.
 
 import Kernel
+import Support
 import Synchronization
 import Testing
 
@@ -25,10 +26,10 @@ struct LatchTests {
         let written = Count()
         let seen = Count()
         let arrived = Count()
-        var waiters: [Joinable] = []
+        var waiters: [TestThread] = []
         for number in 1...4 {
             waiters.append(
-                try Joinable(name: "waiter \(number)") {
+                try TestThread(name: "waiter \(number)") {
                     arrived.value.add(1, ordering: .relaxed)
                     latch.wait()
                     seen.value.add(written.value.load(ordering: .relaxed), ordering: .relaxed)
@@ -44,7 +45,7 @@ struct LatchTests {
     @Test func `two threads can hand over to each other many times`() throws {
         let there = (0..<500).map { _ in Latch() }
         let back = (0..<500).map { _ in Latch() }
-        let other = try Joinable(name: "other") {
+        let other = try TestThread(name: "other") {
             for (one, two) in zip(there, back) {
                 one.wait()
                 two.open()

@@ -3,22 +3,7 @@
 import Glibc
 import Kernel
 import Support
-import Synchronization
 import Testing
-
-/// A system thread that a test can keep in a list.
-final class Joinable: Sendable {
-    private let thread: Mutex<SystemThread?>
-
-    init(name: String, body: @escaping @Sendable () -> Void) throws {
-        thread = Mutex(try SystemThread(name: name, body: body))
-    }
-
-    func join() {
-        let mine = thread.withLock { $0.take() }
-        mine?.join()
-    }
-}
 
 /// The calling thread's name, as the kernel knows it.
 private func currentName() -> String {

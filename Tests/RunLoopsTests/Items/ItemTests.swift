@@ -1,0 +1,187 @@
+// What other threads do to a loop's items, and what becomes of them when its thread ends.
+
+import Kernel
+import RunLoops
+import Support
+import Testing
+
+/// A thread with a run loop that runs until it is told to end.
+private final class LoopThread: Sendable {
+    let loop: ThreadRunLoop
+    private let thread: TestThread
+
+    init() throws {
+        let box = LoopBox()
+        let ready = Latch()
+        thread = try TestThread(name: "loop") {
+            let loop = ThreadRunLoop.current
+            box.loop = loop
+            loop.keepAlive()
+            ready.open()
+            _ = loop.run(mode: .default)
+        }
+        ready.wait()
+        loop = try #require(box.loop)
+    }
+
+    /// Stops the loop and waits until the thread is gone with all that was in its loop.
+    func end() {
+        loop.perform { [loop] in loop.stop() }
+        thread.join()
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct `Items and other threads` {
+    @Test func `a source added from another thread is scheduled, and performs once signalled`()
+        throws
+    {
+        let thread = try LoopThread()
+        let scheduled = Latch()
+        let performed = Latch()
+        let source = ThreadRunLoop.Source(
+            schedule: { _, _ in scheduled.open() }, perform: { performed.open() })
+        while !thread.loop.isWaiting {}
+        thread.loop.add(source)
+        scheduled.wait()
+        source.signal()
+        thread.loop.wakeUp()
+        performed.wait()
+        thread.end()
+    }
+
+    @Test func `a timer added from another thread wakes the loop for its date`() throws {
+        let thread = try LoopThread()
+        let fired = Latch()
+        while !thread.loop.isWaiting {}
+        thread.loop.add(ThreadRunLoop.Timer(after: .milliseconds(1)) { _ in fired.open() })
+        fired.wait()
+        thread.end()
+    }
+
+    @Test func `an item made invalid from another thread leaves, and wakes the loop for it`() throws
+    {
+        let thread = try LoopThread()
+        let cancelled = Latch()
+        let source = ThreadRunLoop.Source(cancel: { _, _ in cancelled.open() }, perform: {})
+        thread.loop.add(source)
+        while source.loop == nil || !thread.loop.isWaiting {}
+        source.invalidate()
+        #expect(!source.isValid)
+        cancelled.wait()
+        while source.loop != nil {}
+        #expect(source.modes.isEmpty)
+        thread.end()
+    }
+
+    @Test func `adding and invalidating at the same time leaves nothing behind`() throws {
+        let thread = try LoopThread()
+        for _ in 0..<500 {
+            let timer = ThreadRunLoop.Timer(at: .distantPast, every: .seconds(1)) { _ in }
+            thread.loop.add(timer)
+            timer.invalidate()
+        }
+        let arrived = Latch()
+        let trace = Trace()
+        thread.loop.perform { [loop = thread.loop] in
+            trace.note("\(loop.nextTimerFireDate() == nil)")
+            arrived.open()
+        }
+        arrived.wait()
+        #expect(trace.all == ["true"])
+        while !thread.loop.isWaiting {}
+        thread.end()
+    }
+
+    @Test func `requests that reach a thread at its end still schedule and cancel`() throws {
+        for _ in 0..<50 {
+            let thread = try LoopThread()
+            let trace = Trace()
+            let source = ThreadRunLoop.Source(
+                schedule: { _, _ in trace.note("schedule") },
+                cancel: { _, _ in trace.note("cancel") }, perform: {})
+            thread.loop.perform { [loop = thread.loop] in loop.stop() }
+            thread.loop.add(source)
+            thread.end()
+            #expect(trace.all == ["schedule", "cancel"] || trace.all.isEmpty)
+        }
+    }
+
+    @Test func `when its thread ends every item is invalid, cancelled and lets go`() throws {
+        let trace = Trace()
+        let items = try onNewThread { () -> [ThreadRunLoop.Item] in
+            let loop = ThreadRunLoop.current
+            let token = Trace()
+            let source = ThreadRunLoop.Source(
+                cancel: { _, mode in trace.note("cancel \(mode)") }, perform: { _ = token })
+            loop.add(source)
+            loop.add(source, to: "A")
+            let timer = ThreadRunLoop.Timer(after: .seconds(900)) { _ in _ = token }
+            loop.add(timer, to: .common)
+            let observer = ThreadRunLoop.Observer { _, _ in _ = token }
+            loop.add(observer)
+            let port = ThreadRunLoop.Port { _, _ in _ = token }
+            loop.keepAlive("A")
+            return [source, timer, observer, port]
+        }
+        #expect(trace.all.sorted() == ["cancel A", "cancel default"])
+        #expect(items.map(\.isValid) == [false, false, false, true])
+        #expect(items.allSatisfy { $0.loop == nil && $0.modes.isEmpty })
+    }
+
+    @Test func `a loop whose thread has ended takes nothing, and passes for nobody's`() throws {
+        let loop = try onNewThread { ThreadRunLoop.current }
+        #expect(!loop.perform {})
+        #expect(!loop.isOnThread)
+        let source = ThreadRunLoop.Source {}
+        loop.add(source)
+        #expect(source.loop == nil)
+        loop.wakeUp()
+        loop.stop()
+        // The system gives the ended thread's number to the next one.
+        for _ in 0..<4 {
+            let passes = try onNewThread { loop.isOnThread }
+            #expect(!passes)
+        }
+    }
+
+    @Test func `an item of one loop cannot be added to another`() async {
+        await #expect(processExitsWith: .failure) {
+            let source = ThreadRunLoop.Source {}
+            ThreadRunLoop.current.add(source)
+            try onNewThread { ThreadRunLoop.current.add(source) }
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct `Confined value` {
+    @Test func `it is there on the loop's own thread`() throws {
+        let value = try onNewThread { () -> Int in
+            let confined = Confined([1, 2, 3], to: .current)
+            return confined.value.count
+        }
+        #expect(value == 3)
+    }
+
+    @Test func `opening it on another thread traps`() async {
+        await #expect(processExitsWith: .failure) {
+            let confined = Confined(1, to: .current)
+            _ = try onNewThread { confined.value }
+        }
+    }
+
+    @Test func `closing one for another thread's loop traps`() async {
+        await #expect(processExitsWith: .failure) {
+            let loop = ThreadRunLoop.current
+            _ = try onNewThread { Confined(1, to: loop).value }
+        }
+    }
+
+    @Test func `opening it after its thread has ended traps`() async {
+        await #expect(processExitsWith: .failure) {
+            let confined = try onNewThread { Confined(1, to: .current) }
+            _ = confined.value
+        }
+    }
+}

@@ -1,0 +1,313 @@
+// Ports: descriptors, with the real kernel and with a scripted one, and ports that are signalled.
+
+import Glibc
+import Kernel
+import RunLoops
+import Support
+import Synchronization
+import Testing
+
+/// Runs `body` on a new thread whose run loop sleeps in the real kernel.
+private func withSystemLoop<Result: Sendable>(
+    _ body: @escaping @Sendable (ThreadRunLoop) throws -> Result
+) throws -> Result {
+    try onNewThread { Swift.Result { try body(ThreadRunLoop.current) } }.get()
+}
+
+/// A port on a descriptor that the scripted kernel alone knows.
+private func scripted(
+    _ descriptor: CInt, _ name: String, _ trace: Trace, order: Int = 0,
+    also: @escaping @Sendable (ThreadRunLoop.Port) -> Void = { _ in }
+) -> ThreadRunLoop.Port {
+    ThreadRunLoop.Port(watching: descriptor, order: order) { port, readiness in
+        trace.note("\(name) \(readiness.rawValue)")
+        also(port)
+    }
+}
+
+private func add(
+    _ port: ThreadRunLoop.Port, to loop: ThreadRunLoop, mode: ThreadRunLoop.Mode = .default
+) {
+    #expect(throws: Never.self) { try loop.add(port, to: mode) }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct `Port on a descriptor` {
+    @Test func `it wakes the loop and is handled in the same pass`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            add(scripted(5, "five", trace), to: loop)
+            loop.observe(trace)
+            poller.at(.seconds(1)) { poller.setReady(5, .readable) }
+            #expect(loop.run(for: .seconds(9), returnAfterSourceHandled: true) == .handledSource)
+        }
+        #expect(
+            trace.all == [
+                "entry", "before-timers", "before-sources", "before-waiting", "after-waiting",
+                "five 1", "exit",
+            ])
+    }
+
+    @Test func `ready before the loop would sleep, it keeps the loop from sleeping`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            add(scripted(5, "five", trace), to: loop)
+            loop.observe(trace)
+            poller.setReady(5, .readable)
+            #expect(loop.run(for: .seconds(9), returnAfterSourceHandled: true) == .handledSource)
+        }
+        #expect(trace.all == ["entry", "before-timers", "before-sources", "five 1", "exit"])
+    }
+
+    @Test func `it is handled in each pass for as long as it is ready`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            let port = scripted(5, "five", trace) { _ in
+                if trace.all.count == 3 { poller.setReady(5, []) }
+            }
+            add(port, to: loop)
+            poller.setReady(5, .readable)
+            #expect(loop.run(for: .seconds(9)) == .timedOut)
+        }
+        #expect(trace.all == ["five 1", "five 1", "five 1"])
+    }
+
+    @Test func `an event is held while another mode runs`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            add(scripted(5, "five", trace), to: loop, mode: "A")
+            loop.keepAlive("B")
+            poller.setReady(5, .readable)
+            #expect(loop.run(mode: "B", for: .seconds(1)) == .timedOut)
+            #expect(trace.all.isEmpty)
+            let result = loop.run(mode: "A", for: .seconds(1), returnAfterSourceHandled: true)
+            #expect(result == .handledSource)
+        }
+        #expect(trace.all == ["five 1"])
+    }
+
+    @Test func `smaller orders come first, whatever the kernel's sequence`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            for (descriptor, order) in [(5, 2), (6, 0), (7, 1)] as [(CInt, Int)] {
+                add(scripted(descriptor, "order", trace, order: order), to: loop)
+                poller.setReady(descriptor, [.readable, .closed])
+            }
+            add(scripted(8, "last", trace, order: 3), to: loop)
+            poller.setReady(8, .readable)
+            _ = loop.run(until: .distantPast)
+        }
+        #expect(trace.all == ["order 5", "order 5", "order 5", "last 1"])
+    }
+
+    @Test func `a run that returns after a source handles one port, the next run the next`() throws
+    {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            for descriptor: CInt in [5, 6] {
+                let port = scripted(descriptor, "\(descriptor)", trace) { _ in
+                    poller.setReady(descriptor, [])
+                }
+                add(port, to: loop)
+                poller.setReady(descriptor, .readable)
+            }
+            for _ in 0..<2 {
+                let result = loop.run(for: .seconds(1), returnAfterSourceHandled: true)
+                #expect(result == .handledSource)
+                trace.note("returned")
+            }
+        }
+        #expect(trace.all == ["5 1", "returned", "6 1", "returned"])
+    }
+
+    @Test func `one that an earlier callout made invalid or uninterested is not called`() throws {
+        for change in 0..<3 {
+            let trace = Trace()
+            try withScriptedLoop { loop, poller in
+                let second = scripted(6, "second", trace, order: 2)
+                let first = scripted(5, "first", trace, order: 1) { _ in
+                    switch change {
+                    case 0: second.invalidate()
+                    case 1: second.interest = []
+                    default: loop.remove(second)
+                    }
+                }
+                add(first, to: loop)
+                add(second, to: loop)
+                poller.setReady(5, .readable)
+                poller.setReady(6, .readable)
+                _ = loop.run(until: .distantPast)
+            }
+            #expect(trace.all == ["first 1"])
+        }
+    }
+
+    @Test func `its interest can change while it is in a loop`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            let port = scripted(5, "five", trace)
+            port.interest = []
+            add(port, to: loop)
+            poller.setReady(5, [.readable, .writable])
+            #expect(loop.run(until: .distantPast) == .timedOut)
+            port.interest = .writable
+            _ = loop.run(until: .distantPast)
+            port.interest = [.readable, .writable]
+            _ = loop.run(until: .distantPast)
+            #expect(port.interest == [.readable, .writable])
+        }
+        #expect(trace.all == ["five 2", "five 3"])
+    }
+
+    @Test func `a descriptor has one port in a mode, and an other one in another mode`() throws {
+        try withScriptedLoop { loop, _ in
+            let trace = Trace()
+            let first = scripted(5, "first", trace)
+            let second = scripted(5, "second", trace)
+            add(first, to: loop)
+            add(first, to: loop)
+            let error = #expect(throws: SystemError.self) { try loop.add(second) }
+            #expect(error?.errno == EEXIST)
+            #expect(!loop.contains(second) && second.loop == nil && second.modes.isEmpty)
+            add(second, to: loop, mode: "A")
+            // It can't join all common modes, so it joins none that it was not in.
+            loop.addCommonMode("A")
+            loop.addCommonMode("B")
+            #expect(throws: SystemError.self) { try loop.add(second, to: .common) }
+            #expect(second.modes == ["A"])
+            first.invalidate()
+            add(second, to: loop)
+            #expect(loop.contains(second))
+        }
+    }
+
+    @Test func `with the real kernel: bytes of another thread arrive`() throws {
+        let total = try withSystemLoop { loop in
+            let pipe = try Pipe()
+            let (readNumber, writeNumber) = (pipe.readEnd.number, pipe.writeEnd.number)
+            let seen = Counter()
+            try loop.add(
+                ThreadRunLoop.Port(watching: readNumber) { _, readiness in
+                    #expect(readiness == .readable)
+                    var byte: UInt8 = 0
+                    while unsafe read(readNumber, &byte, 1) == 1 { seen.increment() }
+                    if seen.count == 100 { loop.stop() }
+                })
+            let writer = try SystemThread(name: "writer") {
+                for _ in 0..<100 {
+                    var byte: UInt8 = 1
+                    _ = unsafe write(writeNumber, &byte, 1)
+                }
+            }
+            #expect(loop.run(mode: .default) == .stopped)
+            writer.join()
+            _ = pipe.readEnd.number
+            return seen.count
+        }
+        #expect(total == 100)
+    }
+
+    @Test func `with the real kernel: an event is held while another mode runs`() throws {
+        let words = try withSystemLoop { loop in
+            let trace = Trace()
+            let pipe = try Pipe()
+            let port = ThreadRunLoop.Port(watching: pipe.readEnd.number) { _, _ in
+                trace.note("in \(loop.currentMode?.name ?? "none")")
+            }
+            try loop.add(port)
+            loop.keepAlive("B")
+            _ = try pipe.writeEnd.write(contentsOf: [1])
+            _ = loop.run(mode: "B", until: .distantPast)
+            _ = loop.run(mode: "B", for: .milliseconds(1))
+            #expect(trace.all.isEmpty)
+            for _ in 0..<2 {
+                #expect(loop.run(returnAfterSourceHandled: true) == .handledSource)
+            }
+            port.interest = []
+            #expect(loop.run(for: .milliseconds(1)) == .timedOut)
+            port.invalidate()
+            #expect(loop.run(mode: .default) == .finished)
+            _ = pipe.readEnd.number
+            return trace.all
+        }
+        #expect(words == ["in default", "in default"])
+    }
+
+    @Test func `with the real kernel: a regular file and a second port are refused`() throws {
+        try withSystemLoop { loop in
+            let regular = unsafe open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
+            defer { _ = close(regular) }
+            let port = ThreadRunLoop.Port(watching: regular) { _, _ in }
+            #expect(
+                #expect(throws: SystemError.self) { try loop.add(port) }?.errno == EPERM)
+            #expect(loop.run(mode: .default) == .finished)
+            let pipe = try Pipe()
+            try loop.add(ThreadRunLoop.Port(watching: pipe.readEnd.number) { _, _ in })
+            let second = ThreadRunLoop.Port(watching: pipe.readEnd.number) { _, _ in }
+            #expect(
+                #expect(throws: SystemError.self) { try loop.add(second) }?.errno == EEXIST)
+            _ = pipe.readEnd.number
+        }
+    }
+
+    @Test func `with the real kernel: the other side's end is told`() throws {
+        let readiness = try withSystemLoop { loop in
+            let pipe = try Pipe()
+            let seen = Trace()
+            let number = pipe.readEnd.number
+            let readEnd = pipe.keepReadEnd()
+            try loop.add(
+                ThreadRunLoop.Port(watching: number) { port, readiness in
+                    seen.note("\(readiness.contains(.closed))")
+                    port.invalidate()
+                })
+            #expect(loop.run(mode: .default) == .finished)
+            _ = readEnd.number
+            return seen.all
+        }
+        #expect(readiness == ["true"])
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct `Signalled port` {
+    @Test func `several signals before it is handled are one, and wake the loop`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            let port = ThreadRunLoop.Port { _, readiness in trace.note("\(readiness.rawValue)") }
+            add(port, to: loop)
+            poller.at(.seconds(1)) { for _ in 0..<3 { port.signal() } }
+            #expect(loop.run(for: .seconds(2)) == .timedOut)
+        }
+        #expect(trace.all == ["0"])
+    }
+
+    @Test func `a signal is held while another mode runs, and from before it was added`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            let port = ThreadRunLoop.Port { _, _ in trace.note("handled") }
+            port.signal()
+            add(port, to: loop, mode: "A")
+            loop.keepAlive("B")
+            #expect(loop.run(mode: "B", for: .seconds(1)) == .timedOut)
+            #expect(trace.all.isEmpty)
+            let result = loop.run(mode: "A", for: .seconds(1), returnAfterSourceHandled: true)
+            #expect(result == .handledSource)
+        }
+    }
+
+    @Test func `signalled from inside its own call it is handled in the next pass`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            let port = ThreadRunLoop.Port { port, _ in
+                trace.note("handled")
+                if trace.all.count < 3 { port.signal() }
+            }
+            add(port, to: loop)
+            port.signal()
+            #expect(loop.run(for: .seconds(1)) == .timedOut)
+            #expect(loop.counters.portCount == 3)
+        }
+        #expect(trace.all.count == 3)
+    }
+}
