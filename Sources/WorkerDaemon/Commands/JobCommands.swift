@@ -8,13 +8,16 @@ enum JobCommands {
     /// The longest delay and wait: a hundred years, in milliseconds.
     private static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
 
-    static let all: [CommandSpecification] = [
+    static let performCommand =
         CommandSpecification(
             "perform", 4...24, .jobs,
             usage: "thread selector [WAIT [ms]] [DELAY ms | AT unix-ms] "
                 + "[PRIORITY high|normal|low] [TIMEOUT ms] [VOLATILE] payload",
             "Accepts a job. Answers with its number, or with WAIT with its result.",
-            execute: perform),
+            execute: perform)
+
+    static let all: [CommandSpecification] = [
+        performCommand,
         CommandSpecification(
             "cancel", 2...4, .jobs, usage: "id | thread selector [payload]",
             "Takes back what has not begun; asks a running job to end. Answers how many.",

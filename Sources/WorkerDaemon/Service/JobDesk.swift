@@ -38,6 +38,8 @@ final class JobDesk {
     private var heldCounts: [String: Int] = [:]
     /// Called after completions have been handled.
     var whenCompleted: (() -> Void)?
+    private var owedWakes: [WorkerPool.OwedWake] = []
+    private static let owedWakeCountMax = 16
     private let lanesByThread: [String: Lane]
     private var completions: MessagePort<Completion>?
 
@@ -158,17 +160,38 @@ final class JobDesk {
         guard let completions else { return }
         let (context, lane, handler, children) = (job.context, job.lane, job.handler, children)
         do throws(SubmitError) {
-            job.ticket = try lane.pool.submit(
+            let (ticket, owed) = try lane.pool.submitOwingWake(
                 onThread: job.thread, priority: job.priority.submitPriority
             ) {
                 if let completion = lane.run(context, handler, children: children) {
                     completions.send(completion)
                 }
             }
+            job.ticket = ticket
+            if let owed { owe(owed) }
         } catch {
             // The thread was stopped between the look and the submit.
             _ = withdraw(job)
         }
+    }
+
+    /// Wakes a thread for its jobs at the end of the pass, or after so many, whichever is first.
+    ///
+    /// A thread that is woken for each job of a batch runs it and sleeps again before the next is
+    /// parsed: one futex call for each job, where one for each batch does.
+    private func owe(_ wake: WorkerPool.OwedWake) {
+        owedWakes.append(wake)
+        if owedWakes.count == 1 {
+            let desk = Confined(self, to: loop)
+            loop.perform { desk.value.payWakes() }
+        } else if owedWakes.count == Self.owedWakeCountMax {
+            payWakes()
+        }
+    }
+
+    private func payWakes() {
+        owedWakes.forEach { $0.pay() }
+        owedWakes.removeAll(keepingCapacity: true)
     }
 
     private func delay(_ job: LiveJob, byMilliseconds delay: Int64) {

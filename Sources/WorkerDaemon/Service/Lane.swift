@@ -52,10 +52,10 @@ final class Lane: Sendable {
         let outcome = handler.run(job, children: children)
         job.end()
         member.current.withLock { $0 = nil }
-        if outcome.state == .done {
-            member.doneCount.add(1, ordering: .relaxed)
-        } else {
-            member.failedCount.add(1, ordering: .relaxed)
+        switch outcome.state {
+        case .done: member.doneCount.add(1, ordering: .relaxed)
+        case .failed: member.failedCount.add(1, ordering: .relaxed)
+        default: break
         }
         return Completion(
             job: JobID(job.id), outcome: outcome, thread: thread, startedAt: startedAt,

@@ -105,6 +105,34 @@ public final class WorkerPool: Sendable {
         try push(.plain(body), to: try queue(of: name), priority)
     }
 
+    /// Queues a closure as `submit` does, and leaves it to the caller to wake the member for it.
+    ///
+    /// For whoever submits many at a time: a member that is woken for each of them runs it and is
+    /// asleep again before the next comes.
+    ///
+    /// - Returns: the ticket, and the wake-up that is owed, if the closure needs one.
+    /// - Throws: `noThread`, `stopped` or `full`.
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    package func submitOwingWake(
+        onThread name: String? = nil, priority: SubmitPriority = .normal,
+        _ body: @escaping @Sendable () -> Void
+    ) throws(SubmitError) -> (ticket: Ticket, owed: OwedWake?) {
+        let (ticket, member) = try enqueue(.plain(body), to: try queue(of: name), priority)
+        return (ticket, member.map { OwedWake(member: parts[$0]) })
+    }
+
+    /// A wake-up that a submit left to its caller; without it the work may wait for ever.
+    package struct OwedWake: Sendable {
+        fileprivate let member: PoolMember
+
+        /// Wakes the member.
+        ///
+        /// - Thread: any thread.
+        /// - Blocks: never; a system call only if the member sleeps.
+        package func pay() { member.wake() }
+    }
+
     /// Runs a closure on a thread of the pool and returns what it returns.
     ///
     /// - Parameters:
@@ -211,6 +239,15 @@ public final class WorkerPool: Sendable {
     private func push(
         _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority
     ) throws(SubmitError) -> Ticket {
+        let (ticket, member) = try enqueue(request, to: queue, priority)
+        if let member { parts[member].wake() }
+        return ticket
+    }
+
+    /// - Returns: the ticket, and the idle member that has to be woken.
+    private func enqueue(
+        _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority
+    ) throws(SubmitError) -> (Ticket, Int?) {
         // A stop is visible at once, not only when the member has got round to it.
         if let index = onlyMember(of: queue), members[index].isStopped {
             throw .stopped(thread: members[index].name)
@@ -226,8 +263,7 @@ public final class WorkerPool: Sendable {
             return .success(board.push(request, to: queue, lane: priority.rawValue))
         }
         let (ticket, wake) = try pushed.get()
-        if let wake { parts[wake].wake() }
-        return Ticket(pool: ObjectIdentifier(queues), queue: queue, place: ticket)
+        return (Ticket(pool: ObjectIdentifier(queues), queue: queue, place: ticket), wake)
     }
 
     private func onlyMember(of queue: PoolQueue) -> Int? {
