@@ -25,6 +25,13 @@ func program(_ name: String, may: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: may, swiftSettings: rules)
 }
 
+/// A program of the README; it compiles as a user's program does, without this package's rules.
+func snippet(_ name: String, may: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: "Snippet\(name)", dependencies: may, path: "Tests/Snippets/\(name)",
+        swiftSettings: [.swiftLanguageMode(.v6)])
+}
+
 let package = Package(
     name: "workerd",
     products: [
@@ -59,6 +66,11 @@ let package = Package(
         .target(name: "CMeasure"),
         program(
             "workbench", may: ["WorkerThreads", "RunLoops", "Kernel", "RESP", "CMeasure"]),
+
+        // The programs of the README, which a test compares with it and runs.
+        snippet("Greeter", may: ["WorkerDaemon"]),
+        snippet("Pool", may: ["WorkerThreads"]),
+        snippet("LedgerActor", may: ["WorkerThreads"]),
 
         // Proof.
         .target(
