@@ -44,14 +44,13 @@ import Testing
             loop.keepAlive()
             loop.keepAlive("inner")
             loop.perform {
-                poller.whileAsleep { loop.perform { trace.note("outer block") } }
+                poller.whileAsleep { loop.perform { trace.note("outer block at \(loop.now)") } }
                 #expect(loop.run(mode: "inner", for: .seconds(1)) == .timedOut)
                 trace.note("nested done")
             }
             #expect(loop.run(for: .seconds(100)) == .timedOut)
-            #expect(loop.now == Instant(nanoseconds: 101_000_000_000) || trace.all.count == 2)
         }
-        #expect(trace.all == ["nested done", "outer block"])
+        #expect(trace.all == ["nested done", "outer block at 1.000000000s"])
     }
 
     @Test func `a block may wait in a nested run for one that was queued with it`() throws {
