@@ -53,9 +53,12 @@ import Testing
             let client = try daemon.connect()
             let other = try daemon.connect()
             _ = try other.call("PAUSE", "images")
+            var bytes: [UInt8] = []
             for number in 0..<500 {
-                try client.send("PERFORM", "images", "echo", "WAIT", .integer(number))
+                CommandWriter.write(
+                    ["PERFORM", "images", "echo", "WAIT", .integer(number)], to: &bytes)
             }
+            try client.send(bytes)
             try eventually("ten are taken") { try other.figure("total_jobs_accepted") == 10 }
             #expect(try other.call("PING") == .simpleString("PONG"))
             #expect(try other.figure("total_jobs_accepted") == 10)

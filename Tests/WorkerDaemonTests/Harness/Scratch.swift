@@ -42,6 +42,8 @@ final class Scratch {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    func makeExecutable(_ name: String) throws { try File.setMode(0o755, of: file(name)) }
+
     func has(_ name: String) -> Bool { (try? File.kind(of: file(name))) != nil }
 
     /// The number that a program has written to a file, once it has.

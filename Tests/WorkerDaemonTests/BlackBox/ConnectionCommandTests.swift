@@ -1,0 +1,162 @@
+// What every Redis client sends by itself, and what describes the daemon.
+
+import Kernel
+import RESP
+import Testing
+
+@Suite struct `Redis manners` {
+    @Test(.timeLimit(.minutes(1)))
+    func `HELLO agrees on a version and answers in it`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            guard case .map = try client.call("HELLO", 3, "SETNAME", "tester") else {
+                throw Unexpected("version 3 answers with a map")
+            }
+            #expect(try client.call("CLIENT", "GETNAME").text == "tester")
+            let hello = try client.call("HELLO")
+            #expect(hello["server"]?.text == "workerd")
+            #expect(hello["proto"]?.integer == 3)
+            let id = try client.call("CLIENT", "ID").integer
+            #expect(hello["id"]?.integer == id)
+            guard case .verbatim = try client.call("INFO") else {
+                throw Unexpected("version 3 has verbatim strings")
+            }
+            guard case .array = try client.call("HELLO", 2) else {
+                throw Unexpected("version 2 answers with an array")
+            }
+            guard case .bulk = try client.call("INFO") else {
+                throw Unexpected("version 2 has bulk strings")
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `PING, ECHO, SELECT, RESET and QUIT do as Redis does`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            #expect(try client.call("PING") == .simpleString("PONG"))
+            #expect(try client.call("ping", "a\0b") == .bulk([97, 0, 98]))
+            #expect(try client.call("eChO", "") == .bulk([]))
+            #expect(try client.call("SELECT", 0) == .simpleString("OK"))
+            _ = try client.call("HELLO", 3, "SETNAME", "tester")
+            #expect(try client.call("RESET") == .simpleString("RESET"))
+            #expect(try client.call("CLIENT", "GETNAME") == .null)
+            guard case .array = try client.call("HELLO") else { throw Unexpected("version 3") }
+            try client.send(text: "\r\n*0\r\nPING\r\n")
+            #expect(try client.reply() == .simpleString("PONG"))
+            try client.send("QUIT")
+            #expect(try client.repliesUntilClosed() == [.simpleString("OK")])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `CLIENT lists, names and kills connections`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            let other = try daemon.connect()
+            #expect(try other.call("CLIENT", "SETNAME", "victim") == .simpleString("OK"))
+            #expect(try other.call("CLIENT", "SETINFO", "LIB-NAME", "x") == .simpleString("OK"))
+            #expect(try client.call("CLIENT", "NO-EVICT", "on") == .simpleString("OK"))
+            let list = try client.call("CLIENT", "LIST").text ?? ""
+            #expect(list.split(separator: "\n").count == 2)
+            #expect(list.contains("name=victim"))
+            #expect(try client.call("CLIENT", "INFO").text?.contains("cmd=client") == true)
+            let id = try #require(try other.call("CLIENT", "ID").integer)
+            #expect(try client.call("CLIENT", "KILL", "ID", .integer(id)) == .integer(1))
+            #expect(try other.repliesUntilClosed().isEmpty)
+            let own = try #require(try client.call("CLIENT", "ID").integer)
+            try client.send("CLIENT", "KILL", "ID", .integer(own))
+            #expect(try client.repliesUntilClosed() == [.integer(1)])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `COMMAND names every command, what it takes and what it does`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            let names = try client.call("COMMAND", "LIST").elements?.compactMap(\.text) ?? []
+            #expect(try client.call("COMMAND", "COUNT").integer == names.count)
+            #expect(Set(names).count == names.count)
+            for name in ["perform", "cancel", "buffer", "fire", "job", "result", "shutdown"] {
+                #expect(names.contains(name))
+            }
+            let info = try client.call("COMMAND", "INFO", "PERFORM", "ping").elements ?? []
+            #expect(info.map { $0.elements?.first?.text } == ["perform", "ping"])
+            #expect(info.map { $0.elements?.dropFirst().first?.integer } == [-4, -1])
+            let all = try client.call("COMMAND", "DOCS")
+            for name in names { #expect(all[name]?["summary"]?.text?.isEmpty == false, "\(name)") }
+            let one = try client.call("COMMAND", "DOCS", "result")
+            #expect(one.asMap?.count == 1)
+            #expect(one["result"]?["usage"]?.text == "RESULT id [WAIT [ms]]")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `INFO has its sections, one or all`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            let all = try client.call("INFO").text ?? ""
+            let sections = ["Server", "Clients", "Memory", "Jobs", "Threads", "Loop"]
+            for section in sections {
+                #expect(all.contains("# \(section)\r\n"))
+                let one = try client.call("INFO", .text(section)).text ?? ""
+                #expect(one.hasPrefix("# \(section)\r\n"))
+                #expect(one.filter { $0 == "#" }.count == 1)
+            }
+            #expect(try client.figure("process_id") == daemon.processID)
+            #expect(try client.call("INFO", "nonsense").text == "")
+            #expect(try client.call("INFO", "everything").text?.contains("# Loop") == true)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `INFO counts jobs in every state`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("PERFORM", "images", "echo", "WAIT", "x")
+            _ = try client.call("PERFORM", "images", "fail", "WAIT", "x")
+            let running = try client.perform("images", "sleep", "3600000")
+            try client.waitUntil(running, is: "running")
+            let waiting = try client.perform("images", "echo", "x")
+            _ = try client.perform("images", "echo", "DELAY", 3_600_000, "x")
+            _ = try client.call("BUFFER", "images", "echo", "x")
+            func figures() throws -> [Int] {
+                try [
+                    "delayed_jobs", "buffered_jobs", "waiting_jobs", "running_jobs",
+                    "total_jobs_accepted", "total_jobs_done", "total_jobs_failed",
+                    "total_jobs_cancelled",
+                ].map { try client.figure($0) }
+            }
+            #expect(try figures() == [1, 1, 1, 1, 6, 1, 1, 0])
+            _ = try client.call("CANCEL", .integer(waiting))
+            #expect(try figures() == [1, 1, 0, 1, 6, 1, 1, 1])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `CONFIG GET knows what tools ask for`() throws {
+        try withDaemon(Setup(limits: "payload: \"1KB\", connections: 7")) { daemon in
+            let client = try daemon.connect()
+            #expect(try client.call("CONFIG", "GET", "maxclients")["maxclients"]?.integer == 7)
+            #expect(
+                try client.call("CONFIG", "GET", "Proto-Max-Bulk-Len", "save").asMap?.count == 2)
+            #expect(try client.call("CONFIG", "GET", "nonsense").asMap?.count == 0)
+            let all = try client.call("CONFIG", "GET", "*")
+            #expect(all["proto-max-bulk-len"]?.integer == 1_024)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `SELECTORS names built-in and configured ones`() throws {
+        let setup = Setup(selectors: "shout: { program: [\"tr\", \"a-z\", \"A-Z\"] }")
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            let selectors = try client.call("SELECTORS").elements ?? []
+            #expect(
+                selectors.map { $0["name"]?.text } == ["echo", "fail", "sha256", "shout", "sleep"])
+            let shout = selectors.first { $0["name"]?.text == "shout" }
+            #expect(shout?["handler"]?.text?.hasSuffix("/tr a-z A-Z") == true)
+            #expect(try client.call("PERFORM", "images", "shout", "WAIT", "hello").text == "HELLO")
+        }
+    }
+}

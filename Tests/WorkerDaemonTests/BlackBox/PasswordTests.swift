@@ -1,0 +1,154 @@
+// The TCP door: nothing goes without the password, and little before it.
+
+import Kernel
+import RESP
+import Testing
+
+@Suite struct `The TCP door` {
+    /// A loopback address of this test's own, and a port that is free there.
+    private func freeAddress() throws -> String {
+        let parts = (0..<3).map { _ in Int.random(in: 1...254) }
+        let host = "127.\(parts[0]).\(parts[1]).\(parts[2])"
+        let listener = try Listener(at: .tcp(TCPAddress("\(host):0")))
+        return "\(listener.address)"
+    }
+
+    private func withDoor(
+        _ password: String = "open sesame", _ body: (TestDaemon, SocketAddress) throws -> Void
+    ) throws {
+        let scratch = try Scratch()
+        try scratch.write("\(password)\n", to: "password")
+        try File.setMode(0o600, of: scratch.file("password"))
+        let address = try freeAddress()
+        let daemon = try TestDaemon(
+            Setup(listen: "tcp: \"\(address)\", passwordFile: \"$DIR/password\""), in: scratch)
+        defer { daemon.kill() }
+        try body(daemon, .tcp(TCPAddress(address)))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `without the password every command but a few is NOAUTH`() throws {
+        try withDoor { daemon, address in
+            let client = try TestClient(address)
+            let names =
+                try daemon.connect().call("COMMAND", "LIST").elements?.compactMap(\.text) ?? []
+            #expect(names.count >= 25)
+            for name in names + ["nonsense"] {
+                if ["auth", "hello", "quit", "reset"].contains(name) { continue }
+                try client.send(TestClient.bytes([.text(name), "images", "echo", "x"]))
+                #expect(try client.reply().errorWord == "NOAUTH", "\(name)")
+            }
+            #expect(try client.call("HELLO", 3).errorWord == "NOAUTH")
+            #expect(try client.call("RESET") == .simpleString("RESET"))
+            try client.send("QUIT")
+            #expect(try client.repliesUntilClosed() == [.simpleString("OK")])
+            #expect(try daemon.connect().figure("total_jobs_accepted") == 0)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `AUTH takes the right password and no other`() throws {
+        try withDoor { _, address in
+            let client = try TestClient(address)
+            for wrong: CommandArgument in [
+                "", "open", "open sesam", "open sesame!", "OPEN SESAME", "open sesameopen sesame",
+                "open sesame\0", "open sesame\n",
+            ] {
+                #expect(try client.call("AUTH", wrong).errorWord == "WRONGPASS")
+                #expect(try client.call("PING").errorWord == "NOAUTH")
+            }
+            #expect(try client.call("AUTH", "root", "open sesame").errorWord == "WRONGPASS")
+            #expect(try client.call("AUTH", "open sesame") == .simpleString("OK"))
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+            #expect(try client.call("AUTH", "wrong").errorWord == "WRONGPASS")
+            #expect(try client.call("AUTH", "default", "open sesame") == .simpleString("OK"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `HELLO can bring the password along`() throws {
+        try withDoor { _, address in
+            let client = try TestClient(address)
+            #expect(
+                try client.call("HELLO", 3, "AUTH", "default", "wrong").errorWord == "WRONGPASS")
+            #expect(try client.call("PING").errorWord == "NOAUTH")
+            let hello = try client.call("HELLO", 3, "AUTH", "default", "open sesame")
+            #expect(hello["proto"]?.integer == 3)
+            #expect(try client.call("PING") == .simpleString("PONG"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `RESET asks for the password again`() throws {
+        try withDoor { _, address in
+            let client = try TestClient(address)
+            #expect(try client.call("AUTH", "open sesame") == .simpleString("OK"))
+            #expect(try client.call("RESET") == .simpleString("RESET"))
+            #expect(try client.call("PING").errorWord == "NOAUTH")
+            #expect(try client.call("AUTH", "open sesame") == .simpleString("OK"))
+            #expect(try client.call("PING") == .simpleString("PONG"))
+        }
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            "*11\r\n", "*2\r\n$4\r\nAUTH\r\n$16385\r\n", "*2\r\n$4\r\nAUTH\r\n$8000000\r\n",
+        ])
+    func `before the password little is accepted`(bytes: String) throws {
+        try withDoor { _, address in
+            let client = try TestClient(address)
+            try client.send(text: bytes)
+            let replies = try client.repliesUntilClosed()
+            #expect(replies.count == 1)
+            #expect(replies.first?.errorMessage?.hasPrefix("Protocol error") == true)
+            let known = try TestClient(address)
+            #expect(try known.call("AUTH", "open sesame") == .simpleString("OK"))
+            let payload = [UInt8](repeating: 3, count: 5 << 20)
+            let reply = try known.call("PERFORM", "images", "echo", "WAIT", .bytes(payload))
+            #expect(reply.bytes == payload)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `the Unix socket asks for no password`() throws {
+        try withDoor { daemon, _ in
+            let client = try daemon.connect()
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+            #expect(try client.call("AUTH", "open sesame") == .simpleString("OK"))
+            #expect(try client.call("AUTH", "wrong").errorWord == "WRONGPASS")
+            #expect(try client.call("PING") == .simpleString("PONG"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `an address that is taken is status 69 and leaves no socket behind`() throws {
+        let scratch = try Scratch()
+        try scratch.write("secret\n", to: "password")
+        let listener = try Listener(at: .tcp(TCPAddress("127.0.0.1:0")))
+        let setup = Setup(listen: "tcp: \"\(listener.address)\", passwordFile: \"$DIR/password\"")
+        try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
+        let daemon = try TestDaemon(
+            arguments: ["--config", scratch.file("workerd.json5")], in: scratch)
+        defer { daemon.kill() }
+        #expect(try daemon.end() == "exit status 69")
+        #expect(daemon.log.contains("\(listener.address): a server is listening there already"))
+        #expect(!scratch.has("s"))
+        // A password that others can read is worth a word.
+        #expect(daemon.log.contains("can be read by other users"))
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["", "\n", "\nsecond line\n"])
+    func `an empty password is status 78`(contents: String) throws {
+        let scratch = try Scratch()
+        try scratch.write(contents, to: "password")
+        let setup = Setup(listen: "tcp: \"127.0.0.1:7711\", passwordFile: \"$DIR/password\"")
+        try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
+        let daemon = try TestDaemon(
+            arguments: ["--config", scratch.file("workerd.json5")], in: scratch)
+        defer { daemon.kill() }
+        #expect(try daemon.end() == "exit status 78")
+        #expect(daemon.log.contains("has no password in its first line"))
+        #expect(!scratch.has("s"))
+    }
+}
