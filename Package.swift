@@ -58,7 +58,8 @@ let package = Package(
         target(
             "WorkerDaemon",
             may: ["WorkerThreads", "RunLoops", "Kernel", "Structures", "RESP", "Jobs", "CCrypto"]),
-        target("WorkerClient", may: ["RESP", "WorkerThreads", "RunLoops", "Kernel"]),
+        target(
+            "WorkerClient", may: ["RESP", "WorkerThreads", "RunLoops", "Kernel", "Structures"]),
 
         // Entry points.
         program("workerd", may: ["WorkerDaemon"]),
@@ -85,5 +86,8 @@ let package = Package(
         tests(
             "WorkerDaemonTests",
             may: ["WorkerDaemon", "WorkerClient", "RESP", "Jobs", "Kernel", "Support"]),
+        tests(
+            "WorkerClientTests",
+            may: ["WorkerClient", "WorkerDaemon", "WorkerThreads", "RESP", "Kernel", "Support"]),
     ]
 )

@@ -75,7 +75,7 @@ public final class AsyncWorkerClient: Sendable {
                     let connection = try Connection.open(address, options, interruption)
                     return try Pipeline.start(connection.handOver(), budget)
                 }
-            } catch where Task.isCancelled {
+            } catch  where Task.isCancelled {
                 throw CancellationError()
             } catch let error as SystemError {
                 throw notConnected(address, error)

@@ -36,8 +36,9 @@ struct PipelineHandle: Sendable {
     }
 }
 
-/// The connection itself. Confined to its loop's thread; the loop's items hold it, so that it goes
-/// when they go: when it is closed, and when the loop ends.
+/// The connection itself, confined to its loop's thread.
+///
+/// The loop's items hold it, so that it goes when they go: when it is closed, and when the loop ends.
 final class Pipeline {
     private var wire: Wire
     private let budget: Budget

@@ -1,0 +1,65 @@
+// The real `workerd`, started for one test in a directory of its own and ended with it.
+
+import Kernel
+import WorkerClient
+
+/// A running daemon; letting go of it kills it.
+final class TestDaemon {
+    let scratch: Scratch
+    private var child: ChildProcess
+    private let errors: Descriptor
+
+    /// Starts a daemon with the threads `images` and `mail/1`, `mail/2`, and waits until it listens.
+    ///
+    /// - Parameter listen: what `listen` has beside the Unix socket.
+    init(listen: String = "", in scratch: Scratch? = nil) throws {
+        let scratch = try scratch ?? Scratch()
+        self.scratch = scratch
+        let text = """
+            {
+                listen: { unix: "\(scratch.file("s"))", \(listen) },
+                threads: { images: {}, mail: { count: 2, maxQueued: 2 } },
+                selectors: { shout: { program: ["/usr/bin/tr", "a-z", "A-Z"] } },
+                log: { level: "notice" },
+            }
+            """
+        let file = try scratch.write(Array(text.utf8), to: "workerd.json5")
+        var child = try ChildProcess.spawn(
+            ChildCommand(program: product("workerd"), arguments: ["--config", file]))
+        child.closeInput()
+        guard let errors = child.takeErrors() else { throw Unexpected("no standard error") }
+        self.child = consume child
+        self.errors = errors
+        try waitUntilListening()
+    }
+
+    var socket: String { scratch.file("s") }
+    var address: WorkerAddress { .unix(socket) }
+
+    /// Waits until it has ended by itself.
+    ///
+    /// - Returns: how: `exit status 0`.
+    func end() throws -> String {
+        try waitUntilReady(child.endDescriptor.number)
+        return child.reap().map { "\($0)" } ?? "it runs"
+    }
+
+    /// Ends it at once.
+    func kill() throws {
+        try child.signalGroup(.kill)
+        _ = try end()
+    }
+
+    private func waitUntilListening() throws {
+        var log: [UInt8] = []
+        while true {
+            let text = String(decoding: log, as: UTF8.self)
+            if text.contains("listening on \(socket)\n") { return }
+            switch try errors.read(appendingTo: &log, atMost: 4_096) {
+            case .bytes: continue
+            case .wouldBlock: try waitUntilReady(errors.number)
+            case .end: throw Unexpected("workerd ended at once: \(text)")
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+// The blocking client against a server that does not behave.
+
+import Kernel
+import Synchronization
+import Testing
+import WorkerClient
+
+@Suite(.timeLimit(.minutes(1)))
+struct `Blocking client and odd servers` {
+    @Test func `a server without HELLO is spoken to in version 2`() throws {
+        let server = try FakeServer({ session in
+            #expect(try session.command() == ["HELLO", "3"])
+            try session.send("-ERR unknown command 'HELLO'\r\n")
+            #expect(try session.command() == ["JOB", "5"])
+            try session.send(
+                "*18\r\n+id\r\n:5\r\n+thread\r\n+t\r\n+selector\r\n+s\r\n+state\r\n+done\r\n"
+                    + "+priority\r\n+low\r\n+attempt\r\n:2\r\n+accepted-at\r\n:17\r\n"
+                    + "+payload-bytes\r\n:0\r\n+due-at\r\n$-1\r\n")
+            try session.expectEnd()
+        })
+        let client = try WorkerClient(server.address)
+        let job = try client.job(5)
+        #expect(job.summary.attempt == 2)
+        #expect(job.acceptedAt == 17)
+        #expect(job.dueAt == nil)
+        client.close()
+        try server.finish()
+    }
+
+    @Test func `a refused greeting is no connection, and says what the server said`() throws {
+        for (reply, reason) in [
+            ("-ERR max number of clients reached\r\n", "max number of clients reached"),
+            ("", "hung up"), ("%1\r\n$5\r\npro", "in the middle"),
+        ] {
+            let server = try FakeServer({ session in
+                _ = try session.command()
+                try session.send(reply)
+            })
+            let error = clientError {
+                _ = try WorkerClient(server.address)
+            }
+            guard case .notConnected(_, let said, _) = error else {
+                Issue.record("\(reply): \(String(describing: error))")
+                continue
+            }
+            #expect(said.contains(reason))
+            try server.finish()
+        }
+    }
+
+    @Test func `a server that speaks something else is found out`() throws {
+        let server = try FakeServer({ session in
+            try session.send("HTTP/1.1 400 Bad Request\r\n\r\n")
+        })
+        let error = clientError {
+            _ = try WorkerClient(server.address)
+        }
+        guard case .protocolFault = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        try server.finish()
+    }
+
+    @Test func `a server that is silent is given up, at the greeting and later`() throws {
+        let silent = try FakeServer({ session in
+            _ = try session.command()
+            try session.expectEnd()
+        })
+        var options = ClientOptions(connectTimeout: .milliseconds(30))
+        let error = clientError {
+            _ = try WorkerClient(silent.address, options: options)
+        }
+        guard case .notConnected(_, let reason, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(reason.contains("did not greet"))
+        try silent.finish()
+
+        let late = try FakeServer(
+            { session in
+                try session.greet()
+                _ = try session.command()
+                try session.expectEnd()
+            },
+            { session in
+                try session.greet()
+                #expect(try session.command() == ["FIRE", "b"])
+                try session.send(":2\r\n")
+                try session.expectEnd()
+            })
+        options = ClientOptions(replyTimeout: .milliseconds(30))
+        let client = try WorkerClient(late.address, options: options)
+        let timeout = clientError { _ = try client.fire("a") }
+        #expect(timeout == .timedOut(after: .milliseconds(30)))
+        // The reply to the first command can't be taken for this one's: it is another connection.
+        #expect(try client.fire("b") == 2)
+        client.close()
+        try late.finish()
+    }
+
+    @Test func `a reply that is cut off or garbage ends its command only`() throws {
+        let server = try FakeServer(
+            { session in
+                try session.greet()
+                _ = try session.command()
+                try session.send("$100\r\nonly a part")
+            },
+            { session in
+                try session.greet()
+                _ = try session.command()
+                try session.send("?what\r\n")
+                try session.expectEnd()
+            },
+            { session in
+                try session.greet()
+                _ = try session.command()
+            },
+            { session in
+                try session.greet()
+                #expect(try session.command() == ["PING"])
+                try session.send("+PONG\r\n")
+                try session.expectEnd()
+            })
+        let client = try WorkerClient(server.address)
+        let cut = clientError { _ = try client.result(of: 1) }
+        #expect(cut == .closed("the daemon hung up in the middle of it"))
+        let garbage = clientError { _ = try client.result(of: 1) }
+        guard case .protocolFault = garbage else {
+            Issue.record("\(String(describing: garbage))")
+            return
+        }
+        let hungUp = clientError { _ = try client.result(of: 1) }
+        #expect(hungUp == .closed("the daemon hung up"))
+        try client.ping()
+        client.close()
+        try server.finish()
+    }
+
+    @Test func `a reply of another type is a fault, and the connection goes on`() throws {
+        let server = try FakeServer({ session in
+            try session.greet()
+            for reply in ["+fine\r\n", ":-1\r\n", "*0\r\n", "%0\r\n", "$2\r\nno\r\n", "_\r\n"] {
+                _ = try session.command()
+                try session.send(reply)
+            }
+            _ = try session.command()
+            try session.send("+PONG\r\n")
+            try session.expectEnd()
+        })
+        let client = try WorkerClient(server.address)
+        let calls: [() throws -> Void] = [
+            { _ = try client.perform(onThread: "a", selector: "b") },
+            { _ = try client.perform(onThread: "a", selector: "b") },
+            { _ = try client.result(of: 1) },
+            { _ = try client.job(1) },
+            { _ = try client.threads() },
+            { try client.pause("a") },
+        ]
+        for (index, call) in calls.enumerated() {
+            guard case .protocolFault = clientError(call) else {
+                Issue.record("call \(index)")
+                continue
+            }
+        }
+        try client.ping()
+        client.close()
+        try server.finish()
+    }
+
+    @Test func `replies may come byte by byte, and pushes between them`() throws {
+        let server = try FakeServer({ session in
+            try session.greet()
+            _ = try session.command()
+            for byte in ">2\r\n+news\r\n:1\r\n$7\r\npay\r\nld\r\n" { try session.send("\(byte)") }
+            try session.expectEnd()
+        })
+        let client = try WorkerClient(server.address)
+        #expect(try client.result(of: 1) == Array("pay\r\nld".utf8))
+        client.close()
+        try server.finish()
+    }
+
+    @Test func `a server that hangs up during a large payload is heard first`() throws {
+        let server = try FakeServer({ session in
+            try session.greet()
+            try session.waitForBytes()
+            try session.send("-ERR argument 3 is too large\r\n")
+        })
+        let client = try WorkerClient(server.address)
+        let error = clientError {
+            _ = try client.perform(
+                onThread: "a", selector: "b", payload: [UInt8](repeating: 0, count: 8 << 20))
+        }
+        #expect(error == .daemon(word: "ERR", message: "argument 3 is too large"))
+        client.close()
+        try server.finish()
+    }
+
+    @Test func `close ends a command that another thread waits for`() throws {
+        let box = Mutex<WorkerClient?>(nil)
+        let shared = Shared(box)
+        let server = try FakeServer({ session in
+            try session.greet()
+            #expect(try session.command() == ["RESULT", "1", "WAIT"])
+            shared.client?.close()
+            try session.expectEnd()
+        })
+        let client = try WorkerClient(server.address)
+        shared.set(client)
+        let error = clientError {
+            _ = try client.result(of: 1, wait: .forever)
+        }
+        #expect(error == .closed("the client was closed"))
+        let later = clientError { try client.ping() }
+        #expect(later == .closed("the client was closed"))
+        let shutdown = clientError { try client.shutdown() }
+        #expect(shutdown == .closed("the client was closed"))
+        #expect(client.isClosed)
+        try server.finish()
+    }
+
+    @Test func `a command is not sent a second time when its connection breaks`() throws {
+        let server = try FakeServer(
+            { session in
+                try session.greet()
+                _ = try session.command()
+            },
+            { session in
+                try session.greet()
+                #expect(try session.command() == ["PING"])
+                try session.send("+PONG\r\n")
+                try session.expectEnd()
+            })
+        let client = try WorkerClient(server.address)
+        let error = clientError {
+            _ = try client.perform(onThread: "ledger", selector: "book")
+        }
+        #expect(error == .closed("the daemon hung up"))
+        try client.ping()
+        client.close()
+        try server.finish()
+    }
+}
+
+/// Lets a server's script reach the client that a test makes after it.
+private final class Shared: Sendable {
+    private let box: Mutex<WorkerClient?>
+
+    init(_ box: consuming sending Mutex<WorkerClient?>) { self.box = box }
+
+    func set(_ client: WorkerClient) { box.withLock { $0 = client } }
+
+    var client: WorkerClient? { box.withLock { $0 } }
+}
