@@ -73,9 +73,7 @@ final class ProgramRun {
             .merging(selector.environment) { $1 }
             .merging(jobEnvironment) { $1 }
         command.workingDirectory = selector.directory
-        if let bytes = selector.maxMemoryBytes {
-            command.limits[.addressSpaceBytes] = UInt64(bytes)
-        }
+        if let bytes = selector.maxMemoryBytes { Self.limitMemory(of: &command, to: bytes) }
         var child = try ChildProcess.spawn(command)
         children.add(child.processID)
         input = child.takeInput()
@@ -86,6 +84,18 @@ final class ProgramRun {
         try watch(.end, end, for: .readable) { $0.childEnded() }
         try watchStreams()
         startTimers()
+    }
+
+    /// Lets a shell set the limit and then become the program.
+    ///
+    /// A limit that is set from outside comes after the program's first instructions, and what it
+    /// has by then it keeps. The words go to the shell as parameters, which it does not read. A
+    /// limit that is lower already stays.
+    private static func limitMemory(of command: inout ChildCommand, to byteCount: Int) {
+        let script = "ulimit -v \"$0\" 2>/dev/null; exec \"$@\""
+        command.arguments =
+            ["-c", script, "\(byteCount >> 10)", command.program] + command.arguments
+        command.program = "/bin/sh"
     }
 
     /// What the program can learn about its job beside the payload.
