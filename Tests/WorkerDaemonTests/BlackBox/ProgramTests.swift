@@ -142,7 +142,7 @@ import Testing
             let thread = try client.call("THREAD", "images")
             #expect(thread["job"]?.integer == first)
             #expect(thread["selector"]?.text == "it")
-            #expect(try client.figure("running_children") == 1)
+            try eventually("it is a child") { try client.figure("running_children") == 1 }
             #expect(try client.job(second, "state").text == "waiting")
             try daemon.scratch.write("", to: "go")
             #expect(try client.call("RESULT", .integer(second), "WAIT").text == "second")
