@@ -99,7 +99,7 @@ private let sleep = ["before-waiting", "after-waiting"]
         }
     }
 
-    @Test func `row 7: after a stop, run() enters again until nothing is left`() throws {
+    @Test func `row 7: after a stop, runForever() enters again until nothing is left`() throws {
         let trace = Trace()
         try withScriptedLoop { loop, poller in
             let port = ThreadRunLoop.Port { _, _ in }
@@ -107,7 +107,7 @@ private let sleep = ["before-waiting", "after-waiting"]
             loop.observe(trace)
             poller.at(.seconds(1)) { loop.perform { loop.stop() } }
             poller.at(.seconds(2)) { loop.perform { port.invalidate() } }
-            loop.run()
+            loop.runForever()
         }
         #expect(trace.all.filter { $0 == "entry" }.count == 2)
         #expect(trace.all.last == "exit")

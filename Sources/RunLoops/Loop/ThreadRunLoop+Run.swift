@@ -79,7 +79,7 @@ extension ThreadRunLoop {
     /// - Thread: the loop's own thread.
     /// - Blocks: until the default mode is empty.
     /// - Source: NSRunLoop run.
-    public func run() {
+    public func runForever() {
         while run(mode: .default) != .finished {}
     }
 

@@ -61,11 +61,13 @@ package struct LifeCycle: Sendable, Equatable {
         return true
     }
 
-    /// Asks it to stop because nobody holds it any more; a stop that was asked for before stays as
-    /// it is.
+    /// Asks it to stop because nobody holds it any more: what was taken still runs.
+    ///
+    /// Nobody is left who could be told of a refusal. A stop that was asked for before stays as it
+    /// is.
     ///
     /// - Returns: whether that changed anything.
     package mutating func letGo() -> Bool {
-        stop == nil && stop(.finishCurrent)
+        stop == nil && stop(.finishQueued)
     }
 }

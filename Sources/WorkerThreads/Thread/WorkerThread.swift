@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// It sleeps for nothing while there is nothing to do, takes work from any thread, in order, and
 /// keeps what is tied to a thread (a database handle, a graphics context, an interpreter) in one
-/// place. Letting go of the last handle stops it, as `stop(.finishCurrent)` does, unless it was told
+/// place. Letting go of the last handle stops it, as `stop(.finishQueued)` does, unless it was told
 /// to stop before.
 ///
 /// ```swift

@@ -42,7 +42,7 @@ import WorkerThreads
         var held = LifeCycle()
         let changed = held.letGo()
         #expect(changed)
-        #expect(held.stop == .finishCurrent)
+        #expect(held.stop == .finishQueued)
         var stopping = LifeCycle()
         _ = stopping.stop(.finishQueued)
         let hurried = stopping.letGo()
@@ -71,7 +71,7 @@ import WorkerThreads
                 if call < 2, stops.isEmpty { isPaused = call == 0 }
                 if call == 2 { stops.append(.finishQueued) }
                 if call == 3 { stops.append(.finishCurrent) }
-                if call == 4, stops.isEmpty { stops.append(.finishCurrent) }
+                if call == 4, stops.isEmpty { stops.append(.finishQueued) }
                 let stop = stops.contains(.finishCurrent) ? .finishCurrent : stops.first
                 #expect(life.stop == stop)
                 #expect(life.shouldKeepRunning == stops.isEmpty)
