@@ -14,12 +14,14 @@ import Testing
             let id = try client.perform("images", "sleep", "3600000")
             try client.waitUntil(id, is: "running")
             try daemon.send(.user1)
+            // Described in any case; in which mode depends on how far each thread is.
             for name in ["main", "io", "images", "ledger", "mail/1", "mail/2"] {
                 try eventually("\(name) is described") {
                     daemon.log.contains("thread \(name)\n")
                 }
             }
             try eventually("modes are named") {
+                try daemon.send(.user1)
                 let log = daemon.log
                 return log.contains("running: default, job") && log.contains("running: paused")
             }
