@@ -105,8 +105,11 @@ final class Handler: Sendable {
             if job.isCancelRequested { return .cancelled }
             if job.isOverTime { return .timedOut }
         }
-        return .failed(reason: "\(error)")
+        return .failed(reason: String("\(error)".unicodeScalars.prefix(reasonScalarCountMax)))
     }
+
+    /// How much of an error's text is kept: it is sent in one line, which clients limit.
+    private static let reasonScalarCountMax = 2_048
 }
 
 extension Handler: CustomStringConvertible {
