@@ -22,6 +22,18 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `a failure is told at a length that clients take`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            let text = String(repeating: "é", count: 1 << 20)
+            let failure = try client.call("PERFORM", "images", "fail", "WAIT", .text(text))
+            #expect(failure.errorMessage?.hasPrefix("job 1: ééé") == true)
+            #expect(failure.errorMessage?.utf8.count ?? .max < 16_384)
+            #expect(try client.job(1, "failure").text?.utf8.count ?? .max < 16_384)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `without WAIT the reply is the job's number, and numbers only grow`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
