@@ -21,6 +21,8 @@ enum ShutdownManner: Sendable, Comparable {
 /// Confined to its loop's thread.
 final class Service: SessionDelegate {
     static let version = "0.1.0"
+    /// How long a client may keep its place without giving the password that is asked for.
+    private static let passwordPatience = Duration.seconds(30)
 
     let configuration: Configuration
     let loop: ThreadRunLoop
@@ -139,8 +141,21 @@ final class Service: SessionDelegate {
         do throws(SystemError) {
             try session.start()
             log.debug("client \(number) came in through \(door.address)")
+            if door.asksForPassword { expectPassword(of: session) }
         } catch {
             session.close("it can't be watched: \(error)")
         }
+    }
+
+    /// Closes a connection that has not given the password in time: it takes somebody's place.
+    private func expectPassword(of session: Session) {
+        let waiting = Confined((service: self, number: session.number), to: loop)
+        let limit = loop.now.advanced(by: Self.passwordPatience)
+        let timer = ThreadRunLoop.Timer(at: limit) { _ in
+            let session = waiting.value.service.sessions[waiting.value.number]
+            guard let session, !session.isAuthenticated else { return }
+            session.close("it gave no password within \(Self.passwordPatience)")
+        }
+        loop.add(timer)
     }
 }

@@ -144,11 +144,15 @@ final class Session {
     /// Gives the answer of a reserved place.
     func fill(_ slot: Slot, with value: RESPValue) {
         guard socket != nil else { return }
+        // Before this one is added: one large reply may go over, whoever reads it gets it.
+        if outputByteCount > limits.outputByteCountMax {
+            return close("\(outputByteCount) bytes wait to be sent (limits.outputBacklog)")
+        }
         guard slot.number == firstSlot else {
             precondition(slot.number > firstSlot, "a command is answered once")
             early[slot.number] = value
             earlyByteCount += Self.byteCount(of: value)
-            return checkBacklog()
+            return
         }
         write(value)
         firstSlot += 1
@@ -276,13 +280,6 @@ final class Session {
             writer.writeBulkTrailer(to: &output.tail)
         } else {
             writer.write(value, to: &output.tail)
-        }
-        checkBacklog()
-    }
-
-    private func checkBacklog() {
-        if outputByteCount > limits.outputByteCountMax {
-            close("\(outputByteCount) bytes wait to be sent (limits.outputBacklog)")
         }
     }
 

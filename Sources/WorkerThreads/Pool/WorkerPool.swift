@@ -187,7 +187,7 @@ public final class WorkerPool: Sendable {
     /// - Thread: any thread.
     public func isStopped(onThread name: String? = nil) throws(SubmitError) -> Bool {
         let queue = try queue(of: name)
-        return queues.board.withLock { $0.isClosed(queue) }
+        return isStopped(queue) || queues.board.withLock { $0.isClosed(queue) }
     }
 
     /// The member of this name; nil if there is none.
@@ -248,10 +248,7 @@ public final class WorkerPool: Sendable {
     private func enqueue(
         _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority
     ) throws(SubmitError) -> (Ticket, Int?) {
-        // A stop is visible at once, not only when the member has got round to it.
-        if let index = onlyMember(of: queue), members[index].isStopped {
-            throw .stopped(thread: members[index].name)
-        }
+        if isStopped(queue) { throw .stopped(thread: threadName(of: queue)) }
         let limit = queues.limit
         let pushed = queues.board.withLock {
             board -> Result<(ticket: PriorityFIFO<PerformRequest>.Ticket, wake: Int?), SubmitError>
@@ -266,8 +263,18 @@ public final class WorkerPool: Sendable {
         return (Ticket(pool: ObjectIdentifier(queues), queue: queue, place: ticket), wake)
     }
 
-    private func onlyMember(of queue: PoolQueue) -> Int? {
-        if case .own(let member) = queue { return member }
-        return members.count == 1 ? 0 : nil
+    private func threadName(of queue: PoolQueue) -> String {
+        if case .own(let member) = queue { return members[member].name }
+        return name
+    }
+
+    /// Whether the only member that could take from a queue was told to stop.
+    ///
+    /// A stop is visible at once, not only when the member has got round to it.
+    private func isStopped(_ queue: PoolQueue) -> Bool {
+        switch queue {
+        case .own(let member): members[member].isStopped
+        case .shared: members.count == 1 && members[0].isStopped
+        }
     }
 }
