@@ -4,7 +4,7 @@ import Testing
 import WorkerClient
 import WorkerThreads
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct `Asynchronous client` {
     @Test func `many jobs under way at once get their own results`() async throws {
         let daemon = try TestDaemon()

@@ -4,7 +4,7 @@ import Glibc
 import Kernel
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct DescriptorTransferTests {
     @Test func `an empty pipe would block and says so without an error`() throws {
         let pipe = try Pipe()

@@ -31,7 +31,7 @@ private func check(_ poller: SystemPoller, _ set: (any PollSet)?) -> [ReadyEvent
     return ready
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct SystemPollerTests {
     @Test(arguments: Sleep.allCases)
     func `a wake sent before the wait is not lost`(sleep: Sleep) throws {
@@ -166,7 +166,7 @@ struct SystemPollerTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct SystemPollerDescriptorTests {
     @Test func `a descriptor is reported for as long as it is ready, with its token`() throws {
         let poller = SystemPoller()

@@ -4,7 +4,7 @@ import Glibc
 import Kernel
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct ChildProcessTests {
     @Test func `what goes in comes out, and the end is reported once and for all`() throws {
         var child = try ChildProcess.spawn(ChildCommand(program: "/bin/cat"))

@@ -4,7 +4,7 @@ import Glibc
 import Kernel
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct ListenerTests {
     let directory: TestDirectory
     let address: SocketAddress

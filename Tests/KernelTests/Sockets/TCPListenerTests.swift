@@ -4,7 +4,7 @@ import Glibc
 import Kernel
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct TCPListenerTests {
     @Test(arguments: ["127.0.0.1:0", "[::1]:0"])
     func `a port that the kernel chooses is told and takes connections`(text: String) throws {
@@ -70,7 +70,7 @@ struct TCPListenerTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct InheritedListenerTests {
     @Test func `a socket that a service manager opened is used and its file is left`() throws {
         let directory = try TestDirectory()

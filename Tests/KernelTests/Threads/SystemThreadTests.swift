@@ -11,7 +11,7 @@ private func currentName() -> String {
     return String(decoding: (text ?? []).filter { $0 != 10 }, as: UTF8.self)
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct SystemThreadTests {
     @Test func `its body has run when join returns`() throws {
         let trace = Trace()

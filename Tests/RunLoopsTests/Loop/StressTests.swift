@@ -6,7 +6,7 @@ import RunLoops
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct `Eight threads against one loop` {
     private static let threadCount = 8
     private static let roundCount = 400

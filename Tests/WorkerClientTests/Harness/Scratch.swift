@@ -34,7 +34,7 @@ final class Scratch: Sendable {
 
 /// Waits until a descriptor is ready, far longer than anything here takes.
 func waitUntilReady(_ number: CInt, for events: Int32 = POLLIN) throws {
-    let patienceMilliseconds: CInt = 20_000
+    let patienceMilliseconds: CInt = 120_000
     var request = pollfd(fd: number, events: CShort(events), revents: 0)
     while true {
         let count = unsafe poll(&request, 1, patienceMilliseconds)

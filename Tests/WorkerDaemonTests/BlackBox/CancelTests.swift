@@ -4,7 +4,7 @@ import RESP
 import Testing
 
 @Suite struct `Cancelling and buffering` {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a waiting job that is cancelled never runs`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a running job that is cancelled ends early`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a job that has ended or never was cannot be cancelled`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a delayed and a buffered job can be cancelled`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `CANCEL thread selector takes back what waits, and only that`() throws {
         try withDaemon(Setup(threads: "images: {}, mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `buffered jobs wait for one FIRE and then run in order`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `FIRE of a member fires its own, FIRE of the pool all the rest`() throws {
         try withDaemon(Setup(threads: "mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()

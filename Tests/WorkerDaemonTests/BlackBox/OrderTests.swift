@@ -11,7 +11,7 @@ import Testing
             note: { program: ["sh", "-c", "cat >> order; echo >> order"], directory: "$DIR" }
             """)
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `high goes before normal before low, and each in order of arrival`() throws {
         try withDaemon(Self.noting) { daemon in
             let client = try daemon.connect()
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `jobs of one thread run one after another, in order`() throws {
         try withDaemon(Self.noting) { daemon in
             let client = try daemon.connect()
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a delayed job waits for its time, others do not wait for it`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `AT a moment that has passed is now, one to come is waited for`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a time limit ends a job with TIMEOUT and the next one begins`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a pool of four runs four jobs at a time`() throws {
         try withDaemon(Setup(threads: "mail: { count: 4 }")) { daemon in
             let client = try daemon.connect()
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a member of a pool can be addressed by its name`() throws {
         try withDaemon(Setup(threads: "mail: { count: 3 }")) { daemon in
             let client = try daemon.connect()

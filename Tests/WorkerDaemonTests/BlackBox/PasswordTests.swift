@@ -26,7 +26,7 @@ import Testing
         try body(daemon, .tcp(TCPAddress(address)))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `without the password every command but a few is NOAUTH`() throws {
         try withDoor { daemon, address in
             let client = try TestClient(address)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `AUTH takes the right password and no other`() throws {
         try withDoor { _, address in
             let client = try TestClient(address)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `HELLO can bring the password along`() throws {
         try withDoor { _, address in
             let client = try TestClient(address)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `RESET asks for the password again`() throws {
         try withDoor { _, address in
             let client = try TestClient(address)
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(4)),
         arguments: [
             "*11\r\n", "*2\r\n$4\r\nAUTH\r\n$16385\r\n", "*2\r\n$4\r\nAUTH\r\n$8000000\r\n",
         ])
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `the Unix socket asks for no password`() throws {
         try withDoor { daemon, _ in
             let client = try daemon.connect()
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `an address that is taken is status 69 and leaves no socket behind`() throws {
         let scratch = try Scratch()
         try scratch.write("secret\n", to: "password")
@@ -138,7 +138,7 @@ import Testing
         #expect(daemon.log.contains("can be read by other users"))
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: ["", "\n", "\nsecond line\n"])
+    @Test(.timeLimit(.minutes(4)), arguments: ["", "\n", "\nsecond line\n"])
     func `an empty password is status 78`(contents: String) throws {
         let scratch = try Scratch()
         try scratch.write(contents, to: "password")

@@ -6,13 +6,13 @@ import RESP
 import Testing
 
 @Suite struct `The README's programs` {
-    @Test(.timeLimit(.minutes(1)), arguments: ["Greeter", "Pool", "LedgerActor"])
+    @Test(.timeLimit(.minutes(4)), arguments: ["Greeter", "Pool", "LedgerActor"])
     func `are the files that are built`(name: String) throws {
         let program = try text("Tests/Snippets/\(name)/main.swift")
         #expect(try text("README.md").contains("```swift\n\(program)```"))
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: ["Pool", "LedgerActor"])
+    @Test(.timeLimit(.minutes(4)), arguments: ["Pool", "LedgerActor"])
     func `print what is printed below them`(name: String) throws {
         let program = try text("Tests/Snippets/\(name)/main.swift")
         var child = try start("Snippet\(name)")
@@ -21,7 +21,7 @@ import Testing
         #expect(child.reap() == .exited(0))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a daemon of one's own in a dozen lines`() throws {
         var child = try start("SnippetGreeter")
         var client: TestClient?

@@ -21,7 +21,7 @@ import Testing
         },
         """
 
-    @Test(.timeLimit(.minutes(1)), arguments: [Signal.terminate, Signal.interrupt])
+    @Test(.timeLimit(.minutes(4)), arguments: [Signal.terminate, Signal.interrupt])
     func `a signal ends an idle daemon, which removes its socket`(signal: Signal) throws {
         try withDaemon { daemon in
             let idle = try daemon.connect()
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `what runs is finished and answered, what waits is told, nothing new begins`() throws {
         let setup = Setup(threads: "images: {}, mail: { count: 2 }", selectors: Self.programs)
         try withDaemon(setup) { daemon in
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: ["hangs", "ignores"])
+    @Test(.timeLimit(.minutes(4)), arguments: ["hangs", "ignores"])
     func `a program that outlasts the grace period is stopped, kill included`(name: String) throws {
         try withDaemon(Setup(selectors: Self.programs, shutdown: "grace: \"50ms\"")) { daemon in
             let client = try daemon.connect()
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a second signal ends the daemon at once and its programs with it`() throws {
         try withDaemon(Setup(selectors: Self.programs)) { daemon in
             let client = try daemon.connect()
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a second signal leaves a successor's socket alone`() throws {
         try withDaemon(Setup(selectors: Self.programs)) { daemon in
             let client = try daemon.connect()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `SHUTDOWN does as SIGTERM and closes without a reply`() throws {
         try withDaemon(Setup(selectors: Self.programs)) { daemon in
             let client = try daemon.connect()
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `SHUTDOWN DRAIN runs all that waits, paused threads included`() throws {
         let setup = Setup(threads: "images: {}, mail: { count: 2 }", selectors: Self.programs)
         try withDaemon(setup) { daemon in
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `SHUTDOWN NOW stops what runs, and what does not stop is killed`() throws {
         let setup = Setup(
             threads: "images: {}, ledger: {}",
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a client that does not read its last replies does not keep the daemon up`() throws {
         try withDaemon { daemon in
             let deaf = try daemon.connect()

@@ -13,7 +13,7 @@ import Testing
                 """)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `one that hangs is ended at its time limit`() throws {
         let setup = Self.script("echo $$ > pid; exec sleep 3600", "timeout: \"300ms\"")
         try withDaemon(setup) { daemon in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a job's own time limit goes before the selector's`() throws {
         try withDaemon(Self.script("exec sleep 3600", "timeout: \"none\"")) { daemon in
             let client = try daemon.connect()
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `one that ignores SIGTERM is killed after its grace`() throws {
         let setup = Self.script(
             "trap \"\" TERM; echo $$ > pid; exec sleep 3600",
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `one that cleans up on SIGTERM has the time for it`() throws {
         let setup = Self.script(
             "trap \"echo tidy > tidied; exit 0\" TERM; echo $$ > pid; sleep 3600 & wait")
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a cancel ends it and what it has started`() throws {
         let setup = Self.script("sleep 3600 & echo $! > grandchild; echo $$ > pid; wait")
         try withDaemon(setup) { daemon in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: ["yes", "cat /dev/zero"])
+    @Test(.timeLimit(.minutes(4)), arguments: ["yes", "cat /dev/zero"])
     func `one that floods its output is stopped at the limit`(flood: String) throws {
         let setup = Self.script("echo $$ > pid; exec \(flood)", "maxOutput: \"64KB\"")
         try withDaemon(setup) { daemon in
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `output of exactly the limit is a result`() throws {
         let setup = Self.script("cat", "maxOutput: \"64KB\"")
         try withDaemon(setup) { daemon in
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `errors without end cost nothing but their last lines`() throws {
         let setup = Self.script("yes complaint | head -c 30000000 >&2; echo the end >&2; exit 1")
         try withDaemon(setup) { daemon in
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `one that leaves a grandchild with its pipes is done when it is done`() throws {
         let setup = Self.script("sleep 3600 & echo $! > grandchild; echo result")
         try withDaemon(setup) { daemon in
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `one that leaves a grandchild outside its group is not waited for either`() throws {
         let setup = Self.script(
             "setsid sh -c \"echo \\\\$\\\\$ > away; exec sleep 3600\" & "
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `one that wants more memory than it may have fails, from its first moment on`() throws {
         let setup = Setup(
             selectors: """

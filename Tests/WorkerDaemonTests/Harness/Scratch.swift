@@ -12,7 +12,7 @@ struct Unexpected: Error, CustomStringConvertible {
 }
 
 /// How long a test waits before it gives up: far more than anything here takes.
-let patienceMilliseconds = 20_000
+let patienceMilliseconds = 120_000
 
 /// A directory that only this test knows; removed with the files in it.
 final class Scratch {

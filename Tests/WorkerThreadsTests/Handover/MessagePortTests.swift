@@ -72,7 +72,7 @@ import WorkerThreads
         #expect(trace.all == ["begin 1", "begin 2", "end 2", "begin 3", "end 3", "end 1"])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `it refuses once it is invalid, and once its loop's thread has ended`() throws {
         let worker = try WorkerThread(name: "receiver")
         let one = MessagePort<Int> { _ in }
@@ -88,7 +88,7 @@ import WorkerThreads
         #expect(!one.send(1))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `messages of many threads all arrive, those of each in order`() throws {
         let worker = try WorkerThread(name: "receiver")
         let seen = Shared<[[Int]]>([[], [], []])

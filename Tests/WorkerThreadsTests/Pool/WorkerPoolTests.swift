@@ -7,7 +7,7 @@ import Testing
 import WorkerThreads
 
 @Suite struct `Worker pool` {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `one thread runs everything in order, high before normal before low`() throws {
         let pool = try WorkerPool(name: "one")
         let trace = Trace()
@@ -23,7 +23,7 @@ import WorkerThreads
         #expect(trace.all == ["high 2", "high 4", "normal 1", "normal 3", "low 0"])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `an idle member takes the next, also while all others are busy`() throws {
         let pool = try WorkerPool(name: "mail", count: 3)
         #expect(pool.members.map(\.name) == ["mail/1", "mail/2", "mail/3"])
@@ -39,7 +39,7 @@ import WorkerThreads
         for gate in gates { gate.open() }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `an addressed member runs it itself, though others are idle`() async throws {
         let pool = try WorkerPool(name: "mail", count: 3)
         for number in 1...3 {
@@ -61,7 +61,7 @@ import WorkerThreads
         #expect(pool.member(named: "mail/4") == nil)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a name that no thread has is refused`() async throws {
         let pool = try WorkerPool(name: "app", threads: ["images", "ledger"])
         #expect(refusal { try pool.submit(onThread: "app/1") {} } == .noThread("app/1"))
@@ -72,7 +72,7 @@ import WorkerThreads
         #expect(try await pool.submit(onThread: "ledger") { WorkerThread.currentName } == "ledger")
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `the limit counts what waits in all queues, and one more is refused`() throws {
         let pool = try WorkerPool(name: "small", count: 2, maxQueued: 2)
         let gates = try [hold(pool, "small/1"), hold(pool, "small/2")]
@@ -86,7 +86,7 @@ import WorkerThreads
         for gate in gates { gate.open() }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a cancelled item never runs, a taken one cannot be cancelled`() async throws {
         let pool = try WorkerPool(name: "cancelled")
         let other = try WorkerPool(name: "other", count: 4)
@@ -103,7 +103,7 @@ import WorkerThreads
         #expect(trace.all == ["kept"])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `cancel says true if and only if the item never ran, under contention`() throws {
         let pool = try WorkerPool(name: "contended", count: 2)
         let itemCount = 2_000
@@ -135,7 +135,7 @@ import WorkerThreads
         #expect(pool.waitingCount == 0 && pool.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `while one member is paused, the others take the shared work`() async throws {
         let pool = try WorkerPool(name: "mail", count: 2)
         pool.members[0].pause()
@@ -151,7 +151,7 @@ import WorkerThreads
         #expect(trace.all == ["own"])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `pausing the pool holds everything, resuming loses nothing`() throws {
         let pool = try WorkerPool(name: "mail", count: 3)
         let ran = Shared(0)
@@ -167,7 +167,7 @@ import WorkerThreads
         #expect(pool.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [1, 2])
+    @Test(.timeLimit(.minutes(4)), arguments: [1, 2])
     func `a pool stopped as soon as it is started answers everybody`(count: Int) async throws {
         for round in 0..<50 {
             let pool = try WorkerPool(name: "brief", count: count)
@@ -182,7 +182,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a stop refuses later work, and tells those whose turn never came`() async throws {
         let pool = try WorkerPool(name: "mail", count: 2)
         let gates = try [hold(pool, "mail/1"), hold(pool, "mail/2")]
@@ -199,7 +199,7 @@ import WorkerThreads
         #expect(pool.abandonedCount == 2)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a member that stops alone leaves the shared work to the others`() async throws {
         let pool = try WorkerPool(name: "mail", count: 2)
         let gate = try hold(pool, "mail/1")
@@ -217,7 +217,7 @@ import WorkerThreads
         await #expect(throws: SubmitError.stopped(thread: "mail")) { try await pool.submit { 1 } }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `shared work is never left lying by a member that stops`() async throws {
         for round in 0..<40 {
             let pool = try WorkerPool(name: "mail", count: 2)
@@ -228,7 +228,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `letting go of a pool stops its threads`() throws {
         var pool: WorkerPool? = try WorkerPool(name: "left", count: 2)
         let watched = WeakReference(try #require(pool))

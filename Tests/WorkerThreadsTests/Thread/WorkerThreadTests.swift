@@ -7,7 +7,7 @@ import Testing
 import WorkerThreads
 
 @Suite struct `Worker thread` {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `row 9: letting go of a thread ends it, and everything of it goes away`() throws {
         let ended = Latch()
         var worker: WorkerThread? = try WorkerThread(name: "left")
@@ -22,7 +22,7 @@ import WorkerThreads
         while loop.object != nil {}
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `the last handle may be let go of on the thread itself, by a job`() throws {
         let gone = Latch()
         let gate = Gate()
@@ -41,7 +41,7 @@ import WorkerThreads
         while loop.object != nil {}
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a handle let go of while a job runs lets finish all that was taken`() throws {
         let trace = Trace()
         let gone = Latch()
@@ -60,7 +60,7 @@ import WorkerThreads
         #expect(trace.all == ["finished", "and the next"])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a handle let go of after a stop does not hurry it`() throws {
         let trace = Trace()
         let gone = Latch()
@@ -75,7 +75,7 @@ import WorkerThreads
         #expect(trace.all == ["queued"])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `what jobs, sources and timers held is let go of when the thread ends`() throws {
         let worker = try WorkerThread(name: "holder")
         let watched = try { () throws -> [WeakReference<Token>] in
@@ -95,7 +95,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 2)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a pause holds everything, and a resume goes on in order`() throws {
         let worker = try WorkerThread(name: "paused")
         let trace = Trace()
@@ -116,7 +116,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `many pauses and resumes under load lose and reorder nothing`() throws {
         let worker = try WorkerThread(name: "flapping")
         let seen = Shared<[Int]>([])
@@ -133,7 +133,7 @@ import WorkerThreads
         #expect(seen.value == Array(0..<2_000))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a stop that finishes what is queued runs all of it, also of a paused thread`() throws {
         let worker = try WorkerThread(name: "drained")
         let trace = Trace()
@@ -146,7 +146,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a stop that finishes what runs abandons the rest, and counts it`() throws {
         let worker = try WorkerThread(name: "abandoned")
         let trace = Trace()
@@ -160,7 +160,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 3)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a stop can be hurried while the thread finishes what was queued`() throws {
         let worker = try WorkerThread(name: "hurried")
         let trace = Trace()
@@ -177,7 +177,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 1)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a job may stop its own thread`() throws {
         let worker = try WorkerThread(name: "own")
         let trace = Trace()
@@ -189,7 +189,7 @@ import WorkerThreads
         #expect(trace.all.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [StopPolicy.finishCurrent, .finishQueued])
+    @Test(.timeLimit(.minutes(4)), arguments: [StopPolicy.finishCurrent, .finishQueued])
     func `a stop heard in a run that a job has nested ends the thread too`(
         policy: StopPolicy
     ) throws {
@@ -209,7 +209,7 @@ import WorkerThreads
         #expect(results.value == [.stopped])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a pause heard in a run that a job has nested holds the thread too`() throws {
         let worker = try WorkerThread(name: "nested")
         let trace = Trace()
@@ -229,14 +229,14 @@ import WorkerThreads
         #expect(trace.all == ["run", "last"])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `somebody else's stop of the loop leaves the thread alive`() throws {
         let worker = try WorkerThread(name: "immortal")
         for _ in 0..<10 { worker.runLoop.stop() }
         #expect(try worker.submitAndWait { 42 } == 42)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `several threads may wait for its end, and it is gone for all of them`() throws {
         let worker = try WorkerThread(name: "joined")
         let count = Shared(0)
@@ -262,7 +262,7 @@ import WorkerThreads
         #expect(count.value == 4)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `an ended thread is not mistaken for a later one with its number`() throws {
         let first = try WorkerThread(name: "first")
         first.stop()
@@ -280,7 +280,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `it knows its name, its thread and its end`() throws {
         let worker = try WorkerThread(name: "a name longer than fifteen bytes")
         #expect(worker.name == "a name longer than fifteen bytes")
@@ -298,7 +298,7 @@ import WorkerThreads
         #expect(!worker.describe { _ in })
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `its description is given while it is paused`() throws {
         let worker = try WorkerThread(name: "described")
         worker.pause()
@@ -306,7 +306,7 @@ import WorkerThreads
         #expect(worker.described().contains("mode draining"))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `a description that was promised is given, whenever the thread ends`() throws {
         for _ in 0..<50 {
             let worker = try WorkerThread(name: "promised")
