@@ -9,8 +9,6 @@ internal import RESP
 struct LoadCommand: Sendable {
     private let start: [UInt8]
 
-    static let payloadByteCount = 16
-
     init(_ words: String...) {
         var start: [UInt8] = []
         CommandWriter.writeHeader(argumentCount: words.count + 1, to: &start)
@@ -24,8 +22,19 @@ struct LoadCommand: Sendable {
     }
 }
 
-/// One client and what it has measured.
-struct LoadClient: ~Copyable {
+/// One client and what it has measured; confined to its thread.
+protocol JobClient: AnyObject {
+    /// From sending a command to reading its reply, in nanoseconds.
+    var latencies: [Int64] { get }
+    /// Depends on every reply.
+    var hash: UInt64 { get }
+
+    /// Sends so many commands, and reads and checks as many replies.
+    func run(_ count: Int) throws
+}
+
+/// A client that sends one command and gets one reply to it.
+final class LoadClient: JobClient {
     private let socket: Descriptor
     private let number: Int
     private let command: LoadCommand
@@ -34,12 +43,8 @@ struct LoadClient: ~Copyable {
     /// When each outstanding command was sent, in a ring.
     private var sentAt: [Int64]
     private var sentCount = 0
-    /// From sending a command to reading its reply, in nanoseconds.
     private(set) var latencies: [Int64] = []
-    /// Depends on every reply.
     private(set) var hash: UInt64 = 0
-
-    private static let readByteCount = 64 << 10
 
     init(
         _ number: Int, to address: SocketAddress, command: LoadCommand, outstanding: Int
@@ -50,8 +55,7 @@ struct LoadClient: ~Copyable {
         sentAt = [Int64](repeating: 0, count: outstanding)
     }
 
-    /// Sends so many commands, and reads and checks as many replies.
-    mutating func run(_ count: Int) throws {
+    func run(_ count: Int) throws {
         let last = sentCount + count
         latencies.reserveCapacity(latencies.count + count)
         var receivedCount = sentCount
@@ -61,7 +65,7 @@ struct LoadClient: ~Copyable {
                 try socket.write(everything: output)
                 output.removeAll(keepingCapacity: true)
             }
-            try read()
+            try socket.read(into: &parser)
             let now = nanoseconds()
             let received = try takeReplies(after: receivedCount, at: now)
             receivedCount += received
@@ -69,48 +73,61 @@ struct LoadClient: ~Copyable {
         }
     }
 
-    private mutating func queueCommands(_ count: Int) {
+    private func queueCommands(_ count: Int) {
         guard count > 0 else { return }
         let now = nanoseconds()
         for _ in 0..<count {
-            command.write(payload(sentCount), to: &output)
+            command.write(Payload.of(client: number, sentCount), to: &output)
             sentAt[sentCount % sentAt.count] = now
             sentCount += 1
         }
     }
 
-    private mutating func read() throws {
-        var result = ReadResult.wouldBlock
-        try parser.withUninitializedTail(atLeast: Self.readByteCount) {
-            (room: inout OutputSpan<UInt8>) throws(SystemError) in
-            result = try socket.read(into: &room)
-        }
-        if result == .end { throw WorkbenchError("the server closed the connection") }
-    }
-
-    private mutating func takeReplies(after first: Int, at now: Int64) throws -> Int {
+    private func takeReplies(after first: Int, at now: Int64) throws -> Int {
         var count = 0
         while let reply = try parser.next() {
             let index = first + count
-            guard case .bulk(let bytes) = reply, bytes == payload(index) else {
+            guard case .bulk(let bytes) = reply, bytes == Payload.of(client: number, index) else {
                 throw WorkbenchError("command \(index) of client \(number) got \(reply)")
             }
-            for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+            hash = Payload.hash(hash, bytes)
             latencies.append(now - sentAt[index % sentAt.count])
             count += 1
         }
         return count
     }
+}
+
+/// What goes with a command and comes back with its reply.
+enum Payload {
+    static let byteCount = 16
 
     /// 16 hexadecimal digits that tell this command from every other.
-    private func payload(_ index: Int) -> [UInt8] {
-        var rest = UInt64(number) << 32 | UInt64(index)
-        var digits = [UInt8](repeating: 0, count: LoadCommand.payloadByteCount)
+    static func of(client: Int, _ index: Int) -> [UInt8] {
+        var rest = UInt64(client) << 32 | UInt64(index)
+        var digits = [UInt8](repeating: 0, count: byteCount)
         for place in digits.indices.reversed() {
             let digit = UInt8(rest & 15)
             digits[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
             rest >>= 4
         }
         return digits
+    }
+
+    /// A hash that depends on every payload so far, in order.
+    static func hash(_ hash: UInt64, _ payload: [UInt8]) -> UInt64 {
+        payload.reduce(hash) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+}
+
+extension Descriptor {
+    /// Reads once from a server into a parser; waits until there is something.
+    borrowing func read(into parser: inout ReplyParser) throws {
+        var result = ReadResult.wouldBlock
+        try parser.withUninitializedTail(atLeast: 64 << 10) {
+            (room: inout OutputSpan<UInt8>) throws(SystemError) in
+            result = try read(into: &room)
+        }
+        if result == .end { throw WorkbenchError("the server closed the connection") }
     }
 }

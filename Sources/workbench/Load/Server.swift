@@ -7,6 +7,8 @@ internal import Kernel
 /// What to start as a server.
 struct ServerCommand: Sendable {
     let name: String
+    /// Why it can't be started here; nil if it can.
+    var obstacle: @Sendable () -> String? = { nil }
     /// Makes the program's path and arguments, given a directory and the path of the socket that it
     /// has to listen at.
     let make: @Sendable (_ directory: String, _ socket: String) throws -> ChildCommand
@@ -24,7 +26,13 @@ struct ServerCommand: Sendable {
     }
 
     /// Redis without persistence.
-    static let redis = ServerCommand(name: "redis-server") { directory, socket in
+    static let redis = ServerCommand(
+        name: "redis-server",
+        obstacle: {
+            (try? Executable.find("redis-server")) == nil
+                ? "there is no redis-server; Scripts/bench installs it" : nil
+        }
+    ) { directory, socket in
         ChildCommand(
             program: try Executable.find("redis-server"),
             arguments: [

@@ -5,8 +5,10 @@
 //           one blocking connection, one command outstanding or several; each command carries 16
 //           bytes that no other carries, and each reply is compared with them. PERFORM images echo
 //           WAIT is a whole job: parsed on one thread, run on another, answered by the first. PING
-//           with the same bytes to the same server shows what of that is the wire, and to a
-//           redis-server started in the same round what a wire can cost. Every round is new
+//           with the same bytes to the same server shows what of that is the wire. The rival does the
+//           same job the way it is done with Redis: the client pushes it onto a list, a worker (a
+//           thread of this program) pops it and pushes the result, the client pops that; PING to the
+//           same redis-server shows what a wire can cost. Every round is new
 //           processes; a tenth of the commands goes first and is not measured. "server cpu" and
 //           "switches" are those of all the server's threads, from /proc.
 // Units:    commands per second; microseconds from sending to reading; microseconds, context
@@ -43,17 +45,23 @@ extension Scenario {
             LoadShape(clientCount: 8, outstanding: 1, operations: 80_000),
             LoadShape(clientCount: 8, outstanding: 8, operations: 200_000),
         ].flatMap { shape in
-            let perform = LoadCommand("PERFORM", "images", "echo", "WAIT")
-            let ping = LoadCommand("PING")
-            return [
-                shape.contender("workerd PERFORM echo WAIT", .workerd, perform),
-                shape.contender("workerd PING", .workerd, ping),
-                shape.contender("redis-server PING", .redis, ping) {
-                    (try? Executable.find("redis-server")) == nil
-                        ? "there is no redis-server; Scripts/bench installs it" : nil
-                },
+            [
+                shape.contender(
+                    "workerd PERFORM echo WAIT", .workerd,
+                    .command(LoadCommand("PERFORM", "images", "echo", "WAIT"))),
+                shape.contender("redis list and worker", .redis, .list),
+                shape.contender("workerd PING", .workerd, .command(LoadCommand("PING"))),
+                shape.contender("redis-server PING", .redis, .command(LoadCommand("PING"))),
             ]
         }, tracedOperations: 2_000, tracesServer: true)
+}
+
+/// What clients do with a server.
+private enum Load: Sendable {
+    /// They send a command and get its reply.
+    case command(LoadCommand)
+    /// They push onto a list and pop from another; a worker stands between.
+    case list
 }
 
 /// How many clients, and how much each of them asks for at a time.
@@ -63,15 +71,14 @@ private struct LoadShape {
     let operations: Int
 
     func contender(
-        _ name: String, _ server: ServerCommand, _ command: LoadCommand,
-        obstacle: @escaping @Sendable () -> String? = { nil }
+        _ name: String, _ server: ServerCommand, _ load: Load
     ) -> Case {
         let clients = clientCount == 1 ? "1 client" : "\(clientCount) clients"
         return Case(
             group: "\(clients) × \(outstanding)", contender: name, operations: operations,
-            quickOperations: 200 * clientCount, obstacle: obstacle
+            quickOperations: 200 * clientCount, obstacle: server.obstacle
         ) { count, conditions in
-            try measure(server, command, count / clientCount, conditions)
+            try measure(server, load, count / clientCount, conditions)
         }
     }
 
@@ -91,16 +98,16 @@ private struct LoadShape {
     }
 
     private func measure(
-        _ command: ServerCommand, _ loadCommand: LoadCommand, _ count: Int,
-        _ conditions: Conditions
+        _ command: ServerCommand, _ load: Load, _ count: Int, _ conditions: Conditions
     ) throws -> Sample {
         let server = try Server(command, traceFile: conditions.traceFile)
         let meeting = Meeting()
         let address = server.address
+        if case .list = load { try ListWorker.start(at: address) }
         let warmUpCount = conditions.isTraced ? 0 : count / 10
         for number in 0..<clientCount {
             _ = try SystemThread(name: "client-\(number)") { [self] in
-                let outcome = serve(number, address, loadCommand, warmUpCount, count, meeting)
+                let outcome = serve(number, address, load, warmUpCount, count, meeting)
                 meeting.outcomes.withLock { $0.append(outcome) }
                 meeting.done.signal()
             }
@@ -119,14 +126,13 @@ private struct LoadShape {
     }
 
     private func serve(
-        _ number: Int, _ address: SocketAddress, _ command: LoadCommand, _ warmUpCount: Int,
+        _ number: Int, _ address: SocketAddress, _ load: Load, _ warmUpCount: Int,
         _ count: Int, _ meeting: Meeting
     ) -> Outcome {
         var outcome = Outcome()
         var isReady = false
         do {
-            var client = try LoadClient(
-                number, to: address, command: command, outstanding: outstanding)
+            let client = try makeClient(number, address, load)
             try client.run(warmUpCount)
             isReady = true
             meeting.ready.signal()
@@ -139,6 +145,16 @@ private struct LoadShape {
         }
         if !isReady { meeting.ready.signal() }
         return outcome
+    }
+
+    private func makeClient(
+        _ number: Int, _ address: SocketAddress, _ load: Load
+    ) throws -> any JobClient {
+        switch load {
+        case .command(let command):
+            try LoadClient(number, to: address, command: command, outstanding: outstanding)
+        case .list: try ListClient(number, to: address, outstanding: outstanding)
+        }
     }
 
     private func sample(
