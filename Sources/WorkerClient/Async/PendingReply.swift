@@ -66,6 +66,8 @@ final class PendingReply: Sendable {
 final class ReplyPlace: Sendable {
     private let pending: PendingReply
     private let budget: Budget
+    /// Touched by the connection's thread, and in `deinit`; nothing is published by it.
+    private let isAnswered = Atomic<Bool>(false)
 
     /// - Parameter budget: a command's share of it was taken, and is given back at the end.
     init(_ pending: PendingReply, _ budget: Budget) {
@@ -74,12 +76,16 @@ final class ReplyPlace: Sendable {
     }
 
     deinit {
+        if isAnswered.load(ordering: .relaxed) { return }
         budget.answered()
         let reason = budget.endReason ?? .closed("the thread that serves the client has ended")
         pending.answer(.failure(reason))
     }
 
     func answer(_ reply: RESPValue) {
+        isAnswered.store(true, ordering: .relaxed)
+        // First, so that the task finds room for its next command.
+        budget.answered()
         pending.answer(.success(reply))
     }
 }

@@ -1,5 +1,6 @@
 // The real `workerd`, started for one test in a directory of its own and ended with it.
 
+import Glibc
 import Kernel
 import WorkerClient
 
@@ -7,7 +8,6 @@ import WorkerClient
 final class TestDaemon {
     let scratch: Scratch
     private var child: ChildProcess
-    private let errors: Descriptor
 
     /// Starts a daemon with the threads `images` and `mail/1`, `mail/2`, and waits until it listens.
     ///
@@ -29,8 +29,10 @@ final class TestDaemon {
         child.closeInput()
         guard let errors = child.takeErrors() else { throw Unexpected("no standard error") }
         self.child = consume child
-        self.errors = errors
-        try waitUntilListening()
+        try Self.waitUntilListening(on: scratch.file("s"), errors)
+        // Nobody may ever wait for room in the pipe.
+        let drain = Drain(errors)
+        _ = try SystemThread(name: "log") { drain.run() }
     }
 
     var socket: String { scratch.file("s") }
@@ -50,7 +52,9 @@ final class TestDaemon {
         _ = try end()
     }
 
-    private func waitUntilListening() throws {
+    private static func waitUntilListening(
+        on socket: String, _ errors: borrowing Descriptor
+    ) throws {
         var log: [UInt8] = []
         while true {
             let text = String(decoding: log, as: UTF8.self)
@@ -60,6 +64,24 @@ final class TestDaemon {
             case .wouldBlock: try waitUntilReady(errors.number)
             case .end: throw Unexpected("workerd ended at once: \(text)")
             }
+        }
+    }
+}
+
+/// Reads what nobody is interested in, until its writer has ended.
+private final class Drain: Sendable {
+    private let descriptor: Descriptor
+
+    init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
+    func run() {
+        var bytes: [UInt8] = []
+        while let result = try? descriptor.read(appendingTo: &bytes, atMost: 65_536), result != .end
+        {
+            bytes.removeAll(keepingCapacity: true)
+            guard result == .wouldBlock else { continue }
+            var request = pollfd(fd: descriptor.number, events: CShort(POLLIN), revents: 0)
+            _ = unsafe poll(&request, 1, -1)
         }
     }
 }
