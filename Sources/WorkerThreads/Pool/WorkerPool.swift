@@ -89,8 +89,6 @@ public final class WorkerPool: Sendable {
 
     /// Runs a closure on a thread of the pool.
     ///
-    /// Where something can be awaited, the other `submit` is meant: it returns the closure's result.
-    ///
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.
     ///   - priority: high before normal before low; equal ones in the order of submits.
@@ -99,7 +97,7 @@ public final class WorkerPool: Sendable {
     /// - Throws: `noThread`, `stopped` or `full`.
     /// - Thread: any thread.
     /// - Blocks: never.
-    @discardableResult @_disfavoredOverload
+    @discardableResult
     public func submit(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
         _ body: @escaping @Sendable () -> Void

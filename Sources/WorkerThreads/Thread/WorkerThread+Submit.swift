@@ -7,13 +7,10 @@ internal import Synchronization
 extension WorkerThread {
     /// Runs a closure on the thread, after everything that was submitted before.
     ///
-    /// Where something can be awaited, the other `submit` is meant: it returns the closure's result.
-    ///
     /// - Throws: `stopped` once the thread was asked to stop, `full` at its limit. Nothing else; and
     ///   a closure that was taken runs, unless the thread is stopped with `.finishCurrent` first.
     /// - Thread: any thread; what one thread submits keeps its order.
     /// - Blocks: never; a system call only if the thread sleeps.
-    @_disfavoredOverload
     public func submit(_ body: @escaping @Sendable () -> Void) throws(SubmitError) {
         try push(.plain(body))
     }
