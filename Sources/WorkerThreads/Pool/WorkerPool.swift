@@ -20,7 +20,7 @@ public enum SubmitPriority: Int, Sendable, Hashable, CaseIterable {
 ///
 /// ```swift
 /// let pool = try WorkerPool(name: "app", threads: ["images", "ledger"])
-/// let size = try await pool.submit(onThread: "images") { 42 }
+/// let size: Int = try await pool.submit(onThread: "images") { 42 }
 /// ```
 ///
 /// Letting go of the pool stops its threads.
@@ -88,6 +88,10 @@ public final class WorkerPool: Sendable {
     }
 
     /// Runs a closure on a thread of the pool.
+    ///
+    /// In an asynchronous function the other `submit` is meant, which returns the closure's result.
+    /// In the top-level code of a program say the result's type, or this one is picked:
+    /// `let size: Int = try await pool.submit(onThread: "images") { 42 }`.
     ///
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.
