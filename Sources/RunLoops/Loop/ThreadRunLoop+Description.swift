@@ -33,10 +33,10 @@ extension ThreadRunLoop: CustomStringConvertible {
         var lines = ["  mode \(state.mode)\(state.isEmpty ? ": empty" : "")"]
         for source in state.sources {
             lines.append(
-                "    source order \(source.order)\(source.isSignalled ? ", signalled" : "")")
+                "    source order \(place(source.order))\(source.isSignalled ? ", signalled" : "")")
         }
         for port in state.signalledPorts {
-            lines.append("    port order \(port.order)\(port.isSignalled ? ", signalled" : "")")
+            lines.append("    port order \(place(port.order))\(port.isSignalled ? ", signalled" : "")")
         }
         let watched = state.descriptorPorts.count
         if watched > 0 { lines.append("    \(watched) ports on descriptors") }
@@ -45,9 +45,17 @@ extension ThreadRunLoop: CustomStringConvertible {
             lines.append("    \(state.timers.count) timers, the next in \(wait)")
         }
         for observer in state.observers {
-            lines.append("    observer order \(observer.order) of \(observer.activities)")
+            lines.append("    observer order \(place(observer.order)) of \(observer.activities)")
         }
         return lines
+    }
+
+    private func place(_ order: Int) -> String {
+        switch order {
+        case .min: "first"
+        case .max: "last"
+        default: "\(order)"
+        }
     }
 
     private func list(_ modes: [Mode]) -> String {

@@ -18,7 +18,7 @@ package final class Log: Sendable {
     ///   - level: lines below it are dropped.
     ///   - isForJournal: whether lines begin with `<6>`, as sd-daemon(3) says, and leave the time
     ///     to the journal.
-    ///   - write: where lines go, each with its line feed.
+    ///   - write: where lines go, one or several that belong together, each with its line feed.
     package init(
         level: Configuration.Log.Level, isForJournal: Bool,
         write: @escaping @Sendable ([UInt8]) -> Void
@@ -49,9 +49,9 @@ package final class Log: Sendable {
             isForJournal
             ? "<\(level.journalNumber)>"
             : "\(WallClock.utc(WallClock.unixMilliseconds())) \(level.rawValue): "
-        for part in text().split(separator: "\n") {
-            write(Array("\(prefix)\(part)\n".utf8))
-        }
+        // In one piece, so that another thread's lines don't come in between.
+        let lines = text().split(separator: "\n").map { "\(prefix)\($0)\n" }
+        write(Array(lines.joined().utf8))
     }
 }
 
