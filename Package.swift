@@ -11,6 +11,15 @@ let rules: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// The same but for memory safety: what CoreFoundation hands back to a callout is a raw pointer.
+let rulesOfTheReferee: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
 /// A target of this package; `may` lists what it may import, and an arrow only ever points down
 /// the list of targets below (`Config/imports.txt` holds the same picture for `Scripts/lint`).
 func target(_ name: String, may: [Target.Dependency] = []) -> Target {
@@ -80,6 +89,9 @@ let package = Package(
         tests("KernelTests", may: ["Kernel", "Support"]),
         tests("StructuresTests", may: ["Structures", "Support"]),
         tests("RunLoopsTests", may: ["RunLoops", "Kernel", "Support"]),
+        .testTarget(
+            name: "RefereeTests", dependencies: ["RunLoops", "Kernel", "Support"],
+            swiftSettings: rulesOfTheReferee),
         tests("WorkerThreadsTests", may: ["WorkerThreads", "RunLoops", "Kernel", "Support"]),
         tests("RESPTests", may: ["RESP"]),
         tests("JobsTests", may: ["Jobs"]),

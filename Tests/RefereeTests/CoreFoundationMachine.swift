@@ -1,0 +1,213 @@
+// CoreFoundation's run loop as a machine: the referee.
+
+import CoreFoundation
+import Foundation
+import RunLoops
+
+final class CoreFoundationMachine: Machine {
+    /// What CoreFoundation hands back to a callout.
+    private final class Info {
+        unowned let player: Player
+        let index: Int
+
+        init(player: Player, index: Int) {
+            self.player = player
+            self.index = index
+        }
+    }
+
+    private enum Element {
+        case source(CFRunLoopSource)
+        case observer(CFRunLoopObserver)
+        case timer(CFRunLoopTimer)
+    }
+
+    private let loop: CFRunLoop = CFRunLoopGetCurrent()
+    private let modes: [ModeName: CFRunLoopMode]
+    private let player: Player
+    private var infos: [Info] = []
+    private var elements: [Element] = []
+    private var guards: [CFRunLoopObserver] = []
+
+    init(_ program: Program, player: Player) {
+        self.player = player
+        modes = [
+            .standard: kCFRunLoopDefaultMode, .common: kCFRunLoopCommonModes,
+            .a: Self.mode("A"), .b: Self.mode("B"),
+        ]
+        for (index, item) in program.items.enumerated() {
+            let info = Info(player: player, index: index)
+            infos.append(info)
+            elements.append(Self.element(item.kind, info))
+        }
+    }
+
+    private static func mode(_ name: String) -> CFRunLoopMode {
+        CFStringCreateWithCString(kCFAllocatorSystemDefault, name, 0x0800_0100)
+    }
+
+    private static func date(_ due: Due) -> CFAbsoluteTime {
+        CFAbsoluteTimeGetCurrent() + (due == .now ? -1 : 1_000_000)
+    }
+
+    private static func element(_ kind: Item.Kind, _ info: Info) -> Element {
+        let pointer = Unmanaged.passUnretained(info).toOpaque()
+        switch kind {
+        case .source(let order): return .source(source(order, pointer))
+        case .observer(let activities, let repeats, let order):
+            return .observer(
+                observer(CFOptionFlags(activities.rawValue), repeats, order, pointer) {
+                    _, activity, info in
+                    guard let info else { return }
+                    let it = Unmanaged<Info>.fromOpaque(info).takeUnretainedValue()
+                    let told = ThreadRunLoop.Activity(rawValue: UInt8(activity.rawValue))
+                    it.player.tell(it.index, told)
+                })
+        case .timer(let due, let repeats):
+            var context = CFRunLoopTimerContext()
+            context.info = pointer
+            return .timer(
+                CFRunLoopTimerCreate(
+                    kCFAllocatorSystemDefault, date(due), repeats ? 1_000_000 : 0, 0, 0,
+                    { _, info in
+                        guard let info else { return }
+                        let it = Unmanaged<Info>.fromOpaque(info).takeUnretainedValue()
+                        it.player.fire(it.index)
+                    }, &context))
+        }
+    }
+
+    private static func source(_ order: Int, _ info: UnsafeMutableRawPointer) -> CFRunLoopSource {
+        var context = CFRunLoopSourceContext()
+        context.info = info
+        context.schedule = { info, _, mode in
+            guard let info, let mode else { return }
+            let it = Unmanaged<Info>.fromOpaque(info).takeUnretainedValue()
+            it.player.schedule(it.index, CoreFoundationMachine.name(mode))
+        }
+        context.cancel = { info, _, mode in
+            guard let info, let mode else { return }
+            let it = Unmanaged<Info>.fromOpaque(info).takeUnretainedValue()
+            it.player.cancel(it.index, CoreFoundationMachine.name(mode))
+        }
+        context.perform = { info in
+            guard let info else { return }
+            let it = Unmanaged<Info>.fromOpaque(info).takeUnretainedValue()
+            it.player.perform(it.index)
+        }
+        return CFRunLoopSourceCreate(kCFAllocatorSystemDefault, order, &context)
+    }
+
+    private static func observer(
+        _ activities: CFOptionFlags, _ repeats: Bool, _ order: Int,
+        _ info: UnsafeMutableRawPointer, _ callout: @escaping CFRunLoopObserverCallBack
+    ) -> CFRunLoopObserver {
+        var context = CFRunLoopObserverContext()
+        context.info = info
+        return CFRunLoopObserverCreate(
+            kCFAllocatorSystemDefault, activities, repeats, order, callout, &context)
+    }
+
+    private static func name(_ mode: CFRunLoopMode) -> String {
+        for (name, its) in [(ModeName.a, "A"), (.b, "B")] where CFEqual(mode, Self.mode(its)) {
+            return name.rawValue
+        }
+        return ModeName.standard.rawValue
+    }
+
+    private func ref(_ mode: ModeName) -> CFRunLoopMode {
+        modes[mode, default: kCFRunLoopDefaultMode]
+    }
+
+    func add(_ item: Int, to mode: ModeName) {
+        switch elements[item] {
+        case .source(let source): CFRunLoopAddSource(loop, source, ref(mode))
+        case .observer(let observer): CFRunLoopAddObserver(loop, observer, ref(mode))
+        case .timer(let timer): CFRunLoopAddTimer(loop, timer, ref(mode))
+        }
+    }
+
+    func remove(_ item: Int, from mode: ModeName) {
+        switch elements[item] {
+        case .source(let source): CFRunLoopRemoveSource(loop, source, ref(mode))
+        case .observer(let observer): CFRunLoopRemoveObserver(loop, observer, ref(mode))
+        case .timer(let timer): CFRunLoopRemoveTimer(loop, timer, ref(mode))
+        }
+    }
+
+    func invalidate(_ item: Int) {
+        switch elements[item] {
+        case .source(let source): CFRunLoopSourceInvalidate(source)
+        case .observer(let observer): CFRunLoopObserverInvalidate(observer)
+        case .timer(let timer): CFRunLoopTimerInvalidate(timer)
+        }
+    }
+
+    func signal(_ item: Int) {
+        if case .source(let source) = elements[item] { CFRunLoopSourceSignal(source) }
+    }
+
+    func setDate(_ item: Int, _ due: Due) {
+        if case .timer(let timer) = elements[item] {
+            CFRunLoopTimerSetNextFireDate(timer, Self.date(due))
+        }
+    }
+
+    func wakeUp() { CFRunLoopWakeUp(loop) }
+
+    func stop() { CFRunLoopStop(loop) }
+
+    func enqueue(inModes modes: [ModeName], _ body: @escaping () -> Void) {
+        var callbacks = kCFTypeArrayCallBacks
+        let array = CFArrayCreateMutable(kCFAllocatorSystemDefault, 0, &callbacks)
+        for mode in modes {
+            CFArrayAppendValue(array, Unmanaged.passUnretained(ref(mode)).toOpaque())
+        }
+        CFRunLoopPerformBlock(loop, array, body)
+    }
+
+    func addCommonMode(_ mode: ModeName) { CFRunLoopAddCommonMode(loop, ref(mode)) }
+
+    func run(_ mode: ModeName, _ limit: Limit, returnsAfterSource: Bool)
+        -> ThreadRunLoop.RunResult
+    {
+        let seconds = limit == .poll ? 0 : CFTimeInterval(longestSleep.components.seconds)
+        let result = CFRunLoopRunInMode(ref(mode), seconds, returnsAfterSource)
+        return ThreadRunLoop.RunResult(rawValue: Int(result.rawValue)) ?? .finished
+    }
+
+    func contains(_ item: Int, in mode: ModeName) -> Bool {
+        switch elements[item] {
+        case .source(let source): CFRunLoopContainsSource(loop, source, ref(mode))
+        case .observer(let observer): CFRunLoopContainsObserver(loop, observer, ref(mode))
+        case .timer(let timer): CFRunLoopContainsTimer(loop, timer, ref(mode))
+        }
+    }
+
+    func isValid(_ item: Int) -> Bool {
+        switch elements[item] {
+        case .source(let source): CFRunLoopSourceIsValid(source)
+        case .observer(let observer): CFRunLoopObserverIsValid(observer)
+        case .timer(let timer): CFRunLoopTimerIsValid(timer)
+        }
+    }
+
+    func watchSleep(in mode: ModeName) {
+        let info = Info(player: player, index: -1)
+        infos.append(info)
+        let observer = Self.observer(
+            CFRunLoopActivity.beforeWaiting.rawValue, true, .max,
+            Unmanaged.passUnretained(info).toOpaque()
+        ) { _, _, info in
+            guard let info else { return }
+            Unmanaged<Info>.fromOpaque(info).takeUnretainedValue().player.aboutToSleep()
+        }
+        guards.append(observer)
+        CFRunLoopAddObserver(loop, observer, ref(mode))
+    }
+
+    func close() {
+        for item in elements.indices { invalidate(item) }
+        for observer in guards { CFRunLoopObserverInvalidate(observer) }
+    }
+}

@@ -1,0 +1,107 @@
+// Makes a program from a seed: the same one for the same seed, on every machine.
+
+import RunLoops
+import Support
+
+struct Generator {
+    private var random: SeededRandom
+    private var blockCount = 0
+    private var items: [Item] = []
+
+    init(seed: UInt64) {
+        random = SeededRandom(seed: seed)
+    }
+
+    /// The next program.
+    mutating func program() -> Program {
+        blockCount = 0
+        items = kinds().map { Item(kind: $0, scripts: []) }
+        for index in items.indices {
+            let count = Int.random(in: 0...3, using: &random)
+            items[index].scripts = (0..<count).map { _ in script(atMost: 2, depth: 2) }
+        }
+        var main: [Operation] = []
+        for index in items.indices where Int.random(in: 0..<10, using: &random) < 8 {
+            main.append(.add(index, mode()))
+        }
+        for _ in 0..<Int.random(in: 4...12, using: &random) {
+            main.append(operation(depth: 2))
+            if Int.random(in: 0..<3, using: &random) == 0 { main.append(run()) }
+        }
+        main.append(run())
+        return Program(items: items, main: main)
+    }
+
+    /// Some items of each kind; no two of a kind are of the same order.
+    private mutating func kinds() -> [Item.Kind] {
+        var orders = Array(-9...9).shuffled(using: &random)
+        var kinds: [Item.Kind] = []
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+            kinds.append(.source(order: orders.removeLast()))
+        }
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+            kinds.append(
+                .observer(
+                    activities(), repeats: Int.random(in: 0..<4, using: &random) > 0,
+                    order: orders.removeLast()))
+        }
+        return kinds
+    }
+
+    private mutating func activities() -> ThreadRunLoop.Activity {
+        if Bool.random(using: &random) { return .all }
+        let bits = UInt8.random(in: 0...UInt8.max, using: &random)
+        return ThreadRunLoop.Activity(rawValue: bits).intersection(.all)
+    }
+
+    private mutating func mode() -> ModeName {
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0..<5: .standard
+        case 5..<7: .common
+        case 7..<9: .a
+        default: .b
+        }
+    }
+
+    private mutating func runnableMode() -> ModeName {
+        let mode = mode()
+        return mode == .common ? .a : mode
+    }
+
+    private mutating func script(atMost count: Int, depth: Int) -> [Operation] {
+        (0..<Int.random(in: 0...count, using: &random)).map { _ in operation(depth: depth) }
+    }
+
+    private mutating func run() -> Operation {
+        let limit: Limit =
+            Bool.random(using: &random) ? .poll : .sleeps(Int.random(in: 1...3, using: &random))
+        let returnsAfterSource = Int.random(in: 0..<3, using: &random) == 0
+        return .run(runnableMode(), limit, returnsAfterSource: returnsAfterSource)
+    }
+
+    private mutating func operation(depth: Int) -> Operation {
+        let item = items.indices.randomElement(using: &random) ?? 0
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<15: return .add(item, mode())
+        case 15..<22: return .remove(item, mode())
+        case 22..<27: return .invalidate(item)
+        case 27..<55: return .signal(source())
+        case 55..<60: return .wakeUp
+        case 60..<66: return .stop
+        case 66..<80 where depth > 0: return enqueue(depth: depth - 1)
+        case 80..<84: return .addCommonMode(runnableMode())
+        default: return run()
+        }
+    }
+
+    private mutating func source() -> Int {
+        items.indices.filter { items[$0].isSource }.randomElement(using: &random) ?? 0
+    }
+
+    private mutating func enqueue(depth: Int) -> Operation {
+        blockCount += 1
+        let name = blockCount
+        let modes = Int.random(in: 0..<3, using: &random) > 0 ? [mode()] : [mode(), mode()]
+        return .enqueue(Block(name: name, modes: modes, script: script(atMost: 2, depth: depth)))
+    }
+}

@@ -1,0 +1,104 @@
+// The run loop of this package as a machine.
+
+import Kernel
+import RunLoops
+
+final class OurMachine: Machine {
+    private let loop = ThreadRunLoop.current
+    private var items: [ThreadRunLoop.Item] = []
+    private var guards: [ThreadRunLoop.Observer] = []
+    private let player: Confined<Player>
+
+    init(_ program: Program, player: Player) {
+        let boxed = Confined(player, to: ThreadRunLoop.current)
+        self.player = boxed
+        for (index, item) in program.items.enumerated() {
+            switch item.kind {
+            case .source(let order):
+                items.append(
+                    ThreadRunLoop.Source(
+                        order: order,
+                        schedule: { _, mode in boxed.value.schedule(index, mode.name) },
+                        cancel: { _, mode in boxed.value.cancel(index, mode.name) },
+                        perform: { boxed.value.perform(index) }))
+            case .observer(let activities, let repeats, let order):
+                items.append(
+                    ThreadRunLoop.Observer(activities, repeats: repeats, order: order) {
+                        boxed.value.tell(index, $1)
+                    })
+            case .timer(let due, let repeats):
+                items.append(
+                    ThreadRunLoop.Timer(
+                        at: date(due), every: repeats ? .seconds(1_000_000) : nil
+                    ) { _ in boxed.value.fire(index) })
+            }
+        }
+    }
+
+    private func date(_ due: Due) -> Instant {
+        due == .now ? loop.now : loop.now.advanced(by: .seconds(1_000_000))
+    }
+
+    func add(_ item: Int, to mode: ModeName) {
+        switch items[item] {
+        case let source as ThreadRunLoop.Source: loop.add(source, to: mode.ours)
+        case let observer as ThreadRunLoop.Observer: loop.add(observer, to: mode.ours)
+        case let timer as ThreadRunLoop.Timer: loop.add(timer, to: mode.ours)
+        default: break
+        }
+    }
+
+    func remove(_ item: Int, from mode: ModeName) { loop.remove(items[item], from: mode.ours) }
+
+    func invalidate(_ item: Int) { items[item].invalidate() }
+
+    func signal(_ item: Int) { (items[item] as? ThreadRunLoop.Source)?.signal() }
+
+    func setDate(_ item: Int, _ due: Due) {
+        (items[item] as? ThreadRunLoop.Timer)?.fireDate = date(due)
+    }
+
+    func wakeUp() { loop.wakeUp() }
+
+    func stop() { loop.stop() }
+
+    func enqueue(inModes modes: [ModeName], _ body: @escaping () -> Void) {
+        let body = Confined(body, to: loop)
+        _ = loop.enqueue(inModes: modes.map(\.ours)) { body.value() }
+    }
+
+    func addCommonMode(_ mode: ModeName) { loop.addCommonMode(mode.ours) }
+
+    func run(_ mode: ModeName, _ limit: Limit, returnsAfterSource: Bool)
+        -> ThreadRunLoop.RunResult
+    {
+        loop.run(
+            mode: mode.ours, for: limit == .poll ? .zero : longestSleep,
+            returnAfterSourceHandled: returnsAfterSource)
+    }
+
+    func contains(_ item: Int, in mode: ModeName) -> Bool {
+        loop.contains(items[item], in: mode.ours)
+    }
+
+    func isValid(_ item: Int) -> Bool { items[item].isValid }
+
+    func watchSleep(in mode: ModeName) {
+        let player = player
+        let observer = ThreadRunLoop.Observer(.beforeWaiting, order: .max) { _, _ in
+            player.value.aboutToSleep()
+        }
+        guards.append(observer)
+        loop.add(observer, to: mode.ours)
+    }
+
+    func close() {
+        for item in items + guards { item.invalidate() }
+        items.removeAll()
+        guards.removeAll()
+    }
+}
+
+extension ModeName {
+    var ours: ThreadRunLoop.Mode { ThreadRunLoop.Mode(rawValue) }
+}

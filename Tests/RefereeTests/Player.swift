@@ -1,0 +1,153 @@
+// Plays a program on a machine and notes what is observed. It keeps a run from sleeping in earnest:
+// right before each sleep it wakes or stops the loop, unless a timer that is due will.
+
+import RunLoops
+
+/// One play of one program, on one thread.
+final class Player {
+    let program: Program
+    var trace: [String] = []
+    var books: Books
+    private var machine: (any Machine)?
+    private var rounds: [Int]
+    /// Modes that sources entered and left in the operation under way: the sequence is open.
+    private var registrations: [String] = []
+    private var sleepsLeft: [Int] = []
+
+    private init(_ program: Program) {
+        self.program = program
+        rounds = Array(repeating: 0, count: program.items.count)
+        books = Books(program)
+    }
+
+    /// Plays a program.
+    ///
+    /// - Returns: what was observed.
+    static func play<M: Machine>(_ program: Program, on kind: M.Type) -> [String] {
+        let player = Player(program)
+        let machine = kind.init(program, player: player)
+        player.machine = machine
+        for mode in ModeName.runnable { machine.watchSleep(in: mode) }
+        player.play(program.main)
+        player.noteEnd(of: machine)
+        let trace = player.trace
+        machine.close()
+        player.machine = nil
+        return trace
+    }
+
+    // MARK: Callouts of the machine
+
+    func perform(_ item: Int) {
+        trace.append("\(program.name(item)) performs")
+        mark(books.sourcePerforms(item))
+        callout(of: item)
+    }
+
+    func tell(_ item: Int, _ activity: ThreadRunLoop.Activity) {
+        trace.append("\(program.name(item)) is told \(activity)")
+        callout(of: item)
+    }
+
+    func fire(_ item: Int) {
+        trace.append("\(program.name(item)) fires")
+        books.timerBegins(item)
+        callout(of: item)
+        books.timerEnds(item)
+    }
+
+    func schedule(_ item: Int, _ mode: String) {
+        registrations.append("\(program.name(item)) is scheduled in \(mode)")
+    }
+
+    func cancel(_ item: Int, _ mode: String) {
+        registrations.append("\(program.name(item)) is cancelled in \(mode)")
+    }
+
+    /// Ends the sleep that is about to begin.
+    func aboutToSleep() {
+        trace.append("sleep")
+        guard let machine, let left = sleepsLeft.last else { return }
+        sleepsLeft[sleepsLeft.count - 1] = left - 1
+        if books.hasDueTimer { return }
+        if left <= 1 { machine.stop() } else { machine.wakeUp() }
+    }
+
+    // MARK: Operations
+
+    private func callout(of item: Int) {
+        let round = rounds[item]
+        rounds[item] += 1
+        let scripts = program.items[item].scripts
+        if round < scripts.count { play(scripts[round]) }
+    }
+
+    private func play(_ operations: [Operation]) {
+        guard let machine else { return }
+        for operation in operations {
+            play(operation, on: machine)
+            trace += registrations.sorted()
+            registrations.removeAll()
+        }
+    }
+
+    private func play(_ operation: Operation, on machine: any Machine) {
+        switch operation {
+        case .add(let item, let mode):
+            machine.add(item, to: mode)
+        case .remove(let item, let mode):
+            machine.remove(item, from: mode)
+        case .invalidate(let item):
+            mark(books.invalidates(item))
+            machine.invalidate(item)
+        case .signal(let item):
+            guard program.items[item].isSource else { return }
+            books.signals(item, isValid: machine.isValid(item))
+            machine.signal(item)
+        case .setDate(let item, let due):
+            guard program.items[item].isTimer else { return }
+            books.sets(item, due)
+            machine.setDate(item, due)
+        case .wakeUp: machine.wakeUp()
+        case .stop: machine.stop()
+        case .addCommonMode(let mode): machine.addCommonMode(mode)
+        case .enqueue(let block): enqueue(block, on: machine)
+        case .run(let mode, let limit, let returnsAfterSource):
+            mark(books.runBegins(mode))
+            trace.append("run in \(mode) begins")
+            if case .sleeps(let count) = limit {
+                sleepsLeft.append(count)
+            } else {
+                sleepsLeft.append(1)
+            }
+            let result = machine.run(mode, limit, returnsAfterSource: returnsAfterSource)
+            sleepsLeft.removeLast()
+            books.runEnds()
+            trace.append("run in \(mode) ends \(result)")
+        }
+    }
+
+    private func enqueue(_ block: Block, on machine: any Machine) {
+        books.blocksWaiting += 1
+        machine.enqueue(inModes: block.modes) { [weak self] in
+            guard let self, self.machine != nil else { return }
+            trace.append("block\(block.name) runs")
+            books.blockBegins()
+            play(block.script)
+            books.blockEnds()
+        }
+    }
+
+    private func mark(_ rule: Rule?) {
+        if let rule { trace.append(rule.mark) }
+    }
+
+    private func noteEnd(of machine: any Machine) {
+        for item in program.items.indices {
+            let modes = ModeName.allCases.filter { machine.contains(item, in: $0) }
+            let list = modes.map(\.rawValue).joined(separator: ", ")
+            let state = machine.isValid(item) ? "valid" : "invalid"
+            trace.append("\(program.name(item)) is \(state), in \(list.isEmpty ? "no mode" : list)")
+        }
+    }
+}

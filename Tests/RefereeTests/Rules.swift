@@ -1,0 +1,57 @@
+// Where the two run loops are meant to differ, or where CFRunLoop leaves it open what happens: few,
+// each with its reason. Nothing is skipped: traces are compared up to the place where a rule
+// applies, which the player's books find out, the same for both machines.
+
+/// A reason for which traces are compared only so far.
+enum Rule: String, CaseIterable {
+    /// CFRunLoop keeps blocks to itself while it runs one of them: a run nested in a block finds
+    /// none of those that wait. Ours finds them, since it may be waiting for one.
+    case blocksInNestedRun
+    /// CFRunLoop takes the last of the sources signalled at the start of a round for all: if that
+    /// one was not performed after all, it sleeps on handled work. Apple's guide says never to.
+    case lastSourceCounts
+
+    var mark: String { "rule \(rawValue)" }
+
+    /// The first rule that applies in a trace, and where.
+    static func first(in trace: [String]) -> (index: Int, rule: Rule)? {
+        for (index, word) in trace.enumerated() {
+            guard word.hasPrefix("rule ") else { continue }
+            if let rule = Rule(rawValue: String(word.dropFirst(5))) { return (index, rule) }
+        }
+        return nil
+    }
+}
+
+/// Two traces of one program, side by side.
+struct Comparison {
+    let ours: [String]
+    let theirs: [String]
+    /// The rule that ended the comparison; nil when it went to the end.
+    let rule: Rule?
+    /// Where they first differ; nil when they agree.
+    let difference: Int?
+
+    init(ours: [String], theirs: [String]) {
+        self.ours = ours
+        self.theirs = theirs
+        let stop = Rule.first(in: ours)
+        rule = stop?.rule
+        let end = stop?.index ?? max(ours.count, theirs.count)
+        difference = (0..<end).first { index in
+            index >= ours.count || index >= theirs.count || ours[index] != theirs[index]
+        }
+    }
+
+    /// Both traces from a little before the difference.
+    var report: String {
+        guard let difference else { return "no difference" }
+        let start = max(0, difference - 12)
+        func part(_ trace: [String]) -> String {
+            trace.enumerated().dropFirst(start).prefix(24).map { index, word in
+                "  \(index == difference ? ">" : " ") \(word)"
+            }.joined(separator: "\n")
+        }
+        return "ours:\n\(part(ours))\nCFRunLoop:\n\(part(theirs))"
+    }
+}

@@ -1,0 +1,94 @@
+// Makes a program smaller for as long as it still fails, so that a person can read it.
+
+enum Shrinker {
+    /// The smallest program that is found by leaving out one thing at a time.
+    ///
+    /// - Parameter fails: whether a program still shows the failure.
+    static func shrink(_ program: Program, while fails: (Program) throws -> Bool) rethrows
+        -> Program
+    {
+        var smallest = program
+        var triesLeft = 2_000
+        var isSmaller = true
+        while isSmaller && triesLeft > 0 {
+            isSmaller = false
+            for candidate in smaller(smallest) {
+                triesLeft -= 1
+                if triesLeft <= 0 { break }
+                if try fails(candidate) {
+                    smallest = candidate
+                    isSmaller = true
+                    break
+                }
+            }
+        }
+        return smallest
+    }
+
+    private static func smaller(_ program: Program) -> [Program] {
+        var result = smaller(program.main).map { Program(items: program.items, main: $0) }
+        for index in program.items.indices {
+            let scripts = program.items[index].scripts
+            func with(_ scripts: [[Operation]]) -> Program {
+                var changed = program
+                changed.items[index].scripts = scripts
+                return changed
+            }
+            if scripts.contains(where: { !$0.isEmpty }) { result.append(with([])) }
+            for (round, script) in scripts.enumerated() {
+                for shorter in smaller(script) {
+                    var changed = scripts
+                    changed[round] = shorter
+                    result.append(with(changed))
+                }
+            }
+        }
+        return result
+    }
+
+    /// Everything that is one thing less: halves first, then single operations, then insides.
+    private static func smaller(_ operations: [Operation]) -> [[Operation]] {
+        guard !operations.isEmpty else { return [] }
+        var result: [[Operation]] = []
+        if operations.count > 3 {
+            let half = operations.count / 2
+            result.append(Array(operations[half...]))
+            result.append(Array(operations[..<half]))
+        }
+        for index in operations.indices {
+            var changed = operations
+            changed.remove(at: index)
+            result.append(changed)
+        }
+        for (index, operation) in operations.enumerated() {
+            for inside in insides(operation) {
+                var changed = operations
+                changed[index] = inside
+                result.append(changed)
+            }
+        }
+        return result
+    }
+
+    private static func insides(_ operation: Operation) -> [Operation] {
+        switch operation {
+        case .enqueue(let block):
+            var result = smaller(block.script).map { script in
+                var changed = block
+                changed.script = script
+                return Operation.enqueue(changed)
+            }
+            if block.modes.count > 1 {
+                for mode in block.modes {
+                    var changed = block
+                    changed.modes = [mode]
+                    result.append(.enqueue(changed))
+                }
+            }
+            return result
+        case .run(let mode, .sleeps(let count), let returnsAfterSource) where count > 1:
+            return [.run(mode, .sleeps(count - 1), returnsAfterSource: returnsAfterSource)]
+        default: return []
+        }
+    }
+}
