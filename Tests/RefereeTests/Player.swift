@@ -114,7 +114,7 @@ final class Player {
         case .enqueue(let block): enqueue(block, on: machine)
         case .run(let mode, let limit, let returnsAfterSource):
             mark(books.runBegins(mode))
-            trace.append("run in \(mode) begins")
+            trace.append("run in \(mode.rawValue) begins")
             if case .sleeps(let count) = limit {
                 sleepsLeft.append(count)
             } else {
@@ -123,7 +123,7 @@ final class Player {
             let result = machine.run(mode, limit, returnsAfterSource: returnsAfterSource)
             sleepsLeft.removeLast()
             books.runEnds()
-            trace.append("run in \(mode) ends \(result)")
+            trace.append("run in \(mode.rawValue) ends \(result)")
         }
     }
 

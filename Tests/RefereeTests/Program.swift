@@ -114,22 +114,23 @@ extension Program: CustomStringConvertible {
     private func lines(_ operations: [Operation], indented: String) -> [String] {
         operations.flatMap { operation -> [String] in
             switch operation {
-            case .add(let item, let mode): return ["\(indented)add \(name(item)) to \(mode)"]
+            case .add(let item, let mode):
+                return ["\(indented)add \(name(item)) to \(mode.rawValue)"]
             case .remove(let item, let mode):
-                return ["\(indented)remove \(name(item)) from \(mode)"]
+                return ["\(indented)remove \(name(item)) from \(mode.rawValue)"]
             case .invalidate(let item): return ["\(indented)invalidate \(name(item))"]
             case .signal(let item): return ["\(indented)signal \(name(item))"]
             case .setDate(let item, let due): return ["\(indented)set \(name(item)) due \(due)"]
             case .wakeUp: return ["\(indented)wake up"]
             case .stop: return ["\(indented)stop"]
-            case .addCommonMode(let mode): return ["\(indented)make \(mode) common"]
+            case .addCommonMode(let mode): return ["\(indented)make \(mode.rawValue) common"]
             case .enqueue(let block):
                 let modes = block.modes.map(\.rawValue).joined(separator: ", ")
                 return ["\(indented)enqueue block\(block.name) for \(modes)"]
                     + lines(block.script, indented: indented + "    ")
             case .run(let mode, let limit, let returnsAfterSource):
                 return [
-                    "\(indented)run in \(mode), limit \(limit)"
+                    "\(indented)run in \(mode.rawValue), limit \(limit)"
                         + (returnsAfterSource ? ", return after a source" : "")
                 ]
             }

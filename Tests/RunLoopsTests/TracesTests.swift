@@ -312,6 +312,24 @@ private let sleep = ["before-waiting", "after-waiting"]
         #expect(cancelled.sorted() == ["cancel A", "cancel B", "cancel default"])
     }
 
+    @Test func `row 12: only what is common leaves the common modes, and can come back`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            let source = noting(trace)
+            loop.add(source)
+            loop.remove(source, from: .common)
+            #expect(loop.contains(source), "it was added to one mode, and stays in it")
+            loop.add(source, to: .common)
+            loop.remove(source)
+            loop.add(source, to: .common)
+            #expect(loop.contains(source), "added again it is in each common mode again")
+            loop.remove(source, from: .common)
+            #expect(!loop.contains(source) && !loop.contains(source, in: .common))
+        }
+        let life = ["schedule default", "cancel default"]
+        #expect(trace.all == life + life)
+    }
+
     @Test func `row 25: a stop ends the innermost run only`() throws {
         let trace = Trace()
         try withScriptedLoop { loop, poller in

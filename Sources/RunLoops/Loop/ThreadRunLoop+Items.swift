@@ -40,16 +40,19 @@ extension ThreadRunLoop {
         try put(port, into: mode)
     }
 
-    /// Takes an item out of a mode, or with `.common` out of every common mode; it stays valid.
+    /// Takes an item out of a mode; it stays valid.
+    ///
+    /// With `.common`, what was added to the common modes leaves each of them; what was not stays
+    /// where it is.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.
     public func remove(_ item: Item, from mode: Mode = .default) {
         onThread { [self] in
-            if mode == .common { commonItems.removeAll { $0 === item } }
-            for mode in mode == .common ? Array(commonModes) : [mode] {
-                item.part(from: state(of: mode), of: self)
-            }
+            guard mode == .common else { return item.part(from: state(of: mode), of: self) }
+            guard let index = commonItems.firstIndex(where: { $0 === item }) else { return }
+            commonItems.remove(at: index)
+            for mode in commonModes { item.part(from: state(of: mode), of: self) }
         }
     }
 
@@ -105,7 +108,6 @@ extension ThreadRunLoop {
     private func put(_ item: Item, into mode: Mode) throws(SystemError) {
         guard item.isValid else { return }
         guard mode == .common else { return try item.join(state(of: mode), of: self) }
-        if commonItems.contains(where: { $0 === item }) { return }
         let before = item.modes
         do throws(SystemError) {
             for mode in commonModes { try item.join(state(of: mode), of: self) }
@@ -115,7 +117,7 @@ extension ThreadRunLoop {
             }
             throw error
         }
-        commonItems.append(item)
+        if !commonItems.contains(where: { $0 === item }) { commonItems.append(item) }
     }
 
     private func putOrTrap(_ item: Item, into mode: Mode) {
