@@ -1,25 +1,109 @@
-// What the player has to know of a program under way to tell where a rule applies, from the
-// operations and callouts alone: it asks neither machine.
+// What has to be known of a program under way to tell where a rule applies, and whether a sleep
+// will end by itself. It follows the operations and callouts, and asks the machine only who is in
+// which mode.
 
-/// What was signalled, queued and set so far.
+/// What was signalled, queued, set and sent so far.
 struct Books {
-    /// A run under way, and the sources that it performs one after another right now.
+    /// A run under way.
     private struct Run {
         let mode: ModeName
-        let blockDepth: Int
+        let returnsAfterSource: Bool
+        /// The last of the sources that were signalled when the pass came to them; nil before.
+        var lastSource: Int?
+        /// Whether the pass has looked for events, so that a wake-up asks for nothing any more.
+        var hasPolled = false
+        var passCount = 0
+        /// Timers that left the mode while others of the same round fire.
+        var firesTimers = false
+    }
+
+    /// What a timer is doing.
+    private struct Timer {
+        var due: Due
+        var isFiring = false
     }
 
     private let program: Program
-    var blocksWaiting = 0
-    private var blockDepth = 0
+    private let isIn: (Int, ModeName) -> Bool
     private var runs: [Run] = []
+    private var blocksWaiting = 0
+    private var blockDepth = 0
+    private var signalled: Set<Int> = []
+    private var timers: [Int: Timer] = [:]
+    private var isWakePending = false
+    /// Whether CoreFoundation may find the event of a timer that is not due any more.
+    private var hasStaleTimer = false
 
-    init(_ program: Program) {
+    /// - Parameter isIn: whether an item is in a mode, by the machine.
+    init(_ program: Program, isIn: @escaping (Int, ModeName) -> Bool) {
         self.program = program
+        self.isIn = isIn
+        for (index, item) in program.items.enumerated() {
+            if case .timer(let due, _) = item.kind { timers[index] = Timer(due: due) }
+        }
     }
 
-    /// Whether a timer will end the sleep that is about to begin.
-    var hasDueTimer: Bool { false }
+    /// Whether a timer of the innermost run's mode is due.
+    var hasDueTimer: Bool {
+        guard let mode = runs.last?.mode else { return false }
+        return timers.contains { index, timer in
+            timer.due == .now && !timer.isFiring && isIn(index, mode)
+        }
+    }
+
+    /// The rule that applies in this state, whatever happened last.
+    var standingRule: Rule? {
+        isWakePending && hasDueTimer ? .oneEventForEachPass : nil
+    }
+
+    // MARK: Runs
+
+    mutating func runBegins(_ mode: ModeName, returnsAfterSource: Bool) -> Rule? {
+        runs.append(Run(mode: mode, returnsAfterSource: returnsAfterSource))
+        return blockDepth > 0 && blocksWaiting > 0 ? .blocksInNestedRun : nil
+    }
+
+    mutating func runEnds() {
+        runs.removeLast()
+        polled()
+    }
+
+    mutating func passBegins() {
+        withRun { run in
+            run.lastSource = nil
+            run.hasPolled = false
+            run.firesTimers = false
+            run.passCount += 1
+        }
+        if let run = runs.last, run.passCount > 1 { polled() }
+    }
+
+    mutating func wokeUp() {
+        withRun { $0.hasPolled = true }
+        polled()
+    }
+
+    mutating func wakes() {
+        if runs.last?.hasPolled != true { isWakePending = true }
+    }
+
+    mutating func stops() {
+        if !runs.isEmpty { wakes() }
+    }
+
+    private mutating func polled() {
+        if !hasStaleTimer { isWakePending = false }
+    }
+
+    private mutating func withRun(_ change: (inout Run) -> Void) {
+        if let last = runs.indices.last { change(&runs[last]) }
+    }
+
+    // MARK: Blocks
+
+    mutating func blockIsQueued() {
+        blocksWaiting += 1
+    }
 
     mutating func blockBegins() {
         blocksWaiting -= 1
@@ -30,19 +114,50 @@ struct Books {
         blockDepth -= 1
     }
 
-    mutating func runBegins(_ mode: ModeName) -> Rule? {
-        runs.append(Run(mode: mode, blockDepth: blockDepth))
-        return blockDepth > 0 && blocksWaiting > 0 ? .blocksInNestedRun : nil
+    // MARK: Sources
+
+    mutating func signals(_ item: Int) {
+        signalled.insert(item)
     }
 
-    mutating func runEnds() {
-        runs.removeLast()
+    mutating func sourcePerforms(_ item: Int) -> Rule? {
+        if let run = runs.last, run.lastSource == nil, !run.returnsAfterSource {
+            let due = signalled.filter { isIn($0, run.mode) }
+            let last = due.max { program.items[$0].order < program.items[$1].order }
+            withRun { $0.lastSource = last }
+        }
+        signalled.remove(item)
+        return runs.dropLast().contains { $0.lastSource == item } ? .lastSourceCounts : nil
     }
 
-    mutating func signals(_ item: Int, isValid: Bool) {}
-    mutating func sourcePerforms(_ item: Int) -> Rule? { nil }
-    mutating func invalidates(_ item: Int) -> Rule? { nil }
-    mutating func sets(_ item: Int, _ due: Due) {}
-    mutating func timerBegins(_ item: Int) {}
-    mutating func timerEnds(_ item: Int) {}
+    // MARK: Items and timers
+
+    mutating func invalidates(_ item: Int) -> Rule? {
+        leaves(item)
+        let wasSignalled = signalled.remove(item) != nil
+        return wasSignalled && runs.contains { $0.lastSource == item } ? .lastSourceCounts : nil
+    }
+
+    /// A timer that is due is taken out of a mode, or is due no more.
+    mutating func leaves(_ item: Int) {
+        if timers[item]?.due == .now { hasStaleTimer = true }
+    }
+
+    mutating func sets(_ item: Int, _ due: Due) {
+        leaves(item)
+        timers[item]?.due = due
+    }
+
+    mutating func timerBegins(_ item: Int) {
+        withRun { run in
+            run.hasPolled = true
+            run.firesTimers = true
+        }
+        if ModeName.runnable.filter({ isIn(item, $0) }).count > 1 { hasStaleTimer = true }
+        timers[item] = Timer(due: .never, isFiring: true)
+    }
+
+    mutating func timerEnds(_ item: Int) {
+        timers[item]?.isFiring = false
+    }
 }

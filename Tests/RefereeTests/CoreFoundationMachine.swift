@@ -9,10 +9,12 @@ final class CoreFoundationMachine: Machine {
     private final class Info {
         unowned let player: Player
         let index: Int
+        let mode: ModeName
 
-        init(player: Player, index: Int) {
+        init(player: Player, index: Int = 0, mode: ModeName = .common) {
             self.player = player
             self.index = index
+            self.mode = mode
         }
     }
 
@@ -192,18 +194,26 @@ final class CoreFoundationMachine: Machine {
         }
     }
 
-    func watchSleep(in mode: ModeName) {
-        let info = Info(player: player, index: -1)
+    func watch(_ mode: ModeName) {
+        let info = Info(player: player, mode: mode)
         infos.append(info)
-        let observer = Self.observer(
-            CFRunLoopActivity.beforeWaiting.rawValue, true, .max,
-            Unmanaged.passUnretained(info).toOpaque()
-        ) { _, _, info in
-            guard let info else { return }
-            Unmanaged<Info>.fromOpaque(info).takeUnretainedValue().player.aboutToSleep()
-        }
-        guards.append(observer)
-        CFRunLoopAddObserver(loop, observer, ref(mode))
+        let pointer = Unmanaged.passUnretained(info).toOpaque()
+        let all = CFOptionFlags(ThreadRunLoop.Activity.all.rawValue)
+        let observers = [
+            Self.observer(all, true, .min, pointer) { _, activity, info in
+                guard let info else { return }
+                let it = Unmanaged<Info>.fromOpaque(info).takeUnretainedValue()
+                let told = ThreadRunLoop.Activity(rawValue: UInt8(activity.rawValue))
+                it.player.isTold(told, in: it.mode)
+            },
+            Self.observer(CFRunLoopActivity.beforeWaiting.rawValue, true, .max, pointer) {
+                _, _, info in
+                guard let info else { return }
+                Unmanaged<Info>.fromOpaque(info).takeUnretainedValue().player.aboutToSleep()
+            },
+        ]
+        guards += observers
+        for observer in observers { CFRunLoopAddObserver(loop, observer, ref(mode)) }
     }
 
     func close() {

@@ -20,8 +20,9 @@ protocol Machine: AnyObject {
         -> ThreadRunLoop.RunResult
     func contains(_ item: Int, in mode: ModeName) -> Bool
     func isValid(_ item: Int) -> Bool
-    /// Adds the observer that calls `player.aboutToSleep()` last of all before the loop sleeps.
-    func watchSleep(in mode: ModeName)
+    /// Adds the observers that call `player.isTold(_:in:)` first of all, and
+    /// `player.aboutToSleep()` last of all before the loop sleeps.
+    func watch(_ mode: ModeName)
     /// Leaves nothing behind that could call the player.
     func close()
 }

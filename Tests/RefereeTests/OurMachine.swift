@@ -83,13 +83,16 @@ final class OurMachine: Machine {
 
     func isValid(_ item: Int) -> Bool { items[item].isValid }
 
-    func watchSleep(in mode: ModeName) {
+    func watch(_ mode: ModeName) {
         let player = player
-        let observer = ThreadRunLoop.Observer(.beforeWaiting, order: .max) { _, _ in
-            player.value.aboutToSleep()
-        }
-        guards.append(observer)
-        loop.add(observer, to: mode.ours)
+        let observers = [
+            ThreadRunLoop.Observer(order: .min) { player.value.isTold($1, in: mode) },
+            ThreadRunLoop.Observer(.beforeWaiting, order: .max) { _, _ in
+                player.value.aboutToSleep()
+            },
+        ]
+        guards += observers
+        for observer in observers { loop.add(observer, to: mode.ours) }
     }
 
     func close() {

@@ -6,8 +6,8 @@ import RunLoops
 /// One play of one program, on one thread.
 final class Player {
     let program: Program
-    var trace: [String] = []
-    var books: Books
+    private var trace: [String] = []
+    private var books: Books
     private var machine: (any Machine)?
     private var rounds: [Int]
     /// Modes that sources entered and left in the operation under way: the sequence is open.
@@ -17,7 +17,7 @@ final class Player {
     private init(_ program: Program) {
         self.program = program
         rounds = Array(repeating: 0, count: program.items.count)
-        books = Books(program)
+        books = Books(program) { _, _ in false }
     }
 
     /// Plays a program.
@@ -27,7 +27,10 @@ final class Player {
         let player = Player(program)
         let machine = kind.init(program, player: player)
         player.machine = machine
-        for mode in ModeName.runnable { machine.watchSleep(in: mode) }
+        player.books = Books(program) { [weak machine] item, mode in
+            machine.map { $0.isValid(item) && $0.contains(item, in: mode) } ?? false
+        }
+        for mode in ModeName.runnable { machine.watch(mode) }
         player.play(program.main)
         player.noteEnd(of: machine)
         let trace = player.trace
@@ -64,12 +67,19 @@ final class Player {
         registrations.append("\(program.name(item)) is cancelled in \(mode)")
     }
 
+    /// First of all observers.
+    func isTold(_ activity: ThreadRunLoop.Activity, in mode: ModeName) {
+        trace.append("\(mode.rawValue): \(activity)")
+        if activity == .beforeTimers { books.passBegins() }
+        if activity == .afterWaiting { books.wokeUp() }
+    }
+
     /// Ends the sleep that is about to begin.
     func aboutToSleep() {
-        trace.append("sleep")
         guard let machine, let left = sleepsLeft.last else { return }
         sleepsLeft[sleepsLeft.count - 1] = left - 1
         if books.hasDueTimer { return }
+        books.wakes()
         if left <= 1 { machine.stop() } else { machine.wakeUp() }
     }
 
@@ -88,6 +98,7 @@ final class Player {
             play(operation, on: machine)
             trace += registrations.sorted()
             registrations.removeAll()
+            mark(books.standingRule)
         }
     }
 
@@ -96,39 +107,51 @@ final class Player {
         case .add(let item, let mode):
             machine.add(item, to: mode)
         case .remove(let item, let mode):
+            books.leaves(item)
             machine.remove(item, from: mode)
         case .invalidate(let item):
             mark(books.invalidates(item))
             machine.invalidate(item)
         case .signal(let item):
             guard program.items[item].isSource else { return }
-            books.signals(item, isValid: machine.isValid(item))
+            if machine.isValid(item) { books.signals(item) }
             machine.signal(item)
         case .setDate(let item, let due):
             guard program.items[item].isTimer else { return }
             books.sets(item, due)
             machine.setDate(item, due)
-        case .wakeUp: machine.wakeUp()
-        case .stop: machine.stop()
+        case .wakeUp:
+            books.wakes()
+            machine.wakeUp()
+        case .stop:
+            books.stops()
+            machine.stop()
         case .addCommonMode(let mode): machine.addCommonMode(mode)
         case .enqueue(let block): enqueue(block, on: machine)
         case .run(let mode, let limit, let returnsAfterSource):
-            mark(books.runBegins(mode))
-            trace.append("run in \(mode.rawValue) begins")
-            if case .sleeps(let count) = limit {
-                sleepsLeft.append(count)
-            } else {
-                sleepsLeft.append(1)
-            }
-            let result = machine.run(mode, limit, returnsAfterSource: returnsAfterSource)
-            sleepsLeft.removeLast()
-            books.runEnds()
-            trace.append("run in \(mode.rawValue) ends \(result)")
+            run(mode, limit, returnsAfterSource, on: machine)
         }
     }
 
+    private func run(
+        _ mode: ModeName, _ limit: Limit, _ returnsAfterSource: Bool, on machine: any Machine
+    ) {
+        mark(books.runBegins(mode, returnsAfterSource: returnsAfterSource))
+        mark(books.standingRule)
+        trace.append("run in \(mode.rawValue) begins")
+        if case .sleeps(let count) = limit {
+            sleepsLeft.append(count)
+        } else {
+            sleepsLeft.append(1)
+        }
+        let result = machine.run(mode, limit, returnsAfterSource: returnsAfterSource)
+        sleepsLeft.removeLast()
+        books.runEnds()
+        trace.append("run in \(mode.rawValue) ends \(result)")
+    }
+
     private func enqueue(_ block: Block, on machine: any Machine) {
-        books.blocksWaiting += 1
+        books.blockIsQueued()
         machine.enqueue(inModes: block.modes) { [weak self] in
             guard let self, self.machine != nil else { return }
             trace.append("block\(block.name) runs")
@@ -139,7 +162,7 @@ final class Player {
     }
 
     private func mark(_ rule: Rule?) {
-        if let rule { trace.append(rule.mark) }
+        if let rule { trace.append("rule \(rule.rawValue)") }
     }
 
     private func noteEnd(of machine: any Machine) {

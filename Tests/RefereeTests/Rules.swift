@@ -10,8 +10,9 @@ enum Rule: String, CaseIterable {
     /// CFRunLoop takes the last of the sources signalled at the start of a round for all: if that
     /// one was not performed after all, it sleeps on handled work. Apple's guide says never to.
     case lastSourceCounts
-
-    var mark: String { "rule \(rawValue)" }
+    /// CFRunLoop handles one event in a pass: with a wake-up pending and a timer due, the kernel
+    /// decides which. Ours handles what is there: a wake-up never puts off a timer.
+    case oneEventForEachPass
 
     /// The first rule that applies in a trace, and where.
     static func first(in trace: [String]) -> (index: Int, rule: Rule)? {
