@@ -13,8 +13,6 @@ struct Books {
         /// Whether the pass has looked for events, so that a wake-up asks for nothing any more.
         var hasPolled = false
         var passCount = 0
-        /// Timers that left the mode while others of the same round fire.
-        var firesTimers = false
     }
 
     /// What a timer is doing.
@@ -64,21 +62,22 @@ struct Books {
     }
 
     mutating func runEnds() {
-        runs.removeLast()
-        polled()
+        // A run that is stopped before its first pass looks for no events.
+        if runs.removeLast().passCount > 0 { polled() }
     }
 
     mutating func passBegins() {
         withRun { run in
             run.lastSource = nil
             run.hasPolled = false
-            run.firesTimers = false
             run.passCount += 1
         }
         if let run = runs.last, run.passCount > 1 { polled() }
     }
 
-    mutating func wokeUp() {
+    /// The pass has looked for events.
+    mutating func hasLooked() {
+        guard let run = runs.last, run.passCount > 0 else { return }
         withRun { $0.hasPolled = true }
         polled()
     }
@@ -149,15 +148,15 @@ struct Books {
     }
 
     mutating func timerBegins(_ item: Int) {
-        withRun { run in
-            run.hasPolled = true
-            run.firesTimers = true
-        }
+        withRun { $0.hasPolled = true }
         if ModeName.runnable.filter({ isIn(item, $0) }).count > 1 { hasStaleTimer = true }
         timers[item] = Timer(due: .never, isFiring: true)
     }
 
-    mutating func timerEnds(_ item: Int) {
+    mutating func timerEnds(_ item: Int) -> Rule? {
         timers[item]?.isFiring = false
+        guard timers[item]?.due == .now, let mode = runs.last?.mode else { return nil }
+        return ModeName.runnable.contains { $0 != mode && isIn(item, $0) }
+            ? .ownDateInOtherMode : nil
     }
 }

@@ -45,7 +45,14 @@ struct Generator {
                     activities(), repeats: Int.random(in: 0..<4, using: &random) > 0,
                     order: orders.removeLast()))
         }
+        for _ in 0..<Int.random(in: 0...3, using: &random) {
+            kinds.append(.timer(due(), repeats: Bool.random(using: &random)))
+        }
         return kinds
+    }
+
+    private mutating func due() -> Due {
+        Int.random(in: 0..<3, using: &random) > 0 ? .now : .never
     }
 
     private mutating func activities() -> ThreadRunLoop.Activity {
@@ -90,12 +97,17 @@ struct Generator {
         case 60..<66: return .stop
         case 66..<80 where depth > 0: return enqueue(depth: depth - 1)
         case 80..<84: return .addCommonMode(runnableMode())
+        case 84..<91: return timer().map { .setDate($0, due()) } ?? .signal(source())
         default: return run()
         }
     }
 
     private mutating func source() -> Int {
         items.indices.filter { items[$0].isSource }.randomElement(using: &random) ?? 0
+    }
+
+    private mutating func timer() -> Int? {
+        items.indices.filter { items[$0].isTimer }.randomElement(using: &random)
     }
 
     private mutating func enqueue(depth: Int) -> Operation {

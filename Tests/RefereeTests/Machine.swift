@@ -29,4 +29,4 @@ protocol Machine: AnyObject {
 
 /// How long a run may sleep when it is not woken as it should be: the difference is then seen in
 /// the trace, instead of a test that hangs.
-let longestSleep = Duration.seconds(3)
+let longestSleep = Duration.seconds(1)

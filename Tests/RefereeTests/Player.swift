@@ -56,7 +56,7 @@ final class Player {
         trace.append("\(program.name(item)) fires")
         books.timerBegins(item)
         callout(of: item)
-        books.timerEnds(item)
+        mark(books.timerEnds(item))
     }
 
     func schedule(_ item: Int, _ mode: String) {
@@ -71,7 +71,7 @@ final class Player {
     func isTold(_ activity: ThreadRunLoop.Activity, in mode: ModeName) {
         trace.append("\(mode.rawValue): \(activity)")
         if activity == .beforeTimers { books.passBegins() }
-        if activity == .afterWaiting { books.wokeUp() }
+        if activity == .afterWaiting || activity == .exit { books.hasLooked() }
     }
 
     /// Ends the sleep that is about to begin.
@@ -167,7 +167,9 @@ final class Player {
 
     private func noteEnd(of machine: any Machine) {
         for item in program.items.indices {
-            let modes = ModeName.allCases.filter { machine.contains(item, in: $0) }
+            var modes = ModeName.allCases.filter { machine.contains(item, in: $0) }
+            // CFRunLoopContainsTimer knows nothing of a timer that is common but in no mode.
+            if program.items[item].isTimer && modes == [.common] { modes = [] }
             let list = modes.map(\.rawValue).joined(separator: ", ")
             let state = machine.isValid(item) ? "valid" : "invalid"
             trace.append("\(program.name(item)) is \(state), in \(list.isEmpty ? "no mode" : list)")

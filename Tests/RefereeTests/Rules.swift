@@ -13,6 +13,9 @@ enum Rule: String, CaseIterable {
     /// CFRunLoop handles one event in a pass: with a wake-up pending and a timer due, the kernel
     /// decides which. Ours handles what is there: a wake-up never puts off a timer.
     case oneEventForEachPass
+    /// CFRunLoop does not arm a timer that sets its own date in its callout but in the mode in
+    /// which it was called: a run in another of its modes sleeps past the date. Ours wakes for it.
+    case ownDateInOtherMode
 
     /// The first rule that applies in a trace, and where.
     static func first(in trace: [String]) -> (index: Int, rule: Rule)? {
