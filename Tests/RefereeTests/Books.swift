@@ -13,6 +13,12 @@ struct Books {
         /// Whether the pass has looked for events, so that a wake-up asks for nothing any more.
         var hasPolled = false
         var passCount = 0
+        /// Whether something other than a timer has ended the sleep, and no timer was called yet.
+        var isWoken = false
+        /// Whether a timer was due when the loop went to sleep.
+        var sleepsTowardsTimer = false
+        /// Whether a timer has ended the sleep and none was called yet.
+        var holdsTimerEvent = false
     }
 
     /// What a timer is doing.
@@ -51,7 +57,9 @@ struct Books {
 
     /// The rule that applies in this state, whatever happened last.
     var standingRule: Rule? {
-        isWakePending && hasDueTimer ? .oneEventForEachPass : nil
+        let isTaken = runs.dropLast().contains { $0.holdsTimerEvent }
+        let hasOtherEvent = isWakePending || runs.last?.isWoken == true
+        return (hasOtherEvent || isTaken) && hasDueTimer ? .oneEventForEachPass : nil
     }
 
     // MARK: Runs
@@ -70,6 +78,8 @@ struct Books {
         withRun { run in
             run.lastSource = nil
             run.hasPolled = false
+            run.isWoken = false
+            run.holdsTimerEvent = false
             run.passCount += 1
         }
         if let run = runs.last, run.passCount > 1 { polled() }
@@ -80,6 +90,20 @@ struct Books {
         guard let run = runs.last, run.passCount > 0 else { return }
         withRun { $0.hasPolled = true }
         polled()
+    }
+
+    /// The loop is about to sleep.
+    mutating func sleeps() {
+        let isDue = hasDueTimer
+        withRun { $0.sleepsTowardsTimer = isDue }
+    }
+
+    mutating func wokeUp() {
+        hasLooked()
+        withRun { run in
+            run.isWoken = !run.sleepsTowardsTimer
+            run.holdsTimerEvent = run.sleepsTowardsTimer
+        }
     }
 
     mutating func wakes() {
@@ -107,6 +131,7 @@ struct Books {
     mutating func blockBegins() {
         blocksWaiting -= 1
         blockDepth += 1
+        withRun { $0.isWoken = false }
     }
 
     mutating func blockEnds() {
@@ -148,7 +173,10 @@ struct Books {
     }
 
     mutating func timerBegins(_ item: Int) {
-        withRun { $0.hasPolled = true }
+        withRun { run in
+            run.hasPolled = true
+            run.holdsTimerEvent = false
+        }
         if ModeName.runnable.filter({ isIn(item, $0) }).count > 1 { hasStaleTimer = true }
         timers[item] = Timer(due: .never, isFiring: true)
     }

@@ -71,13 +71,15 @@ final class Player {
     func isTold(_ activity: ThreadRunLoop.Activity, in mode: ModeName) {
         trace.append("\(mode.rawValue): \(activity)")
         if activity == .beforeTimers { books.passBegins() }
-        if activity == .afterWaiting || activity == .exit { books.hasLooked() }
+        if activity == .afterWaiting { books.wokeUp() }
+        if activity == .exit { books.hasLooked() }
     }
 
     /// Ends the sleep that is about to begin.
     func aboutToSleep() {
         guard let machine, let left = sleepsLeft.last else { return }
         sleepsLeft[sleepsLeft.count - 1] = left - 1
+        books.sleeps()
         if books.hasDueTimer { return }
         books.wakes()
         if left <= 1 { machine.stop() } else { machine.wakeUp() }

@@ -10,8 +10,9 @@ enum Rule: String, CaseIterable {
     /// CFRunLoop takes the last of the sources signalled at the start of a round for all: if that
     /// one was not performed after all, it sleeps on handled work. Apple's guide says never to.
     case lastSourceCounts
-    /// CFRunLoop handles one event in a pass: with a wake-up pending and a timer due, the kernel
-    /// decides which. Ours handles what is there: a wake-up never puts off a timer.
+    /// CFRunLoop takes one event from each sleep: with a wake-up pending and a timer due, the kernel
+    /// decides which, and what becomes due while the observers are told of the waking is for the
+    /// next pass. Ours looks at the clock in each pass: a wake-up never puts off a timer.
     case oneEventForEachPass
     /// CFRunLoop does not arm a timer that sets its own date in its callout but in the mode in
     /// which it was called: a run in another of its modes sleeps past the date. Ours wakes for it.
