@@ -292,6 +292,24 @@ private let sleep = ["before-waiting", "after-waiting"]
                 + ["perform", "block from source", "exit"])
     }
 
+    @Test func `row 18: a block for the common modes runs behind one that makes the mode common`()
+        throws
+    {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            loop.keepAlive("A")
+            loop.observe(trace, in: "A")
+            loop.perform(inModes: ["A"]) {
+                trace.note("block 1")
+                loop.addCommonMode("A")
+            }
+            loop.perform(inModes: ["B"]) { trace.note("block of B") }
+            loop.perform(inModes: [.common]) { trace.note("block 2") }
+            _ = loop.run(mode: "A", until: .distantPast)
+        }
+        #expect(trace.all == ["entry"] + round + ["block 1", "block 2", "exit"])
+    }
+
     @Test func `row 23: a source is scheduled and cancelled once per mode`() throws {
         let trace = Trace()
         try withScriptedLoop { loop, _ in

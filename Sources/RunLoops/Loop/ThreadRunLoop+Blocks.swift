@@ -69,16 +69,20 @@ extension ThreadRunLoop {
     }
 
     /// Runs the blocks of a mode that have arrived; those which they queue run later.
+    ///
+    /// Whether a block may run is asked when its turn comes: one before it may have made the mode
+    /// common.
     func runBlocks(of mode: Mode) {
         modeToRunBlocks = nil
         takeRequests()
         guard !pendingBlocks.isEmpty else { return }
-        var kept: [Block] = []
-        for block in pendingBlocks {
-            if isIn(block.modes, mode) { dueBlocks.append(block) } else { kept.append(block) }
-        }
-        pendingBlocks = kept
+        for block in pendingBlocks { dueBlocks.append(block) }
+        pendingBlocks.removeAll(keepingCapacity: true)
         while let block = dueBlocks.popFirst() {
+            guard isIn(block.modes, mode) else {
+                pendingBlocks.append(block)
+                continue
+            }
             Callout.runBlock(block.body)
             counters.blockCount += 1
         }
@@ -86,10 +90,10 @@ extension ThreadRunLoop {
 
     /// Puts back the blocks that an outer run has not come to: the nested run that now begins may
     /// be waiting for one of them.
+    ///
+    /// What waits already has had its turn in the outer run, so it arrived before them.
     func returnDueBlocks() {
-        guard !dueBlocks.isEmpty else { return }
-        pendingBlocks.insert(contentsOf: dueBlocks, at: 0)
-        dueBlocks.removeAll()
+        while let block = dueBlocks.popFirst() { pendingBlocks.append(block) }
     }
 
     /// Whether a block waits for a run in this mode.

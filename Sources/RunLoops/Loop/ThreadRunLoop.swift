@@ -44,7 +44,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     var commonItems: [Item] = []
     /// Blocks that wait for a run in their mode, in order of arrival.
     var pendingBlocks: [Block] = []
-    /// Blocks that are run one after another right now.
+    /// Blocks that get their turn one after another right now.
     var dueBlocks = FIFO<Block>()
     /// The mode of the pass under way while it calls out and runs blocks right afterwards.
     var modeToRunBlocks: Mode?
