@@ -36,6 +36,7 @@ func readable(_ value: Double) -> String {
     if magnitude >= 1_000_000 { return "\(fixed(value / 1_000_000, 2))M" }
     if magnitude >= 10_000 { return "\(fixed(value / 1_000, 1))k" }
     if magnitude >= 100 { return fixed(value, 0) }
+    if magnitude < 0.1 { return fixed(value, 4) }
     return fixed(value, magnitude >= 10 ? 1 : 2)
 }
 

@@ -26,5 +26,5 @@ int measure_pin(int cpu);
 int measure_futex_wakes(
     int count, int64_t pause_nanoseconds, int64_t *calls, int64_t *latencies);
 
-/// Sleeps; timed waits of the calling thread end as exactly as the kernel can.
+/// Sleeps; timed waits of the calling thread end from then on as exactly as the kernel can.
 void measure_sleep(int64_t nanoseconds);
