@@ -17,7 +17,12 @@ enum Interrupts {
                 for group in groups.withLock({ $0 }) { kill(-pid_t(group), SIGTERM) }
                 exit(128 + number)
             }
+            // Until libdispatch has its descriptors and threads for this: no scenario is to find
+            // them among its own.
+            let isRegistered = DispatchSemaphore(value: 0)
+            source.setRegistrationHandler { isRegistered.signal() }
             source.resume()
+            isRegistered.wait()
             return source
         }
     }

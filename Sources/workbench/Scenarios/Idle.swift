@@ -5,9 +5,9 @@
 //           kernel switched to one of them, and their time on a cpu; before and after the start,
 //           how many descriptors the process has open and how much memory it occupies. Every round
 //           is a process of its own, because memory that was touched once stays. "bare" threads
-//           are pthreads that sleep on a futex.
-// Units:    context switches and microseconds of all 64 threads together; descriptors, KiB and
-//           microseconds of starting per thread.
+//           are pthreads that sleep on a futex. Allocations are those of starting them.
+// Units:    context switches and microseconds of all 64 threads together; descriptors, KiB,
+//           allocations, bytes and microseconds of starting per thread.
 // To beat:  0 switches and 0 descriptors; 8.25 KiB and 76 µs of a bare pthread, 9.78 KiB of one with
 //           a queue, 12.6 KiB and 3 descriptors of Foundation's run loop.
 //           Source: peers.md, II.5, measured 2026-11-21 with 1,000 threads.
@@ -28,6 +28,8 @@ extension Scenario {
             Metric(name: "cpu", unit: "µs of all threads in 5 s"),
             Metric(name: "descriptors", unit: "per thread"),
             Metric(name: "resident memory", unit: "KiB per thread"),
+            Metric(name: "allocations", unit: "per thread"),
+            Metric(name: "bytes", unit: "allocated per thread"),
             Metric(name: "start", unit: "µs per thread"),
         ],
         cases: [
@@ -77,9 +79,11 @@ extension Scenario {
         let tasksBefore = TaskCounts.names()
         let memoryBefore = try ProcessStatistics.residentBytes()
         let descriptorsBefore = try ProcessStatistics.openDescriptorCount()
+        measure_allocations_start()
         let begin = nanoseconds()
         let end = try start(count)
         let startDuration = nanoseconds() - begin
+        let allocations = measure_allocations_stop()
         defer { end() }
         // Until all sleep: the last of them may still be on their way.
         measure_sleep(conditions.isQuick ? 10_000_000 : 500_000_000)
@@ -97,6 +101,8 @@ extension Scenario {
         sample.values["cpu"] = Double(used.cpuNanoseconds) / 1_000
         sample.values["descriptors"] = Double(descriptors) / Double(count)
         sample.values["resident memory"] = Double(memory) / 1_024 / Double(count)
+        sample.values["allocations"] = Double(allocations.count) / Double(count)
+        sample.values["bytes"] = Double(allocations.bytes) / Double(count)
         sample.values["start"] = Double(startDuration) / 1_000 / Double(count)
         sample.hash = UInt64(tasks.count)
         return sample
