@@ -93,8 +93,8 @@ let package = Package(
             name: "RefereeTests", dependencies: ["RunLoops", "Kernel", "Support"],
             swiftSettings: rulesOfTheReferee),
         tests("WorkerThreadsTests", may: ["WorkerThreads", "RunLoops", "Kernel", "Support"]),
-        tests("RESPTests", may: ["RESP"]),
-        tests("JobsTests", may: ["Jobs"]),
+        tests("RESPTests", may: ["RESP", "Support"]),
+        tests("JobsTests", may: ["Jobs", "Support"]),
         tests(
             "WorkerDaemonTests",
             may: ["WorkerDaemon", "WorkerClient", "RESP", "Jobs", "Kernel", "Support"]),

@@ -1,6 +1,7 @@
 // Compares a store with the plainest one there could be: an array that is searched for everything.
 
 import Jobs
+import Support
 import Testing
 
 @Suite struct `A store in memory, at random` {
@@ -8,7 +9,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func `agrees with an array of jobs`(seed: UInt64) throws {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var limits = StoreLimits()
         limits.liveCountMax = 60
         limits.retainedCountMax = 20
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    private func request(at now: Int64, using random: inout SplitMix64) -> JobRequest {
+    private func request(at now: Int64, using random: inout SeededRandom) -> JobRequest {
         let schedules: [JobRequest.Schedule] = [.now, .now, .buffered, .at(now), .at(now + 50)]
         return JobRequest(
             thread: Self.threads.randomElement(using: &random) ?? "",
@@ -65,7 +66,7 @@ import Testing
             schedule: schedules.randomElement(using: &random) ?? .now)
     }
 
-    private func event(at now: Int64, using random: inout SplitMix64) -> JobEvent {
+    private func event(at now: Int64, using random: inout SeededRandom) -> JobEvent {
         let result = [UInt8](repeating: 9, count: Int.random(in: 0..<20, using: &random))
         let events: [JobEvent] = [
             .release, .start(worker: "mail/1"), .start(worker: "mail/2"), .retry(dueAt: nil),

@@ -1,6 +1,7 @@
 // What the server's parser refuses, when, and with which words.
 
 import RESP
+import Support
 import Testing
 
 @Suite struct CommandLimitsTests {
@@ -201,7 +202,7 @@ import Testing
 
     @Test(arguments: [11, 12, 13, 14] as [UInt64])
     func `random bytes never crash and never cost more than the limits`(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
         let limits = CommandLimits(
             argumentByteCountMax: 1000, commandByteCountMax: 2000, inlineByteCountMax: 1000)
         // Bytes that mean something come often, so that the noise gets past the first header.

@@ -2,6 +2,7 @@
 // asked.
 
 import RESP
+import Support
 import Testing
 
 @Suite struct CommandParserTests {
@@ -74,7 +75,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
     func `random commands come back as they were written`(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
         var stream: [UInt8] = []
         var expected: [CommandEvent] = []
         for _ in 0..<300 {

@@ -2,6 +2,7 @@
 // cut with another.
 
 import RESP
+import Support
 import Testing
 
 /// What a parser of commands said, as something that can be compared and printed.
@@ -101,28 +102,7 @@ private func cut(_ bytes: [UInt8], _ sizes: [Int]) -> [ArraySlice<UInt8>] {
     return pieces
 }
 
-/// Random numbers that a seed repeats.
-///
-/// Source: SplitMix64, Steele, Lea and Flood 2014, https://doi.org/10.1145/2714064.2660195
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
-
-    mutating func bytes(_ count: Int) -> [UInt8] {
-        (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
-    }
-
+extension SeededRandom {
     /// Sizes of pieces that together are at least `total`.
     mutating func pieces(_ total: Int, upTo largest: Int) -> [Int] {
         var sizes: [Int] = []

@@ -1,12 +1,13 @@
 // Values of either version, to bytes and back, and what a client gets out of them.
 
 import RESP
+import Support
 import Testing
 
 @Suite struct RESPValueTests {
     @Test(arguments: [31, 32, 33, 34, 35, 36] as [UInt64])
     func `random values come back as they were written`(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
         let values = (0..<100).map { _ in randomValue(&random, depth: 4) }
         var stream: [UInt8] = []
         for value in values { ReplyWriter(version: .three).write(value, to: &stream) }
@@ -81,7 +82,7 @@ import Testing
         #expect(try reply(String(decoding: bytes, as: UTF8.self)) == .double(value))
     }
 
-    private func randomValue(_ random: inout SeededGenerator, depth: Int) -> RESPValue {
+    private func randomValue(_ random: inout SeededRandom, depth: Int) -> RESPValue {
         let some = (0..<random.below(5)).map { _ in
             depth > 0 ? randomValue(&random, depth: depth - 1) : RESPValue.null
         }

@@ -1,6 +1,7 @@
 // How much a server may send, and what reading it costs.
 
 import RESP
+import Support
 import Testing
 
 @Suite struct ReplyLimitsTests {
@@ -113,7 +114,7 @@ import Testing
 
     @Test(arguments: [21, 22, 23, 24] as [UInt64])
     func `random bytes never crash and never cost more than the limits`(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
         let limits = ReplyLimits(lineByteCountMax: 500, bulkByteCountMax: 1000)
         let starts = ["*2\r\n", "%1\r\n", "$3\r\nabc\r\n", ":1\r\n", "|1\r\n", "~0\r\n", "_\r\n"]
         let alphabet = "*$%~>|=!+-:#,(_0123456789\r\n\r\n\r\n-tfe.".bytes

@@ -1,6 +1,7 @@
 // Proves the order of a queue and that it lets go of the memory of a burst.
 
 import Structures
+import Support
 import Testing
 
 @Suite struct `A queue` {
@@ -63,7 +64,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `agrees with an array`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var queue = FIFO<Int>()
         var model: [Int] = []
         for step in 0..<6_000 {

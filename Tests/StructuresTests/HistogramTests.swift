@@ -1,6 +1,7 @@
 // Proves the promised precision of a histogram over the whole range of its values.
 
 import Structures
+import Support
 import Testing
 
 @Suite struct `A histogram` {
@@ -48,7 +49,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `agrees with a sorted list`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var histogram = Histogram()
         var values: [Int64] = []
         for _ in 0..<2_000 {
@@ -69,7 +70,7 @@ import Testing
     }
 
     @Test func `counts the same merged as recorded in one`() {
-        var random = SplitMix64(seed: 9)
+        var random = SeededRandom(seed: 9)
         var parts = [Histogram(), Histogram()]
         var whole = Histogram()
         for step in 0..<1_000 {

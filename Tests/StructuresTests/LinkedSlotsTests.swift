@@ -1,6 +1,7 @@
 // Proves that chains keep their order whatever is taken out of their middle.
 
 import Structures
+import Support
 import Testing
 
 @Suite struct `Linked slots` {
@@ -51,7 +52,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `agree with an array, forwards and backwards`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var table = LinkedSlots<Int>()
         var chain = LinkedSlots<Int>.Chain()
         var model: [(slot: Int, value: Int)] = []

@@ -1,6 +1,7 @@
 // Proves the order across lanes, and that a ticket takes back its own element or nothing.
 
 import Structures
+import Support
 import Testing
 
 @Suite struct `A queue with lanes` {
@@ -82,7 +83,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `agrees with a sorted list`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var queue = PriorityFIFO<Int>()
         var model: [(ticket: PriorityFIFO<Int>.Ticket, element: Int)] = []
         for step in 0..<4_000 {

@@ -1,6 +1,7 @@
 // Proves that handles of a slot map go stale and never name a stranger's value.
 
 import Structures
+import Support
 import Testing
 
 @Suite struct `A slot map` {
@@ -58,7 +59,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `agrees with a dictionary`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var map = SlotMap<Int>()
         var model: [SlotMap<Int>.Handle: Int] = [:]
         var removed: [SlotMap<Int>.Handle] = []

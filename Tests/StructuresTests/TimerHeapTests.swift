@@ -1,6 +1,7 @@
 // Proves the order of timers, their handles, and the wake-up that tolerances let neighbours share.
 
 import Structures
+import Support
 import Testing
 
 @Suite struct `A timer heap` {
@@ -89,7 +90,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64], [0, 5, 200] as [Int64])
     func `agrees with a sorted list`(seed: UInt64, toleranceMax: Int64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var heap = Heap()
         var model = Model()
         for step in 0..<3_000 {

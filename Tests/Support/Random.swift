@@ -18,3 +18,16 @@ package struct SeededRandom: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 }
+
+extension SeededRandom {
+    /// True in `percent` of 100 cases.
+    package mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+
+    /// A number from 0 up to, and without, `bound`.
+    package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+
+    /// So many random bytes.
+    package mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
+    }
+}

@@ -1,5 +1,6 @@
 // That no input whatsoever crashes the reader: random bytes, and the sample with random changes.
 
+import Support
 internal import Testing
 internal import WorkerDaemon
 
@@ -19,7 +20,7 @@ internal import WorkerDaemon
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func `random bytes are faults`(seed: UInt64) {
-        var numbers = RepeatableNumbers(seed: seed)
+        var numbers = SeededRandom(seed: seed)
         for _ in 0..<1000 {
             let count = Int.random(in: 0...80, using: &numbers)
             let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &numbers) }
@@ -34,7 +35,7 @@ internal import WorkerDaemon
             "listen", "unix", "threads", "selectors", "program", "limits", "a", "+", "-", ".", "0x",
             "1", "e", "Infinity", "NaN", "null", "true", "'30s'", "'gzip'", "é", "\u{2028}",
         ]
-        var numbers = RepeatableNumbers(seed: seed)
+        var numbers = SeededRandom(seed: seed)
         for _ in 0..<1000 {
             let count = Int.random(in: 0...40, using: &numbers)
             let text = (0..<count).compactMap { _ in words.randomElement(using: &numbers) }.joined()
@@ -47,7 +48,7 @@ internal import WorkerDaemon
         seed: UInt64
     ) throws {
         let sample = try repositoryFile("Config/workerd.json5")
-        var numbers = RepeatableNumbers(seed: seed)
+        var numbers = SeededRandom(seed: seed)
         var faultyCount = 0
         for _ in 0..<100 {
             var bytes = sample
