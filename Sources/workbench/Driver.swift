@@ -114,7 +114,8 @@ struct Driver {
                 counts.append(try Executable.tracedCount(in: file))
                 try File.remove(file)
             }
-            let perOperation = Double(counts[1] - counts[0]) / Double(5 * count)
+            // Where there are next to none, the difference may be less than nothing.
+            let perOperation = max(0, Double(counts[1] - counts[0]) / Double(5 * count))
             results[index].values[Scenario.systemCalls.name] = [perOperation]
         }
     }
