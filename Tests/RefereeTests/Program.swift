@@ -34,7 +34,9 @@ struct Item: Sendable {
     }
 }
 
-/// When a timer is due. What lies between can't be compared without sleeping.
+/// When a timer is due.
+///
+/// What lies between can't be compared without sleeping.
 enum Due: String, Sendable {
     case now, never
 }
@@ -57,7 +59,9 @@ enum Limit: Sendable, Equatable {
     case sleeps(Int)
 }
 
-/// One thing that a program does, at the top level or in a callout. Items are named by index.
+/// One thing that a program does, at the top level or in a callout.
+///
+/// Items are named by index.
 indirect enum Operation: Sendable {
     case add(Int, ModeName)
     case remove(Int, ModeName)

@@ -36,7 +36,8 @@ extension ThreadRunLoop: CustomStringConvertible {
                 "    source order \(place(source.order))\(source.isSignalled ? ", signalled" : "")")
         }
         for port in state.signalledPorts {
-            lines.append("    port order \(place(port.order))\(port.isSignalled ? ", signalled" : "")")
+            lines.append(
+                "    port order \(place(port.order))\(port.isSignalled ? ", signalled" : "")")
         }
         let watched = state.descriptorPorts.count
         if watched > 0 { lines.append("    \(watched) ports on descriptors") }
