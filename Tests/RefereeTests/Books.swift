@@ -13,6 +13,8 @@ struct Books {
         /// Whether the pass has looked for events, so that a wake-up asks for nothing any more.
         var hasPolled = false
         var passCount = 0
+        /// Whether another run was nested in this pass.
+        var hasNestedRun = false
         /// Whether something other than a timer has ended the sleep, and no timer was called yet.
         var isWoken = false
         /// Whether a timer was due when the loop went to sleep.
@@ -35,6 +37,8 @@ struct Books {
     private var signalled: Set<Int> = []
     private var timers: [Int: Timer] = [:]
     private var isWakePending = false
+    /// Whether a wake-up was sent that only ours keeps for the next sleep.
+    private var isWakeLeft = false
     /// Whether CoreFoundation may find the event of a timer that is not due any more.
     private var hasStaleTimer = false
 
@@ -65,6 +69,7 @@ struct Books {
     // MARK: Runs
 
     mutating func runBegins(_ mode: ModeName, returnsAfterSource: Bool) -> Rule? {
+        withRun { $0.hasNestedRun = true }
         runs.append(Run(mode: mode, returnsAfterSource: returnsAfterSource))
         return blockDepth > 0 && blocksWaiting > 0 ? .blocksInNestedRun : nil
     }
@@ -80,6 +85,7 @@ struct Books {
             run.hasPolled = false
             run.isWoken = false
             run.holdsTimerEvent = false
+            run.hasNestedRun = false
             run.passCount += 1
         }
         if let run = runs.last, run.passCount > 1 { polled() }
@@ -98,8 +104,16 @@ struct Books {
         withRun { $0.sleepsTowardsTimer = isDue }
     }
 
+    /// The loop is about to sleep, and nobody will end it but what was sent already.
+    mutating func sleepsInEarnest() -> Rule? {
+        sleeps()
+        if hasStaleTimer { return .staleTimer }
+        return isWakeLeft || runs.last?.hasNestedRun == true ? .onePassMore : nil
+    }
+
     mutating func wokeUp() {
         hasLooked()
+        isWakeLeft = false
         withRun { run in
             run.isWoken = !run.sleepsTowardsTimer
             run.holdsTimerEvent = run.sleepsTowardsTimer
@@ -107,11 +121,10 @@ struct Books {
     }
 
     mutating func wakes() {
-        if runs.last?.hasPolled != true { isWakePending = true }
-    }
-
-    mutating func stops() {
-        if !runs.isEmpty { wakes() }
+        let hasPolled = runs.last?.hasPolled ?? true
+        if !hasPolled { isWakePending = true }
+        // Blocks run before a pass looks for events and after it.
+        if hasPolled || blockDepth > 0 { isWakeLeft = true }
     }
 
     private mutating func polled() {

@@ -1,6 +1,7 @@
 // CoreFoundation's run loop as a machine: the referee.
 
 import CoreFoundation
+import Dispatch
 import Foundation
 import RunLoops
 
@@ -173,7 +174,15 @@ final class CoreFoundationMachine: Machine {
     func run(_ mode: ModeName, _ limit: Limit, returnsAfterSource: Bool)
         -> ThreadRunLoop.RunResult
     {
-        let seconds = limit == .poll ? 0 : CFTimeInterval(longestSleep.components.seconds)
+        let seconds = limit.duration / .seconds(1)
+        // Its own wake-up for the time limit comes a little early at times; it then finds that the
+        // limit has not passed, and sleeps for ever.
+        let core = UncheckedLoop(loop: loop)
+        let late = DispatchWorkItem { CFRunLoopWakeUp(core.loop) }
+        if limit != .poll {
+            DispatchQueue.global().asyncAfter(deadline: .now() + seconds + 0.05, execute: late)
+        }
+        defer { late.cancel() }
         let result = CFRunLoopRunInMode(ref(mode), seconds, returnsAfterSource)
         return ThreadRunLoop.RunResult(rawValue: Int(result.rawValue)) ?? .finished
     }
@@ -220,4 +229,10 @@ final class CoreFoundationMachine: Machine {
         for item in elements.indices { invalidate(item) }
         for observer in guards { CFRunLoopObserverInvalidate(observer) }
     }
+}
+
+/// A loop for another thread to wake.
+private struct UncheckedLoop: @unchecked Sendable {
+    // SAFETY: CFRunLoopWakeUp may be called on any thread.
+    let loop: CFRunLoop
 }

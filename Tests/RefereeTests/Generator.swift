@@ -81,7 +81,11 @@ struct Generator {
 
     private mutating func run() -> Operation {
         let limit: Limit =
-            Bool.random(using: &random) ? .poll : .sleeps(Int.random(in: 1...3, using: &random))
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0: .brief
+            case 1..<10: .poll
+            default: .sleeps(Int.random(in: 1...3, using: &random))
+            }
         let returnsAfterSource = Int.random(in: 0..<3, using: &random) == 0
         return .run(runnableMode(), limit, returnsAfterSource: returnsAfterSource)
     }

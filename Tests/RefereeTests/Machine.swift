@@ -30,3 +30,14 @@ protocol Machine: AnyObject {
 /// How long a run may sleep when it is not woken as it should be: the difference is then seen in
 /// the trace, instead of a test that hangs.
 let longestSleep = Duration.seconds(1)
+
+extension Limit {
+    /// What the machines are told.
+    var duration: Duration {
+        switch self {
+        case .poll: .zero
+        case .sleeps: longestSleep
+        case .brief: .milliseconds(4)
+        }
+    }
+}

@@ -73,7 +73,7 @@ final class OurMachine: Machine {
         -> ThreadRunLoop.RunResult
     {
         loop.run(
-            mode: mode.ours, for: limit == .poll ? .zero : longestSleep,
+            mode: mode.ours, for: limit.duration,
             returnAfterSourceHandled: returnsAfterSource)
     }
 

@@ -12,7 +12,8 @@ final class Player {
     private var rounds: [Int]
     /// Modes that sources entered and left in the operation under way: the sequence is open.
     private var registrations: [String] = []
-    private var sleepsLeft: [Int] = []
+    /// How often each run under way may sleep; nil in a brief one, whose sleeps nobody ends.
+    private var sleepsLeft: [Int?] = []
 
     private init(_ program: Program) {
         self.program = program
@@ -77,7 +78,8 @@ final class Player {
 
     /// Ends the sleep that is about to begin.
     func aboutToSleep() {
-        guard let machine, let left = sleepsLeft.last else { return }
+        guard let machine, let sleeps = sleepsLeft.last else { return }
+        guard let left = sleeps else { return mark(books.sleepsInEarnest()) }
         sleepsLeft[sleepsLeft.count - 1] = left - 1
         books.sleeps()
         if books.hasDueTimer { return }
@@ -126,7 +128,7 @@ final class Player {
             books.wakes()
             machine.wakeUp()
         case .stop:
-            books.stops()
+            books.wakes()
             machine.stop()
         case .addCommonMode(let mode): machine.addCommonMode(mode)
         case .enqueue(let block): enqueue(block, on: machine)
@@ -141,10 +143,10 @@ final class Player {
         mark(books.runBegins(mode, returnsAfterSource: returnsAfterSource))
         mark(books.standingRule)
         trace.append("run in \(mode.rawValue) begins")
-        if case .sleeps(let count) = limit {
-            sleepsLeft.append(count)
-        } else {
-            sleepsLeft.append(1)
+        switch limit {
+        case .poll: sleepsLeft.append(1)
+        case .sleeps(let count): sleepsLeft.append(count)
+        case .brief: sleepsLeft.append(nil)
         }
         let result = machine.run(mode, limit, returnsAfterSource: returnsAfterSource)
         sleepsLeft.removeLast()

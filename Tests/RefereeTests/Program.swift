@@ -57,6 +57,8 @@ enum Limit: Sendable, Equatable {
     case poll
     /// Until it has gone to sleep so many times: the player ends each sleep, the last by a stop.
     case sleeps(Int)
+    /// A few milliseconds, in which nobody but the program itself wakes the loop.
+    case brief
 }
 
 /// One thing that a program does, at the top level or in a callout.

@@ -14,6 +14,13 @@ enum Rule: String, CaseIterable {
     /// decides which, and what becomes due while the observers are told of the waking is for the
     /// next pass. Ours looks at the clock in each pass: a wake-up never puts off a timer.
     case oneEventForEachPass
+    /// CFRunLoop on Linux leaves the kernel's timer armed when the last timer of a mode leaves it:
+    /// it wakes for nothing, once. Ours sleeps on.
+    case staleTimer
+    /// Ours makes a pass more where a wake-up may have been meant for somebody else: it keeps one
+    /// that is sent outside of runs, or by a callout after the sleep, and after a nested run it looks
+    /// once more before it sleeps. A pass too many costs little, one too few loses work.
+    case onePassMore
     /// CFRunLoop does not arm a timer that sets its own date in its callout but in the mode in
     /// which it was called: a run in another of its modes sleeps past the date. Ours wakes for it.
     case ownDateInOtherMode
