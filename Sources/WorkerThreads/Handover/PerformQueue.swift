@@ -43,6 +43,7 @@ final class PerformQueue: @unchecked Sendable {
     private let thread: String
     private var taken = FIFO<PerformRequest>()
     private var source: ThreadRunLoop.Source?
+    private var observer: ThreadRunLoop.Observer?
 
     /// Requests performed in one go before timers and ports get their turn again.
     private static let batchCount = 1_024
@@ -59,7 +60,12 @@ final class PerformQueue: @unchecked Sendable {
             performBatch(in: loop, yielding: yielding.value)
         }
         self.source = source
-        for mode in modes { loop.add(source, to: mode) }
+        let observer = ThreadRunLoop.Observer(.entry) { [unowned self] _, _ in announce() }
+        for mode in modes {
+            loop.add(source, to: mode)
+            loop.add(observer, to: mode)
+        }
+        self.observer = observer
     }
 
     /// Queues a request; wakes the worker if nothing waited before.
@@ -83,11 +89,12 @@ final class PerformQueue: @unchecked Sendable {
     /// Whether nothing waits; on the worker's thread.
     var isEmpty: Bool { taken.isEmpty && inbox.isEmpty }
 
-    /// Announces what waits; on the worker's thread, before it enters a mode.
+    /// Announces what waits; on the worker's thread, when a run in one of the modes begins.
     ///
+    /// That may be a run nested in a request, which may be waiting for one of those behind it.
     /// While it is told to yield the queue does not announce it again, or a loop that is held in
     /// its mode by a nested run would never sleep.
-    func announce() {
+    private func announce() {
         if !isEmpty { source?.signal() }
     }
 
@@ -100,6 +107,7 @@ final class PerformQueue: @unchecked Sendable {
         inbox.close(into: &left)
         for case .answered(let answered) in left { answered.refuse(.stopped(thread: thread)) }
         source?.invalidate()
+        observer?.invalidate()
         return left.count
     }
 

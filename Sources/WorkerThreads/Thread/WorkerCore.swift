@@ -205,7 +205,6 @@ package final class WorkerCore: @unchecked Sendable {
 
     /// Tells whatever has work for the thread that it is about to enter its next mode.
     private func announceLife() {
-        queue.announce()
         for attachment in attachments { attachment.workerLifeChanged(self) }
     }
 }

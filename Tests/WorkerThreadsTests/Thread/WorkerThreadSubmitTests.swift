@@ -193,6 +193,23 @@ private struct Mishap: Error, Equatable {
     }
 
     @Test(.timeLimit(.minutes(4)))
+    func `a run nested in a closure goes on with the closures behind it`() throws {
+        let worker = try WorkerThread(name: "nested")
+        let trace = Trace()
+        let gate = try worker.hold()
+        try worker.submit {
+            trace.note("begin")
+            _ = ThreadRunLoop.current.run(mode: .default, until: .distantPast)
+            trace.note("end")
+        }
+        try worker.submit { trace.note("behind") }
+        gate.open()
+        worker.stop(.finishQueued)
+        worker.join()
+        #expect(trace.all == ["begin", "behind", "end"])
+    }
+
+    @Test(.timeLimit(.minutes(4)))
     func `nothing accepted is lost between senders and a stop`() throws {
         for round in 0..<20 {
             let worker = try WorkerThread(name: "race")
