@@ -132,6 +132,16 @@ package struct PoolBoard<Work> {
         if members[member] == .away { members[member] = .active }
     }
 
+    /// Notes that a member goes on with what it did before a nested run, in which it may have rested.
+    ///
+    /// It looks at the queues before it rests again, but who knows when.
+    ///
+    /// - Returns: another member to wake for what this one was woken for.
+    package mutating func goOn(_ member: Int) -> Int? {
+        guard members[member] == .active || members[member] == .idle else { return nil }
+        return replace(member, by: .active)
+    }
+
     /// Notes that a member has ended.
     ///
     /// - Returns: what will never run (its own work, and the shared once no member is left), and

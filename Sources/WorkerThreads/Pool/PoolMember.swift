@@ -20,12 +20,14 @@ final class PoolQueues: Sendable {
 /// A pool's source in one worker's loop.
 final class PoolMember: WorkerAttachment, @unchecked Sendable {
     // SAFETY: `source` is written once, on the worker's thread, before `wake` can find it: a member
-    // is woken only after it rested, which its source did. The rest is immutable or guarded.
+    // is woken only after it rested, which its source did. `observer` is touched on the worker's
+    // thread only. The rest is immutable or guarded.
 
     private let index: Int
     private let queues: PoolQueues
     private let core: WorkerCore
     private var source: ThreadRunLoop.Source?
+    private var observer: ThreadRunLoop.Observer?
 
     /// Items run in one go before timers and ports get their turn again.
     private static let batchCount = 256
@@ -46,8 +48,15 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
 
     func workerAttached(_ core: WorkerCore) {
         let source = ThreadRunLoop.Source { [unowned self] in performBatch() }
+        let observer = ThreadRunLoop.Observer([.entry, .exit]) { [unowned self] _, activity in
+            runChanged(activity)
+        }
         self.source = source
-        for mode: ThreadRunLoop.Mode in [.default, .draining] { core.loop.add(source, to: mode) }
+        self.observer = observer
+        for mode: ThreadRunLoop.Mode in [.default, .draining] {
+            core.loop.add(source, to: mode)
+            core.loop.add(observer, to: mode)
+        }
         source.signal()
     }
 
@@ -60,8 +69,6 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
             return nil
         }
         if let heir { wakeOther?(heir) }
-        // Signalled while it is paused it performs when that is over.
-        source?.signal()
     }
 
     func hasWork(for core: WorkerCore) -> Bool {
@@ -74,14 +81,24 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         core.abandonedCount.add(left.count, ordering: .relaxed)
         for case .answered(let answered) in left { answered.refuse(.stopped(thread: core.name)) }
         source?.invalidate()
+        observer?.invalidate()
     }
 
     /// Wakes another member of the pool; set by the pool before any thread can pause.
     var wakeOther: (@Sendable (Int) -> Void)?
 
+    /// Looks at the queues when a run begins, which may be nested in work that waits for other work,
+    /// and when one has ended: the run around it, or the work, goes on.
+    private func runChanged(_ activity: ThreadRunLoop.Activity) {
+        if activity == .exit, let heir = queues.board.withLock({ $0.goOn(index) }) {
+            wakeOther?(heir)
+        }
+        source?.signal()
+    }
+
     private func performBatch() {
         for _ in 0..<Self.batchCount {
-            // It is signalled again when the thread enters its next mode.
+            // It is signalled again when the thread's next run begins.
             if core.isToYield { return }
             guard let request = queues.board.withLock({ $0.next(for: index) }) else { return }
             request.perform()

@@ -37,7 +37,8 @@ struct BoardGame {
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<27: push(member, &random)
             case 27..<55: take(awake.randomElement(using: &random) ?? member)
-            case 55..<75: take(member)
+            case 55..<71: take(member)
+            case 71..<75: goOn(member)
             case 75..<82: remove(&random)
             case 82..<88: pause(member)
             case 88..<96: resume(member)
@@ -86,6 +87,14 @@ struct BoardGame {
         lives[member] = .paused
         awake.remove(member)
         return woken(board.leave(member))
+    }
+
+    private mutating func goOn(_ member: Int) -> String? {
+        guard lives[member] == .running else {
+            return board.goOn(member) == nil ? nil : "member \(member) goes on without running"
+        }
+        awake.insert(member)
+        return woken(board.goOn(member))
     }
 
     private mutating func resume(_ member: Int) -> String? {

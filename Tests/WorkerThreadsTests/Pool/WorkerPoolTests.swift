@@ -238,6 +238,34 @@ import WorkerThreads
         for loop in loops { while loop.object != nil {} }
     }
 
+    @Test(.timeLimit(.minutes(4)), arguments: [nil, "nested"])
+    func `a run nested in work goes on with what waits and what comes`(name: String?) throws {
+        let pool = try WorkerPool(name: "nested")
+        let trace = Trace()
+        let isAsleep = Latch()
+        let ended = Latch()
+        let gate = try hold(pool)
+        try submit(to: pool, name) {
+            let loop = ThreadRunLoop.current
+            trace.note("begin")
+            _ = loop.run(mode: .default, until: .distantPast)
+            trace.note("asleep")
+            loop.perform { isAsleep.open() }
+            let result = loop.run(mode: .default, for: .seconds(20))
+            trace.note("\(result)")
+            ended.open()
+        }
+        try submit(to: pool, name) { trace.note("behind") }
+        gate.open()
+        isAsleep.wait()
+        try submit(to: pool, name) {
+            trace.note("new")
+            ThreadRunLoop.current.stop()
+        }
+        ended.wait()
+        #expect(trace.all == ["begin", "behind", "asleep", "new", "stopped"])
+    }
+
     /// Keeps one member, or the addressed one, busy.
     private func hold(_ pool: WorkerPool, _ name: String? = nil) throws -> Gate {
         let gate = Gate()
