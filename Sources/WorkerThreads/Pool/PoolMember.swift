@@ -20,8 +20,9 @@ final class PoolQueues: Sendable {
 /// A pool's source in one worker's loop.
 final class PoolMember: WorkerAttachment, @unchecked Sendable {
     // SAFETY: `source` is written once, on the worker's thread, before `wake` can find it: a member
-    // is woken only after it rested, which its source did. `observer` is touched on the worker's
-    // thread only. The rest is immutable or guarded.
+    // is woken only after it rested, which its source did. `wakeOther` is written before the member
+    // is attached, and then like `observer` touched on the worker's thread only. The rest is
+    // immutable or guarded.
 
     private let index: Int
     private let queues: PoolQueues
@@ -82,9 +83,12 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         for case .answered(let answered) in left { answered.refuse(.stopped(thread: core.name)) }
         source?.invalidate()
         observer?.invalidate()
+        // The members hold one another by it.
+        wakeOther = nil
     }
 
-    /// Wakes another member of the pool; set by the pool before any thread can pause.
+    /// Wakes another member of the pool, also when the pool itself is gone; set by the pool before
+    /// the member is attached.
     var wakeOther: (@Sendable (Int) -> Void)?
 
     /// Looks at the queues when a run begins, which may be nested in work that waits for other work,

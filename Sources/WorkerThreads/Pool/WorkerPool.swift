@@ -82,7 +82,7 @@ public final class WorkerPool: Sendable {
         self.parts = parts
         indexes = Dictionary(uniqueKeysWithValues: zip(threads, threads.indices))
         for (member, part) in zip(members, parts) {
-            part.wakeOther = { [weak self] other in self?.parts[other].wake() }
+            part.wakeOther = { other in parts[other].wake() }
             member.core.attach(part)
         }
     }

@@ -238,6 +238,21 @@ import WorkerThreads
         for loop in loops { while loop.object != nil {} }
     }
 
+    @Test(.timeLimit(.minutes(4)))
+    func `a pool let go of leaves its work to a member that is held`() throws {
+        var pool: WorkerPool? = try WorkerPool(name: "left", count: 2)
+        let held = try #require(pool?.members[1])
+        for member in [1, 0] { try rest(try #require(pool), member) }
+        let ran = Latch()
+        // Member 0 has rested last: it is the one that has to be woken, and never is.
+        let owed = try #require(pool).submitOwingWake { ran.open() }.owed
+        #expect(owed != nil)
+        pool = nil
+        ran.wait()
+        held.stop()
+        held.join()
+    }
+
     @Test(.timeLimit(.minutes(4)), arguments: [nil, "nested"])
     func `a run nested in work goes on with what waits and what comes`(name: String?) throws {
         let pool = try WorkerPool(name: "nested")
@@ -264,6 +279,15 @@ import WorkerThreads
         }
         ended.wait()
         #expect(trace.all == ["begin", "behind", "asleep", "new", "stopped"])
+    }
+
+    /// Has a member work, and waits until it rests.
+    private func rest(_ pool: WorkerPool, _ member: Int) throws {
+        let ran = Latch()
+        try pool.submit(onThread: pool.members[member].name) { ran.open() }
+        ran.wait()
+        // Answered after the batch that the work was in.
+        _ = pool.members[member].described()
     }
 
     /// Keeps one member, or the addressed one, busy.
