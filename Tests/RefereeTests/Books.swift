@@ -192,6 +192,8 @@ struct Books {
         }
         if ModeName.runnable.filter({ isIn(item, $0) }).count > 1 { hasStaleTimer = true }
         timers[item] = Timer(due: .never, isFiring: true)
+        // The kernel's timer is armed for the next one, which is called in the same round.
+        if hasDueTimer { hasStaleTimer = true }
     }
 
     mutating func timerEnds(_ item: Int) -> Rule? {

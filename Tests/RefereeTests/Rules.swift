@@ -14,8 +14,8 @@ enum Rule: String, CaseIterable {
     /// decides which, and what becomes due while the observers are told of the waking is for the
     /// next pass. Ours looks at the clock in each pass: a wake-up never puts off a timer.
     case oneEventForEachPass
-    /// CFRunLoop on Linux leaves the kernel's timer armed when the last timer of a mode leaves it:
-    /// it wakes for nothing, once. Ours sleeps on.
+    /// CFRunLoop on Linux leaves the kernel's timer armed when the last timer of a mode leaves it,
+    /// or is called together with another: it wakes for nothing, once. Ours sleeps on.
     case staleTimer
     /// Ours makes a pass more where a wake-up may have been meant for somebody else: it keeps one
     /// that is sent outside of runs, or by a callout after the sleep, and after a nested run it looks
