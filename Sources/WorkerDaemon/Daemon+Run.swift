@@ -172,7 +172,17 @@ private final class RunningDaemon {
         log.notice("listening on \(path)")
         guard let thread = lanes.first?.name else { return }
         log.notice("try:  redis-cli -s \(path) PERFORM \(thread) sha256 WAIT hello")
-        log.notice("      workerctl --socket \(path) threads")
+        log.notice("      \(Self.toolForPeople) --socket \(path) threads")
+    }
+
+    /// How `workerctl` is called from a shell: by its path, if it lies beside a `workerd` that was
+    /// called by one.
+    private static var toolForPeople: String {
+        let name = "workerctl"
+        let own = CommandLine.arguments.first ?? ""
+        guard let slash = own.lastIndex(of: "/") else { return name }
+        let beside = own[...slash] + name
+        return FileChecks.system.kind(String(beside)) == .program ? String(beside) : name
     }
 
     private func signalsArrived() {
