@@ -272,13 +272,14 @@ public final class WorkerPool: Sendable {
         return name
     }
 
-    /// Whether the only member that could take from a queue was told to stop.
+    /// Whether every member that could take from a queue was told to stop.
     ///
-    /// A stop is visible at once, not only when the member has got round to it.
+    /// A stop is visible at once, not only when the members have got round to it. Mostly it is the
+    /// first one that says no.
     private func isStopped(_ queue: PoolQueue) -> Bool {
         switch queue {
         case .own(let member): members[member].isStopped
-        case .shared: members.count == 1 && members[0].isStopped
+        case .shared: members.allSatisfy { $0.isStopped }
         }
     }
 }
