@@ -7,6 +7,7 @@ struct Books {
     /// A run under way.
     private struct Run {
         let mode: ModeName
+        let limit: Limit
         let returnsAfterSource: Bool
         /// The last of the sources that were signalled when the pass came to them; nil before.
         var lastSource: Int?
@@ -37,6 +38,8 @@ struct Books {
     private var signalled: Set<Int> = []
     private var timers: [Int: Timer] = [:]
     private var isWakePending = false
+    /// Whether it was sent in a block, which a pass runs before it looks for events or after it.
+    private var isWakeFromBlock = false
     /// Whether a wake-up was sent that only ours keeps for the next sleep.
     private var isWakeLeft = false
     /// Whether CoreFoundation may find the event of a timer that is not due any more.
@@ -68,18 +71,22 @@ struct Books {
 
     // MARK: Runs
 
-    mutating func runBegins(_ mode: ModeName, returnsAfterSource: Bool) -> Rule? {
+    mutating func runBegins(
+        _ mode: ModeName, _ limit: Limit, returnsAfterSource: Bool
+    ) -> Rule? {
+        let isInBriefRun = runs.contains { $0.limit == .brief }
         withRun { $0.hasNestedRun = true }
-        runs.append(Run(mode: mode, returnsAfterSource: returnsAfterSource))
+        runs.append(Run(mode: mode, limit: limit, returnsAfterSource: returnsAfterSource))
+        if limit == .brief && isInBriefRun { return .limitOfOuterRun }
         return blockDepth > 0 && blocksWaiting > 0 ? .blocksInNestedRun : nil
     }
 
     mutating func runEnds() {
-        // A run that is stopped before its first pass looks for no events.
-        if runs.removeLast().passCount > 0 { polled() }
+        runs.removeLast()
     }
 
     mutating func passBegins() {
+        hasLooked()
         withRun { run in
             run.lastSource = nil
             run.hasPolled = false
@@ -88,14 +95,15 @@ struct Books {
             run.hasNestedRun = false
             run.passCount += 1
         }
-        if let run = runs.last, run.passCount > 1 { polled() }
     }
 
-    /// The pass has looked for events.
+    /// The pass has looked for events, and so taken a wake-up that was sent before.
+    ///
+    /// A run that is stopped before its first pass does not look.
     mutating func hasLooked() {
-        guard let run = runs.last, run.passCount > 0 else { return }
+        guard let run = runs.last, run.passCount > 0, !run.hasPolled else { return }
         withRun { $0.hasPolled = true }
-        polled()
+        if !hasStaleTimer && !isWakeFromBlock { isWakePending = false }
     }
 
     /// The loop is about to sleep.
@@ -112,6 +120,7 @@ struct Books {
     }
 
     mutating func wokeUp() {
+        isWakeFromBlock = false
         hasLooked()
         isWakeLeft = false
         withRun { run in
@@ -123,12 +132,8 @@ struct Books {
     mutating func wakes() {
         let hasPolled = runs.last?.hasPolled ?? true
         if !hasPolled { isWakePending = true }
-        // Blocks run before a pass looks for events and after it.
+        if blockDepth > 0 { isWakeFromBlock = true }
         if hasPolled || blockDepth > 0 { isWakeLeft = true }
-    }
-
-    private mutating func polled() {
-        if !hasStaleTimer { isWakePending = false }
     }
 
     private mutating func withRun(_ change: (inout Run) -> Void) {
@@ -175,8 +180,16 @@ struct Books {
         return wasSignalled && runs.contains { $0.lastSource == item } ? .lastSourceCounts : nil
     }
 
+    mutating func removes(_ item: Int) -> Rule? {
+        leaves(item)
+        guard timers[item]?.due == .now, timers.values.contains(where: \.isFiring) else {
+            return nil
+        }
+        return .timerLeftMode
+    }
+
     /// A timer that is due is taken out of a mode, or is due no more.
-    mutating func leaves(_ item: Int) {
+    private mutating func leaves(_ item: Int) {
         if timers[item]?.due == .now { hasStaleTimer = true }
     }
 
@@ -186,10 +199,8 @@ struct Books {
     }
 
     mutating func timerBegins(_ item: Int) {
-        withRun { run in
-            run.hasPolled = true
-            run.holdsTimerEvent = false
-        }
+        hasLooked()
+        withRun { $0.holdsTimerEvent = false }
         if ModeName.runnable.filter({ isIn(item, $0) }).count > 1 { hasStaleTimer = true }
         timers[item] = Timer(due: .never, isFiring: true)
         // The kernel's timer is armed for the next one, which is called in the same round.

@@ -175,8 +175,8 @@ final class CoreFoundationMachine: Machine {
         -> ThreadRunLoop.RunResult
     {
         let seconds = limit.duration / .seconds(1)
-        // Its own wake-up for the time limit comes a little early at times; it then finds that the
-        // limit has not passed, and sleeps for ever.
+        // Its one wake-up for the time limit may be taken by a nested run or ignored (see the rule
+        // `limitOfOuterRun`): without another it would sleep for ever.
         let core = UncheckedLoop(loop: loop)
         let late = DispatchWorkItem { CFRunLoopWakeUp(core.loop) }
         if limit != .poll {

@@ -111,7 +111,7 @@ final class Player {
         case .add(let item, let mode):
             machine.add(item, to: mode)
         case .remove(let item, let mode):
-            books.leaves(item)
+            mark(books.removes(item))
             machine.remove(item, from: mode)
         case .invalidate(let item):
             mark(books.invalidates(item))
@@ -140,7 +140,7 @@ final class Player {
     private func run(
         _ mode: ModeName, _ limit: Limit, _ returnsAfterSource: Bool, on machine: any Machine
     ) {
-        mark(books.runBegins(mode, returnsAfterSource: returnsAfterSource))
+        mark(books.runBegins(mode, limit, returnsAfterSource: returnsAfterSource))
         mark(books.standingRule)
         trace.append("run in \(mode.rawValue) begins")
         switch limit {

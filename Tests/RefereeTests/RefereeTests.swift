@@ -74,6 +74,8 @@ private func referee(_ count: Int, from seed: UInt64) throws -> Tally {
         print(
             "referee: \(tally.programs) programs, \(tally.words) words,",
             "\(tally.toTheEnd) compared to the end, rules \(tally.rules)")
+        // A handful may all be of the kind that a rule cuts short.
+        guard tally.programs >= 100 else { return }
         #expect(tally.toTheEnd * 2 > tally.programs, "the rules leave too little to compare")
     }
 }

@@ -17,6 +17,12 @@ enum Rule: String, CaseIterable {
     /// CFRunLoop on Linux leaves the kernel's timer armed when the last timer of a mode leaves it,
     /// or is called together with another: it wakes for nothing, once. Ours sleeps on.
     case staleTimer
+    /// CFRunLoop calls a timer that another one of the same round has taken out of the mode, if it is
+    /// in some mode still or again. Ours does not: in this mode it is not to be called.
+    case timerLeftMode
+    /// CFRunLoop sends itself one wake-up for a run's time limit. A nested run takes it, and the
+    /// outer one sleeps past its limit for ever. Ours does not even begin to sleep.
+    case limitOfOuterRun
     /// Ours makes a pass more where a wake-up may have been meant for somebody else: it keeps one
     /// that is sent outside of runs, or by a callout after the sleep, and after a nested run it looks
     /// once more before it sleeps. A pass too many costs little, one too few loses work.
