@@ -87,7 +87,7 @@ let package = Package(
             name: "Support", dependencies: ["RunLoops", "Kernel"], path: "Tests/Support",
             swiftSettings: rules),
         tests("KernelTests", may: ["Kernel", "Support"]),
-        tests("StructuresTests", may: ["Structures", "Support"]),
+        tests("StructuresTests", may: ["Structures", "Kernel", "Support"]),
         tests("RunLoopsTests", may: ["RunLoops", "Kernel", "Support"]),
         .testTarget(
             name: "RefereeTests", dependencies: ["RunLoops", "Kernel", "Support"],

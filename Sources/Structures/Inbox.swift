@@ -1,29 +1,44 @@
-// How other threads hand things to a loop: many producers, one consumer, no lock.
+// How other threads hand things to a loop: many producers, one consumer, no lock, and no allocation
+// for an element.
 //
-// A stack of nodes that producers push onto and that the consumer takes whole, with one exchange,
-// and turns round: after R. K. Treiber, "Systems Programming: Coping with Parallelism" (IBM research
-// report RJ 5118, 1986). Deviations: there is no pop of a single node, and so no ABA problem (a
-// push that finds the same address as before finds the head itself, whatever happened meanwhile);
-// and the head has a value for "closed". The inbox wakes nobody: it tells its caller when to.
+// A chain of blocks. One word says which block is the last and how many of its slots are claimed;
+// a producer claims the next slot by adding one to it, writes its element there and publishes it by
+// the slot's turn. Who finds the block full puts a new one in the word's place. The consumer walks
+// along behind, and gives a block back when it has left it.
 //
-// Values of `head`
-//    0        open, nothing in it
-//    1        closed for ever, nothing in it (a node's address is never odd)
-//    other    open; the address of the node pushed last, whose `next` is such a value or 0
+// After A. Morrison and Y. Afek, "Fast Concurrent Queues for x86 Processors" (PPoPP 2013): claims by
+// fetch-and-add in a chain of rings. Deviations: block and index are one word, so that who has
+// claimed a slot knows its block and nobody reaches into a block that may be gone: no hazard
+// pointers, no epochs. A consumer that finds a slot claimed but not yet published takes it for
+// "arriving" instead of making it invalid: there is one consumer, and it has other things to do.
 //
-// E1 publish       push: head.compareExchange ─▶ drain, close: head.exchange
-//    carries the element and `next` of each node pushed before.
-// E2 no lost wake  push: head.compareExchange, then the caller's signal or look at "sleeps"
-//                  consumer: its clearing of the signal or setting of "sleeps", then head.load
-//    all four sequentially consistent: either the producer sees that it must wake the consumer,
-//    or the consumer sees the element.
-// E3 close         close: head.exchange(1) ─▶ push: head.compareExchange, which fails from then on
-//    each push is before the close in the order of `head`, and its element is handed to the closer,
-//    or after it, and is refused.
+// `word`: bits 16… address of the last block, bits 0…15 how many of its slots were asked for
+//    index < capacity    open; that many slots are claimed
+//    index ≥ capacity    the block is full; what is above came too late and asks again
+//    address 0           closed for ever (its index is full, so that one comparison says both)
+//    address 1           open, no block yet (full as well)
+// The index can't reach the address: each thread adds at most one to a block that it has seen with
+// room, and there are fewer than 65,000 threads.
 //
-// Without E1 the consumer reads a half-written node; without E2 an element sleeps with the loop;
-// without E3 an element is neither handled nor refused. All operations on `head` are sequentially
-// consistent, which costs nothing beyond acquire and release where they exchange on x86 and arm64.
+// E1 publish       push: element, then slot's turn.store ─▶ popFirst: turn.load sees the block's
+//    release ─▶ acquire: carries the element.
+// E2 no lost wake  push: word.add, publication, then resting.load
+//                  rest: resting.store(true), then word.load
+//    all four sequentially consistent: either the producer sees that the consumer rests and must
+//    be woken, or the consumer sees the claim. If what it claimed is not published yet, `rest` says
+//    "not everything was taken" and the consumer comes back by itself.
+// E3 close         close: word.exchange(closed) ─▶ push: word.add or compareExchange
+//    each claim is before the close, and the closer waits for its publication, or is refused.
+// E4 link          push: word.compareExchange(full → new block), then the old block's next.store
+//                  popFirst: next.load ─▶ the old block is left, and used again
+//    the store is the last that any producer does to the old block: all its slots were published
+//    before the consumer could leave it, and who came too late for it never looks into it.
+// E5 reuse         popFirst: spare.exchange(old block) ─▶ push: spare.exchange(0)
+//    carries the block, with everything done to it, to its next owner.
+//
+// Without E1 the consumer reads a half-written element; without E2 an element sleeps with the loop;
+// without E3 an element is neither handled nor refused; without E4 and E5 a producer writes into
+// memory that is somebody else's.
 
 public import Synchronization
 
@@ -33,50 +48,57 @@ public import Synchronization
 /// is still in the inbox when it is deinitialised is released there. How many may wait is the
 /// owner's to decide, before it pushes.
 @usableFromInline
-package final class Inbox<Element>: Sendable {
+package final class Inbox<Element>: @unchecked Sendable {
+    // SAFETY: a slot belongs to who claimed it until it is published (E1), then to the consumer; a
+    // block to who allocated it until it is linked (E4), and again to who takes it as a spare (E5).
+
     /// What became of a pushed element, and what its producer has to do.
     @usableFromInline
     package enum PushResult: Sendable {
-        /// The inbox was empty: signal the consumer and wake it.
+        /// The consumer rests: signal it and wake it.
         case first
-        /// Others were there before: whoever pushed the first of them wakes the consumer.
+        /// The consumer does not rest, or somebody else is about to wake it.
         case queued
         /// The inbox is closed: the element has been released, and nobody will see it.
         case closed
     }
 
-    @usableFromInline
-    struct Node {
-        @usableFromInline var next: UInt
-        @usableFromInline let element: Element
+    @usableFromInline typealias Block = InboxBlock<Element>
 
-        @inlinable
-        init(next: UInt, element: Element) {
-            self.next = next
-            self.element = element
-        }
-    }
+    /// The last block and its claimed slots; every producer writes it.
+    @usableFromInline let word = Atomic<UInt>(Word.unopened)
+    /// A block to use again, or 0.
+    @usableFromInline let spare = Atomic<UInt>(0)
+    /// The first block of all, or 0 as long as there was none.
+    @usableFromInline let firstBlock = Atomic<UInt>(0)
 
-    // SAFETY: the address in `head` belongs to the inbox, and who exchanges it for another value
-    // owns the whole chain of nodes behind it. A node is written by its producer before it is
-    // published (E1) and never again.
-    @usableFromInline let head = Atomic<UInt>(Head.empty)
+    // Producers read the following in every push while only the consumer writes it: it is on
+    // another cache line than what they write.
+    let spacing: (UInt, UInt, UInt, UInt, UInt) = (0, 0, 0, 0, 0)
 
-    /// Makes an open, empty inbox.
-    @inlinable
+    /// Whether the consumer waits to be told of the next element.
+    @usableFromInline let resting = Atomic<Bool>(true)
+    /// The block and slot of the next element to take, as in `word`; written by the consumer.
+    @usableFromInline let position = Atomic<UInt>(Word.unopened)
+
+    /// Makes an open, empty inbox, which owns no block yet.
     package init() {}
 
     deinit {
-        var unused: [Element] = []
-        take(head.load(ordering: .sequentiallyConsistent), into: &unused)
+        // Nobody can be about to publish: whoever pushes holds the inbox.
+        while popFirst() != nil {}
+        releaseBlocks()
     }
 
     /// Whether nothing is in it; may have changed by the time the caller looks at the answer.
     ///
+    /// What is just being pushed counts as in it.
+    ///
     /// - Thread: any. The second half of E2 if the consumer asks before it sleeps.
     @inlinable
     package var isEmpty: Bool {
-        head.load(ordering: .sequentiallyConsistent) <= Head.closed  // E2
+        let position = position.load(ordering: .sequentiallyConsistent)
+        return Word.settled(word.load(ordering: .sequentiallyConsistent)) == position  // E2
     }
 
     /// Whether it refuses whatever is pushed; once true, always true.
@@ -84,87 +106,232 @@ package final class Inbox<Element>: Sendable {
     /// - Thread: any.
     @inlinable
     package var isClosed: Bool {
-        head.load(ordering: .sequentiallyConsistent) == Head.closed  // E3
+        Word.address(word.load(ordering: .sequentiallyConsistent)) == Word.closedAddress  // E3
     }
 
     /// Adds `element` behind those that arrived before.
     ///
     /// - Returns: whether the caller has to wake the consumer.
     /// - Thread: any.
-    /// - Blocks: never; one allocation, and a retry for each push of others in between.
+    /// - Blocks: never; one allocation for 64 elements, if none is left over.
     @inlinable
-    package func push(_ element: sending Element) -> PushResult {
-        var top = head.load(ordering: .sequentiallyConsistent)  // E3, and a first guess
-        guard top != Head.closed else { return .closed }
-        let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
-        unsafe node.initialize(to: Node(next: top, element: element))
-        while true {
-            let (won, seen) = head.weakCompareExchange(
-                expected: top, desired: UInt(bitPattern: node),
-                ordering: .sequentiallyConsistent)  // E1, E2, E3
-            if won { return top == Head.empty ? .first : .queued }
-            guard seen != Head.closed else {
-                unsafe node.deinitialize(count: 1)
-                unsafe node.deallocate()
-                return .closed
-            }
-            top = seen
-            unsafe node.pointee.next = top
+    package func push(_ element: consuming sending Element) -> PushResult {
+        // A guess first: once the block is full or the inbox closed, adding would only count up.
+        if Word.hasRoom(word.load(ordering: .relaxed)) {
+            let claim = word.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue  // E2, E3
+            if Word.hasRoom(claim) { return publish(consume element, at: claim) }
         }
+        return pushBeyond(consume element)
     }
 
-    /// Moves what is in it to the end of `elements`, in the order of arrival.
+    /// Takes the oldest element.
     ///
-    /// Clear the signal that `.first` set before, never after: an element pushed in between would
-    /// lie there unannounced.
+    /// - Returns: nil when nothing is there, or the next one is still being written: `rest` tells.
+    /// - Thread: the consumer's.
+    @inlinable
+    package func popFirst() -> Element? {
+        var place = position.load(ordering: .relaxed)
+        if !Word.hasRoom(place) {
+            guard let next = nextBlock(after: place) else { return nil }
+            place = next
+        }
+        let block = Block(at: Word.address(place))
+        let slot = Word.index(place)
+        guard block.isPublished(slot) else { return nil }  // E1
+        position.store(place &+ 1, ordering: .relaxed)
+        return unsafe block.element(in: slot).move()
+    }
+
+    /// Tells producers that the next element has to be announced, if everything was taken.
+    ///
+    /// Clear the signal that `.first` set before the first `popFirst`, never after it.
+    ///
+    /// - Returns: false when something has arrived or is arriving: the consumer has to come back
+    ///   by itself, nobody will tell it.
+    /// - Thread: the consumer's.
+    @inlinable
+    package func rest() -> Bool {
+        resting.store(true, ordering: .sequentiallyConsistent)  // E2
+        if isEmpty { return true }
+        resting.store(false, ordering: .sequentiallyConsistent)
+        return false
+    }
+
+    /// Whether the consumer rests, and so is told of the next element.
+    ///
+    /// - Thread: the consumer's.
+    @inlinable
+    package var isResting: Bool { resting.load(ordering: .relaxed) }
+
+    /// A place between elements: behind all that were pushed until some moment.
+    @usableFromInline
+    package struct Mark {
+        @usableFromInline let word: UInt
+
+        @inlinable
+        init(word: UInt) { self.word = word }
+    }
+
+    /// Behind all that was pushed so far, or is being pushed.
+    ///
+    /// - Thread: any.
+    @inlinable
+    package var end: Mark {
+        Mark(word: Word.settled(word.load(ordering: .sequentiallyConsistent)))
+    }
+
+    /// Whether everything before a mark was taken.
+    ///
+    /// - Thread: the consumer's.
+    @inlinable
+    package func isTaken(upTo mark: Mark) -> Bool {
+        position.load(ordering: .relaxed) == mark.word
+    }
+
+    /// Moves what has arrived to the end of `elements`.
     ///
     /// - Parameter elements: keep it for the next time, and draining allocates nothing.
+    /// - Returns: false when one that was being pushed, and those behind it, had to be left: they
+    ///   can be taken in a moment, and nobody will tell the consumer.
     /// - Thread: the consumer's.
     /// - Blocks: never; takes what was there at one moment, so producers cannot hold it up.
     @inlinable
-    package func drain(into elements: inout [Element]) {
-        // A load first: looking into an empty inbox leaves the cache line with the producers.
-        guard head.load(ordering: .sequentiallyConsistent) > Head.closed else { return }  // E2
-        take(head.exchange(Head.empty, ordering: .sequentiallyConsistent), into: &elements)  // E1
+    package func drain(into elements: inout [Element]) -> Bool {
+        let end = end
+        while !isTaken(upTo: end) {
+            guard let element = popFirst() else { return false }
+            elements.append(element)
+        }
+        return true
     }
 
     /// Refuses whatever is pushed from now on, and moves what is in it to the end of `elements`.
     ///
+    /// - Parameter wait: gives way to a producer that has claimed its place and not yet published.
     /// - Thread: the consumer's. May be called again; there is nothing in it then.
-    @inlinable
-    package func close(into elements: inout [Element]) {
-        let top = head.exchange(Head.closed, ordering: .sequentiallyConsistent)  // E1, E3
-        take(top, into: &elements)
-    }
-
-    /// Turns the chain round, so that the oldest node comes first, and moves its elements out.
-    @inlinable
-    func take(_ top: UInt, into elements: inout [Element]) {
-        var newer: UInt = Head.empty
-        var bits = top
-        while let node = unsafe node(at: bits) {
-            let older = unsafe node.pointee.next
-            unsafe node.pointee.next = newer
-            newer = bits
-            bits = older
+    /// - Blocks: for as long as producers are between two neighbouring instructions.
+    package func close(into elements: inout [Element], waiting wait: () -> Void) {
+        let last = word.exchange(Word.closed, ordering: .sequentiallyConsistent)  // E3
+        guard Word.address(last) != Word.closedAddress else { return }
+        while position.load(ordering: .relaxed) != Word.settled(last) {
+            if let element = popFirst() { elements.append(element) } else { wait() }
         }
-        while let node = unsafe node(at: newer) {
-            let taken = unsafe node.move()
-            unsafe node.deallocate()
-            elements.append(taken.element)
-            newer = taken.next
-        }
+        releaseBlocks()
+        position.store(Word.closed, ordering: .sequentiallyConsistent)
     }
 
     @inlinable
-    func node(at bits: UInt) -> UnsafeMutablePointer<Node>? {
-        bits == Head.closed ? nil : unsafe UnsafeMutablePointer(bitPattern: bits)
+    @inline(__always)
+    func publish(_ element: consuming sending Element, at claim: UInt) -> PushResult {
+        let block = Block(at: Word.address(claim))
+        let slot = Word.index(claim)
+        unsafe block.element(in: slot).initialize(to: element)
+        block.publish(slot)  // E1
+        guard resting.load(ordering: .sequentiallyConsistent) else { return .queued }  // E2
+        return resting.exchange(false, ordering: .sequentiallyConsistent) ? .first : .queued
+    }
+
+    /// Pushes where there was no room: into a new block, or into one that somebody else has put in.
+    @inline(never)
+    @usableFromInline
+    func pushBeyond(_ element: consuming sending Element) -> PushResult {
+        var new: Block?
+        while true {
+            let seen = word.load(ordering: .sequentiallyConsistent)
+            if Word.address(seen) == Word.closedAddress {
+                if let new { keep(new) }
+                return .closed
+            }
+            if Word.hasRoom(seen) {
+                let claim = word.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
+                guard Word.hasRoom(claim) else { continue }
+                if let new { keep(new) }
+                return publish(element, at: claim)
+            }
+            let block = new ?? makeBlock()
+            new = block
+            let claimed = Word.make(block.address, index: 1)
+            guard
+                word.compareExchange(
+                    expected: seen, desired: claimed, ordering: .sequentiallyConsistent
+                ).exchanged
+            else { continue }
+            link(block, behind: Word.address(seen))
+            return publish(element, at: Word.make(block.address, index: 0))
+        }
+    }
+
+    private func link(_ block: Block, behind address: UInt) {
+        if address == Word.unopenedAddress {
+            firstBlock.store(block.address, ordering: .releasing)  // E4
+        } else {
+            Block(at: address).next = block.address  // E4
+        }
+    }
+
+    /// A block with no slot in its turn and nothing behind it, owned by the caller.
+    private func makeBlock() -> Block {
+        let address = spare.exchange(0, ordering: .acquiringAndReleasing)  // E5
+        let block = address == 0 ? Block() : Block(at: address)
+        block.turn &+= 1
+        block.next = 0
+        return block
+    }
+
+    /// Puts a block by for the next time, or gives its memory back if one is there already.
+    private func keep(_ block: Block) {
+        let former = spare.exchange(block.address, ordering: .acquiringAndReleasing)  // E5
+        if former != 0 { Block(at: former).deallocate() }
+    }
+
+    /// The start of the block after the one that was taken whole; nil if there is none yet.
+    @inline(never)
+    @usableFromInline
+    func nextBlock(after place: UInt) -> UInt? {
+        let address = Word.address(place)
+        guard address > Word.unopenedAddress else {
+            let first = firstBlock.load(ordering: .acquiring)  // E4
+            guard address == Word.unopenedAddress, first != 0 else { return nil }
+            return Word.make(first, index: 0)
+        }
+        let left = Block(at: address)
+        let next = left.next  // E4
+        guard next != 0 else { return nil }
+        let start = Word.make(next, index: 0)
+        position.store(start, ordering: .relaxed)
+        keep(left)
+        return start
+    }
+
+    /// Gives back the memory of an inbox from which everything was taken.
+    private func releaseBlocks() {
+        let address = Word.address(position.load(ordering: .relaxed))
+        if address > Word.unopenedAddress { Block(at: address).deallocate() }
+        let spare = spare.exchange(0, ordering: .acquiringAndReleasing)
+        if spare != 0 { Block(at: spare).deallocate() }
     }
 }
 
-/// The values of `Inbox.head` that are not the address of a node.
+/// The word of an inbox: a block's address and an index into it.
 @usableFromInline
-enum Head {
-    @inlinable static var empty: UInt { 0 }
-    @inlinable static var closed: UInt { 1 }
+enum Word {
+    /// As many slots as a block has; the same for all elements, so that a word says it all.
+    @inlinable static var capacity: UInt { InboxBlock<Void>.capacity }
+    @inlinable static var closedAddress: UInt { 0 }
+    @inlinable static var unopenedAddress: UInt { 1 }
+    @inlinable static var closed: UInt { make(closedAddress, index: capacity) }
+    @inlinable static var unopened: UInt { make(unopenedAddress, index: capacity) }
+
+    @inlinable static func make(_ address: UInt, index: UInt) -> UInt { address &<< 16 | index }
+
+    @inlinable static func address(_ word: UInt) -> UInt { word &>> 16 }
+
+    @inlinable static func index(_ word: UInt) -> UInt { word & 0xFFFF }
+
+    @inlinable static func hasRoom(_ word: UInt) -> Bool { index(word) < capacity }
+
+    /// The word without the claims that came too late.
+    @inlinable static func settled(_ word: UInt) -> UInt {
+        hasRoom(word) ? word : make(address(word), index: capacity)
+    }
 }

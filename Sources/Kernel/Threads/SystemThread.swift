@@ -73,6 +73,13 @@ package struct SystemThread: ~Copyable, Sendable {
         }
     }
 
+    /// Lets another thread run that is ready to.
+    ///
+    /// - Source: sched_yield(2).
+    package static func yield() {
+        sched_yield()
+    }
+
     /// Lets timed waits of the calling thread end as exactly as the kernel can.
     ///
     /// The default lets them be 50 µs late to save power (prctl(2), PR_SET_TIMERSLACK).

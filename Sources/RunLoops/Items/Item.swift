@@ -19,6 +19,27 @@ extension ThreadRunLoop {
         public let order: Int
         private let valid = Atomic<Bool>(true)
         private let whereabouts = Mutex(Whereabouts())
+        /// Where a wake-up has to go, without the lock; follows `whereabouts`.
+        private let home = Atomic<Home>(.none)
+        /// Wakes the first loop that it was in.
+        private let firstWaker = AtomicLazyReference<Waker>()
+
+        /// Whose waker to use.
+        private enum Home: UInt8, AtomicRepresentable {
+            /// It is in no loop.
+            case none
+            /// It is in the first loop that it was ever in.
+            case first
+            /// It is in another one: the lock knows which.
+            case later
+        }
+
+        /// A loop's way to be woken, which outlives the loop.
+        private final class Waker: Sendable {
+            let poller: any Poller
+
+            init(_ poller: any Poller) { self.poller = poller }
+        }
 
         init(order: Int) {
             self.order = order
@@ -55,6 +76,17 @@ extension ThreadRunLoop {
             }
         }
 
+        /// Wakes the loop that it is in, if any.
+        ///
+        /// - Thread: any thread; takes no lock.
+        final func wakeLoop() {
+            switch home.load(ordering: .sequentiallyConsistent) {
+            case .none: break
+            case .first: firstWaker.load()?.poller.wake()
+            case .later: loop?.wakeUp()
+            }
+        }
+
         /// Puts it into a mode, and notes it.
         final func join(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
             let isNew = whereabouts.withLock { whereabouts in
@@ -64,6 +96,12 @@ extension ThreadRunLoop {
                 if whereabouts.modes.contains(state.mode) { return false }
                 whereabouts.loop = loop
                 whereabouts.modes.append(state.mode)
+                let waker = firstWaker.storeIfNil(Waker(loop.poller))
+                // What is signalled from now on wakes this loop; what was signalled before, the
+                // item looks for when it enters the mode.
+                home.store(
+                    waker.poller === loop.poller ? .first : .later,
+                    ordering: .sequentiallyConsistent)
                 return true
             }
             guard isNew else { return }
@@ -88,7 +126,10 @@ extension ThreadRunLoop {
             whereabouts.withLock { whereabouts in
                 guard let index = whereabouts.modes.firstIndex(of: mode) else { return false }
                 whereabouts.modes.remove(at: index)
-                if whereabouts.modes.isEmpty { whereabouts.loop = nil }
+                if whereabouts.modes.isEmpty {
+                    whereabouts.loop = nil
+                    home.store(.none, ordering: .sequentiallyConsistent)
+                }
                 return true
             }
         }

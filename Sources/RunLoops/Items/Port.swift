@@ -65,7 +65,7 @@ extension ThreadRunLoop {
         /// - Blocks: never; a system call only if the loop sleeps.
         public func signal() {
             signalled.store(true, ordering: .sequentiallyConsistent)
-            loop?.wakeUp()
+            wakeLoop()
         }
 
         /// Whether it was signalled and has not been handled since.

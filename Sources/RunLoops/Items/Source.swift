@@ -50,6 +50,15 @@ extension ThreadRunLoop {
             signalled.store(true, ordering: .sequentiallyConsistent)
         }
 
+        /// Asks for a perform, and wakes the loop that it is in, if any.
+        ///
+        /// - Thread: any thread.
+        /// - Blocks: never; a system call only if the loop sleeps.
+        public func signalAndWake() {
+            signal()
+            wakeLoop()
+        }
+
         /// Whether it was signalled and has not performed since.
         ///
         /// - Thread: any thread.
@@ -59,9 +68,9 @@ extension ThreadRunLoop {
         ///
         /// - Returns: whether it was.
         func performIfSignalled() -> Bool {
-            guard isValid, let callouts else { return false }
+            guard isValid, let perform = callouts?.perform else { return false }
             guard signalled.exchange(false, ordering: .sequentiallyConsistent) else { return false }
-            Callout.performSource(callouts.perform)
+            Callout.performSource(perform)
             return true
         }
 

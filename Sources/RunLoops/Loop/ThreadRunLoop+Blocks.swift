@@ -58,14 +58,25 @@ extension ThreadRunLoop {
     /// Does what other threads asked for, and sorts their blocks in behind those that wait.
     func takeRequests() {
         guard !requests.isEmpty else { return }
-        var taken: [Request] = []
-        requests.drain(into: &taken)
-        for request in taken {
+        let end = requests.end
+        while !requests.isTaken(upTo: end) {
+            guard let request = requests.popFirst() else {
+                // A run nested in an action may have taken them all.
+                if !requests.isEmpty { comeBackForRequests() }
+                return
+            }
             switch request {
             case .block(let block): pendingBlocks.append(block)
             case .action(let action): action()
             }
         }
+    }
+
+    /// Makes another pass soon: the next request is being written, and who wrote those behind it
+    /// has woken the loop already.
+    private func comeBackForRequests() {
+        SystemThread.yield()
+        poller.wake()
     }
 
     /// Runs the blocks of a mode that have arrived; those which they queue run later.

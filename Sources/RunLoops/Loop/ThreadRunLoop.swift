@@ -166,7 +166,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     func end() {
         preconditionOnLoop()
         var left: [Request] = []
-        requests.close(into: &left)
+        requests.close(into: &left, waiting: SystemThread.yield)
         // Whoever asked to add or to remove an item is told by its callouts that it came and went.
         for case .action(let action) in left { action() }
         for state in modes.values { state.items.forEach { $0.invalidate() } }

@@ -3,7 +3,6 @@
 // Custom Input Source"); this is that one, finished.
 
 public import RunLoops
-internal import Structures
 internal import Synchronization
 
 /// Commands for another thread, collected by many and performed by one.
@@ -18,12 +17,11 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
         @Sendable (CommandBuffer, ThreadRunLoop, ThreadRunLoop.Mode) ->
         Void
 
-    private let inbox = Inbox<Command>()
+    private let store: CommandStore<Command>
     private let source: ThreadRunLoop.Source
     private let clients = Mutex<[Client]>([])
-    private let waitingCount = Atomic<Int>(0)
     /// The most commands that may wait; `Int.max` for as many as memory holds.
-    public let limit: Int
+    public var limit: Int { store.limit }
 
     private struct Client {
         let scheduled: ClientNotice
@@ -32,10 +30,9 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
 
     /// What the source's callouts reach the buffer by, without holding it.
     private final class Back: @unchecked Sendable {
-        // SAFETY: `buffer` is set once, before the source is in any loop; `batch` is touched on the
-        // loop's thread only.
+        // SAFETY: both are set once, before the source is in any loop.
         weak var buffer: CommandBuffer?
-        var batch: [Command] = []
+        weak var source: ThreadRunLoop.Source?
     }
 
     /// A buffer that is in no loop yet.
@@ -49,13 +46,21 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
         limit: Int = .max, order: Int = 0, perform: @escaping @Sendable ([Command]) -> Void
     ) {
         let back = Back()
+        let store = CommandStore<Command>(limit: limit)
+        self.store = store
         source = ThreadRunLoop.Source(
             order: order,
-            schedule: { loop, mode in back.buffer?.tellScheduled(loop, mode) },
+            schedule: { loop, mode in
+                // A firing that found no loop could wake none.
+                if !store.isEmpty { loop.wakeUp() }
+                back.buffer?.tellScheduled(loop, mode)
+            },
             cancel: { loop, mode in back.buffer?.tellCancelled(loop, mode) },
-            perform: { back.buffer?.drain(with: back, perform) })
-        self.limit = limit
+            perform: {
+                if !store.drain(with: perform) { back.source?.signalAndWake() }
+            })
         back.buffer = self
+        back.source = source
     }
 
     deinit {
@@ -69,16 +74,9 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     /// - Thread: any thread; the commands of one thread keep their order.
     /// - Blocks: never.
     @discardableResult
-    public func add(_ command: Command) -> Bool {
+    public func add(_ command: consuming Command) -> Bool {
         guard source.isValid else { return false }
-        if limit != .max {
-            let (_, count) = waitingCount.add(1, ordering: .relaxed)
-            if count > limit {
-                waitingCount.subtract(1, ordering: .relaxed)
-                return false
-            }
-        }
-        return inbox.push(command) != .closed
+        return store.add(command)
     }
 
     /// Hands over what was added: signals the source and wakes its loop.
@@ -86,8 +84,9 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     /// - Thread: any thread.
     /// - Blocks: never; a system call only if the loop sleeps.
     public func fire() {
-        source.signal()
-        source.loop?.wakeUp()
+        // Signalled already: whoever did it wakes the loop, and what was added before this is seen
+        // by the same perform.
+        if !source.isSignalled { source.signalAndWake() }
     }
 
     /// Puts the buffer into a mode of a loop; registered clients are told.
@@ -115,27 +114,13 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     @discardableResult
     public func invalidate() -> [Command] {
         source.invalidate()
-        var left: [Command] = []
-        inbox.close(into: &left)
-        return left
+        return store.close()
     }
 
     /// Whether nothing waits.
     ///
     /// - Thread: any thread; out of date as soon as it is known.
-    public var isEmpty: Bool { inbox.isEmpty }
-
-    private func drain(with back: Back, _ perform: ([Command]) -> Void) {
-        // A nested run may perform the source again: it must not find this batch in use.
-        var commands: [Command] = []
-        swap(&commands, &back.batch)
-        inbox.drain(into: &commands)
-        guard !commands.isEmpty else { return swap(&commands, &back.batch) }
-        if limit != .max { waitingCount.subtract(commands.count, ordering: .relaxed) }
-        perform(commands)
-        commands.removeAll(keepingCapacity: commands.count <= 4_096)
-        swap(&commands, &back.batch)
-    }
+    public var isEmpty: Bool { store.isEmpty }
 
     private func tellScheduled(_ loop: ThreadRunLoop, _ mode: ThreadRunLoop.Mode) {
         for client in clients.withLock({ $0 }) { client.scheduled(self, loop, mode) }

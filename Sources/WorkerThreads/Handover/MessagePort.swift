@@ -1,5 +1,6 @@
 // A port for messages between threads of one process: sending wakes the receiver's loop.
 
+internal import Kernel
 public import RunLoops
 internal import Structures
 
@@ -11,12 +12,6 @@ internal import Structures
 /// - Source: NSMachPort in Apple's Threading Programming Guide, "Configuring a Port-Based Input
 ///   Source".
 public final class MessagePort<Message: Sendable>: Sendable {
-    /// Messages that have reached the loop's thread.
-    private final class Arrived: @unchecked Sendable {
-        // SAFETY: touched by the port's handler only, on the loop's thread.
-        var messages = FIFO<Message>()
-    }
-
     private let inbox: Inbox<Message>
     private let port: ThreadRunLoop.Port
 
@@ -28,15 +23,17 @@ public final class MessagePort<Message: Sendable>: Sendable {
     public init(order: Int = 0, receive: @escaping @Sendable (Message) -> Void) {
         let inbox = Inbox<Message>()
         self.inbox = inbox
-        let arrived = Arrived()
         port = ThreadRunLoop.Port(order: order) { port, _ in
-            var messages: [Message] = []
-            inbox.drain(into: &messages)
-            for message in messages { arrived.messages.append(message) }
-            while let message = arrived.messages.popFirst() {
+            // Those that arrive from now on are for the next pass.
+            let end = inbox.end
+            while !inbox.isTaken(upTo: end), let message = inbox.popFirst() {
                 // A run nested in the receiver goes on with those behind this one.
-                if !arrived.messages.isEmpty { port.signal() }
+                if !inbox.rest() { port.signal() }
                 receive(message)
+            }
+            if !inbox.rest() {
+                SystemThread.yield()
+                port.signal()
             }
         }
     }
@@ -81,7 +78,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
     public func invalidate() -> [Message] {
         port.invalidate()
         var left: [Message] = []
-        inbox.close(into: &left)
+        inbox.close(into: &left, waiting: SystemThread.yield)
         return left
     }
 }

@@ -1,6 +1,7 @@
 // The perform requests of one thread: closures in order of arrival, each performed once on it.
 // The lock-free inbox takes them; a custom source runs them.
 
+internal import Kernel
 internal import RunLoops
 internal import Structures
 internal import Synchronization
@@ -34,31 +35,36 @@ final class AnsweredPerform: Sendable {
 
 /// The queue of perform requests of a worker thread.
 final class PerformQueue: @unchecked Sendable {
-    // SAFETY: `inbox`, `waitingCount` and `source` are safe from any thread; `taken` is touched on
-    // the worker's thread only, by the source's perform and by `close`.
+    // SAFETY: `source` and `observer` are written once, before the thread is known to anybody else.
+    // Requests are taken out of `inbox` on the worker's thread only. The rest is safe from any
+    // thread.
 
     private let inbox = Inbox<PerformRequest>()
     private let waitingCount = Atomic<Int>(0)
     private let limit: Int
     private let thread: String
-    private var taken = FIFO<PerformRequest>()
+    private let poller: any Poller
     private var source: ThreadRunLoop.Source?
     private var observer: ThreadRunLoop.Observer?
+    /// Whether later requests are refused though the inbox is still open. Publishes nothing.
+    private let refuses = Atomic<Bool>(false)
+    /// Set with every change of life, taken when the loop enters its next mode.
+    ///
+    /// What runs one request after another looks at it in between. Publishes nothing.
+    private let interrupted = Atomic<Bool>(false)
 
     /// Requests performed in one go before timers and ports get their turn again.
     private static let batchCount = 1_024
 
-    init(thread: String, limit: Int) {
+    init(thread: String, limit: Int, poller: any Poller) {
         self.thread = thread
         self.limit = limit
+        self.poller = poller
     }
 
     /// Puts the queue into the modes in which requests are performed; on the worker's thread.
-    func add(to loop: ThreadRunLoop, modes: [ThreadRunLoop.Mode], yielding: @escaping () -> Bool) {
-        let yielding = Confined(yielding, to: loop)
-        let source = ThreadRunLoop.Source { [unowned self] in
-            performBatch(in: loop, yielding: yielding.value)
-        }
+    func add(to loop: ThreadRunLoop, modes: [ThreadRunLoop.Mode]) {
+        let source = ThreadRunLoop.Source { [unowned self] in performBatch() }
         self.source = source
         let observer = ThreadRunLoop.Observer(.entry) { [unowned self] _, _ in announce() }
         for mode in modes {
@@ -68,26 +74,56 @@ final class PerformQueue: @unchecked Sendable {
         self.observer = observer
     }
 
-    /// Queues a request; wakes the worker if nothing waited before.
-    func push(_ request: PerformRequest, loop: ThreadRunLoop) throws(SubmitError) {
-        if limit != .max {
-            let (_, count) = waitingCount.add(1, ordering: .relaxed)
-            if count > limit {
-                waitingCount.subtract(1, ordering: .relaxed)
-                throw .full(thread: thread, limit: limit)
-            }
-        }
-        switch inbox.push(request) {
-        case .first:
-            source?.signal()
-            loop.wakeUp()
+    /// Queues a request; wakes the worker if it is not at work here.
+    ///
+    /// Inlined, with what is rare kept out of it: a call would count references of the queue and of
+    /// the request, which costs as much again.
+    @inline(__always)
+    func push(_ request: consuming PerformRequest) throws(SubmitError) {
+        // A stop is visible at once, not only when the thread has got round to it.
+        if refuses.load(ordering: .relaxed) { throw stopped() }
+        if limit != .max { try count() }
+        switch inbox.push(consume request) {
+        case .first: announceFirst()
         case .queued: break
-        case .closed: throw .stopped(thread: thread)
+        case .closed: throw stopped()
         }
     }
 
+    @inline(never)
+    private func announceFirst() {
+        source?.signal()
+        poller.wake()
+    }
+
+    @inline(never)
+    private func stopped() -> SubmitError { .stopped(thread: thread) }
+
     /// Whether nothing waits; on the worker's thread.
-    var isEmpty: Bool { taken.isEmpty && inbox.isEmpty }
+    var isEmpty: Bool { inbox.isEmpty }
+
+    /// Refuses later requests; what waits is still performed.
+    ///
+    /// - Thread: any thread.
+    func refuseMore() { refuses.store(true, ordering: .relaxed) }
+
+    /// Whether later requests are refused.
+    ///
+    /// - Thread: any thread.
+    var refusesMore: Bool { refuses.load(ordering: .relaxed) }
+
+    /// Makes what runs one request after another let the loop look around first.
+    ///
+    /// - Thread: any thread.
+    func interrupt() { interrupted.store(true, ordering: .sequentiallyConsistent) }
+
+    /// Takes the interruption back; on the worker's thread.
+    func resume() { interrupted.store(false, ordering: .sequentiallyConsistent) }
+
+    /// Whether what runs one request after another should let the loop look around first.
+    ///
+    /// - Thread: any thread.
+    var isInterrupted: Bool { interrupted.load(ordering: .sequentiallyConsistent) }
 
     /// Announces what waits; on the worker's thread, when a run in one of the modes begins.
     ///
@@ -95,7 +131,7 @@ final class PerformQueue: @unchecked Sendable {
     /// While it is told to yield the queue does not announce it again, or a loop that is held in
     /// its mode by a nested run would never sleep.
     private func announce() {
-        if !isEmpty { source?.signal() }
+        if !inbox.isResting { source?.signal() }
     }
 
     /// Refuses later requests, and those that wait; on the worker's thread.
@@ -103,34 +139,34 @@ final class PerformQueue: @unchecked Sendable {
     /// - Returns: how many waited.
     func close() -> Int {
         var left: [PerformRequest] = []
-        while let request = taken.popFirst() { left.append(request) }
-        inbox.close(into: &left)
+        inbox.close(into: &left, waiting: SystemThread.yield)
         for case .answered(let answered) in left { answered.refuse(.stopped(thread: thread)) }
         source?.invalidate()
         observer?.invalidate()
         return left.count
     }
 
-    private func performBatch(in loop: ThreadRunLoop, yielding: () -> Bool) {
-        if taken.isEmpty { takeArrived() }
-        var count = 0
-        while count < Self.batchCount, !yielding() {
-            if taken.isEmpty { takeArrived() }
-            guard let request = taken.popFirst() else { break }
-            count += 1
+    private func count() throws(SubmitError) {
+        let (_, count) = waitingCount.add(1, ordering: .relaxed)
+        guard count > limit else { return }
+        waitingCount.subtract(1, ordering: .relaxed)
+        throw .full(thread: thread, limit: limit)
+    }
+
+    private func performBatch() {
+        for _ in 0..<Self.batchCount {
+            // It is announced again when the thread's next run begins.
+            if isInterrupted { return }
+            guard let request = inbox.popFirst() else {
+                if inbox.rest() { return }
+                SystemThread.yield()
+                break
+            }
             if limit != .max { waitingCount.subtract(1, ordering: .relaxed) }
             request.perform()
         }
         // What is left is for the next pass.
-        if !isEmpty && !yielding() {
-            source?.signal()
-            loop.wakeUp()
-        }
-    }
-
-    private func takeArrived() {
-        var arrived: [PerformRequest] = []
-        inbox.drain(into: &arrived)
-        for request in arrived { taken.append(request) }
+        source?.signal()
+        poller.wake()
     }
 }

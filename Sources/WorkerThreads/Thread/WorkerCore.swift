@@ -32,10 +32,6 @@ package final class WorkerCore: @unchecked Sendable {
     private var attachments: [any WorkerAttachment] = []
     private var isServingJob = false
     private var wantsOuterStop = false
-    /// Set with every change of life, taken when the loop enters its next mode.
-    ///
-    /// What runs one request after another looks at it in between. Nothing is published by it.
-    private let interrupted = Atomic<Bool>(false)
 
     private static let local = ThreadLocal<Box>()
 
@@ -63,7 +59,7 @@ package final class WorkerCore: @unchecked Sendable {
     init(name: String, maxQueued: Int, poller: any Poller) {
         self.name = name
         self.poller = poller
-        queue = PerformQueue(thread: name, limit: maxQueued)
+        queue = PerformQueue(thread: name, limit: maxQueued, poller: poller)
         held = HeldPerforms(thread: name, limit: maxQueued)
         let box = ControlBox()
         control = MessagePort(order: .min) { message in box.core?.handle(message) }
@@ -97,13 +93,13 @@ package final class WorkerCore: @unchecked Sendable {
         for mode: ThreadRunLoop.Mode in [.default, .job, .paused, .draining] {
             control.add(to: loop, mode: mode)
         }
-        queue.add(to: loop, modes: [.default, .draining]) { [unowned self] in isToYield }
+        queue.add(to: loop, modes: [.default, .draining])
         let executor = WorkerExecutor(loop: loop)
         executorStorage = executor
         ready.open()
         while true {
             // Before the look at the life cycle: a change that comes after it stops the run.
-            interrupted.store(false, ordering: .sequentiallyConsistent)
+            queue.resume()
             wantsOuterStop = false
             let life = life.withLock { $0 }
             if !life.shouldKeepRunning { break }
@@ -126,8 +122,13 @@ package final class WorkerCore: @unchecked Sendable {
     /// - Thread: any thread.
     @discardableResult
     func change(_ body: (inout LifeCycle) -> Bool) -> Bool {
-        guard life.withLock({ body(&$0) }) else { return false }
-        interrupted.store(true, ordering: .sequentiallyConsistent)
+        let changed = life.withLock { life in
+            let changed = body(&life)
+            if !life.shouldKeepRunning { queue.refuseMore() }
+            return changed
+        }
+        guard changed else { return false }
+        queue.interrupt()
         control.send(.lifeChanged)
         return true
     }
@@ -153,7 +154,7 @@ package final class WorkerCore: @unchecked Sendable {
     /// Whether what runs one request after another should let the loop look around first.
     ///
     /// - Thread: any thread.
-    package var isToYield: Bool { interrupted.load(ordering: .sequentiallyConsistent) }
+    package var isToYield: Bool { queue.isInterrupted }
 
     /// Serves the loop in mode `job` until `isDone` says so.
     ///
@@ -195,7 +196,7 @@ package final class WorkerCore: @unchecked Sendable {
     /// Finishes what was queued before the stop, if that was asked for.
     private func drain(_ loop: ThreadRunLoop) {
         while life.withLock({ $0.stop == .finishQueued }) {
-            interrupted.store(false, ordering: .sequentiallyConsistent)
+            queue.resume()
             announceLife()
             // Once at least: what was sent to the control port, and blocks, came before the stop.
             _ = loop.run(mode: .draining, until: .distantPast)

@@ -1,5 +1,6 @@
 // Swift's tasks on a worker thread: the thread as a serial executor and as a task executor.
 
+internal import Kernel
 internal import RunLoops
 internal import Structures
 internal import Synchronization
@@ -10,7 +11,7 @@ internal import Synchronization
 /// Tasks that are not done when the thread ends are run on, one step at a time, by the threads that
 /// resume them: they must be able to finish, if only to see that they are cancelled.
 public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {
-    // SAFETY: `arrived` is touched on the loop's thread only; the rest is safe from any thread.
+    // SAFETY: all of it is safe from any thread; steps are taken out of `inbox` on the loop's only.
 
     private struct Late {
         var steps = FIFO<UnownedJob>()
@@ -21,7 +22,6 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     private let source: ThreadRunLoop.Source
     private let loop: ThreadRunLoop
     /// Steps that have reached the thread.
-    private var arrived = FIFO<UnownedJob>()
     /// Steps that came after the thread's end.
     private let late = Mutex(Late())
 
@@ -57,28 +57,27 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     /// Runs what waits, and takes nothing any more; on the worker's thread.
     func close() {
         source.invalidate()
-        var left = Array(arrived)
-        arrived.removeAll()
-        inbox.close(into: &left)
+        var left: [UnownedJob] = []
+        inbox.close(into: &left, waiting: SystemThread.yield)
         runLate(left)
     }
 
+    /// Runs the steps that are there now; those that arrive from now on run in the next pass.
     private func runArrived() {
-        takeArrived()
-        // Those that arrive from now on run in the next pass.
-        var count = arrived.count
-        while count > 0, let step = arrived.popFirst() {
-            count -= 1
+        let end = inbox.end
+        while !inbox.isTaken(upTo: end) {
+            guard let step = inbox.popFirst() else {
+                SystemThread.yield()
+                break
+            }
             // A run nested in this step goes on with those behind it.
-            if !arrived.isEmpty { source.signal() }
+            if !inbox.rest() { source.signal() }
             run(step)
         }
-    }
-
-    private func takeArrived() {
-        var steps: [UnownedJob] = []
-        inbox.drain(into: &steps)
-        for step in steps { arrived.append(step) }
+        if !inbox.rest() {
+            source.signal()
+            loop.wakeUp()
+        }
     }
 
     /// Runs steps one after another; on one thread at a time, so that actors stay isolated.

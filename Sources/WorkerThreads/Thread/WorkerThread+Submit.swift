@@ -11,8 +11,8 @@ extension WorkerThread {
     ///   a closure that was taken runs, unless the thread is stopped with `.finishCurrent` first.
     /// - Thread: any thread; what one thread submits keeps its order.
     /// - Blocks: never; a system call only if the thread sleeps.
-    public func submit(_ body: @escaping @Sendable () -> Void) throws(SubmitError) {
-        try push(.plain(body))
+    public func submit(_ body: consuming @escaping @Sendable () -> Void) throws(SubmitError) {
+        try queue.push(.plain(consume body))
     }
 
     /// Runs a closure on the thread and returns what it returns.
@@ -58,10 +58,8 @@ extension WorkerThread {
         return try answer.wait().get()
     }
 
-    func push(_ request: PerformRequest) throws(SubmitError) {
-        // A stop is visible at once, not only when the thread has got round to it.
-        guard !isStopped else { throw .stopped(thread: name) }
-        try core.queue.push(request, loop: core.loop)
+    func push(_ request: consuming PerformRequest) throws(SubmitError) {
+        try queue.push(consume request)
     }
 }
 

@@ -22,6 +22,8 @@ internal import Synchronization
 /// - Source: Apple, Threading Programming Guide, "Run Loops"; NSThread.
 public final class WorkerThread: Sendable {
     let core: WorkerCore
+    /// The core's, without the way through the core.
+    let queue: PerformQueue
     private let thread: Mutex<SystemThread?>
     /// Opens when the system's thread has been joined.
     private let joined = Latch()
@@ -49,6 +51,7 @@ public final class WorkerThread: Sendable {
         precondition(maxQueued > 0, "a queue holds at least 1 item, not \(maxQueued)")
         let core = WorkerCore(name: name, maxQueued: maxQueued, poller: poller)
         self.core = core
+        queue = core.queue
         let started = try SystemThread(name: name, stackByteCount: stackByteCount) {
             core.main()
         }
@@ -109,7 +112,7 @@ public final class WorkerThread: Sendable {
     /// Whether it was asked to stop.
     ///
     /// - Thread: any thread.
-    public var isStopped: Bool { !core.life.withLock { $0.shouldKeepRunning } }
+    public var isStopped: Bool { core.queue.refusesMore }
 
     /// Whether it has ended, with everything that it was to finish.
     ///

@@ -1,0 +1,64 @@
+// What a command buffer holds: commands that wait, and the array in which they are handed over.
+
+internal import Kernel
+internal import Structures
+internal import Synchronization
+
+/// The commands of one buffer, added by many threads and drained by one.
+final class CommandStore<Command: Sendable>: @unchecked Sendable {
+    // SAFETY: `batch` is touched on the loop's thread only; the rest is safe from any thread.
+
+    let limit: Int
+    private let inbox = Inbox<Command>()
+    private let waitingCount = Atomic<Int>(0)
+    /// Empty between two drains; kept for its memory.
+    private var batch: [Command] = []
+
+    /// The most commands for which the array's memory is kept.
+    private static var keptCount: Int { 4_096 }
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// - Returns: false when it is full or closed.
+    func add(_ command: consuming Command) -> Bool {
+        if limit != .max {
+            let (_, count) = waitingCount.add(1, ordering: .relaxed)
+            if count > limit {
+                waitingCount.subtract(1, ordering: .relaxed)
+                return false
+            }
+        }
+        return inbox.push(command) != .closed
+    }
+
+    var isEmpty: Bool { inbox.isEmpty }
+
+    /// Hands over what has arrived; on the loop's thread.
+    ///
+    /// - Returns: false when some of it was just being added and had to be left.
+    func drain(with perform: ([Command]) -> Void) -> Bool {
+        // A nested run may perform the source again: it must not find this batch in use.
+        var commands: [Command] = []
+        swap(&commands, &batch)
+        let isWhole = inbox.drain(into: &commands)
+        if !isWhole { SystemThread.yield() }
+        if !commands.isEmpty {
+            if limit != .max { waitingCount.subtract(commands.count, ordering: .relaxed) }
+            perform(commands)
+            commands.removeAll(keepingCapacity: commands.count <= Self.keptCount)
+        }
+        swap(&commands, &batch)
+        return isWhole
+    }
+
+    /// Refuses later commands; on the loop's thread, or when no loop performs the source any more.
+    ///
+    /// - Returns: those that waited.
+    func close() -> [Command] {
+        var left: [Command] = []
+        inbox.close(into: &left, waiting: SystemThread.yield)
+        return left
+    }
+}
