@@ -2,6 +2,7 @@
 // modes, have a place in an order, and can be made invalid from any thread, once and for good.
 
 internal import Kernel
+internal import Structures
 internal import Synchronization
 
 extension ThreadRunLoop {
@@ -11,35 +12,16 @@ extension ThreadRunLoop {
         // add: it is written by the thread that makes the item and then only on the loop's thread.
 
         private struct Whereabouts {
-            weak var loop: ThreadRunLoop?
-            var modes: [Mode] = []
+            /// Of the loop that it is in; nil as long as it is in no mode.
+            var link: LoopLink?
+            /// Looked at on any thread for nothing but its name.
+            var states = ShortList<ModeState>()
         }
 
         /// Smaller ones come first; equal ones in the sequence in which they were added.
         public let order: Int
         private let valid = Atomic<Bool>(true)
         private let whereabouts = Mutex(Whereabouts())
-        /// Where a wake-up has to go, without the lock; follows `whereabouts`.
-        private let home = Atomic<Home>(.none)
-        /// Wakes the first loop that it was in.
-        private let firstWaker = AtomicLazyReference<Waker>()
-
-        /// Whose waker to use.
-        private enum Home: UInt8, AtomicRepresentable {
-            /// It is in no loop.
-            case none
-            /// It is in the first loop that it was ever in.
-            case first
-            /// It is in another one: the lock knows which.
-            case later
-        }
-
-        /// A loop's way to be woken, which outlives the loop.
-        private final class Waker: Sendable {
-            let poller: any Poller
-
-            init(_ poller: any Poller) { self.poller = poller }
-        }
 
         init(order: Int) {
             self.order = order
@@ -53,12 +35,15 @@ extension ThreadRunLoop {
         /// The loop that it is in; nil before it was first added and after it left its last mode.
         ///
         /// - Thread: any thread.
-        public final var loop: ThreadRunLoop? { whereabouts.withLock { $0.loop } }
+        public final var loop: ThreadRunLoop? { whereabouts.withLock { $0.link }?.loop }
 
         /// The modes that it is in.
         ///
         /// - Thread: any thread.
-        public final var modes: [Mode] { whereabouts.withLock { $0.modes } }
+        public final var modes: [Mode] { whereabouts.withLock { $0.states.map(\.mode) } }
+
+        /// The states of the modes that it is in; on the loop's thread.
+        final var states: ShortList<ModeState> { whereabouts.withLock { $0.states } }
 
         /// Takes it out of all its modes; it is never called again.
         ///
@@ -70,45 +55,34 @@ extension ThreadRunLoop {
         public final func invalidate() {
             guard valid.exchange(false, ordering: .acquiringAndReleasing) else { return }
             guard let loop else { return }
-            loop.onThread { [self] in
-                loop.removeEverywhere(self)
-                letGo()
-            }
+            if loop.isOnThread { return part(for: loop) }
+            loop.onThread { [self] in part(for: loop) }
         }
 
-        /// Wakes the loop that it is in, if any.
-        ///
-        /// - Thread: any thread; takes no lock.
-        final func wakeLoop() {
-            switch home.load(ordering: .sequentiallyConsistent) {
-            case .none: break
-            case .first: firstWaker.load()?.poller.wake()
-            case .later: loop?.wakeUp()
-            }
+        private final func part(for loop: ThreadRunLoop) {
+            loop.removeEverywhere(self)
+            letGo()
         }
 
         /// Puts it into a mode, and notes it.
         final func join(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
             let isNew = whereabouts.withLock { whereabouts in
                 precondition(
-                    whereabouts.loop == nil || whereabouts.loop === loop,
+                    whereabouts.link == nil || whereabouts.link === loop.link,
                     "an item can be in one run loop only; this one is in another thread's")
-                if whereabouts.modes.contains(state.mode) { return false }
-                whereabouts.loop = loop
-                whereabouts.modes.append(state.mode)
-                let waker = firstWaker.storeIfNil(Waker(loop.poller))
-                // What is signalled from now on wakes this loop; what was signalled before, the
-                // item looks for when it enters the mode.
-                home.store(
-                    waker.poller === loop.poller ? .first : .later,
-                    ordering: .sequentiallyConsistent)
+                if whereabouts.states.contains(where: { $0 === state }) { return false }
+                if whereabouts.link == nil {
+                    whereabouts.link = loop.link
+                    settled(in: loop.link)
+                }
+                whereabouts.states.append(state)
                 return true
             }
             guard isNew else { return }
             do throws(SystemError) {
                 try enter(state, of: loop)
             } catch {
-                forget(state.mode)
+                forget(state)
                 throw error
             }
             // Made invalid meanwhile by a thread that could not yet see in which loop it is.
@@ -117,22 +91,24 @@ extension ThreadRunLoop {
 
         /// Takes it out of a mode, if it is there.
         final func part(from state: ModeState, of loop: ThreadRunLoop) {
-            guard forget(state.mode) else { return }
+            guard forget(state) else { return }
             leave(state, of: loop)
         }
 
         @discardableResult
-        private func forget(_ mode: Mode) -> Bool {
+        private func forget(_ state: ModeState) -> Bool {
             whereabouts.withLock { whereabouts in
-                guard let index = whereabouts.modes.firstIndex(of: mode) else { return false }
-                whereabouts.modes.remove(at: index)
-                if whereabouts.modes.isEmpty {
-                    whereabouts.loop = nil
-                    home.store(.none, ordering: .sequentiallyConsistent)
+                let found = whereabouts.states.removeFirst { $0 === state }
+                if whereabouts.states.isEmpty, whereabouts.link != nil {
+                    whereabouts.link = nil
+                    settled(in: nil)
                 }
-                return true
+                return found != nil
             }
         }
+
+        /// Told in which loop it is from now on, or that it is in none; under the item's lock.
+        func settled(in link: LoopLink?) {}
 
         /// What entering a mode means for this kind; on the loop's thread.
         func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {}

@@ -3,7 +3,6 @@
 
 public import Kernel
 internal import Structures
-internal import Synchronization
 
 extension ThreadRunLoop {
     /// A port: something that wakes the loop by itself and is handled in the same pass.
@@ -13,8 +12,8 @@ extension ThreadRunLoop {
     /// run in one of its modes.
     ///
     /// - Source: CFRunLoopSource, version 1; CFFileDescriptor; NSPort.
-    public final class Port: Item, @unchecked Sendable {
-        // SAFETY: `signalled` is atomic; `watched`, `handles` and `handler` confined as `Item` says.
+    public final class Port: SignalledItem, @unchecked Sendable {
+        // SAFETY: `watched`, `handles` and `handler` confined as `Item` says.
 
         /// What is called on the loop's thread, with what the port is ready for.
         public typealias Handler = @Sendable (Port, Readiness) -> Void
@@ -24,9 +23,8 @@ extension ThreadRunLoop {
             var interest: Readiness
         }
 
-        private let signalled = Atomic<Bool>(false)
         private var watched: Watched?
-        private var handles: [Mode: ModeState.PortHandle] = [:]
+        private var handles = ShortList<(state: ModeState, handle: ModeState.PortHandle)>()
         private var handler: Handler?
 
         /// A port that watches a descriptor which somebody else owns and keeps open meanwhile.
@@ -64,12 +62,9 @@ extension ThreadRunLoop {
         /// - Thread: any thread.
         /// - Blocks: never; a system call only if the loop sleeps.
         public func signal() {
-            signalled.store(true, ordering: .sequentiallyConsistent)
+            setSignalled()
             wakeLoop()
         }
-
-        /// Whether it was signalled and has not been handled since.
-        var isSignalled: Bool { signalled.load(ordering: .sequentiallyConsistent) }
 
         /// Whether it watches a descriptor.
         var watchesDescriptor: Bool { watched != nil }
@@ -87,8 +82,7 @@ extension ThreadRunLoop {
         ///
         /// - Returns: whether it was.
         func handleIfSignalled() -> Bool {
-            guard isSignalled, isValid else { return false }
-            guard signalled.exchange(false, ordering: .sequentiallyConsistent) else { return false }
+            guard isSignalled, isValid, takeSignal() else { return false }
             return call([])
         }
 
@@ -114,15 +108,15 @@ extension ThreadRunLoop {
                 if isSignalled { loop.wakeUp() }
                 return
             }
-            handles[state.mode] = try state.watch(
+            let handle = try state.watch(
                 self, descriptor: watched.descriptor, for: watched.interest, poller: loop.poller)
+            handles.append((state, handle))
         }
 
         override func leave(_ state: ModeState, of loop: ThreadRunLoop) {
-            guard let watched, let handle = handles.removeValue(forKey: state.mode) else {
-                return state.signalledPorts.remove(self)
-            }
-            state.unwatch(handle, descriptor: watched.descriptor)
+            guard let watched else { return state.signalledPorts.remove(self) }
+            guard let entry = handles.removeFirst(where: { $0.state === state }) else { return }
+            state.unwatch(entry.handle, descriptor: watched.descriptor)
         }
 
         override func letGo() {
@@ -134,9 +128,8 @@ extension ThreadRunLoop {
             self.watched?.interest = interest
             guard let loop else { return }
             loop.preconditionOnLoop()
-            for (mode, handle) in handles {
-                loop.state(of: mode).rewatch(
-                    handle, descriptor: watched.descriptor, for: interest)
+            for (state, handle) in handles {
+                state.rewatch(handle, descriptor: watched.descriptor, for: interest)
             }
         }
     }

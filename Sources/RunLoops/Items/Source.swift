@@ -1,7 +1,6 @@
 // A custom source: work that somebody signals and the loop performs. CFRunLoop's version 0.
 
 internal import Kernel
-internal import Synchronization
 
 extension ThreadRunLoop {
     /// A custom source: its owner signals it, and the loop performs it in its next pass in one of
@@ -11,8 +10,8 @@ extension ThreadRunLoop {
     /// However often it was signalled before the loop gets there, it performs once.
     ///
     /// - Source: CFRunLoopSource, version 0.
-    public final class Source: Item, @unchecked Sendable {
-        // SAFETY: `signalled` is atomic, `callouts` confined as `Item` says.
+    public final class Source: SignalledItem, @unchecked Sendable {
+        // SAFETY: `callouts` is confined as `Item` says.
 
         /// Tells that the source was put into, or taken out of, a mode of a loop.
         public typealias Registration = @Sendable (ThreadRunLoop, Mode) -> Void
@@ -23,7 +22,6 @@ extension ThreadRunLoop {
             let perform: @Sendable () -> Void
         }
 
-        private let signalled = Atomic<Bool>(false)
         private var callouts: Callouts?
 
         /// A source that is in no loop yet.
@@ -47,7 +45,7 @@ extension ThreadRunLoop {
         /// - Blocks: never; makes no system call.
         /// - Source: CFRunLoopSourceSignal.
         public func signal() {
-            signalled.store(true, ordering: .sequentiallyConsistent)
+            setSignalled()
         }
 
         /// Asks for a perform, and wakes the loop that it is in, if any.
@@ -59,17 +57,12 @@ extension ThreadRunLoop {
             wakeLoop()
         }
 
-        /// Whether it was signalled and has not performed since.
-        ///
-        /// - Thread: any thread.
-        public var isSignalled: Bool { signalled.load(ordering: .sequentiallyConsistent) }
-
         /// Performs if it is signalled still.
         ///
         /// - Returns: whether it was.
         func performIfSignalled() -> Bool {
             guard isValid, let perform = callouts?.perform else { return false }
-            guard signalled.exchange(false, ordering: .sequentiallyConsistent) else { return false }
+            guard takeSignal() else { return false }
             Callout.performSource(perform)
             return true
         }

@@ -27,7 +27,7 @@ extension ThreadRunLoop {
         private var isFiring = false
         private var handler: Handler?
         /// Where it waits, mode by mode; most timers are in one.
-        private var entries: [(mode: Mode, entry: TimerHeap<Timer>.Handle)] = []
+        private var entries = ShortList<(state: ModeState, entry: TimerHeap<Timer>.Handle)>()
 
         /// A timer that is in no loop yet.
         ///
@@ -83,26 +83,26 @@ extension ThreadRunLoop {
             guard isValid, !isFiring, date <= loop.now, let handler else { return false }
             let calledFor = date
             isFiring = true
-            for (mode, entry) in entries { _ = loop.state(of: mode).timerHeap.remove(entry) }
-            entries.removeAll(keepingCapacity: true)
+            for (state, entry) in entries { _ = state.timerHeap.remove(entry) }
+            entries.removeAll()
             Callout.fireTimer(self, handler)
             isFiring = false
             if intervalNanoseconds == 0 { invalidate() }
             guard isValid else { return true }
             if date <= calledFor { date = nextOnGrid(after: calledFor, now: loop.now) }
-            for mode in modes { wait(in: loop.state(of: mode)) }
+            for state in states { wait(in: state) }
             return true
         }
 
         override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
-            state.timers.insert(ObjectIdentifier(self))
+            state.timerCount += 1
             if !isFiring { wait(in: state) }
         }
 
         override func leave(_ state: ModeState, of loop: ThreadRunLoop) {
-            state.timers.remove(ObjectIdentifier(self))
-            guard let index = entries.firstIndex(where: { $0.mode == state.mode }) else { return }
-            _ = state.timerHeap.remove(entries.remove(at: index).entry)
+            state.timerCount -= 1
+            guard let entry = entries.removeFirst(where: { $0.state === state }) else { return }
+            _ = state.timerHeap.remove(entry.entry)
         }
 
         override func letGo() {
@@ -115,15 +115,15 @@ extension ThreadRunLoop {
         private func wait(in state: ModeState) {
             let entry = state.timerHeap.insert(
                 fire: date.nanoseconds, latest: latest.nanoseconds, payload: self)
-            entries.append((state.mode, entry))
+            entries.append((state, entry))
         }
 
         private func move(to newDate: Instant) {
             date = newDate
             guard let loop, !isFiring else { return }
             loop.preconditionOnLoop()
-            for (mode, entry) in entries {
-                _ = loop.state(of: mode).timerHeap.update(
+            for (state, entry) in entries {
+                _ = state.timerHeap.update(
                     entry, fire: date.nanoseconds, latest: latest.nanoseconds)
             }
         }

@@ -5,10 +5,14 @@ internal import Kernel
 internal import Structures
 
 /// The items of one mode.
-final class ModeState {
+final class ModeState: @unchecked Sendable {
+    // SAFETY: confined to the loop's thread, but for `mode`, which never changes.
+
     typealias PortHandle = SlotMap<ThreadRunLoop.Port>.Handle
 
     let mode: ThreadRunLoop.Mode
+    /// Whether a run in it has begun.
+    var wasRun = false
     /// Sources and observers by `order`, equal ones in the sequence in which they were added.
     var sources: [ThreadRunLoop.Source] = []
     var observers: [ThreadRunLoop.Observer] = [] {
@@ -22,8 +26,8 @@ final class ModeState {
     private(set) var descriptorPorts = SlotMap<ThreadRunLoop.Port>()
     /// The descriptors of this mode; nil until it has its first, so that it sleeps on a futex.
     private(set) var pollSet: (any PollSet)?
-    /// Every timer in this mode, also one that fires right now and waits in no heap meanwhile.
-    var timers: Set<ObjectIdentifier> = []
+    /// How many timers are in this mode, with those that fire right now and wait in no heap meanwhile.
+    var timerCount = 0
     /// The timers that wait for their date.
     var timerHeap = TimerHeap<ThreadRunLoop.Timer>()
 
@@ -33,7 +37,7 @@ final class ModeState {
 
     /// Whether nothing could ever happen in this mode; observers alone keep nothing alive.
     var isEmpty: Bool {
-        sources.isEmpty && timers.isEmpty && signalledPorts.isEmpty && descriptorPorts.isEmpty
+        sources.isEmpty && timerCount == 0 && signalledPorts.isEmpty && descriptorPorts.isEmpty
     }
 
     /// Everything in this mode but timers that fire right now.

@@ -23,7 +23,7 @@ extension ThreadRunLoop: CustomStringConvertible {
                 + " · common modes: \(list(commonModes.sorted { $0.name < $1.name }))"
                 + " · blocks waiting: \(pendingBlocks.count)",
         ]
-        for state in modes.values.sorted(by: { $0.mode.name < $1.mode.name }) {
+        for state in modes.sorted(by: { $0.mode.name < $1.mode.name }) {
             lines += describe(state)
         }
         return lines.joined(separator: "\n")
@@ -43,7 +43,7 @@ extension ThreadRunLoop: CustomStringConvertible {
         if watched > 0 { lines.append("    \(watched) ports on descriptors") }
         if let next = state.timerHeap.firstFire {
             let wait = now.duration(to: Instant(nanoseconds: next))
-            lines.append("    \(state.timers.count) timers, the next in \(wait)")
+            lines.append("    \(state.timerCount) timers, the next in \(wait)")
         }
         for observer in state.observers {
             lines.append("    observer order \(place(observer.order)) of \(observer.activities)")

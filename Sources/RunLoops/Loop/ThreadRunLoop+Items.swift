@@ -50,8 +50,7 @@ extension ThreadRunLoop {
     public func remove(_ item: Item, from mode: Mode = .default) {
         onThread { [self] in
             guard mode == .common else { return item.part(from: state(of: mode), of: self) }
-            guard let index = commonItems.firstIndex(where: { $0 === item }) else { return }
-            commonItems.remove(at: index)
+            guard commonItems.remove(item) else { return }
             for mode in commonModes { item.part(from: state(of: mode), of: self) }
         }
     }
@@ -61,7 +60,7 @@ extension ThreadRunLoop {
     /// - Thread: the loop's own thread.
     public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
         preconditionOnLoop()
-        if mode == .common { return commonItems.contains { $0 === item } }
+        if mode == .common { return commonItems.contains(item) }
         return item.loop === self && item.modes.contains(mode)
     }
 
@@ -73,8 +72,9 @@ extension ThreadRunLoop {
     public func addCommonMode(_ mode: Mode) {
         onThread { [self] in
             precondition(mode != .common, "the common modes can't be one of themselves")
-            guard commonModes.insert(mode).inserted else { return }
-            for item in commonItems { putOrTrap(item, into: mode) }
+            guard !commonModes.contains(mode) else { return }
+            commonModes.append(mode)
+            for item in commonItems.inSequence { putOrTrap(item, into: mode) }
         }
     }
 
@@ -84,7 +84,7 @@ extension ThreadRunLoop {
     /// - Source: CFRunLoopGetNextTimerFireDate.
     public func nextTimerFireDate(in mode: Mode = .default) -> Instant? {
         preconditionOnLoop()
-        return modes[mode]?.timerHeap.firstFire.map { Instant(nanoseconds: $0) }
+        return existingState(of: mode)?.timerHeap.firstFire.map { Instant(nanoseconds: $0) }
     }
 
     /// Does something on the loop's thread: at once when that is the caller's, else by a request.
@@ -97,11 +97,12 @@ extension ThreadRunLoop {
 
     /// Takes an item out of all modes that it is in.
     func removeEverywhere(_ item: Item) {
-        commonItems.removeAll { $0 === item }
-        for mode in item.modes { item.part(from: state(of: mode), of: self) }
+        commonItems.remove(item)
+        for state in item.states { item.part(from: state, of: self) }
     }
 
     private func addFromAnywhere(_ item: Item, _ mode: Mode) {
+        if isOnThread { return putOrTrap(item, into: mode) }
         onThread { [self] in putOrTrap(item, into: mode) }
     }
 
@@ -112,12 +113,12 @@ extension ThreadRunLoop {
         do throws(SystemError) {
             for mode in commonModes { try item.join(state(of: mode), of: self) }
         } catch {
-            for mode in commonModes.subtracting(before) {
+            for mode in commonModes where !before.contains(mode) {
                 item.part(from: state(of: mode), of: self)
             }
             throw error
         }
-        if !commonItems.contains(where: { $0 === item }) { commonItems.append(item) }
+        commonItems.append(item)
     }
 
     private func putOrTrap(_ item: Item, into mode: Mode) {

@@ -38,6 +38,10 @@ extension ThreadRunLoop {
         runCount += 1
         returnDueBlocks()
         let state = state(of: mode)
+        if !state.wasRun {
+            state.wasRun = true
+            modeFirstRuns?(mode)
+        }
         if isFinished(state) { return .finished }
         // A stop is meant for the innermost run: the outer run's is set aside meanwhile, and one
         // that was sent while no run was under way is forgotten.
@@ -163,14 +167,22 @@ extension ThreadRunLoop {
 
     /// Performs the sources that are signalled now; what they signal is for the next pass.
     private func performSources(of state: ModeState, onlyOne: Bool) -> Bool {
-        guard state.sources.contains(where: { $0.isSignalled }) else { return false }
+        guard let first = state.sources.firstIndex(where: { $0.isSignalled }) else { return false }
+        guard state.sources[first...].dropFirst().contains(where: { $0.isSignalled }) else {
+            return perform(state.sources[first])
+        }
         var performed = false
-        for source in state.sources.filter({ $0.isSignalled }) where source.performIfSignalled() {
-            counters.sourceCount += 1
+        for source in state.sources.filter({ $0.isSignalled }) where perform(source) {
             performed = true
             if onlyOne { break }
         }
         return performed
+    }
+
+    private func perform(_ source: Source) -> Bool {
+        guard source.performIfSignalled() else { return false }
+        counters.sourceCount += 1
+        return true
     }
 
     /// Calls the timers that are due now; those which they add are for the next pass.

@@ -27,6 +27,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
     /// Sleeps and wakes; any thread may wake.
     let poller: any Poller
+    /// This loop as its items see it.
+    let link: LoopLink
     /// What other threads ask of the loop: blocks, and changes to its items.
     let requests = Inbox<Request>()
     /// Set by `stop()`, taken by the innermost run.
@@ -37,11 +39,15 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// Afterwards `thread` may name another thread: the system reuses the numbers of ended ones.
     private let hasEnded = Atomic<Bool>(false)
 
-    /// The modes by name; a mode exists once something was put into it or it was made common.
-    var modes: [Mode: ModeState] = [:]
-    var commonModes: Set<Mode> = [.default]
+    /// The modes, few enough to be looked through; a mode exists once it was run, something was put
+    /// into it, or it was made common.
+    var modes: [ModeState] = []
+    /// The modes that are common, in the sequence in which they became so.
+    var commonModes: [Mode] = [.default]
     /// What was added to the common modes, to be put into modes that become common later.
-    var commonItems: [Item] = []
+    var commonItems = CommonItems()
+    /// Called when a mode is first run, before anything else is done in it.
+    var modeFirstRuns: ((Mode) -> Void)?
     /// Blocks that wait for a run in their mode, in order of arrival.
     var pendingBlocks: [Block] = []
     /// Blocks that get their turn one after another right now.
@@ -66,7 +72,9 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// - Parameter poller: the kernel, or what a test puts in its place.
     package init(poller: any Poller) {
         self.poller = poller
+        link = LoopLink(poller: poller)
         thread = pthread_self()
+        link.lead(to: self)
     }
 
     /// The calling thread's run loop, made on first use and the same object ever after.
@@ -153,10 +161,14 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// The state of a mode, made on first use.
     func state(of mode: Mode) -> ModeState {
         precondition(mode != .common, "the common modes are no mode to run in or to look into")
-        if let state = modes[mode] { return state }
+        if let state = existingState(of: mode) { return state }
         let state = ModeState(mode: mode)
-        modes[mode] = state
+        modes.append(state)
         return state
+    }
+
+    func existingState(of mode: Mode) -> ModeState? {
+        modes.first { $0.mode == mode }
     }
 
     /// Takes everything out of the loop: sources are cancelled, items invalid, later requests
@@ -169,7 +181,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         requests.close(into: &left, waiting: SystemThread.yield)
         // Whoever asked to add or to remove an item is told by its callouts that it came and went.
         for case .action(let action) in left { action() }
-        for state in modes.values { state.items.forEach { $0.invalidate() } }
+        for state in modes { state.items.forEach { $0.invalidate() } }
         commonItems.removeAll()
         pendingBlocks.removeAll()
         modes.removeAll()

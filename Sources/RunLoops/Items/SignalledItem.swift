@@ -1,0 +1,62 @@
+// What custom sources and ports share: any thread signals them, and may wake their loop for it.
+//
+// Edge: signal: signalled.store(true), then home.load │ settled: home.store, then enter's look at
+// `isSignalled`; all sequentially consistent. Either the signal sees the loop and can wake it, or the
+// item that enters sees that it was signalled before.
+
+internal import Kernel
+internal import Synchronization
+
+extension ThreadRunLoop {
+    /// An item that any thread can signal.
+    public class SignalledItem: Item, @unchecked Sendable {
+        // SAFETY: everything in it is atomic.
+
+        private let signalled = Atomic<Bool>(false)
+        /// Where a wake-up has to go, without a lock.
+        private let home = Atomic<Home>(.none)
+        /// The first loop that it was ever in.
+        private let firstLink = AtomicLazyReference<LoopLink>()
+
+        private enum Home: UInt8, AtomicRepresentable {
+            /// It is in no loop.
+            case none
+            /// It is in the first loop that it was ever in.
+            case first
+            /// It is in another one: the lock knows which.
+            case later
+        }
+
+        /// Whether it was signalled and has not been called since.
+        ///
+        /// - Thread: any thread.
+        public final var isSignalled: Bool { signalled.load(ordering: .sequentiallyConsistent) }
+
+        final func setSignalled() { signalled.store(true, ordering: .sequentiallyConsistent) }
+
+        /// Takes the signal back; on the loop's thread.
+        ///
+        /// - Returns: whether there was one.
+        final func takeSignal() -> Bool {
+            guard isSignalled else { return false }
+            return signalled.exchange(false, ordering: .sequentiallyConsistent)
+        }
+
+        /// Wakes the loop that it is in, if any.
+        ///
+        /// - Thread: any thread; takes no lock.
+        final func wakeLoop() {
+            switch home.load(ordering: .sequentiallyConsistent) {
+            case .none: break
+            case .first: firstLink.load()?.poller.wake()
+            case .later: loop?.wakeUp()
+            }
+        }
+
+        override final func settled(in link: LoopLink?) {
+            guard let link else { return home.store(.none, ordering: .sequentiallyConsistent) }
+            let first = firstLink.load() ?? firstLink.storeIfNil(link)
+            home.store(first === link ? .first : .later, ordering: .sequentiallyConsistent)
+        }
+    }
+}
