@@ -79,6 +79,7 @@ extension ThreadRunLoop {
                 return true
             }
             guard isNew else { return }
+            if keepsModeAlive { state.liveCount += 1 }
             do throws(SystemError) {
                 try enter(state, of: loop)
             } catch {
@@ -97,7 +98,7 @@ extension ThreadRunLoop {
 
         @discardableResult
         private func forget(_ state: ModeState) -> Bool {
-            whereabouts.withLock { whereabouts in
+            let wasThere = whereabouts.withLock { whereabouts in
                 let found = whereabouts.states.removeFirst { $0 === state }
                 if whereabouts.states.isEmpty, whereabouts.link != nil {
                     whereabouts.link = nil
@@ -105,7 +106,12 @@ extension ThreadRunLoop {
                 }
                 return found != nil
             }
+            if wasThere && keepsModeAlive { state.liveCount -= 1 }
+            return wasThere
         }
+
+        /// Whether a run in one of its modes goes on for it.
+        var keepsModeAlive: Bool { true }
 
         /// Told in which loop it is from now on, or that it is in none; under the item's lock.
         func settled(in link: LoopLink?) {}

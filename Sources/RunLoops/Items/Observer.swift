@@ -48,6 +48,8 @@ extension ThreadRunLoop {
             if !repeats { invalidate() }
         }
 
+        override var keepsModeAlive: Bool { false }
+
         override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
             state.observers.insertByOrder(self)
         }

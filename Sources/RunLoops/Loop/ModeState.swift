@@ -13,32 +13,69 @@ final class ModeState: @unchecked Sendable {
     let mode: ThreadRunLoop.Mode
     /// Whether a run in it has begun.
     var wasRun = false
-    /// Sources and observers by `order`, equal ones in the sequence in which they were added.
-    var sources: [ThreadRunLoop.Source] = []
-    var observers: [ThreadRunLoop.Observer] = [] {
-        didSet { observed = observers.reduce(into: []) { $0.formUnion($1.activities) } }
-    }
+    /// How many items keep this mode alive: all but observers.
+    var liveCount = 0
     /// What any observer of this mode wants to be told.
     private(set) var observed: ThreadRunLoop.Activity = []
+    /// Whether it has a port without a descriptor.
+    private(set) var hasSignalledPorts = false
+    /// How many timers are in this mode, with those that fire right now and wait in no heap.
+    var timerCount = 0
+
+    // SAFETY: each pass looks at the following several times. That accesses don't overlap is not
+    // looked for at run time, which would be half of the pass's instructions: nothing is called out
+    // to while one of them is being changed.
+    @exclusivity(unchecked) private var uncheckedSources: [ThreadRunLoop.Source] = []
+    @exclusivity(unchecked) private var uncheckedObservers: [ThreadRunLoop.Observer] = []
+    @exclusivity(unchecked) private var uncheckedPorts: [ThreadRunLoop.Port] = []
+    @exclusivity(unchecked) private var uncheckedSet: (any PollSet)?
+    @exclusivity(unchecked) private var uncheckedHeap = TimerHeap<ThreadRunLoop.Timer>()
+
+    /// Sources by `order`, equal ones in the sequence in which they were added.
+    var sources: [ThreadRunLoop.Source] {
+        _read { yield unsafe uncheckedSources }
+        _modify { yield unsafe &uncheckedSources }
+    }
+
+    /// Observers by `order`, equal ones in the sequence in which they were added.
+    var observers: [ThreadRunLoop.Observer] {
+        _read { yield unsafe uncheckedObservers }
+        _modify {
+            yield unsafe &uncheckedObservers
+            observed = unsafe uncheckedObservers.reduce(into: []) { $0.formUnion($1.activities) }
+        }
+    }
+
     /// Ports without a descriptor, by `order`.
-    var signalledPorts: [ThreadRunLoop.Port] = []
+    var signalledPorts: [ThreadRunLoop.Port] {
+        _read { yield unsafe uncheckedPorts }
+        _modify {
+            yield unsafe &uncheckedPorts
+            hasSignalledPorts = unsafe !uncheckedPorts.isEmpty
+        }
+    }
+
     /// Ports on descriptors, by the token that the poller reports.
     private(set) var descriptorPorts = SlotMap<ThreadRunLoop.Port>()
+
     /// The descriptors of this mode; nil until it has its first, so that it sleeps on a futex.
-    private(set) var pollSet: (any PollSet)?
-    /// How many timers are in this mode, with those that fire right now and wait in no heap meanwhile.
-    var timerCount = 0
+    private(set) var pollSet: (any PollSet)? {
+        get { unsafe uncheckedSet }
+        set { unsafe uncheckedSet = newValue }
+    }
+
     /// The timers that wait for their date.
-    var timerHeap = TimerHeap<ThreadRunLoop.Timer>()
+    var timerHeap: TimerHeap<ThreadRunLoop.Timer> {
+        _read { yield unsafe uncheckedHeap }
+        _modify { yield unsafe &uncheckedHeap }
+    }
 
     init(mode: ThreadRunLoop.Mode) {
         self.mode = mode
     }
 
     /// Whether nothing could ever happen in this mode; observers alone keep nothing alive.
-    var isEmpty: Bool {
-        sources.isEmpty && timerCount == 0 && signalledPorts.isEmpty && descriptorPorts.isEmpty
-    }
+    var isEmpty: Bool { liveCount == 0 }
 
     /// Everything in this mode but timers that fire right now.
     var items: [ThreadRunLoop.Item] {
@@ -48,7 +85,7 @@ final class ModeState: @unchecked Sendable {
 
     /// Whether a port without a descriptor is signalled.
     var hasSignalledPort: Bool {
-        signalledPorts.contains { $0.isSignalled }
+        hasSignalledPorts && signalledPorts.contains { $0.isSignalled }
     }
 
     /// Watches a port's descriptor; the poller reports it by the handle's number.

@@ -41,7 +41,7 @@ extension ThreadRunLoop {
     /// Whether the pass that is under way runs such blocks before it ends, so that a wake-up would
     /// only cost one more pass.
     private func runsInThisPass(_ modes: [Mode]) -> Bool {
-        guard isOnThread, let mode = modeToRunBlocks else { return false }
+        guard isOnThread, runsBlocksNext, let mode = runningModes.last else { return false }
         return isIn(modes, mode)
     }
 
@@ -66,7 +66,9 @@ extension ThreadRunLoop {
                 return
             }
             switch request {
-            case .block(let block): pendingBlocks.append(block)
+            case .block(let block):
+                pendingBlocks.append(block)
+                holdsBlocks = true
             case .action(let action): action()
             }
         }
@@ -84,9 +86,9 @@ extension ThreadRunLoop {
     /// Whether a block may run is asked when its turn comes: one before it may have made the mode
     /// common.
     func runBlocks(of mode: Mode) {
-        modeToRunBlocks = nil
+        runsBlocksNext = false
         takeRequests()
-        guard !pendingBlocks.isEmpty else { return }
+        guard holdsBlocks else { return }
         for block in pendingBlocks { dueBlocks.append(block) }
         pendingBlocks.removeAll(keepingCapacity: true)
         while let block = dueBlocks.popFirst() {
@@ -95,8 +97,9 @@ extension ThreadRunLoop {
                 continue
             }
             Callout.runBlock(block.body)
-            counters.blockCount += 1
+            counts.blockCount += 1
         }
+        holdsBlocks = !pendingBlocks.isEmpty
     }
 
     /// Puts back the blocks that an outer run has not come to: the nested run that now begins may
@@ -104,13 +107,14 @@ extension ThreadRunLoop {
     ///
     /// What waits already has had its turn in the outer run, so it arrived before them.
     func returnDueBlocks() {
+        guard holdsBlocks else { return }
         while let block = dueBlocks.popFirst() { pendingBlocks.append(block) }
     }
 
     /// Whether a block waits for a run in this mode.
     func hasBlocks(for mode: Mode) -> Bool {
         takeRequests()
-        return pendingBlocks.contains { isIn($0.modes, mode) }
+        return holdsBlocks && pendingBlocks.contains { isIn($0.modes, mode) }
     }
 
     private func isIn(_ modes: [Mode], _ mode: Mode) -> Bool {

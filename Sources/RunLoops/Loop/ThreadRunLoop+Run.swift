@@ -50,12 +50,12 @@ extension ThreadRunLoop {
         runningModes.append(mode)
         var run = Run(
             state: state, deadline: deadline, returnsAfterSource: returnAfterSourceHandled)
-        let outerModeToRunBlocks = modeToRunBlocks
-        modeToRunBlocks = nil
+        let outerRunsBlocksNext = runsBlocksNext
+        runsBlocksNext = false
         tell(.entry, state)
         let result = passes(&run)
         tell(.exit, state)
-        modeToRunBlocks = outerModeToRunBlocks
+        runsBlocksNext = outerRunsBlocksNext
         runningModes.removeLast()
         if runningModes.isEmpty { isUnwinding = false }
         // Forgets a stop that came too late for this run, and gives the outer run back its own.
@@ -113,15 +113,15 @@ extension ThreadRunLoop {
     private func pass(_ run: inout Run) -> Bool {
         let state = run.state
         let runsBefore = runCount
-        counters.passCount += 1
-        modeToRunBlocks = state.mode
+        counts.passCount += 1
+        runsBlocksNext = true
         tell(.beforeTimers, state)
         tell(.beforeSources, state)
         runBlocks(of: state.mode)
-        modeToRunBlocks = state.mode
+        runsBlocksNext = true
         let performed = performSources(of: state, onlyOne: run.returnsAfterSource)
         if performed { runBlocks(of: state.mode) }
-        modeToRunBlocks = nil
+        runsBlocksNext = false
         run.ready.removeAll(keepingCapacity: true)
         if performed || hasPassed(run.deadline) {
             poller.takeWake()
@@ -129,7 +129,7 @@ extension ThreadRunLoop {
         } else if !isPortReady(&run) {
             sleep(&run, runsBefore)
         }
-        modeToRunBlocks = state.mode
+        runsBlocksNext = true
         fireTimers(of: state)
         let handled = handlePorts(&run)
         runBlocks(of: state.mode)
@@ -155,7 +155,7 @@ extension ThreadRunLoop {
         // A run nested in this pass has taken wake-ups that were meant for this mode too.
         if runCount != runsBefore { poller.wake() }
         let due = run.state.timerHeap.deadline.map { Instant(nanoseconds: $0) } ?? .distantFuture
-        counters.sleepCount += 1
+        counts.sleepCount += 1
         poller.wait(on: run.state.pollSet, until: min(due, run.deadline), ready: &run.ready)
         tell(.afterWaiting, run.state)
     }
@@ -181,7 +181,7 @@ extension ThreadRunLoop {
 
     private func perform(_ source: Source) -> Bool {
         guard source.performIfSignalled() else { return false }
-        counters.sourceCount += 1
+        counts.sourceCount += 1
         return true
     }
 
@@ -195,7 +195,7 @@ extension ThreadRunLoop {
         for handle in due {
             // Nil: an earlier timer of this round has made it invalid.
             guard let timer = state.timerHeap.payload(of: handle) else { continue }
-            if timer.fireIfDue(in: self) { counters.timerCount += 1 }
+            if timer.fireIfDue(in: self) { counts.timerCount += 1 }
         }
     }
 
@@ -205,7 +205,7 @@ extension ThreadRunLoop {
         if state.hasSignalledPort {
             for port in state.signalledPorts where port.handleIfSignalled() {
                 handled = true
-                counters.portCount += 1
+                counts.portCount += 1
                 if run.returnsAfterSource { return true }
             }
         }
@@ -215,7 +215,7 @@ extension ThreadRunLoop {
             // Nil: it left the mode after the kernel had reported it.
             guard let port = state.port(of: event), port.handle(event.readiness) else { continue }
             handled = true
-            counters.portCount += 1
+            counts.portCount += 1
             // The kernel reports the others again in the next run.
             if run.returnsAfterSource { return true }
         }

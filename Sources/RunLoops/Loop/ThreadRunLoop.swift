@@ -52,8 +52,10 @@ public final class ThreadRunLoop: @unchecked Sendable {
     var pendingBlocks: [Block] = []
     /// Blocks that get their turn one after another right now.
     var dueBlocks = FIFO<Block>()
-    /// The mode of the pass under way while it calls out and runs blocks right afterwards.
-    var modeToRunBlocks: Mode?
+    /// Whether a block waits or is due. Looked at in each pass instead of the lists.
+    var holdsBlocks = false
+    /// Whether the pass under way calls out right now and runs blocks afterwards.
+    var runsBlocksNext = false
     /// The modes of the runs under way, the innermost last.
     var runningModes: [Mode] = []
     /// How many runs were begun so far: tells whether a callout has run the loop.
@@ -63,7 +65,9 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// What happened in this loop so far.
     ///
     /// - Thread: the loop's own thread.
-    public internal(set) var counters = Counters()
+    public var counters: Counters { counts }
+    /// Stored apart: what only this module can reach, the compiler knows not to overlap.
+    var counts = Counters()
 
     private static let local = ThreadLocal<Owner>()
 
