@@ -34,17 +34,32 @@ func program(_ name: String, may: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: may, swiftSettings: rules)
 }
 
-/// A program of the README; it compiles as a user's program does, without this package's rules.
+/// A user's rules; some see members of what they import themselves only.
+let rulesOfUsers: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// Samples of the documentation; they compile as a user's code does, without this package's rules
+/// and with what is public only.
 func snippet(_ name: String, may: [Target.Dependency]) -> Target {
     .executableTarget(
         name: "Snippet\(name)", dependencies: may, path: "Tests/Snippets/\(name)",
-        swiftSettings: [.swiftLanguageMode(.v6)])
+        packageAccess: false, swiftSettings: rulesOfUsers)
+}
+
+/// The same for tests that a user would write.
+func snippetTests(_ name: String, may: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: "Snippet\(name)", dependencies: may, path: "Tests/Snippets/\(name)",
+        packageAccess: false, swiftSettings: rulesOfUsers)
 }
 
 let package = Package(
     name: "workerd",
     products: [
         .library(name: "WorkerThreads", targets: ["RunLoops", "WorkerThreads"]),
+        .library(name: "RunLoopsTesting", targets: ["RunLoopsTesting"]),
         .library(name: "WorkerDaemon", targets: ["WorkerDaemon"]),
         .library(name: "WorkerClient", targets: ["WorkerClient"]),
         .executable(name: "workerd", targets: ["workerd"]),
@@ -60,6 +75,9 @@ let package = Package(
         // The library: run loops, and threads that live in one.
         target("RunLoops", may: ["Kernel", "Structures"]),
         target("WorkerThreads", may: ["RunLoops", "Kernel", "Structures"]),
+
+        // What users test their threads with, and we ours.
+        target("RunLoopsTesting", may: ["WorkerThreads", "RunLoops", "Kernel"]),
 
         // The daemon: the wire, the job's life, the service.
         target("RESP"),
@@ -77,22 +95,31 @@ let package = Package(
         program(
             "workbench", may: ["WorkerThreads", "RunLoops", "Kernel", "RESP", "CMeasure"]),
 
-        // The programs of the README, which a test compares with it and runs.
+        // The samples of the README and the documentation, which a test compares with them and runs.
         snippet("Greeter", may: ["WorkerDaemon"]),
         snippet("Pool", may: ["WorkerThreads"]),
         snippet("LedgerActor", may: ["WorkerThreads"]),
+        snippet("Articles", may: ["WorkerThreads", "RunLoops"]),
+        snippetTests("UserTests", may: ["RunLoopsTesting", "WorkerThreads", "RunLoops"]),
 
         // Proof.
         .target(
             name: "Support", dependencies: ["RunLoops", "Kernel"], path: "Tests/Support",
             swiftSettings: rules),
-        tests("KernelTests", may: ["Kernel", "Support"]),
+        tests("KernelTests", may: ["Kernel", "RunLoopsTesting", "Support"]),
         tests("StructuresTests", may: ["Structures", "Kernel", "Support"]),
-        tests("RunLoopsTests", may: ["RunLoops", "Kernel", "Support"]),
+        tests("RunLoopsTests", may: ["RunLoops", "RunLoopsTesting", "Kernel", "Support"]),
         .testTarget(
-            name: "RefereeTests", dependencies: ["RunLoops", "Kernel", "Support"],
+            name: "RefereeTests",
+            dependencies: ["RunLoops", "RunLoopsTesting", "Kernel", "Support"],
             swiftSettings: rulesOfTheReferee),
-        tests("WorkerThreadsTests", may: ["WorkerThreads", "RunLoops", "Kernel", "Support"]),
+        tests(
+            "WorkerThreadsTests",
+            may: ["WorkerThreads", "RunLoops", "RunLoopsTesting", "Kernel", "Support"]),
+        tests(
+            "RunLoopsTestingTests",
+            may: ["RunLoopsTesting", "WorkerThreads", "RunLoops", "Kernel", "Support"]),
+        tests("DocumentationTests", may: ["Kernel", "Support"]),
         tests("RESPTests", may: ["RESP", "Support"]),
         tests("JobsTests", may: ["Jobs", "Support"]),
         tests(

@@ -3,7 +3,7 @@
 
 import Foundation
 import RunLoops
-import Support
+import RunLoopsTesting
 import Testing
 
 /// Plays a program on both machines, again if they differ: the kernel may have kept one of them

@@ -16,7 +16,7 @@ internal import Synchronization
 /// ```swift
 /// let loop = ThreadRunLoop.current
 /// loop.add(ThreadRunLoop.Timer(after: .seconds(1)) { _ in print("tick") })
-/// _ = loop.run(mode: .default)             // prints tick; then finished: nothing is left in it
+/// _ = loop.run(mode: .default)  // prints tick; then finished: nothing is left in it
 /// ```
 ///
 /// - Source: Apple, Threading Programming Guide, "Run Loops"; CFRunLoop.

@@ -3,6 +3,7 @@
 
 import Glibc
 import Kernel
+import RunLoopsTesting
 import Support
 import Testing
 
@@ -127,6 +128,20 @@ struct SystemPollerTests {
         #expect(wait(poller, set, until: Instant(nanoseconds: 1_000)).isEmpty)
         #expect(clock.seconds == 3_600)
         mover.join()
+    }
+
+    @Test(.timeLimit(.minutes(4)), arguments: Sleep.allCases)
+    func `a deadline that a clock moved by hand has passed already ends the sleep`(
+        sleep: Sleep
+    ) throws {
+        let clock = ManualClock()
+        let poller = SystemPoller(clock: clock)
+        let set = try sleep.set(of: poller)
+        clock.advance(by: .seconds(1))
+        poller.takeWake()
+        #expect(wait(poller, set, until: clock.now()).isEmpty)
+        #expect(wait(poller, set, until: .distantPast).isEmpty)
+        #expect(!poller.isAsleep)
     }
 
     @Test func `a doorbell that rang for one set does not disturb another`() throws {

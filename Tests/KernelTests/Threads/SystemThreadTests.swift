@@ -2,6 +2,7 @@
 
 import Glibc
 import Kernel
+import RunLoopsTesting
 import Support
 import Testing
 

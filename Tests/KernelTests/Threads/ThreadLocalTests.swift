@@ -1,6 +1,7 @@
 // A variable of which every thread has its own.
 
 import Kernel
+import RunLoopsTesting
 import Support
 import Testing
 

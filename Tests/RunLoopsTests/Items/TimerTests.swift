@@ -2,7 +2,7 @@
 
 import Kernel
 import RunLoops
-import Support
+import RunLoopsTesting
 import Testing
 
 /// The instant so many milliseconds after the scripted clock's start.

@@ -3,6 +3,7 @@
 import Glibc
 import Kernel
 import RunLoops
+import RunLoopsTesting
 import Support
 import Testing
 

@@ -1,6 +1,7 @@
 // The measuring program in a small size, so that it cannot rot unseen. Nothing is judged by time.
 
 import Kernel
+import Support
 import Testing
 
 @Suite struct `The workbench` {

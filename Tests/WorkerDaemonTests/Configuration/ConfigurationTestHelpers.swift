@@ -89,19 +89,3 @@ struct Mistake: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { String(text.prefix(60)) }
 }
-
-/// The bytes of a file of this repository.
-func repositoryFile(_ path: String, from testFile: String = #filePath) throws -> [UInt8] {
-    let root = testFile.split(separator: "/").dropLast(4).joined(separator: "/")
-    let name = "/\(root)/\(path)"
-    guard let file = unsafe fopen(name, "r") else {
-        throw FileChecks.Unreadable(reason: "\(name) cannot be opened")
-    }
-    defer { unsafe _ = fclose(file) }
-    var bytes: [UInt8] = []
-    while true {
-        let byte = unsafe fgetc(file)
-        guard byte >= 0, bytes.count < 1 << 20 else { return bytes }
-        bytes.append(UInt8(byte))
-    }
-}

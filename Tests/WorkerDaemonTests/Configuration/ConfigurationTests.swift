@@ -1,6 +1,7 @@
 // That a configuration says what its file says: defaults, every key, limits, the sample.
 
-internal import Testing
+internal import Support
+import Testing
 internal import WorkerDaemon
 
 @Suite struct ConfigurationTests {

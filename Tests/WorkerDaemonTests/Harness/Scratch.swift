@@ -100,17 +100,3 @@ func residentBytes(of processID: Int) throws -> Int {
     guard fields.count > 1, let pages = Int(fields[1]) else { throw Unexpected("statm: \(fields)") }
     return pages * sysconf(CInt(_SC_PAGESIZE))
 }
-
-/// The directory of the running test bundle, where the package's programs are as well.
-func productsDirectory() throws -> String {
-    var buffer = [UInt8](repeating: 0, count: 4_096)
-    let count = unsafe buffer.withUnsafeMutableBufferPointer { room -> Int in
-        guard let base = room.baseAddress else { return -1 }
-        return unsafe base.withMemoryRebound(to: CChar.self, capacity: room.count) {
-            unsafe readlink("/proc/self/exe", $0, room.count)
-        }
-    }
-    guard count > 0 else { throw Unexpected("no /proc/self/exe") }
-    let path = String(decoding: buffer[..<count], as: UTF8.self)
-    return String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
-}

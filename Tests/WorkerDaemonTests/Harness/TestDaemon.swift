@@ -3,6 +3,7 @@
 
 import Glibc
 import Kernel
+import Support
 import Testing
 
 /// What a test configures; each text is the inside of its section.

@@ -1,0 +1,62 @@
+// A clock that stands still until a test moves it. It knows nothing of loops: who sleeps by it has
+// asked to be woken.
+
+public import Kernel
+internal import Synchronization
+
+/// Monotonic time that only moves when it is told to.
+///
+/// It begins at zero. Give it to a worker (`WorkerThread(name:clock:)`) or a thread of your own
+/// (`ThreadRunLoop.makeCurrent(clock:)`), then move it: the timers that are due by then fire, and
+/// nobody waits for anything.
+///
+/// - Thread: any thread.
+public final class ManualClock: LoopClock {
+    private struct State {
+        var now = Instant(nanoseconds: 0)
+        var wakers: [@Sendable () -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// A clock that shows zero.
+    public init() {}
+
+    /// What it shows.
+    public func now() -> Instant { state.withLock { $0.now } }
+
+    /// False: somebody has to move it.
+    public var runsByItself: Bool { false }
+
+    /// Registers a closure that is called after each move; run loops do so by themselves.
+    public func whenMoved(_ wake: @escaping @Sendable () -> Void) {
+        state.withLock { $0.wakers.append(wake) }
+    }
+
+    /// Lets time pass, in one leap, and wakes everybody who sleeps by this clock.
+    ///
+    /// A repeating timer that was due several times on the way fires once, as it does when its
+    /// thread is held up. Advance step by step to see each.
+    public func advance(by duration: Duration) {
+        let wakers = state.withLock { state in
+            state.now = max(state.now, state.now.advanced(by: duration))
+            return state.wakers
+        }
+        for wake in wakers { wake() }
+    }
+
+    /// Lets time pass until `instant`; an earlier one changes nothing.
+    public func move(to instant: Instant) {
+        let wakers = state.withLock { state in
+            state.now = max(state.now, instant)
+            return state.wakers
+        }
+        for wake in wakers { wake() }
+    }
+
+    /// How much time has passed since the clock was made.
+    public var elapsed: Duration { Instant(nanoseconds: 0).duration(to: now()) }
+
+    /// Seconds since the clock was made.
+    package var seconds: Double { Double(now().nanoseconds) / 1_000_000_000 }
+}

@@ -1,0 +1,26 @@
+// Runs the sample that is named. The samples stand between marks: `// sample: NAME` and `// end`.
+
+import Glibc
+
+@main struct Articles {
+    static func main() async throws {
+        switch CommandLine.arguments.dropFirst().first {
+        case "overview": overview()
+        case "first-loop": firstLoop()
+        case "first-worker": try firstWorker()
+        case "first-pool": try await firstPool()
+        case "perform": try perform()
+        case "descriptor": try descriptor()
+        case "command-buffer": try commandBuffer()
+        case "message-port": try messagePort()
+        case "database": try await database()
+        case "canvas": try await canvas()
+        case "interpreter": try await interpreter()
+        case "thermostat": try await thermostat()
+        case "task": try await task()
+        default:
+            print("which sample?")
+            exit(64)
+        }
+    }
+}

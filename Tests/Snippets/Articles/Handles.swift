@@ -1,0 +1,117 @@
+// The samples of "A thread with a GPU context, an SQLite handle, an interpreter".
+
+import RunLoops
+import WorkerThreads
+
+/// What stands for a wrapper around `sqlite3 *`.
+private final class Database {
+    private(set) var rows: [String] = []
+
+    init(path: String) {}
+
+    func insert(_ row: String) { rows.append(row) }
+
+    func close() { print("closed on \(WorkerThread.currentName ?? "?")") }
+}
+
+func database() async throws {
+    // sample: database
+    let worker = try WorkerThread(name: "database")
+    let database = try worker.submitAndWait {
+        Confined(Database(path: "/var/lib/app/app.sqlite"), to: .current)
+    }
+
+    try await worker.submit { database.value.insert("first") }
+    let count = try await worker.submit {
+        database.value.insert("second")
+        return database.value.rows.count
+    }
+    print("\(count) rows")
+
+    try await worker.submit { database.value.close() }
+    worker.stop(.finishQueued)
+    worker.join()
+    // end
+}
+
+/// What stands for a graphics context.
+private final class Canvas {
+    private(set) var frameCount = 0
+    private var colour = "black"
+
+    func drawFrame() { frameCount += 1 }
+
+    func fill(_ colour: String) { self.colour = colour }
+
+    func destroy() { print("\(frameCount) frames, the last one \(colour)") }
+}
+
+func canvas() async throws {
+    // sample: canvas
+    let worker = try WorkerThread(name: "canvas")
+    let canvas = try worker.submitAndWait { Confined(Canvas(), to: .current) }
+
+    let frames = ThreadRunLoop.Timer(after: .zero, every: .milliseconds(16)) { timer in
+        canvas.value.drawFrame()
+        if canvas.value.frameCount == 3 { timer.invalidate() }
+    }
+    worker.runLoop.add(frames)
+    try await worker.submit { canvas.value.fill("blue") }  // between two frames
+    // end
+    while frames.isValid { try await Task.sleep(for: .milliseconds(16)) }
+    try await worker.submit { canvas.value.destroy() }
+    worker.stop(.finishQueued)
+    worker.join()
+}
+
+/// What stands for an embedded interpreter.
+private final class Engine {
+    private var variables: [String: Int] = [:]
+
+    func evaluate(_ script: String) -> Int {
+        variables[script, default: 0] += 1
+        return variables[script] ?? 0
+    }
+
+    func shutDown() { shutDowns.continuation.yield(WorkerThread.currentName ?? "?") }
+}
+
+/// On which threads engines were shut down.
+private let shutDowns = AsyncStream.makeStream(of: String.self)
+
+// sample: interpreter
+private actor Interpreter {
+    private let thread: WorkerThread
+    private var engine: Engine?
+
+    init() throws {
+        thread = try WorkerThread(name: "interpreter", stackByteCount: 64 << 20)
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        thread.executor.asUnownedSerialExecutor()
+    }
+
+    func evaluate(_ script: String) -> Int {
+        let engine = engine ?? Engine()  // made here, and so on the thread
+        self.engine = engine
+        return engine.evaluate(script)
+    }
+
+    isolated deinit {
+        engine?.shutDown()  // on the thread, whoever lets go of the actor
+    }
+}
+// end
+
+func interpreter() async throws {
+    do {
+        let interpreter = try Interpreter()
+        print(await interpreter.evaluate("count"))
+        print(await interpreter.evaluate("count"))
+    }
+    for await name in shutDowns.stream {
+        print("shut down on \(name)")
+        break
+    }
+}

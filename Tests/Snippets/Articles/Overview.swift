@@ -1,0 +1,45 @@
+// The samples of the landing pages and of the types' own documentation.
+
+import RunLoops
+import WorkerThreads
+
+func overview() {
+    // sample: overview
+    let loop = ThreadRunLoop.current
+    let source = ThreadRunLoop.Source { print("the source performs") }
+    let timer = ThreadRunLoop.Timer(after: .milliseconds(5)) { _ in
+        print("the timer fires")
+        source.signal()
+    }
+    let observer = ThreadRunLoop.Observer(.beforeWaiting) { _, _ in print("nothing to do") }
+    loop.add(source)
+    loop.add(timer)
+    loop.add(observer)
+    print(loop.run(for: .seconds(60), returnAfterSourceHandled: true))
+    // end
+}
+
+func firstLoop() {
+    // sample: first-loop
+    let loop = ThreadRunLoop.current
+    loop.add(ThreadRunLoop.Timer(after: .seconds(1)) { _ in print("tick") })
+    _ = loop.run(mode: .default)  // prints tick; then finished: nothing is left in it
+    // end
+}
+
+func firstWorker() throws {
+    // sample: first-worker
+    let ledger = try WorkerThread(name: "ledger")
+    try ledger.submit { print("on \(WorkerThread.currentName ?? "?")") }  // on ledger
+    ledger.stop(.finishQueued)
+    ledger.join()
+    // end
+}
+
+func firstPool() async throws {
+    // sample: first-pool
+    let pool = try WorkerPool(name: "app", threads: ["images", "ledger"])
+    let size: Int = try await pool.submit(onThread: "images") { 42 }
+    // end
+    print(size)
+}

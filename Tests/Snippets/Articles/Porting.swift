@@ -1,0 +1,90 @@
+// The samples of "Porting from Foundation and Cocoa".
+
+import Glibc
+import RunLoops
+import WorkerThreads
+
+// sample: selector
+final class Camera: Sendable {
+    static let focus = Selector<Camera, Int>("focus") { camera, metres in
+        print("focus at \(metres) m on \(WorkerThread.currentName ?? "?")")
+    }
+}
+// end
+
+func perform() throws {
+    // sample: perform
+    let worker = try WorkerThread(name: "camera")
+    let camera = Camera()
+    try worker.perform(Camera.focus, on: camera, with: 3, waitUntilDone: true)
+    try worker.perform(Camera.focus, on: camera, with: 9, afterDelay: .seconds(60))
+    print("cancelled:", worker.cancelPreviousPerforms(target: camera, selector: "focus"))
+    // end
+    worker.stop(.finishQueued)
+    worker.join()
+}
+
+func descriptor() throws {
+    let (reading, writing) = try pipe()
+    let worker = try WorkerThread(name: "reader")
+    let handle: @Sendable (String) -> Void = {
+        print("read:", $0)
+    }
+    // sample: descriptor
+    let port = ThreadRunLoop.Port(watching: reading) { port, _ in
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        let count = read(reading, &bytes, bytes.count)
+        if count <= 0 { return port.invalidate() }  // end of file
+        handle(String(decoding: bytes.prefix(count), as: UTF8.self))
+    }
+    try worker.submitAndWait { try ThreadRunLoop.current.add(port) }
+    // end
+    _ = write(writing, "hello", 5)
+    close(writing)
+    while port.isValid { sched_yield() }
+    worker.stop(.finishQueued)
+    worker.join()
+    close(reading)
+}
+
+func commandBuffer() throws {
+    let worker = try WorkerThread(name: "drawing")
+    // sample: command-buffer
+    let buffer = CommandBuffer<String> { commands in
+        print("draws", commands.joined(separator: ", "))
+    }
+    buffer.add(to: worker.runLoop)
+    buffer.add("a line")
+    buffer.add("a circle")  // the thread still sleeps
+    buffer.fire()
+    // end
+    try worker.submitAndWait {}
+    worker.stop(.finishQueued)
+    worker.join()
+}
+
+func messagePort() throws {
+    let worker = try WorkerThread(name: "squares")
+    // sample: message-port
+    let answers = MessagePort<Int> { square in
+        print("answer:", square)
+        ThreadRunLoop.current.stop()
+    }
+    answers.add(to: .current)
+    let questions = MessagePort<Int> { number in answers.send(number * number) }
+    questions.add(to: worker.runLoop)
+    questions.send(12)
+    _ = ThreadRunLoop.current.run()
+    // end
+    worker.stop(.finishQueued)
+    worker.join()
+}
+
+/// A pipe: the end to read from, the end to write to.
+private func pipe() throws -> (CInt, CInt) {
+    var ends: [CInt] = [0, 0]
+    guard Glibc.pipe(&ends) == 0 else { throw NoPipe() }
+    return (ends[0], ends[1])
+}
+
+private struct NoPipe: Error {}
