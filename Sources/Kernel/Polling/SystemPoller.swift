@@ -69,6 +69,12 @@ package final class SystemPoller: Poller {
     }
 
     package func wait(on set: (any PollSet)?, until deadline: Instant, ready: inout [ReadyEvent]) {
+        // Before the word says "asleep": a clock that is moved from now on wakes the loop.
+        if !clock.runsByItself && deadline <= clock.now() {
+            takeWake()
+            check(set, ready: &ready)
+            return
+        }
         let sleeping = set == nil ? Word.parked : Word.polling
         let (slept, _) = word.compareExchange(
             expected: Word.awake, desired: sleeping, ordering: .sequentiallyConsistent)  // E1
