@@ -29,7 +29,16 @@ func text(_ path: String) throws -> String {
 let documentedModules = ["RunLoops", "WorkerThreads", "RunLoopsTesting"]
 
 /// Every block of Swift that a reader of the documentation sees.
-func allBlocks() throws -> [Block] {
+func allBlocks() throws -> [Block] { try blocks.get() }
+
+/// Every sample that is built.
+func allSamples() throws -> [Sample] { try samples.get() }
+
+// Read once: the tests ask for each block and sample anew.
+private let blocks = Result { try readBlocks() }
+private let samples = Result { try readSamples() }
+
+private func readBlocks() throws -> [Block] {
     let paths = try documentedModules.flatMap {
         try files(below: "Sources/\($0)", ending: ".md")
             + files(below: "Sources/\($0)", ending: ".swift")
@@ -37,8 +46,7 @@ func allBlocks() throws -> [Block] {
     return try (["README.md"] + paths).flatMap { Block.all(in: $0, try text($0)) }
 }
 
-/// Every sample that is built.
-func allSamples() throws -> [Sample] {
+private func readSamples() throws -> [Sample] {
     try files(below: "Tests/Snippets", ending: ".swift").flatMap {
         try Sample.all(in: $0, try text($0))
     }
