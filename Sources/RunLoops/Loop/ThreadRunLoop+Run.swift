@@ -40,7 +40,7 @@ extension ThreadRunLoop {
         let state = state(of: mode)
         if !state.wasRun {
             state.wasRun = true
-            modeFirstRuns?(mode)
+            whenFirstRun?(mode)
         }
         if isFinished(state) { return .finished }
         // A stop is meant for the innermost run: the outer run's is set aside meanwhile, and one

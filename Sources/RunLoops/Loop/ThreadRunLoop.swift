@@ -46,8 +46,11 @@ public final class ThreadRunLoop: @unchecked Sendable {
     var commonModes: [Mode] = [.default]
     /// What was added to the common modes, to be put into modes that become common later.
     var commonItems = CommonItems()
-    /// Called when a mode is first run, before anything else is done in it.
-    var modeFirstRuns: ((Mode) -> Void)?
+    /// Called when a mode is first run, before anything else is done in it: an owner that keeps
+    /// things in modes need not put them into those that are never run.
+    ///
+    /// - Thread: the loop's own thread.
+    package var whenFirstRun: ((Mode) -> Void)?
     /// Blocks that wait for a run in their mode, in order of arrival.
     var pendingBlocks: [Block] = []
     /// Blocks that get their turn one after another right now.
@@ -170,6 +173,9 @@ public final class ThreadRunLoop: @unchecked Sendable {
         modes.append(state)
         return state
     }
+
+    /// Whether a run in a mode has begun; on the loop's own thread.
+    package func hasRun(_ mode: Mode) -> Bool { existingState(of: mode)?.wasRun ?? false }
 
     func existingState(of mode: Mode) -> ModeState? {
         modes.first { $0.mode == mode }

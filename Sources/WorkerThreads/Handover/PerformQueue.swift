@@ -35,17 +35,16 @@ final class AnsweredPerform: Sendable {
 
 /// The queue of perform requests of a worker thread.
 final class PerformQueue: @unchecked Sendable {
-    // SAFETY: `source` and `observer` are written once, before the thread is known to anybody else.
-    // Requests are taken out of `inbox` on the worker's thread only. The rest is safe from any
-    // thread.
+    // SAFETY: requests are taken out of `inbox` on the worker's thread only. The rest is safe from
+    // any thread.
 
     private let inbox = Inbox<PerformRequest>()
     private let waitingCount = Atomic<Int>(0)
     private let limit: Int
     private let thread: String
     private let poller: any Poller
-    private var source: ThreadRunLoop.Source?
-    private var observer: ThreadRunLoop.Observer?
+    private let source: ThreadRunLoop.Source
+    private let observer: ThreadRunLoop.Observer
     /// Whether later requests are refused though the inbox is still open. Publishes nothing.
     private let refuses = Atomic<Bool>(false)
     /// Set with every change of life, taken when the loop enters its next mode.
@@ -60,18 +59,22 @@ final class PerformQueue: @unchecked Sendable {
         self.thread = thread
         self.limit = limit
         self.poller = poller
+        let back = Back()
+        source = ThreadRunLoop.Source { unsafe back.queue.performBatch() }
+        observer = ThreadRunLoop.Observer(.entry) { _, _ in unsafe back.queue.announce() }
+        unsafe back.queue = self
     }
 
-    /// Puts the queue into the modes in which requests are performed; on the worker's thread.
-    func add(to loop: ThreadRunLoop, modes: [ThreadRunLoop.Mode]) {
-        let source = ThreadRunLoop.Source { [unowned self] in performBatch() }
-        self.source = source
-        let observer = ThreadRunLoop.Observer(.entry) { [unowned self] _, _ in announce() }
-        for mode in modes {
-            loop.add(source, to: mode)
-            loop.add(observer, to: mode)
-        }
-        self.observer = observer
+    /// What the callouts reach the queue by; both are let go of when the thread ends.
+    private final class Back: @unchecked Sendable {
+        // SAFETY: set once, in the queue's initializer; the queue closes both before it goes.
+        unowned(unsafe) var queue: PerformQueue!
+    }
+
+    /// Puts the queue into a mode in which requests are performed; on the worker's thread.
+    func add(to loop: ThreadRunLoop, mode: ThreadRunLoop.Mode) {
+        loop.add(source, to: mode)
+        loop.add(observer, to: mode)
     }
 
     /// Queues a request; wakes the worker if it is not at work here.
@@ -92,7 +95,7 @@ final class PerformQueue: @unchecked Sendable {
 
     @inline(never)
     private func announceFirst() {
-        source?.signal()
+        source.signal()
         poller.wake()
     }
 
@@ -131,7 +134,7 @@ final class PerformQueue: @unchecked Sendable {
     /// While it is told to yield the queue does not announce it again, or a loop that is held in
     /// its mode by a nested run would never sleep.
     private func announce() {
-        if !inbox.isResting { source?.signal() }
+        if !inbox.isResting { source.signal() }
     }
 
     /// Refuses later requests, and those that wait; on the worker's thread.
@@ -141,8 +144,8 @@ final class PerformQueue: @unchecked Sendable {
         var left: [PerformRequest] = []
         inbox.close(into: &left, waiting: SystemThread.yield)
         for case .answered(let answered) in left { answered.refuse(.stopped(thread: thread)) }
-        source?.invalidate()
-        observer?.invalidate()
+        source.invalidate()
+        observer.invalidate()
         return left.count
     }
 
@@ -166,7 +169,7 @@ final class PerformQueue: @unchecked Sendable {
             request.perform()
         }
         // What is left is for the next pass.
-        source?.signal()
+        source.signal()
         poller.wake()
     }
 }

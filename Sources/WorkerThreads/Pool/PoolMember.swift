@@ -54,11 +54,13 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         }
         self.source = source
         self.observer = observer
-        for mode: ThreadRunLoop.Mode in [.default, .draining] {
-            core.loop.add(source, to: mode)
-            core.loop.add(observer, to: mode)
-        }
         source.signal()
+    }
+
+    func workerEnters(_ mode: ThreadRunLoop.Mode, _ core: WorkerCore) {
+        guard let source, let observer else { return }
+        core.loop.add(source, to: mode)
+        core.loop.add(observer, to: mode)
     }
 
     func workerLifeChanged(_ core: WorkerCore) {

@@ -9,9 +9,8 @@ internal import Synchronization
 /// What a worker's thread and its handles share.
 package final class WorkerCore: @unchecked Sendable {
     // SAFETY: `life`, `queue`, `delayed`, `held`, `control`, `ready`, `ended` and `name` are safe from any
-    // thread. `loopStorage` and `executorStorage` are written once,
-    // before `ready` opens, and read after it. The others
-    // are touched on the worker's thread only.
+    // thread. `loopStorage` is written once, before `ready`
+    // opens, and read after it. The others are touched on the worker's thread only.
 
     package let name: String
     let queue: PerformQueue
@@ -25,7 +24,10 @@ package final class WorkerCore: @unchecked Sendable {
     /// Performs that wait for a mode of their own.
     let held: HeldPerforms
     private let control: MessagePort<Control>
-    private var executorStorage: WorkerExecutor?
+    /// Made when it is first asked for: most threads run no tasks.
+    private let madeExecutor = AtomicLazyReference<WorkerExecutor>()
+    /// Whether the thread has ended, as who makes an executor has to know; guards the making.
+    private let executorsAreClosed = Mutex(false)
     private var loopStorage: ThreadRunLoop?
     private let poller: any Poller
     /// What else has work on this thread; asked while draining, and told when it ends.
@@ -81,8 +83,13 @@ package final class WorkerCore: @unchecked Sendable {
     ///
     /// - Thread: any thread, once the thread is ready.
     package var executor: WorkerExecutor {
-        guard let executorStorage else { preconditionFailure("thread \(name) has not started") }
-        return executorStorage
+        if let executor = madeExecutor.load() { return executor }
+        return executorsAreClosed.withLock { areClosed in
+            if let executor = madeExecutor.load() { return executor }
+            let executor = WorkerExecutor(loop: loop)
+            if areClosed { executor.close() }
+            return madeExecutor.storeIfNil(executor)
+        }
     }
 
     /// The whole life of the thread.
@@ -90,12 +97,7 @@ package final class WorkerCore: @unchecked Sendable {
         let loop = ThreadRunLoop.makeCurrent(poller: poller)
         loopStorage = loop
         Self.local.set(Box(self))
-        for mode: ThreadRunLoop.Mode in [.default, .job, .paused, .draining] {
-            control.add(to: loop, mode: mode)
-        }
-        queue.add(to: loop, modes: [.default, .draining])
-        let executor = WorkerExecutor(loop: loop)
-        executorStorage = executor
+        loop.whenFirstRun = { [unowned self] mode in furnish(mode, of: loop) }
         ready.open()
         while true {
             // Before the look at the life cycle: a change that comes after it stops the run.
@@ -112,9 +114,25 @@ package final class WorkerCore: @unchecked Sendable {
         for attachment in attachments { attachment.workerEnded(self) }
         attachments.removeAll()
         abandonedCount.add(queue.close() + held.close() + delayed.close(), ordering: .releasing)
-        executor.close()
+        executorsAreClosed.withLock { $0 = true }
+        madeExecutor.load()?.close()
         ended.open()
     }
+
+    /// Puts into a mode what a worker has there, when it is first run: most threads are never
+    /// paused, serve no job and drain nothing.
+    private func furnish(_ mode: ThreadRunLoop.Mode, of loop: ThreadRunLoop) {
+        guard Self.modes.contains(mode) else { return }
+        control.add(to: loop, mode: mode)
+        guard Self.performModes.contains(mode) else { return }
+        queue.add(to: loop, mode: mode)
+        for attachment in attachments { attachment.workerEnters(mode, self) }
+    }
+
+    /// The modes of a worker's life.
+    private static let modes: [ThreadRunLoop.Mode] = [.default, .job, .paused, .draining]
+    /// Those in which it takes what was submitted.
+    static let performModes: [ThreadRunLoop.Mode] = [.default, .draining]
 
     /// Changes the life cycle and lets the thread know.
     ///
@@ -188,6 +206,9 @@ package final class WorkerCore: @unchecked Sendable {
         case .attach(let attachment):
             attachments.append(attachment)
             attachment.workerAttached(self)
+            for mode in Self.performModes where loop.hasRun(mode) {
+                attachment.workerEnters(mode, self)
+            }
         case .call(let body):
             body(loop)
         }
@@ -212,8 +233,11 @@ package final class WorkerCore: @unchecked Sendable {
 
 /// Something that gives a worker's thread work of its own, beside the perform queue.
 package protocol WorkerAttachment: AnyObject, Sendable {
-    /// The thread knows of it now: put sources into its loop. On the worker's thread.
+    /// The thread knows of it now. On the worker's thread.
     func workerAttached(_ core: WorkerCore)
+    /// The thread runs in a mode in which it takes work, for the first time: put sources into it. On
+    /// the worker's thread.
+    func workerEnters(_ mode: ThreadRunLoop.Mode, _ core: WorkerCore)
     /// The thread, started, paused, resumed or told to stop, is about to enter its next mode:
     /// signal sources that have work. On the worker's thread; also when nothing has changed.
     func workerLifeChanged(_ core: WorkerCore)
