@@ -80,6 +80,11 @@ package struct SystemThread: ~Copyable, Sendable {
         sched_yield()
     }
 
+    /// Whether the calling thread is the process's main thread.
+    ///
+    /// - Source: gettid(2): the first thread's id is the process's.
+    package static var isMain: Bool { clinux_is_main_thread() != 0 }
+
     /// Lets timed waits of the calling thread end as exactly as the kernel can.
     ///
     /// The default lets them be 50 µs late to save power (prctl(2), PR_SET_TIMERSLACK).

@@ -34,6 +34,12 @@ enum Callout {
     }
 
     @inline(never)
+    static func serveMainQueue(_ queue: any MainQueue) {
+        queue.drain()
+        keepFrame()
+    }
+
+    @inline(never)
     static func runBlock(_ block: () -> Void) {
         block()
         keepFrame()

@@ -37,6 +37,8 @@ extension ThreadRunLoop {
         preconditionOnLoop()
         runCount += 1
         returnDueBlocks()
+        let isMainQueueAway = mainQueue?.runBegins(in: self) ?? false
+        defer { if isMainQueueAway { mainQueue?.runEnds(in: self) } }
         let state = state(of: mode)
         if !state.wasRun {
             state.wasRun = true

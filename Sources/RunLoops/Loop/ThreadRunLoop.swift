@@ -19,6 +19,8 @@ internal import Synchronization
 /// _ = loop.run(mode: .default)  // prints tick; then finished: nothing is left in it
 /// ```
 ///
+/// The main thread's loop, `main`, serves the main dispatch queue as well, so it is never finished.
+///
 /// - Source: Apple, Threading Programming Guide, "Run Loops"; CFRunLoop.
 public final class ThreadRunLoop: @unchecked Sendable {
     // SAFETY: `poller`, `requests`, `stopRequested` and `thread` are safe from any thread. All other
@@ -33,7 +35,11 @@ public final class ThreadRunLoop: @unchecked Sendable {
     let requests = Inbox<Request>()
     /// Set by `stop()`, taken by the innermost run.
     let stopRequested = Atomic<Bool>(false)
-    private let thread: pthread_t
+    /// The thread that it belongs to; 0 while the main thread has not yet claimed its loop.
+    ///
+    /// Written once. Who reads its own number has written it; others can only see that it is not
+    /// theirs.
+    private let thread: Atomic<pthread_t>
     /// Set when the thread lets go of the loop.
     ///
     /// Afterwards `thread` may name another thread: the system reuses the numbers of ended ones.
@@ -65,6 +71,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
     var runCount: UInt64 = 0
     /// Whether every run under way is to end, not only the innermost.
     var isUnwinding = false
+    /// The main dispatch queue's place in the main loop; nil in all others.
+    let mainQueue: MainQueuePort?
     /// What happened in this loop so far.
     ///
     /// - Thread: the loop's own thread.
@@ -76,11 +84,25 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
     /// A run loop for the calling thread.
     ///
-    /// - Parameter poller: the kernel, or what a test puts in its place.
-    package init(poller: any Poller) {
+    /// - Parameters:
+    ///   - poller: the kernel, or what a test puts in its place.
+    ///   - mainQueue: served by this loop in its common modes.
+    package convenience init(poller: any Poller, mainQueue: (any MainQueue)? = nil) {
+        self.init(
+            thread: pthread_self(), poller: poller,
+            mainQueue: mainQueue.map { queue in MainQueuePort { queue } })
+    }
+
+    /// A run loop for the main thread, which claims it when it first meets it.
+    convenience init(unclaimedOn poller: any Poller, mainQueue: MainQueuePort) {
+        self.init(thread: 0, poller: poller, mainQueue: mainQueue)
+    }
+
+    private init(thread: pthread_t, poller: any Poller, mainQueue: MainQueuePort?) {
+        self.thread = Atomic(thread)
         self.poller = poller
         link = LoopLink(poller: poller)
-        thread = pthread_self()
+        self.mainQueue = mainQueue
         link.lead(to: self)
     }
 
@@ -89,18 +111,28 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// - Thread: any thread; the answer is the caller's own.
     /// - Blocks: never.
     public static var current: ThreadRunLoop {
-        if let owner = local.current { return owner.loop }
-        return makeCurrent(poller: SystemPoller())
+        if let loop = currentIfMade { return loop }
+        return SystemThread.isMain ? main : makeCurrent(poller: SystemPoller())
     }
+
+    /// The calling thread's run loop; nil when it has not asked for one.
+    static var currentIfMade: ThreadRunLoop? { local.current?.loop }
 
     /// Makes the calling thread's run loop, with a poller of the caller's choice.
     ///
-    /// - Thread: a thread that has no run loop yet (traps otherwise).
-    package static func makeCurrent(poller: any Poller) -> ThreadRunLoop {
-        let loop = ThreadRunLoop(poller: poller)
-        local.set(Owner(loop: loop))
-        SystemThread.setCurrentTimerSlackToMinimum()
+    /// - Thread: a thread that has no run loop yet (traps otherwise), and not the main thread, whose
+    ///   loop is `main`.
+    package static func makeCurrent(
+        poller: any Poller, mainQueue: (any MainQueue)? = nil
+    ) -> ThreadRunLoop {
+        let loop = ThreadRunLoop(poller: poller, mainQueue: mainQueue)
+        loop.becomeCurrent()
         return loop
+    }
+
+    private func becomeCurrent() {
+        Self.local.set(Owner(loop: self))
+        SystemThread.setCurrentTimerSlackToMinimum()
     }
 
     /// The time by which this loop's timers and deadlines go.
@@ -112,7 +144,17 @@ public final class ThreadRunLoop: @unchecked Sendable {
     ///
     /// - Thread: any thread.
     public var isOnThread: Bool {
-        pthread_equal(thread, pthread_self()) != 0 && !hasEnded.load(ordering: .acquiring)
+        let thread = thread.load(ordering: .relaxed)
+        if thread == 0 { return claimOnMainThread() }
+        return pthread_equal(thread, pthread_self()) != 0 && !hasEnded.load(ordering: .acquiring)
+    }
+
+    /// Gives the main thread its loop, if that is who calls.
+    private func claimOnMainThread() -> Bool {
+        guard SystemThread.isMain else { return false }
+        thread.store(pthread_self(), ordering: .relaxed)
+        becomeCurrent()
+        return true
     }
 
     /// Traps unless the caller runs on the loop's own thread.
@@ -164,6 +206,9 @@ public final class ThreadRunLoop: @unchecked Sendable {
         preconditionOnLoop()
         return runningModes.last
     }
+
+    /// How many runs are under way, each nested in the one before; on the loop's own thread.
+    var runDepth: Int { runningModes.count }
 
     /// The state of a mode, made on first use.
     func state(of mode: Mode) -> ModeState {

@@ -1,0 +1,21 @@
+// What libdispatch exports for run loops that serve its main queue, and its headers do not show. No
+// logic lives here.
+//
+// Weak, because a program need not have libdispatch: then the addresses are null. Looking the names
+// up with dlsym would find nothing in a statically linked program, which shows no names.
+#pragma once
+
+#include <stddef.h>
+
+extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
+extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
+
+/// The eventfd that is readable when work waits in the main queue; -1 without libdispatch.
+static inline int clinux_main_queue_descriptor(void) {
+    return _dispatch_get_main_queue_handle_4CF ? _dispatch_get_main_queue_handle_4CF() : -1;
+}
+
+/// Runs what waits in the main queue; on the main thread.
+static inline void clinux_drain_main_queue(void) {
+    if (_dispatch_main_queue_callback_4CF) _dispatch_main_queue_callback_4CF(NULL);
+}

@@ -1,0 +1,39 @@
+// The seam between the main thread's run loop and libdispatch: a descriptor to wait on, and a call
+// that runs what waits. Nothing is imported from Dispatch, and nothing of it is needed to link.
+
+internal import CLinux
+internal import Glibc
+
+/// A queue of work for one thread that somebody else keeps and that thread's run loop serves.
+package protocol MainQueue: AnyObject, Sendable {
+    /// Readable while work waits.
+    var descriptor: CInt { get }
+
+    /// Runs the work that waits; what is queued meanwhile makes the descriptor readable again.
+    ///
+    /// - Thread: the one that the queue is for.
+    func drain()
+}
+
+/// libdispatch's main queue, on which Swift's main actor runs too.
+///
+/// - Source: swift-corelibs-libdispatch, private/queue_private.h: what it exports for CFRunLoop.
+package final class DispatchMainQueue: MainQueue {
+    package let descriptor: CInt
+
+    /// The main queue; nil in a program without libdispatch.
+    ///
+    /// It belongs to libdispatch, and so does the descriptor, which is made by the first call and
+    /// stays open until the process ends.
+    package init?() {
+        descriptor = clinux_main_queue_descriptor()
+        if descriptor < 0 { return nil }
+    }
+
+    package func drain() {
+        // Read first: what is queued while the others run is then announced anew.
+        var count: UInt64 = 0
+        _ = unsafe Glibc.read(descriptor, &count, 8)
+        clinux_drain_main_queue()
+    }
+}

@@ -1,0 +1,56 @@
+// A block whose sender waits until it has run, or until it is certain that it never will.
+
+internal import Kernel
+internal import Synchronization
+
+extension ThreadRunLoop {
+    /// Runs a closure on the loop's thread and waits until it has run; there itself, at once.
+    ///
+    /// - Parameters:
+    ///   - modes: where it may run; `.common` stands for all common modes.
+    ///   - body: what to run.
+    /// - Returns: false when the loop's thread has ended first: the closure never runs.
+    /// - Thread: any thread.
+    /// - Blocks: until a run in one of the modes has come to it, which may be never.
+    /// - Source: performSelector:onThread:withObject:waitUntilDone:modes:, whose rules these are.
+    @discardableResult
+    public func performAndWait(
+        inModes modes: [Mode] = [.default], _ body: @escaping @Sendable () -> Void
+    ) -> Bool {
+        if isOnThread {
+            body()
+            return true
+        }
+        let outcome = Outcome()
+        send(BlockTicket(outcome), inModes: modes, body)
+        outcome.settled.wait()
+        return outcome.hasRun.load(ordering: .acquiring)
+    }
+
+    /// Leaves the ticket with the block alone, so that it goes when the block goes.
+    private func send(
+        _ ticket: consuming BlockTicket, inModes modes: [Mode], _ body: @escaping @Sendable () -> Void
+    ) {
+        perform(inModes: modes) { [ticket] in
+            body()
+            ticket.outcome.hasRun.store(true, ordering: .releasing)
+            ticket.outcome.settled.open()
+        }
+    }
+}
+
+/// What became of a block that somebody waits for.
+private final class Outcome: Sendable {
+    /// Opens when the block has run, or was dropped.
+    let settled = Latch()
+    let hasRun = Atomic<Bool>(false)
+}
+
+/// Held by a block alone, and gone with it: a block that is dropped tells so.
+private final class BlockTicket: Sendable {
+    let outcome: Outcome
+
+    init(_ outcome: Outcome) { self.outcome = outcome }
+
+    deinit { outcome.settled.open() }
+}
