@@ -55,6 +55,14 @@ func snippetTests(_ name: String, may: [Target.Dependency]) -> Target {
         packageAccess: false, swiftSettings: rulesOfUsers)
 }
 
+/// A program that a test runs because the test runner can't be it: one with a main thread of its own,
+/// or one that hangs. It may import the rival it is compared with.
+func testProgram(_ name: String) -> Target {
+    .executableTarget(
+        name: "Program\(name)", dependencies: ["WorkerThreads", "RunLoops", "Kernel", "Support"],
+        path: "Tests/Programs/\(name)", swiftSettings: [.swiftLanguageMode(.v6)])
+}
+
 let package = Package(
     name: "workerd",
     products: [
@@ -101,6 +109,10 @@ let package = Package(
         snippet("LedgerActor", may: ["WorkerThreads"]),
         snippet("Articles", may: ["WorkerThreads", "RunLoops"]),
         snippetTests("UserTests", may: ["RunLoopsTesting", "WorkerThreads", "RunLoops"]),
+
+        // The programs that tests run.
+        testProgram("MainQueue"),
+        testProgram("Callouts"),
 
         // Proof.
         .target(
