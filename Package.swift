@@ -55,8 +55,9 @@ func snippetTests(_ name: String, may: [Target.Dependency]) -> Target {
         packageAccess: false, swiftSettings: rulesOfUsers)
 }
 
-/// A program that a test runs because the test runner can't be it: one with a main thread of its own,
-/// or one that hangs. It may import the rival it is compared with.
+/// A program that a test runs because the test runner can't be it.
+///
+/// One with a main thread of its own, say, or one that hangs. It may import what it is compared with.
 func testProgram(_ name: String) -> Target {
     .executableTarget(
         name: "Program\(name)", dependencies: ["WorkerThreads", "RunLoops", "Kernel", "Support"],

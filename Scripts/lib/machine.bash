@@ -53,6 +53,14 @@ need_build_tools() {
         fail 69 "please install as root, then try again: apt-get install ${missing[*]}"
 }
 
+# Installs gdb, with which a test looks at a hanging program, if it is not there; without it, returns 1.
+try_debugger() {
+    if command -v gdb >/dev/null; then return 0; fi
+    install_packages gdb && return 0
+    say "gdb is missing, and the test that needs it is skipped; to have it: apt-get install gdb (as root)"
+    return 1
+}
+
 # Installs redis-cli and redis-benchmark if they are not there; without them, returns 1.
 try_redis_tools() {
     if command -v redis-cli >/dev/null && command -v redis-benchmark >/dev/null; then return 0; fi

@@ -29,7 +29,8 @@ extension ThreadRunLoop {
 
     /// Leaves the ticket with the block alone, so that it goes when the block goes.
     private func send(
-        _ ticket: consuming BlockTicket, inModes modes: [Mode], _ body: @escaping @Sendable () -> Void
+        _ ticket: consuming BlockTicket, inModes modes: [Mode],
+        _ body: @escaping @Sendable () -> Void
     ) {
         perform(inModes: modes) { [ticket] in
             body()

@@ -19,7 +19,9 @@ protocol MainLoop: Sendable {
 }
 
 extension MainLoop {
-    func run(_ mode: String, seconds: Double = 60) { run(mode, seconds: seconds, afterSource: false) }
+    func run(_ mode: String, seconds: Double = 60) {
+        run(mode, seconds: seconds, afterSource: false)
+    }
 }
 
 typealias Scenario = @MainActor (any MainLoop, Trace) -> Void
@@ -28,7 +30,8 @@ typealias Scenario = @MainActor (any MainLoop, Trace) -> Void
 private let moment = 0.05
 
 @MainActor let scenarios: [String: Scenario] = [
-    "order": order, "threads": threads, "modes": modes, "inside": inside, "after-source": afterSource,
+    "order": order, "threads": threads, "modes": modes, "inside": inside,
+    "after-source": afterSource,
     "never-finished": neverFinished, "late-common": lateCommon, "hops": hops,
     "own-calls": ownCalls, "early": early, "idle": idle,
 ]

@@ -18,8 +18,8 @@ import Testing
     ) throws {
         let ours = try ProgramRun(built: "ProgramMainQueue", ["ours", scenario])
         let theirs = try ProgramRun(built: "ProgramMainQueue", ["theirs", scenario])
-        #expect(ours.status == .exited(0), "\(ours.errors)")
-        #expect(theirs.status == .exited(0), "\(theirs.errors)")
+        #expect(ours.status == .exited(0), "\(ours.output)")
+        #expect(theirs.status == .exited(0), "\(theirs.output)")
         #expect(ours.output.split(separator: "\n") == theirs.output.split(separator: "\n"))
         #expect(!ours.output.isEmpty)
     }
@@ -51,7 +51,7 @@ import Testing
     @Test(.timeLimit(.minutes(2)))
     func `performs come from any thread, waiting or not, in order and in modes`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "own-calls"])
-        #expect(run.status == .exited(0), "\(run.errors)")
+        #expect(run.status == .exited(0), "\(run.output)")
         #expect(
             run.output == """
                 in place, on main: true
@@ -73,7 +73,7 @@ import Testing
     @Test(.timeLimit(.minutes(2)))
     func `what it is given before the main thread has met it waits for its first run`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "early"])
-        #expect(run.status == .exited(0), "\(run.errors)")
+        #expect(run.status == .exited(0), "\(run.output)")
         #expect(run.output == "early, on main: true\nstopped\n")
     }
 
@@ -81,7 +81,9 @@ import Testing
         let first = try onNewThread { ThreadRunLoop.main }
         let second = try onNewThread { ThreadRunLoop.main }
         #expect(first === second && first.isMain)
-        let isOwn = try onNewThread { ThreadRunLoop.main.isOnThread || ThreadRunLoop.current.isMain }
+        let isOwn = try onNewThread {
+            ThreadRunLoop.main.isOnThread || ThreadRunLoop.current.isMain
+        }
         #expect(!isOwn)
     }
 }

@@ -9,7 +9,9 @@ private let round = ["before-timers", "before-sources"]
 private let sleep = ["before-waiting", "after-waiting"]
 
 @Suite struct `Serving the main queue` {
-    @Test func `row 26: it ends the sleep and is handled after the timers, before the blocks`() throws {
+    @Test func `row 26: it ends the sleep and is handled after the timers, before the blocks`()
+        throws
+    {
         let trace = Trace()
         try withMainLoop { loop, poller, queue in
             loop.observe(trace)
@@ -58,7 +60,9 @@ private let sleep = ["before-waiting", "after-waiting"]
         #expect(trace.all == ["entry"] + round + sleep + ["exit"])
     }
 
-    @Test func `a run in another mode holds its work, one nested in a common mode serves it`() throws {
+    @Test func `a run in another mode holds its work, one nested in a common mode serves it`()
+        throws
+    {
         let trace = Trace()
         try withMainLoop { loop, poller, queue in
             loop.keepAlive("private")
@@ -81,10 +85,7 @@ private let sleep = ["before-waiting", "after-waiting"]
             queue.add {
                 queue.add { trace.note("work 2") }
                 trace.note("inner \(loop.run(for: .seconds(1)))")
-                loop.add(ThreadRunLoop.Timer(at: loop.now.advanced(by: .seconds(1))) { _ in
-                    trace.note("timer")
-                    trace.note("innermost \(loop.run(for: .seconds(1)))")
-                })
+                loop.perform { trace.note("innermost \(loop.run(for: .seconds(1)))") }
                 trace.note("inner \(loop.run(for: .seconds(2)))")
                 trace.note("work 1 ends")
             }
@@ -92,7 +93,7 @@ private let sleep = ["before-waiting", "after-waiting"]
         }
         #expect(
             trace.all == [
-                "inner finished", "timer", "innermost finished", "inner finished", "work 1 ends",
+                "inner finished", "innermost finished", "inner finished", "work 1 ends",
                 "work 2", "outer timedOut",
             ])
     }

@@ -12,19 +12,20 @@ struct Unexpected: Error, CustomStringConvertible {
 
 /// What a program printed, and how it ended.
 struct ProgramRun {
+    /// Its output and its complaints, as they came.
     let output: String
-    let errors: String
     let status: ChildStatus?
 
     init(_ program: String, _ arguments: [String]) throws {
-        var child = try ChildProcess.spawn(ChildCommand(program: program, arguments: arguments))
+        // One pipe for both: nobody would read the other one meanwhile, and a full one is waited for.
+        let merging = ["-c", "exec \"$0\" \"$@\" 2>&1", program] + arguments
+        var child = try ChildProcess.spawn(ChildCommand(program: "/bin/sh", arguments: merging))
         child.closeInput()
-        guard let output = child.takeOutput(), let errors = child.takeErrors() else {
-            throw Unexpected("the pipes of \(program) were taken")
+        guard let output = child.takeOutput() else {
+            throw Unexpected("the pipe of \(program) was taken")
         }
-        // Whoever writes more to its errors than a pipe holds is not waited for: the limit is 64 KiB.
-        self.output = try Self.text(output)
-        self.errors = try Self.text(errors)
+        let bytes = try output.readEverything("a program's output", atMost: 1 << 22)
+        self.output = String(decoding: bytes, as: UTF8.self)
         var end = pollfd(fd: child.endDescriptor.number, events: CShort(POLLIN), revents: 0)
         _ = unsafe poll(&end, 1, 60_000)
         status = child.reap()
@@ -42,9 +43,5 @@ struct ProgramRun {
         guard count > 0 else { throw Unexpected("no /proc/self/exe") }
         let path = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
-    }
-
-    private static func text(_ pipe: borrowing Descriptor) throws -> String {
-        String(decoding: try pipe.readEverything("a program's output", atMost: 1 << 22), as: UTF8.self)
     }
 }

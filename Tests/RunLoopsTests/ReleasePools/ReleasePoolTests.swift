@@ -10,7 +10,9 @@ import Testing
 private let round = ["before-timers", "before-sources"]
 
 @Suite struct `Release pools` {
-    @Test func `row 24: what a pass autoreleased goes before the sleep, after all observers`() throws {
+    @Test func `row 24: what a pass autoreleased goes before the sleep, after all observers`()
+        throws
+    {
         let trace = Trace()
         try withScriptedLoop { loop, poller in
             let source = ThreadRunLoop.Source {
@@ -39,7 +41,8 @@ private let round = ["before-timers", "before-sources"]
         try withScriptedLoop { loop, poller in
             loop.add(
                 ThreadRunLoop.Timer(at: Instant(nanoseconds: 1_000_000_000), every: .seconds(1)) {
-                    _ in ReleasePool.autorelease(Mortal("object", trace))
+                    _ in
+                    ReleasePool.autorelease(Mortal("object", trace))
                     trace.note("timer")
                 })
             loop.observe(trace)
@@ -140,7 +143,8 @@ private let round = ["before-timers", "before-sources"]
             ])
     }
 
-    @Test func `an object given twice is released twice, and what its end autoreleases too`() throws {
+    @Test func `an object given twice is released twice, and what its end autoreleases too`() throws
+    {
         let trace = Trace()
         try onNewThread {
             ReleasePool.with {
