@@ -66,7 +66,11 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// Whether the pass under way calls out right now and runs blocks afterwards.
     var runsBlocksNext = false
     /// The modes of the runs under way, the innermost last.
-    var runningModes: [Mode] = []
+    var runningModes: [Mode] = [] {
+        didSet { runDepth?.value = runningModes.count }
+    }
+    /// How many of them there are, for the thread's release pools; nil until they ask.
+    var runDepth: RunDepth?
     /// How many runs were begun so far: tells whether a callout has run the loop.
     var runCount: UInt64 = 0
     /// Whether every run under way is to end, not only the innermost.
@@ -206,9 +210,6 @@ public final class ThreadRunLoop: @unchecked Sendable {
         preconditionOnLoop()
         return runningModes.last
     }
-
-    /// How many runs are under way, each nested in the one before; on the loop's own thread.
-    var runDepth: Int { runningModes.count }
 
     /// The state of a mode, made on first use.
     func state(of mode: Mode) -> ModeState {

@@ -16,6 +16,9 @@ final class ThreadPools {
 
     private let pages = ObjectPages()
     private var pools: [Pool] = []
+    /// That of the thread's loop, once it has one: cheaper to hold than the loop, which is asked for
+    /// with each object.
+    private var knownDepth: RunDepth?
     /// Told first of all that a run or a pass begins.
     private var firstObserver: ThreadRunLoop.Observer?
     /// Told last of all that the loop is about to sleep, or that a run ends.
@@ -47,7 +50,7 @@ final class ThreadPools {
     var pageCount: Int { pages.pageCount }
 
     func add(_ object: AnyObject) {
-        if let loop = ThreadRunLoop.currentIfMade, loop.runDepth > depth { serveRun(of: loop) }
+        if runDepth > depth { serveRun(of: ThreadRunLoop.current) }
         pages.push(object)
     }
 
@@ -55,7 +58,7 @@ final class ThreadPools {
     ///
     /// - Returns: what `close` needs to know it again.
     func open() -> Int {
-        open(depth: ThreadRunLoop.currentIfMade?.runDepth ?? 0)
+        open(depth: runDepth)
         return pools.count - 1
     }
 
@@ -73,6 +76,17 @@ final class ThreadPools {
         if index + 1 < pools.count { pools.removeSubrange((index + 1)...) }
     }
 
+    /// How many runs of the thread's loop are under way.
+    private var runDepth: Int {
+        if let knownDepth { return knownDepth.value }
+        guard let loop = ThreadRunLoop.currentIfMade else { return 0 }
+        let depth = RunDepth(loop.runningModes.count)
+        loop.runDepth = depth
+        knownDepth = depth
+        return depth.value
+    }
+
+    /// To how many runs there is a pool.
     private var depth: Int { pools.last?.depth ?? 0 }
 
     private func open(depth: Int) {
@@ -92,7 +106,7 @@ final class ThreadPools {
             loop.add(first, to: mode)
             loop.add(last, to: mode)
         }
-        open(depth: loop.runDepth)
+        open(depth: runDepth)
         pools[pools.count - 1].hasBegun = true
     }
 
@@ -102,11 +116,11 @@ final class ThreadPools {
         if let firstObserver, let lastObserver { return (firstObserver, lastObserver) }
         let first = ThreadRunLoop.Observer([.entry, .beforeTimers], order: -Self.lastOrder) {
             _, activity in
-            Self.current.begin(activity, ThreadRunLoop.current.runDepth)
+            Self.current.begin(activity)
         }
         let last = ThreadRunLoop.Observer([.beforeWaiting, .exit], order: Self.lastOrder) {
             _, activity in
-            Self.current.end(activity, ThreadRunLoop.current.runDepth)
+            Self.current.end(activity)
         }
         loop.add(first, to: .common)
         loop.add(last, to: .common)
@@ -115,9 +129,9 @@ final class ThreadPools {
     }
 
     /// A run, or a pass of it, begins.
-    private func begin(_ activity: ThreadRunLoop.Activity, _ depth: Int) {
-        if activity == .entry { return open(depth: depth) }
-        guard let index = pools.lastIndex(where: { $0.depth == depth }) else { return }
+    private func begin(_ activity: ThreadRunLoop.Activity) {
+        if activity == .entry { return open(depth: runDepth) }
+        guard let index = indexOfRun else { return }
         let pool = pools[index]
         pools[index].hasBegun = true
         // The passes before this one have ended, and a busy loop may not sleep for a long time.
@@ -125,9 +139,22 @@ final class ThreadPools {
         if pool.hasBegun && isFull { empty(index) }
     }
 
+    /// Where the innermost run's pool is; nil when it needed none so far.
+    private var indexOfRun: Int? {
+        let depth = runDepth
+        return pools.lastIndex { $0.depth == depth }
+    }
+
     /// The loop is about to sleep, or a run ends.
-    private func end(_ activity: ThreadRunLoop.Activity, _ depth: Int) {
-        guard let index = pools.lastIndex(where: { $0.depth == depth }) else { return }
+    private func end(_ activity: ThreadRunLoop.Activity) {
+        guard let index = indexOfRun else { return }
         if activity == .exit { close(index) } else { empty(index) }
     }
+}
+
+/// How many runs of a loop are under way, each nested in the one before; on the loop's own thread.
+final class RunDepth {
+    var value: Int
+
+    init(_ value: Int) { self.value = value }
 }

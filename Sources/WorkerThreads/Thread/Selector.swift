@@ -1,5 +1,6 @@
 // Cocoa's perform-selector family for a worker thread: on the thread, waiting or not, in modes,
-// after a delay, and cancelled by target, selector and argument.
+// after a delay, and cancelled by target, selector and argument. For the main thread, and others
+// that run their loop themselves, it is in MainThread.swift.
 
 public import RunLoops
 internal import Kernel
