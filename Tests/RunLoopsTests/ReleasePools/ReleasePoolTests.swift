@@ -5,6 +5,7 @@ import Kernel
 import RunLoops
 import Support
 import Synchronization
+import RunLoopsTesting
 import Testing
 
 private let round = ["before-timers", "before-sources"]
