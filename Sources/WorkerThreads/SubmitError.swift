@@ -6,8 +6,6 @@ public enum SubmitError: Error, Equatable, Sendable, CustomStringConvertible {
     case stopped(thread: String)
     /// As much work waits as the thread was told to hold. Try again later.
     case full(thread: String, limit: Int)
-    /// Somebody took it back before its turn came. It never runs.
-    case cancelled
     /// The pool has no thread of this name.
     case noThread(String)
 
@@ -17,7 +15,6 @@ public enum SubmitError: Error, Equatable, Sendable, CustomStringConvertible {
         case .stopped(let thread): "thread \(thread) has been stopped"
         case .full(let thread, let limit):
             "thread \(thread) holds \(limit) waiting items, its limit; try again later"
-        case .cancelled: "cancelled before its turn came"
         case .noThread(let name): "there is no thread \(name)"
         }
     }

@@ -49,7 +49,6 @@ final class HeldPerforms: Sendable {
             defer { state.waiting = [:] }
             return state.waiting.sorted { $0.key < $1.key }.map(\.value)
         }
-        for case .answered(let answered) in left { answered.refuse(.stopped(thread: thread)) }
-        return left.count
+        return left.refuseAll(.stopped(thread: thread))
     }
 }

@@ -15,21 +15,8 @@ enum PerformRequest: Sendable {
     func perform() {
         switch self {
         case .plain(let body): body()
-        case .answered(let answered): answered.body()
+        case .answered(let answered): answered.perform()
         }
-    }
-}
-
-/// A request whose sender waits for it.
-final class AnsweredPerform: Sendable {
-    let body: @Sendable () -> Void
-    let refuse: @Sendable (SubmitError) -> Void
-
-    init(
-        body: @escaping @Sendable () -> Void, refuse: @escaping @Sendable (SubmitError) -> Void
-    ) {
-        self.body = body
-        self.refuse = refuse
     }
 }
 
@@ -143,10 +130,10 @@ final class PerformQueue: @unchecked Sendable {
     func close() -> Int {
         var left: [PerformRequest] = []
         inbox.close(into: &left, waiting: SystemThread.yield)
-        for case .answered(let answered) in left { answered.refuse(.stopped(thread: thread)) }
+        let refusedCount = left.refuseAll(.stopped(thread: thread))
         source.invalidate()
         observer.invalidate()
-        return left.count
+        return refusedCount
     }
 
     private func count() throws(SubmitError) {

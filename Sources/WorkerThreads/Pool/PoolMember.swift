@@ -81,8 +81,8 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     func workerEnded(_ core: WorkerCore) {
         let (left, heir) = queues.board.withLock { $0.end(index) }
         if let heir { wakeOther?(heir) }
-        core.abandonedCount.add(left.count, ordering: .relaxed)
-        for case .answered(let answered) in left { answered.refuse(.stopped(thread: core.name)) }
+        let refusedCount = left.refuseAll(.stopped(thread: core.name))
+        core.abandonedCount.add(refusedCount, ordering: .relaxed)
         source?.invalidate()
         observer?.invalidate()
         // The members hold one another by it.

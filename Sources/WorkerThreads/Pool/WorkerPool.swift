@@ -89,27 +89,44 @@ public final class WorkerPool: Sendable {
 
     /// Runs a closure on a thread of the pool.
     ///
-    /// In an asynchronous function the other `submit` is meant, which returns the closure's result.
-    /// In the top-level code of a program say the result's type, or this one is picked:
+    /// In an asynchronous function the other `submit` is meant, which waits for the closure's result;
+    /// `enqueue` waits for nothing there. In the top-level code of a program it is the other way
+    /// round: say the result's type to get it,
     /// `let size: Int = try await pool.submit(onThread: "images") { 42 }`.
     ///
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.
     ///   - priority: high before normal before low; equal ones in the order of submits.
     ///   - body: what to run.
-    /// - Returns: a ticket with which it can be cancelled while it waits.
     /// - Throws: `noThread`, `stopped` or `full`.
     /// - Thread: any thread.
     /// - Blocks: never.
-    @discardableResult
     public func submit(
+        onThread name: String? = nil, priority: SubmitPriority = .normal,
+        _ body: @escaping @Sendable () -> Void
+    ) throws(SubmitError) {
+        _ = try push(.plain(body), to: try queue(of: name), priority)
+    }
+
+    /// Runs a closure on a thread of the pool as `submit` does, unless it is cancelled first.
+    ///
+    /// - Parameters:
+    ///   - name: the pool's name or nil for any member, or the name of one member.
+    ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - body: what to run.
+    /// - Returns: a ticket for `cancel`.
+    /// - Throws: `noThread`, `stopped` or `full`.
+    /// - Thread: any thread, also a task.
+    /// - Blocks: never.
+    @discardableResult
+    public func enqueue(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
         _ body: @escaping @Sendable () -> Void
     ) throws(SubmitError) -> Ticket {
         try push(.plain(body), to: try queue(of: name), priority)
     }
 
-    /// Queues a closure as `submit` does, and leaves it to the caller to wake the member for it.
+    /// Queues a closure as `enqueue` does, and leaves it to the caller to wake the member for it.
     ///
     /// For whoever submits many at a time: a member that is woken for each of them runs it and is
     /// asleep again before the next comes.
@@ -139,44 +156,51 @@ public final class WorkerPool: Sendable {
 
     /// Runs a closure on a thread of the pool and returns what it returns.
     ///
+    /// Cancelling the task takes the closure back if no member has begun it: this throws at once, and
+    /// the closure never runs. One that has begun runs to its end, and its result is returned.
+    ///
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.
     ///   - priority: high before normal before low; equal ones in the order of submits.
     ///   - body: what to run.
-    /// - Throws: what the closure throws; `SubmitError` when it was refused or its thread stopped.
-    /// - Thread: any task.
+    /// - Throws: what the closure throws; `SubmitError` when it was refused or its thread stopped;
+    ///   `CancellationError` when the task was cancelled before.
+    /// - Thread: any task; the closure is queued without a hop from wherever the task runs.
     /// - Blocks: no thread; the task is suspended.
-    public func submit<Result: Sendable>(
+    public nonisolated(nonsending) func submit<Result: Sendable>(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
         _ body: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
         let queue = try queue(of: name)
-        return try await withCheckedThrowingContinuation { continuation in
-            let request = PerformRequest.answered(
-                AnsweredPerform(
-                    body: { continuation.resume(with: Swift.Result(catching: body)) },
-                    refuse: { continuation.resume(throwing: $0) }))
-            do throws(SubmitError) {
-                _ = try push(request, to: queue, priority)
-            } catch {
-                continuation.resume(throwing: error)
-            }
+        let place = Place()
+        return try await AwaitedPerform.result(of: body) { request throws(SubmitError) in
+            let ticket = try push(request, to: queue, priority)
+            place.ticket.withLock { $0 = ticket }
+            // Cancelled meanwhile by a thread that could not yet see where it waits.
+            if Task.isCancelled { remove(ticket) }
+        } cancelled: {
+            if let ticket = place.ticket.withLock({ $0 }) { remove(ticket) }
         }
+    }
+
+    /// Where a request waits, for whoever cancels the task that waits for it.
+    private final class Place: Sendable {
+        let ticket = Mutex<Ticket?>(nil)
     }
 
     /// Takes an item back, if no member has taken it yet.
     ///
-    /// - Returns: whether that was so: then it never runs, and who waits for it gets `cancelled`.
-    ///   False for another pool's ticket.
+    /// - Returns: whether that was so: then it never runs. False for another pool's ticket.
     /// - Thread: any thread.
     /// - Blocks: never.
     @discardableResult
     public func cancel(_ ticket: Ticket) -> Bool {
-        guard ticket.pool == ObjectIdentifier(queues) else { return false }
-        let taken = queues.board.withLock { $0.remove(ticket.place, from: ticket.queue) }
-        guard let taken else { return false }
-        if case .answered(let answered) = taken { answered.refuse(.cancelled) }
-        return true
+        ticket.pool == ObjectIdentifier(queues) && remove(ticket)
+    }
+
+    @discardableResult
+    private func remove(_ ticket: Ticket) -> Bool {
+        queues.board.withLock { $0.remove(ticket.place, from: ticket.queue) } != nil
     }
 
     /// How many items wait.

@@ -4,7 +4,6 @@
 
 public import RunLoops
 internal import Kernel
-internal import Synchronization
 
 /// A method by name: what to do with a target and an argument, and what it is called.
 ///
@@ -45,19 +44,12 @@ extension WorkerThread {
         waitUntilDone: Bool = false, modes: [ThreadRunLoop.Mode] = [.default]
     ) throws(SubmitError) {
         let body: @Sendable () -> Void = { selector.body(target, argument) }
-        if waitUntilDone && isCurrent { return body() }
-        let answer = Answer<SubmitError?>()
-        let request: PerformRequest =
-            waitUntilDone
-            ? .answered(
-                AnsweredPerform(
-                    body: {
-                        body()
-                        answer.give(nil)
-                    }, refuse: { answer.give($0) }))
-            : .plain(body)
-        try push(request, modes: modes)
-        if waitUntilDone, let refusal = answer.wait() { throw refusal }
+        guard waitUntilDone else { return try push(.plain(body), modes: modes) }
+        if isCurrent { return body() }
+        let request = WaitedPerform(body)
+        try push(.answered(request), modes: modes)
+        // The selector throws nothing: what failed was the handing over.
+        if case .failure(let refusal as SubmitError) = request.wait() { throw refusal }
     }
 
     /// Performs a selector on the thread once a delay has passed.
@@ -68,7 +60,8 @@ extension WorkerThread {
     ///   - argument: what to do it with.
     ///   - delay: from now, by the clock of the thread's loop.
     ///   - modes: in which modes of the loop it may be performed.
-    /// - Throws: `stopped` when the thread was asked to stop.
+    /// - Throws: `stopped` when the thread was asked to stop; `full` when as many performs wait for
+    ///   their delay as the thread may hold items (`maxQueued`).
     /// - Thread: any thread.
     /// - Blocks: never.
     /// - Source: performSelector:withObject:afterDelay:inModes:.
@@ -78,10 +71,10 @@ extension WorkerThread {
     ) throws(SubmitError) {
         guard !isStopped else { throw .stopped(thread: name) }
         let delayed = core.delayed
-        let key = DelayedPerforms.Key(
-            target: ObjectIdentifier(target), selector: selector.name,
-            argument: AnySendableHashable(argument))
-        guard let id = delayed.reserve(key) else { throw .stopped(thread: name) }
+        let id = try delayed.reserve(
+            ObjectIdentifier(target),
+            DelayedPerforms.Call(
+                selector: selector.name, argument: AnySendableHashable(argument)))
         let timer = ThreadRunLoop.Timer(at: runLoop.now.advanced(by: delay)) { _ in
             if delayed.take(id) { selector.body(target, argument) }
         }
@@ -101,6 +94,8 @@ extension WorkerThread {
     /// - Returns: how many were cancelled.
     /// - Thread: any thread.
     /// - Blocks: never.
+    /// - Complexity: O(1) in what waits for other targets; naming selector and argument, in what
+    ///   else waits for the target too.
     /// - Source: cancelPreviousPerformRequestsWithTarget:selector:object:.
     @discardableResult
     public func cancelPreviousPerforms(
@@ -123,92 +118,5 @@ extension WorkerThread {
         runLoop.perform(inModes: isDrained ? modes + [.draining] : modes) {
             held.take(id)?.perform()
         }
-    }
-}
-
-/// The performs that wait for their delay, by number.
-///
-/// A lock decides between the timer that fires and the cancel that comes at the same moment:
-/// whoever takes the entry has won.
-final class DelayedPerforms: Sendable {
-    struct Key: Sendable {
-        let target: ObjectIdentifier
-        let selector: String
-        let argument: AnySendableHashable
-    }
-
-    private struct Entry {
-        let key: Key
-        var timer: ThreadRunLoop.Timer?
-    }
-
-    private struct State {
-        var entries: [UInt64: Entry] = [:]
-        var nextID: UInt64 = 0
-        var isClosed = false
-    }
-
-    private let state = Mutex(State())
-
-    /// - Returns: nil when the thread has ended.
-    func reserve(_ key: Key) -> UInt64? {
-        state.withLock { state in
-            if state.isClosed { return nil }
-            state.nextID += 1
-            state.entries[state.nextID] = Entry(key: key)
-            return state.nextID
-        }
-    }
-
-    /// - Returns: false when it was cancelled already.
-    func setTimer(_ timer: ThreadRunLoop.Timer, of id: UInt64) -> Bool {
-        state.withLock { state in
-            guard state.entries[id] != nil else { return false }
-            state.entries[id]?.timer = timer
-            return true
-        }
-    }
-
-    /// - Returns: whether it was still there: it is performed by whoever took it.
-    func take(_ id: UInt64) -> Bool {
-        state.withLock { $0.entries.removeValue(forKey: id) != nil }
-    }
-
-    func cancel(target: ObjectIdentifier, selector: String?, argument: AnySendableHashable?) -> Int
-    {
-        let cancelled = state.withLock { state in
-            let matching = state.entries.filter { _, entry in
-                entry.key.target == target
-                    && (selector == nil || entry.key.selector == selector)
-                    && (argument == nil || entry.key.argument == argument)
-            }
-            for id in matching.keys { state.entries[id] = nil }
-            return matching.values.map(\.timer)
-        }
-        for timer in cancelled { timer?.invalidate() }
-        return cancelled.count
-    }
-
-    /// Refuses later performs and forgets those that wait; on the worker's thread, at its end.
-    ///
-    /// - Returns: how many waited.
-    func close() -> Int {
-        let left = state.withLock { state in
-            state.isClosed = true
-            defer { state.entries = [:] }
-            return state.entries.values.map(\.timer)
-        }
-        for timer in left { timer?.invalidate() }
-        return left.count
-    }
-}
-
-/// `AnyHashable` that keeps the promise of its value to be Sendable.
-struct AnySendableHashable: @unchecked Sendable, Equatable {
-    // SAFETY: made from a Sendable value only, and never changed.
-    private let value: AnyHashable
-
-    init(_ value: some Hashable & Sendable) {
-        self.value = AnyHashable(value)
     }
 }

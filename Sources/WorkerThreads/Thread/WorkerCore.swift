@@ -20,7 +20,7 @@ package final class WorkerCore: @unchecked Sendable {
     /// Requests that were refused because the thread stopped before their turn came.
     let abandonedCount = Atomic<Int>(0)
     /// Performs that wait for their delay to pass.
-    let delayed = DelayedPerforms()
+    let delayed: DelayedPerforms
     /// Performs that wait for a mode of their own.
     let held: HeldPerforms
     private let control: MessagePort<Control>
@@ -63,6 +63,7 @@ package final class WorkerCore: @unchecked Sendable {
         self.poller = poller
         queue = PerformQueue(thread: name, limit: maxQueued, poller: poller)
         held = HeldPerforms(thread: name, limit: maxQueued)
+        delayed = DelayedPerforms(thread: name, limit: maxQueued)
         let box = ControlBox()
         control = MessagePort(order: .min) { message in box.core?.handle(message) }
         box.core = self

@@ -1,11 +1,21 @@
-// Handing closures to a worker thread: without waiting, with a result, or waiting in place.
+// Handing closures to a worker thread: without waiting, to be taken back, with a result, or waiting
+// in place.
 
-internal import Kernel
 internal import RunLoops
 internal import Synchronization
 
 extension WorkerThread {
+    /// Names an enqueued closure while it waits.
+    public struct Ticket: Sendable {
+        let thread: ObjectIdentifier
+        let request: TicketedPerform
+    }
+
     /// Runs a closure on the thread, after everything that was submitted before.
+    ///
+    /// In an asynchronous function the other `submit` is meant, which waits for the closure's result;
+    /// `enqueue` waits for nothing there. In the top-level code of a program it is the other way
+    /// round: say the result's type to get it, `let sum: Int = try await worker.submit { 1 + 1 }`.
     ///
     /// - Throws: `stopped` once the thread was asked to stop, `full` at its limit. Nothing else; and
     ///   a closure that was taken runs, unless the thread is stopped with `.finishCurrent` first.
@@ -15,25 +25,46 @@ extension WorkerThread {
         try queue.push(.plain(consume body))
     }
 
+    /// Runs a closure on the thread as `submit` does, unless it is cancelled first.
+    ///
+    /// - Returns: a ticket for `cancel`.
+    /// - Throws: `stopped` or `full`.
+    /// - Thread: any thread, also a task; what one thread submits keeps its order.
+    /// - Blocks: never; a system call only if the thread sleeps.
+    @discardableResult
+    public func enqueue(_ body: @escaping @Sendable () -> Void) throws(SubmitError) -> Ticket {
+        let request = TicketedPerform(body)
+        try push(.answered(request))
+        return Ticket(thread: ObjectIdentifier(core), request: request)
+    }
+
+    /// Takes a closure back, if it has not begun.
+    ///
+    /// Its place in the queue counts for `maxQueued` until its turn would have come.
+    ///
+    /// - Returns: whether that was so: then it never runs. False for another thread's ticket.
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    @discardableResult
+    public func cancel(_ ticket: Ticket) -> Bool {
+        ticket.thread == ObjectIdentifier(core) && ticket.request.cancel()
+    }
+
     /// Runs a closure on the thread and returns what it returns.
     ///
+    /// Cancelling the task takes the closure back if it has not begun: this throws at once, and the
+    /// closure never runs. One that has begun runs to its end, and its result is returned. Its place
+    /// in the queue counts for `maxQueued` until its turn would have come.
+    ///
     /// - Throws: what the closure throws; `SubmitError` when it was refused or the thread was
-    ///   stopped before its turn came.
-    /// - Thread: any task.
+    ///   stopped before its turn came; `CancellationError` when the task was cancelled before.
+    /// - Thread: any task; the closure is queued without a hop from wherever the task runs.
     /// - Blocks: no thread; the task is suspended.
-    public func submit<Result: Sendable>(
+    public nonisolated(nonsending) func submit<Result: Sendable>(
         _ body: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            let request = PerformRequest.answered(
-                AnsweredPerform(
-                    body: { continuation.resume(with: Swift.Result(catching: body)) },
-                    refuse: { continuation.resume(throwing: $0) }))
-            do throws(SubmitError) {
-                try push(request)
-            } catch {
-                continuation.resume(throwing: error)
-            }
+        try await AwaitedPerform.result(of: body) { request throws(SubmitError) in
+            try push(request)
         }
     }
 
@@ -48,42 +79,12 @@ extension WorkerThread {
         _ body: @escaping @Sendable () throws -> Result
     ) throws -> Result {
         if isCurrent { return try body() }
-        let outcome = Mutex<Swift.Result<Result, any Error>?>(nil)
-        let answer = Answer(outcome)
-        try push(
-            .answered(
-                AnsweredPerform(
-                    body: { answer.give(Swift.Result(catching: body)) },
-                    refuse: { answer.give(.failure($0)) })))
-        return try answer.wait().get()
+        let request = WaitedPerform(body)
+        try push(.answered(request))
+        return try request.wait().get()
     }
 
     func push(_ request: consuming PerformRequest) throws(SubmitError) {
         try queue.push(consume request)
-    }
-}
-
-/// One answer that one thread waits for.
-final class Answer<Value: Sendable>: Sendable {
-    private let value: Mutex<Value?>
-    private let given = Latch()
-
-    init(_ value: consuming sending Mutex<Value?>) {
-        self.value = value
-    }
-
-    convenience init() {
-        self.init(Mutex(nil))
-    }
-
-    func give(_ answer: Value) {
-        value.withLock { $0 = answer }
-        given.open()
-    }
-
-    func wait() -> Value {
-        given.wait()
-        guard let answer = value.withLock({ $0 }) else { preconditionFailure("no answer given") }
-        return answer
     }
 }

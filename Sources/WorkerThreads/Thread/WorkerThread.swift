@@ -32,7 +32,8 @@ public final class WorkerThread: Sendable {
     ///
     /// - Parameters:
     ///   - name: shown by `ps`, debuggers and in this library's errors.
-    ///   - maxQueued: how many submitted items may wait; more are refused with `SubmitError.full`.
+    ///   - maxQueued: how many submitted items may wait, and how many performs for their delay or for
+    ///     another mode; more are refused with `SubmitError.full`.
     ///   - stackByteCount: size of its stack; nil for the system's default.
     /// - Throws: EAGAIN when the system has no room for another thread.
     /// - Thread: any thread.

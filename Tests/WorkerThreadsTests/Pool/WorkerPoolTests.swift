@@ -51,7 +51,7 @@ import WorkerThreads
         }
         let gate = try hold(pool, "mail/2")
         let trace = Trace()
-        try submit(to: pool, "mail/2") { trace.note("after the gate") }
+        try pool.enqueue(onThread: "mail/2") { trace.note("after the gate") }
         _ = try await pool.submit(onThread: "mail/1") {}
         #expect(trace.all.isEmpty)
         #expect(pool.waitingCount == 1)
@@ -78,7 +78,7 @@ import WorkerThreads
         let pool = try WorkerPool(name: "small", count: 2, maxQueued: 2)
         let gates = try [hold(pool, "small/1"), hold(pool, "small/2")]
         try pool.submit(onThread: "small/1") {}
-        let ticket = try pool.submit {}
+        let ticket = try pool.enqueue {}
         let full = SubmitError.full(thread: "small", limit: 2)
         #expect(refusal { try pool.submit {} } == full)
         #expect(refusal { try pool.submit(onThread: "small/2") {} } == full)
@@ -93,8 +93,8 @@ import WorkerThreads
         let other = try WorkerPool(name: "other", count: 4)
         let trace = Trace()
         let gate = try hold(pool)
-        let ticket = try submit(to: pool, nil) { trace.note("cancelled") }
-        let kept = try submit(to: pool, nil) { trace.note("kept") }
+        let ticket = try pool.enqueue { trace.note("cancelled") }
+        let kept = try pool.enqueue { trace.note("kept") }
         #expect(!other.cancel(ticket))
         #expect(pool.cancel(ticket))
         #expect(!pool.cancel(ticket))
@@ -112,7 +112,7 @@ import WorkerThreads
         let cancelled = Shared(Array(repeating: 0, count: itemCount))
         let tickets = Shared<[WorkerPool.Ticket]>([])
         for number in 0..<itemCount {
-            let ticket = try pool.submit { ran.change { $0[number] += 1 } }
+            let ticket = try pool.enqueue { ran.change { $0[number] += 1 } }
             tickets.change { $0.append(ticket) }
         }
         let cancellers = try (0..<2).map { try WorkerThread(name: "canceller \($0)") }
@@ -141,7 +141,7 @@ import WorkerThreads
         let pool = try WorkerPool(name: "mail", count: 2)
         pool.members[0].pause()
         let trace = Trace()
-        try submit(to: pool, "mail/1") { trace.note("own") }
+        try pool.enqueue(onThread: "mail/1") { trace.note("own") }
         for _ in 0..<50 {
             let name = try await pool.submit { WorkerThread.currentName }
             #expect(name == "mail/2")
@@ -173,7 +173,7 @@ import WorkerThreads
         for round in 0..<50 {
             let pool = try WorkerPool(name: "brief", count: count)
             let ran = Shared(0)
-            for _ in 0..<3 { _ = try submit(to: pool, nil) { ran.change { $0 += 1 } } }
+            for _ in 0..<3 { _ = try pool.enqueue { ran.change { $0 += 1 } } }
             let task = Task { try await pool.submit { 1 } }
             pool.stop(round % 2 == 0 ? .finishQueued : .finishCurrent)
             _ = await task.result
@@ -191,7 +191,7 @@ import WorkerThreads
         let shared = Task { try await pool.submit { 2 } }
         while pool.waitingCount < 2 { await Task.yield() }
         pool.stop(.finishCurrent)
-        let refused = refusal { _ = try submit(to: pool, nil) {} }
+        let refused = refusal { _ = try pool.enqueue {} }
         #expect(refused == .stopped(thread: "mail"))
         for gate in gates { gate.open() }
         await #expect(throws: SubmitError.self) { try await own.value }
@@ -205,9 +205,9 @@ import WorkerThreads
         let pool = try WorkerPool(name: "mail", count: 2)
         let gate = try hold(pool, "mail/1")
         let trace = Trace()
-        try submit(to: pool, "mail/1") { trace.note("own") }
+        try pool.enqueue(onThread: "mail/1") { trace.note("own") }
         pool.members[0].stop(.finishQueued)
-        let refused = refusal { _ = try submit(to: pool, "mail/1") {} }
+        let refused = refusal { _ = try pool.enqueue(onThread: "mail/1") {} }
         #expect(refused == .stopped(thread: "mail/1"))
         for _ in 0..<20 { #expect(try await pool.submit { WorkerThread.currentName } == "mail/2") }
         gate.open()
@@ -224,7 +224,7 @@ import WorkerThreads
             let pool = try WorkerPool(name: "mail", count: 2)
             let ran = Latch()
             pool.members[round % 2].stop(.finishCurrent)
-            _ = try submit(to: pool, nil) { ran.open() }
+            _ = try pool.enqueue { ran.open() }
             ran.wait()
         }
     }
@@ -261,7 +261,7 @@ import WorkerThreads
         let isAsleep = Latch()
         let ended = Latch()
         let gate = try hold(pool)
-        try submit(to: pool, name) {
+        try pool.enqueue(onThread: name) {
             let loop = ThreadRunLoop.current
             trace.note("begin")
             _ = loop.run(mode: .default, until: .distantPast)
@@ -271,10 +271,10 @@ import WorkerThreads
             trace.note("\(result)")
             ended.open()
         }
-        try submit(to: pool, name) { trace.note("behind") }
+        try pool.enqueue(onThread: name) { trace.note("behind") }
         gate.open()
         isAsleep.wait()
-        try submit(to: pool, name) {
+        try pool.enqueue(onThread: name) {
             trace.note("new")
             ThreadRunLoop.current.stop()
         }
@@ -298,9 +298,4 @@ import WorkerThreads
         gate.reached.wait()
         return gate
     }
-
-    @discardableResult
-    private func submit(
-        to pool: WorkerPool, _ name: String?, _ body: @escaping @Sendable () -> Void
-    ) throws -> WorkerPool.Ticket { try pool.submit(onThread: name, body) }
 }

@@ -140,6 +140,67 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
     }
 
     @Test(.timeLimit(.minutes(4)))
+    func
+        `as many wait for their delay as the limit says; one that is done or cancelled makes room`()
+        throws
+    {
+        let clock = ManualClock()
+        let worker = try WorkerThread(
+            name: "small", maxQueued: 2, poller: SystemPoller(clock: clock))
+        let target = Performer(Trace())
+        let other = Performer(target.trace)
+        func delay(_ number: Int, on target: Performer) -> SubmitError? {
+            refusal {
+                try worker.perform(
+                    Performer.note, on: target, with: number, afterDelay: .seconds(number))
+            }
+        }
+        let full = SubmitError.full(thread: "small", limit: 2)
+        #expect(delay(1, on: target) == nil)
+        #expect(delay(2, on: other) == nil)
+        #expect(delay(3, on: target) == full)
+        #expect(worker.cancelPreviousPerforms(target: other) == 1)
+        #expect(delay(4, on: target) == nil)
+        #expect(delay(5, on: target) == full)
+        clock.advance(by: .seconds(1))
+        while target.trace.all.isEmpty { _ = worker.described() }
+        #expect(delay(6, on: other) == nil)
+        #expect(delay(7, on: other) == full)
+        clock.advance(by: .seconds(10))
+        worker.waitUntilTimersHaveFired()
+        #expect(target.trace.all == ["note 1", "note 4", "note 6"])
+        worker.stop()
+        worker.join()
+        #expect(worker.abandonedCount == 0)
+        #expect(delay(8, on: target) == .stopped(thread: "small"))
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `cancelling looks at the target's performs only, however many wait for others`() throws {
+        let (worker, clock) = try stillWorker()
+        let trace = Trace()
+        let crowd = (0..<200).map { _ in Performer(trace) }
+        for (index, target) in crowd.enumerated() {
+            // Equal ones too: each is its own perform.
+            for number in [index, index, 7] {
+                try worker.perform(
+                    Performer.note, on: target, with: number, afterDelay: .seconds(1))
+            }
+        }
+        for (index, target) in crowd.enumerated().dropFirst(1) {
+            let expected = index == 7 ? 3 : 2
+            #expect(
+                worker.cancelPreviousPerforms(target: target, selector: "note", argument: index)
+                    == expected)
+            #expect(worker.cancelPreviousPerforms(target: target) == 3 - expected)
+            #expect(worker.cancelPreviousPerforms(target: target) == 0)
+        }
+        clock.advance(by: .seconds(1))
+        worker.waitUntilTimersHaveFired()
+        #expect(trace.all.sorted() == ["note 0", "note 0", "note 7"])
+    }
+
+    @Test(.timeLimit(.minutes(4)))
     func `what a cancel counts never runs, what it does not count does`() throws {
         let worker = try WorkerThread(name: "racing")
         let runs = Shared(0)

@@ -85,7 +85,7 @@ private actor Resident {
     func `a run nested in one task's step goes on with the steps behind it`() async throws {
         let worker = try WorkerThread(name: "steps")
         let trace = Trace()
-        let gate = try holding(worker)
+        let gate = try worker.hold()
         let first = Task(executorPreference: worker.executor) {
             guard let core = WorkerCore.current else { return }
             trace.note("first begins")
@@ -138,7 +138,7 @@ private actor Resident {
     func `tasks that wait when the thread stops are finished`() async throws {
         for _ in 0..<20 {
             let worker = try WorkerThread(name: "stopping")
-            let gate = try holding(worker)
+            let gate = try worker.hold()
             let tasks = (0..<10).map { number in
                 Task(executorPreference: worker.executor) {
                     await Task.yield()
@@ -161,8 +161,6 @@ private actor Resident {
     }
 
     private func assumedInside(_ resident: isolated Resident) -> Int { resident.assumed() }
-
-    private func holding(_ worker: WorkerThread) throws -> Gate { try worker.hold() }
 }
 
 private func serve(_ core: WorkerCore, until isDone: () -> Bool) { core.serveJob(until: isDone) }

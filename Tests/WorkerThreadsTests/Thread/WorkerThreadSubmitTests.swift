@@ -92,7 +92,7 @@ private struct Mishap: Error, Equatable {
     @Test(.timeLimit(.minutes(4)))
     func `every submit after a stop is refused, waiting or not`() async throws {
         let worker = try WorkerThread(name: "stopped")
-        let gate = try holding(worker)
+        let gate = try worker.hold()
         worker.stop(.finishQueued)
         let expected = SubmitError.stopped(thread: "stopped")
         let target = Token()
@@ -120,7 +120,7 @@ private struct Mishap: Error, Equatable {
         let answers = Shared<[SubmitError?]>([])
         worker.pause()
         worker.waitUntilRunning(in: .paused)
-        try submit(to: waiter) {
+        try waiter.enqueue {
             let answer = refusal { try worker.submitAndWait {} }
             answers.change { $0.append(answer) }
         }
@@ -234,11 +234,4 @@ private struct Mishap: Error, Equatable {
             #expect(ran.value + worker.abandonedCount == accepted.value)
         }
     }
-
-    /// `hold()` for a test that is a task, where `submit` would be the suspending one.
-    private func holding(_ worker: WorkerThread) throws -> Gate { try worker.hold() }
-
-    private func submit(
-        to worker: WorkerThread, _ body: @escaping @Sendable () -> Void
-    ) throws { try worker.submit(body) }
 }

@@ -1,0 +1,216 @@
+// A request whose sender learns what became of it. It is started, refused or cancelled, and exactly
+// one of the three wins, on whichever threads they meet. Knows nothing of queues and loops.
+//
+// Values of `state`
+//    fresh    nobody can be told yet: its sender is still making ready to wait
+//    waiting  its turn has not come
+//    decided  started, refused or cancelled: whoever made it so owns `run` and `tell`
+//
+// A1 arm      fresh ─▶ waiting   arm: compareExchange, releasing what the sender prepared (its
+//                                continuation). Fails only if A2 came first: then the sender tells
+//                                itself, and nothing is queued.
+// A2 give up  fresh ─▶ decided   cancel: exchange. Nobody waits yet, so nobody is told.
+// A3 start    waiting ─▶ decided perform: compareExchange, acquiring what A1 released; then `run`.
+// A4 refuse   waiting ─▶ decided refuse: compareExchange, as A3; then `tell`.
+// A5 cancel   waiting ─▶ decided cancel: exchange, acquiring as A3; then `tell`.
+//
+// A3, A4 and A5 leave the same value, and only one of them can take it: a request that was cancelled
+// is never run, one that runs is never told of a cancellation, and nobody is told twice. Without
+// the release of A1 and the acquire of A3–A5 the winner would read a half-written continuation.
+
+internal import Kernel
+internal import Synchronization
+
+/// A request that is run, refused or cancelled, once.
+class AnsweredPerform: @unchecked Sendable {
+    // SAFETY: `state` is atomic. What subclasses add is written by the sender before A1 and then
+    // touched only by whoever has decided the request, once.
+
+    private enum State {
+        static let fresh: UInt8 = 0
+        static let waiting: UInt8 = 1
+        static let decided: UInt8 = 2
+    }
+
+    private let state: Atomic<UInt8>
+
+    /// A request; one that is not armed can only be cancelled.
+    init(isArmed: Bool) {
+        state = Atomic(isArmed ? State.waiting : State.fresh)
+    }
+
+    /// Lets it be performed or refused from now on.
+    ///
+    /// - Returns: false when it was cancelled before: nobody will tell its sender.
+    final func arm() -> Bool {
+        state.compareExchange(
+            expected: State.fresh, desired: State.waiting, ordering: .acquiringAndReleasing
+        ).exchanged  // A1
+    }
+
+    /// Runs it, unless it was cancelled; on the thread that it is for.
+    final func perform() {
+        if decide() { run() }  // A3
+    }
+
+    /// Tells its sender that it will not run.
+    ///
+    /// - Returns: false when it has been cancelled before, or started.
+    /// - Thread: any thread.
+    @discardableResult
+    final func refuse(_ error: SubmitError) -> Bool {
+        guard decide() else { return false }  // A4
+        tell(error)
+        return true
+    }
+
+    /// Takes it back because its sender no longer wants it.
+    ///
+    /// - Returns: false when it has been decided before.
+    /// - Thread: any thread.
+    @discardableResult
+    final func cancel() -> Bool {
+        switch state.exchange(State.decided, ordering: .acquiringAndReleasing) {
+        case State.fresh: return true  // A2
+        case State.waiting:  // A5
+            tell(CancellationError())
+            return true
+        default: return false
+        }
+    }
+
+    private func decide() -> Bool {
+        state.compareExchange(
+            expected: State.waiting, desired: State.decided, ordering: .acquiringAndReleasing
+        ).exchanged
+    }
+
+    /// Does what was asked, and tells the sender; called at most once, never after `tell`.
+    func run() { preconditionFailure("a request says what it does") }
+
+    /// Tells the sender why it will not run; called at most once, never after `run`.
+    func tell(_ error: any Error) { preconditionFailure("a request says whom it tells") }
+}
+
+/// A request that a task waits for.
+final class AwaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendable {
+    // SAFETY: as `AnsweredPerform` says.
+    private var body: (@Sendable () throws -> Result)?
+    private var continuation: CheckedContinuation<Result, any Error>?
+
+    private init(_ body: @escaping @Sendable () throws -> Result) {
+        self.body = body
+        super.init(isArmed: false)
+    }
+
+    /// Queues a closure and waits for what it returns.
+    ///
+    /// - Parameters:
+    ///   - push: queues the request.
+    ///   - cancelled: called once the request was cancelled; on any thread.
+    /// - Throws: `CancellationError` as soon as the task is cancelled, if the closure has not begun.
+    nonisolated(nonsending) static func result(
+        of body: @escaping @Sendable () throws -> Result,
+        push: (PerformRequest) throws(SubmitError) -> Void,
+        cancelled: @Sendable () -> Void = {}
+    ) async throws -> Result {
+        let request = AwaitedPerform(body)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                request.continuation = continuation
+                guard request.arm() else {
+                    return continuation.resume(throwing: CancellationError())
+                }
+                do throws(SubmitError) {
+                    try push(.answered(request))
+                } catch {
+                    request.refuse(error)
+                }
+            }
+        } onCancel: {
+            if request.cancel() { cancelled() }
+        }
+    }
+
+    override func run() {
+        guard let body, let continuation else { return }
+        self.body = nil
+        self.continuation = nil
+        continuation.resume(with: Swift.Result(catching: body))
+    }
+
+    override func tell(_ error: any Error) {
+        // What the closure holds is let go of now, not when its turn would have come.
+        body = nil
+        continuation?.resume(throwing: error)
+        continuation = nil
+    }
+}
+
+/// A request that a thread waits for.
+final class WaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendable {
+    // SAFETY: `body` as `AnsweredPerform` says; `outcome` is written before `told` opens, and read
+    // after it.
+    private var body: (@Sendable () throws -> Result)?
+    private var outcome: Swift.Result<Result, any Error>?
+    private let told = Latch()
+
+    init(_ body: @escaping @Sendable () throws -> Result) {
+        self.body = body
+        super.init(isArmed: true)
+    }
+
+    /// Waits until it has run or was refused.
+    ///
+    /// - Thread: one thread other than the one that performs it.
+    /// - Blocks: until then.
+    func wait() -> Swift.Result<Result, any Error> {
+        told.wait()
+        guard let outcome else { preconditionFailure("told of nothing") }
+        return outcome
+    }
+
+    override func run() {
+        guard let body else { return }
+        self.body = nil
+        outcome = Swift.Result(catching: body)
+        told.open()
+    }
+
+    override func tell(_ error: any Error) {
+        body = nil
+        outcome = .failure(error)
+        told.open()
+    }
+}
+
+/// A request that nobody waits for, but that can be taken back.
+final class TicketedPerform: AnsweredPerform, @unchecked Sendable {
+    // SAFETY: as `AnsweredPerform` says.
+    private var body: (@Sendable () -> Void)?
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        self.body = body
+        super.init(isArmed: true)
+    }
+
+    override func run() {
+        let body = body
+        self.body = nil
+        body?()
+    }
+
+    override func tell(_ error: any Error) { body = nil }
+}
+
+extension Sequence<PerformRequest> {
+    /// Refuses requests that will never run because their thread ends.
+    ///
+    /// - Returns: how many there were; those that were cancelled before do not count.
+    func refuseAll(_ error: SubmitError) -> Int {
+        reduce(into: 0) { count, request in
+            guard case .answered(let answered) = request else { return count += 1 }
+            if answered.refuse(error) { count += 1 }
+        }
+    }
+}
