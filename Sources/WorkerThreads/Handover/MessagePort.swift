@@ -1,62 +1,71 @@
-// A port for messages between threads of one process: sending wakes the receiver's loop.
+// A port for messages between threads of one process: sending wakes the receiver's loop. Messages
+// that want an answer are in PortMessage.swift; this knows nothing of answers.
 
 internal import Kernel
 public import RunLoops
 internal import Structures
+internal import Synchronization
+
+/// What became of a message.
+public enum SendResult: Sendable, Hashable {
+    /// The port has it, and its loop has been woken.
+    case sent
+    /// As many messages wait as the port may hold: it was refused. Try again later.
+    case full
+    /// The port was invalidated, or its loop's thread has ended: it was refused, as all later ones.
+    case closed
+}
 
 /// A port to which any thread sends messages, received one by one on a loop's thread.
 ///
 /// It costs no descriptor. Like every port it keeps its mode alive, and what arrives while the loop
-/// runs in another mode is held.
+/// runs in another mode is held. When its loop's thread ends, what it holds is let go of.
 ///
 /// - Source: NSMachPort in Apple's Threading Programming Guide, "Configuring a Port-Based Input
 ///   Source".
 public final class MessagePort<Message: Sendable>: Sendable {
-    private let inbox: Inbox<Message>
+    private let mailbox: Mailbox<Message>
     private let port: ThreadRunLoop.Port
 
     /// A port that is in no loop yet.
     ///
     /// - Parameters:
     ///   - order: smaller ones are handled first among ports ready in the same pass.
+    ///   - limit: the most messages that may wait to be received, at least 1; `Int.max` for as many
+    ///     as memory holds.
     ///   - receive: called on the loop's thread for each message, in order.
-    public init(order: Int = 0, receive: @escaping @Sendable (Message) -> Void) {
-        let inbox = Inbox<Message>()
-        self.inbox = inbox
-        port = ThreadRunLoop.Port(order: order) { port, _ in
-            // Those that arrive from now on are for the next pass.
-            let end = inbox.end
-            while !inbox.isTaken(upTo: end), let message = inbox.popFirst() {
-                // A run nested in the receiver goes on with those behind this one.
-                if !inbox.rest() { port.signal() }
-                receive(message)
-            }
-            if !inbox.rest() {
-                SystemThread.yield()
-                port.signal()
-            }
-        }
+    public init(
+        order: Int = 0, limit: Int = .max, receive: @escaping @Sendable (Message) -> Void
+    ) {
+        precondition(limit > 0, "a port holds at least 1 message, not \(limit)")
+        let mailbox = Mailbox<Message>(limit: limit)
+        self.mailbox = mailbox
+        let receiver = Receiver(mailbox: mailbox, receive: receive)
+        port = ThreadRunLoop.Port(order: order) { port, _ in receiver.receiveArrived(port) }
     }
 
     deinit {
         port.invalidate()
     }
 
+    /// The most messages that may wait; `Int.max` for as many as memory holds.
+    public var limit: Int { mailbox.limit }
+
     /// Sends a message and wakes the receiver's loop.
     ///
-    /// - Returns: false when the port was invalidated or its loop's thread has ended: the message
-    ///   is not received.
+    /// - Returns: whether it was sent, or why it is not received.
     /// - Thread: any thread; the messages of one thread keep their order.
     /// - Blocks: never; a system call only if the loop sleeps.
     @discardableResult
-    public func send(_ message: Message) -> Bool {
-        guard port.isValid else { return false }
-        switch inbox.push(message) {
+    public func send(_ message: Message) -> SendResult {
+        guard port.isValid else { return .closed }
+        guard mailbox.makeRoom() else { return .full }
+        switch mailbox.inbox.push(message) {
         case .first: port.signal()
         case .queued: break
-        case .closed: return false
+        case .closed: return .closed
         }
-        return true
+        return .sent
     }
 
     /// Puts the port into a mode of a loop.
@@ -68,17 +77,103 @@ public final class MessagePort<Message: Sendable>: Sendable {
         } catch {
             preconditionFailure("a port without a descriptor asks nothing of the kernel: \(error)")
         }
+        // A loop whose thread has ended takes nothing: what waits here would wait for ever.
+        if !loop.isOnThread && !loop.perform(inModes: [mode], {}) {
+            port.invalidate()
+            mailbox.close()
+        }
     }
 
     /// Takes the port out of its modes for good and refuses later messages.
     ///
-    /// - Returns: the messages that nobody will receive, in order.
+    /// - Returns: the messages that nobody will receive, in order; none once its loop's thread has
+    ///   ended, with which they were let go of.
     /// - Thread: the loop's own thread, or any thread once no loop handles it.
     @discardableResult
     public func invalidate() -> [Message] {
+        let left = mailbox.close()
         port.invalidate()
+        return left
+    }
+
+    /// Whether it takes messages still.
+    ///
+    /// - Thread: any thread; out of date as soon as it is known, but once false, always false.
+    public var isValid: Bool { port.isValid && !mailbox.inbox.isClosed }
+
+    /// The loop that receives; nil as long as there is none.
+    var receivingLoop: ThreadRunLoop? { port.loop }
+
+    /// The modes in which it receives.
+    var receivingModes: [ThreadRunLoop.Mode] { port.modes }
+}
+
+/// What waits in a port, on both sides.
+private final class Mailbox<Message: Sendable>: @unchecked Sendable {
+    // SAFETY: messages are taken out of `inbox` on the loop's thread only, or by whoever closes the
+    // box once no loop handles it. The rest is safe from any thread.
+    let inbox = Inbox<Message>()
+    let limit: Int
+    /// Counted only if there is a limit.
+    private let waitingCount = Atomic<Int>(0)
+
+    init(limit: Int) { self.limit = limit }
+
+    /// - Returns: false when as many wait as may.
+    func makeRoom() -> Bool {
+        if limit == .max { return true }
+        if waitingCount.add(1, ordering: .relaxed).newValue <= limit { return true }
+        waitingCount.subtract(1, ordering: .relaxed)
+        return false
+    }
+
+    /// - Returns: the next of the messages before a mark.
+    func next(upTo mark: Inbox<Message>.Mark) -> Message? {
+        guard !inbox.isTaken(upTo: mark), let message = inbox.popFirst() else { return nil }
+        if limit != .max { waitingCount.subtract(1, ordering: .relaxed) }
+        return message
+    }
+
+    /// Takes no more.
+    ///
+    /// - Returns: what waits, in order.
+    @discardableResult
+    func close() -> [Message] {
         var left: [Message] = []
         inbox.close(into: &left, waiting: SystemThread.yield)
         return left
+    }
+}
+
+/// The receiving side of a port, which only its handler holds.
+///
+/// So it goes when the port becomes invalid, be it that its loop's thread ends, and lets go of what
+/// waits: who waits for an answer to one of those messages is told.
+private final class Receiver<Message: Sendable>: Sendable {
+    private let mailbox: Mailbox<Message>
+    private let receive: @Sendable (Message) -> Void
+
+    init(mailbox: Mailbox<Message>, receive: @escaping @Sendable (Message) -> Void) {
+        self.mailbox = mailbox
+        self.receive = receive
+    }
+
+    deinit {
+        mailbox.close()
+    }
+
+    /// Receives what is there now; what arrives from now on is for the next pass.
+    func receiveArrived(_ port: ThreadRunLoop.Port) {
+        let end = mailbox.inbox.end
+        while port.isValid, let message = mailbox.next(upTo: end) {
+            // A run nested in the receiver goes on with those behind this one.
+            if !mailbox.inbox.rest() { port.signal() }
+            receive(message)
+        }
+        if !mailbox.inbox.rest() {
+            // One is being sent right now, or was left for the next pass.
+            SystemThread.yield()
+            port.signal()
+        }
     }
 }

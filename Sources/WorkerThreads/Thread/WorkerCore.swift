@@ -158,7 +158,7 @@ package final class WorkerCore: @unchecked Sendable {
     /// - Thread: any thread; it is attached when the control port is handled.
     @discardableResult
     package func attach(_ attachment: any WorkerAttachment) -> Bool {
-        control.send(.attach(attachment))
+        control.send(.attach(attachment)) == .sent
     }
 
     /// Calls `body` on the thread, also while it is paused or serves a job.
@@ -167,7 +167,7 @@ package final class WorkerCore: @unchecked Sendable {
     /// - Thread: any thread.
     @discardableResult
     package func callFromControl(_ body: @escaping @Sendable (ThreadRunLoop) -> Void) -> Bool {
-        control.send(.call(body))
+        control.send(.call(body)) == .sent
     }
 
     /// Whether what runs one request after another should let the loop look around first.

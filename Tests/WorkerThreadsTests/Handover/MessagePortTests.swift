@@ -80,12 +80,12 @@ import WorkerThreads
         one.add(to: worker.runLoop)
         two.add(to: worker.runLoop, mode: "elsewhere")
         try worker.submitAndWait {}
-        #expect(two.send(7))
+        #expect(two.send(7) == .sent)
         try worker.submitAndWait { #expect(two.invalidate() == [7]) }
-        #expect(!two.send(8))
+        #expect(two.send(8) == .closed)
         worker.stop()
         worker.join()
-        #expect(!one.send(1))
+        #expect(one.send(1) == .closed)
     }
 
     @Test(.timeLimit(.minutes(4)))
@@ -104,5 +104,86 @@ import WorkerThreads
         }
         all.wait()
         #expect(seen.value == Array(repeating: Array(0..<1_000), count: 3))
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `as many messages wait as the limit says; one more is refused, received ones make room`()
+        throws
+    {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            let port = MessagePort<Int>(limit: 2) { trace.note("\($0)") }
+            #expect(port.send(1) == .sent)
+            #expect(port.send(2) == .sent)
+            #expect(port.send(3) == .full)
+            port.add(to: loop)
+            _ = loop.run(until: .distantPast)
+            #expect(port.send(4) == .sent)
+            #expect(port.send(5) == .sent)
+            #expect(port.send(6) == .full)
+            _ = loop.run(until: .distantPast)
+            #expect(port.limit == 2)
+        }
+        #expect(trace.all == ["1", "2", "4", "5"])
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `a full port takes exactly as many as its limit from many senders`() throws {
+        let received = Counter()
+        let sent = Counter()
+        let port = MessagePort<Int>(limit: 100) { _ in received.increment() }
+        let senders = try (0..<4).map { _ in
+            try TestThread(name: "sender") {
+                for number in 0..<100 where port.send(number) == .sent { sent.increment() }
+            }
+        }
+        for sender in senders { sender.join() }
+        #expect(sent.count == 100)
+        try onNewThread {
+            port.add(to: .current)
+            _ = ThreadRunLoop.current.run(until: .distantPast)
+        }
+        #expect(received.count == 100)
+    }
+
+    @Test func `made invalid by its receiver, it receives nothing more and hands back the rest`()
+        throws
+    {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            let found = Shared<MessagePort<Int>?>(nil)
+            let port = MessagePort<Int> { number in
+                trace.note("received \(number)")
+                found.value?.send(4)
+                trace.note("left \(found.value?.invalidate() ?? [])")
+            }
+            found.set(port)
+            port.add(to: loop)
+            for number in 1...3 { port.send(number) }
+            _ = loop.run(until: .distantPast)
+            #expect(!port.isValid)
+            #expect(port.send(5) == .closed)
+            found.set(nil)
+        }
+        #expect(trace.all == ["received 1", "left [2, 3, 4]"])
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `what waits is let go of when the loop's thread ends, or has ended before`() throws {
+        let worker = try WorkerThread(name: "ending")
+        let port = MessagePort<Token> { _ in }
+        var token: Token? = Token()
+        let watched = WeakReference(try #require(token))
+        port.add(to: worker.runLoop, mode: "never")
+        #expect(port.send(try #require(token)) == .sent)
+        token = nil
+        #expect(watched.object != nil)
+        worker.stop()
+        worker.join()
+        #expect(watched.object == nil)
+        let late = MessagePort<Int> { _ in }
+        #expect(late.send(1) == .sent)
+        late.add(to: worker.runLoop)
+        #expect(late.send(2) == .closed)
     }
 }
