@@ -20,7 +20,7 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
 
     private let inbox = Inbox<UnownedJob>()
     private let source: ThreadRunLoop.Source
-    private let loop: ThreadRunLoop
+    let loop: ThreadRunLoop
     /// Steps that have reached the thread.
     /// Steps that came after the thread's end.
     private let late = Mutex(Late())
@@ -30,16 +30,20 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         let box = Box()
         source = ThreadRunLoop.Source(order: -1) { box.executor?.runArrived() }
         box.executor = self
-        for mode: ThreadRunLoop.Mode in [.default, .job, .draining] {
-            loop.add(source, to: mode)
-        }
+        for mode in WorkerThread.taskModes { loop.add(source, to: mode) }
     }
 
     /// Queues a task's next step; called by Swift's runtime.
     ///
     /// - Thread: any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
-        let step = UnownedJob(job)
+        add(UnownedJob(job))
+    }
+
+    /// Queues a task's next step.
+    ///
+    /// - Thread: any thread.
+    func add(_ step: UnownedJob) {
         switch inbox.push(step) {
         case .first:
             source.signal()
@@ -53,6 +57,9 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     public func checkIsolated() {
         precondition(loop.isOnThread, "not on the actor's worker thread")
     }
+
+    /// Whether the caller runs on the thread; what Swift asks before it traps.
+    public func isIsolatingCurrentContext() -> Bool? { loop.isOnThread }
 
     /// Runs what waits, and takes nothing any more; on the worker's thread.
     func close() {

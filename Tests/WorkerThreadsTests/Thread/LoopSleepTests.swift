@@ -76,6 +76,49 @@ extension WorkerThread {
         #expect(worker.clock.now == clock.now())
     }
 
+    #if compiler(>=6.3) && compiler(<6.4)
+        @Test(.timeLimit(.minutes(4)))
+        func `Swift's own sleep comes from the loop, in tasks that prefer the thread`()
+            async throws
+        {
+            let (worker, clock) = try stillWorker()
+            let task = Task(executorPreference: worker.executor) {
+                try await Task.sleep(for: .seconds(3_600))
+                async let child: Void = Task.sleep(for: .seconds(3_600))
+                try await child
+                return WorkerThread.currentName
+            }
+            for _ in 1...2 {
+                await worker.waitForTimers(1)
+                clock.advance(by: .seconds(3_600))
+            }
+            #expect(try await task.value == "still")
+            let cancelled = Task(executorPreference: worker.executor) {
+                try await Task.sleep(for: .seconds(3_600))
+            }
+            await worker.waitForTimers(1)
+            cancelled.cancel()
+            await #expect(throws: CancellationError.self) { try await cancelled.value }
+        }
+
+        @Test(.timeLimit(.minutes(4)))
+        func `Swift's own sleep lasts as long as it should when the thread ends meanwhile`()
+            async throws
+        {
+            // Its own clock stands still: only the rest of the time, elsewhere, can end this.
+            let (worker, _) = try stillWorker()
+            let started = ContinuousClock.now
+            let task = Task(executorPreference: worker.executor) {
+                try await Task.sleep(for: .milliseconds(30))
+            }
+            await worker.waitForTimers(1)
+            worker.stop()
+            worker.join()
+            try await task.value
+            #expect(ContinuousClock.now - started >= .milliseconds(30))
+        }
+    #endif
+
     @Test(.timeLimit(.minutes(4)))
     func `a sleep is cancelled at once and leaves no timer`() async throws {
         let (worker, _) = try stillWorker()
