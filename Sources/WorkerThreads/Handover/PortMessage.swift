@@ -32,7 +32,13 @@ public enum PortError: Error, Equatable, Sendable, CustomStringConvertible {
 /// A message with a port for its answer.
 ///
 /// What Cocoa calls components is its body: any sendable value, ports among them. That is how a
-/// thread checks in with another: it sends a port of its own.
+/// thread checks in with another: it sends a port of its own, which the other keeps.
+///
+/// ```swift
+/// let squares = MessagePort<PortMessage<Int, Int>>(answering: { $0 * $0 })
+/// squares.add(to: worker.runLoop)
+/// let nine = try await squares.ask(3, timeout: .seconds(1))
+/// ```
 ///
 /// - Source: NSPortMessage.
 public struct PortMessage<Body: Sendable, Reply: Sendable>: Sendable {
@@ -103,8 +109,10 @@ extension ReplyPort<Void> {
     public func send() -> Bool { send(()) }
 }
 
-/// Somebody who waits for an answer, seen from all who may end the waiting: who answers, who let go of
-/// the message, the time limit, a cancelled task. Whoever takes the closure has won.
+/// Somebody who waits for an answer, seen from all who may end the waiting.
+///
+/// Those are: who answers, who lets go of the message, the time limit, a cancelled task. Whoever takes
+/// the closure has won.
 final class PendingReply<Reply: Sendable>: Sendable {
     private let receive: Mutex<(@Sendable (Result<Reply, PortError>) -> Void)?>
 

@@ -67,7 +67,9 @@ extension ThreadRunLoop {
         /// The time by which the loop's timers go.
         public var now: Instant { loop.now }
 
-        /// A nanosecond: how exactly dates are kept. What the kernel makes of it is another matter.
+        /// A nanosecond: how exactly dates are kept.
+        ///
+        /// What the kernel makes of it is another matter.
         public var minimumResolution: Duration { .nanoseconds(1) }
 
         /// Suspends the task until a date; see `ThreadRunLoop.sleep(until:tolerance:modes:)`.

@@ -32,8 +32,10 @@
         }
     }
 
-    /// A step that its timer holds alone. If that goes before its time, the thread having ended, the
-    /// step is not lost: the rest of the time passes elsewhere.
+    /// A step that its timer holds alone.
+    ///
+    /// If that goes before its time, the thread having ended, the step is not lost: the rest of the
+    /// time passes elsewhere.
     private final class LaterStep: Sendable {
         private let step: Mutex<UnownedJob?>
         private let executor: WorkerExecutor
