@@ -36,7 +36,10 @@ package struct SystemThread: ~Copyable, Sendable {
             &handle, &attributes,
             { argument in
                 guard let argument = unsafe argument else { return nil }
-                unsafe Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue().run()
+                // Let go of at the end only: a thread that has freed something has a heap.
+                let start = unsafe Unmanaged<ThreadStart>.fromOpaque(argument)
+                unsafe start.takeUnretainedValue().run()
+                unsafe start.release()
                 return nil
             }, start.toOpaque())
         guard result == 0 else {
@@ -64,12 +67,13 @@ package struct SystemThread: ~Copyable, Sendable {
     /// Gives the calling thread a name.
     package static func setCurrentName(_ name: String) {
         // pthread_setname_np(3): more than 15 bytes are refused, so the end is cut, not the start.
-        let bytes = Array(name.utf8.prefix(15)) + [0]
-        unsafe bytes.withUnsafeBytes { raw in
-            guard let base = unsafe raw.assumingMemoryBound(to: CChar.self).baseAddress else {
-                return
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16) { bytes in
+            unsafe bytes.initialize(repeating: 0)
+            for (index, byte) in name.utf8.prefix(15).enumerated() {
+                unsafe bytes[index] = CChar(bitPattern: byte)
             }
-            _ = unsafe pthread_setname_np(pthread_self(), base)
+            guard let start = bytes.baseAddress else { return }
+            _ = unsafe pthread_setname_np(pthread_self(), start)
         }
     }
 

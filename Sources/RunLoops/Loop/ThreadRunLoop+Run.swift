@@ -40,10 +40,7 @@ extension ThreadRunLoop {
         let isMainQueueAway = mainQueue?.runBegins(in: self) ?? false
         defer { if isMainQueueAway { mainQueue?.runEnds(in: self) } }
         let state = state(of: mode)
-        if !state.wasRun {
-            state.wasRun = true
-            whenFirstRun?(mode)
-        }
+        prepareFirstRun(in: state)
         if isFinished(state) { return .finished }
         // A stop is meant for the innermost run: the outer run's is set aside meanwhile, and one
         // that was sent while no run was under way is forgotten.

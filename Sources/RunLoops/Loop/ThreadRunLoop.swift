@@ -37,8 +37,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     let stopRequested = Atomic<Bool>(false)
     /// The thread that it belongs to; 0 while the main thread has not yet claimed its loop.
     ///
-    /// Written once. Who reads its own number has written it; others can only see that it is not
-    /// theirs.
+    /// Who reads its own number has written it; others can only see that it is not theirs.
     private let thread: Atomic<pthread_t>
     /// Set when the thread lets go of the loop.
     ///
@@ -134,9 +133,41 @@ public final class ThreadRunLoop: @unchecked Sendable {
         return loop
     }
 
-    private func becomeCurrent() {
-        Self.local.set(Owner(loop: self))
+    private func becomeCurrent() { keepForThread(Owner(loop: self)) }
+
+    private func keepForThread(_ owner: Owner) {
+        Self.local.set(owner)
         SystemThread.setCurrentTimerSlackToMinimum()
+    }
+
+    /// A loop for a thread that is yet to start, furnished by who starts it.
+    ///
+    /// A thread that need not allocate to come into being has no heap of its own: that is what most
+    /// of an idle thread's memory would be.
+    package struct Unclaimed: @unchecked Sendable {
+        // SAFETY: the maker furnishes the loop and gives this to the new thread, which claims it.
+        package let loop: ThreadRunLoop
+        private let owner: Owner
+
+        /// A loop that is the caller's for as long as it furnishes it.
+        package init(poller: any Poller) {
+            loop = ThreadRunLoop(poller: poller)
+            owner = Owner(loop: loop)
+        }
+
+        /// Leaves the loop to the thread that will claim it: it is nobody's meanwhile.
+        package func leave() { loop.thread.store(Nobody.thread, ordering: .releasing) }
+
+        /// Makes the loop the calling thread's, which has none yet.
+        package func claim() {
+            loop.thread.store(pthread_self(), ordering: .releasing)
+            loop.keepForThread(owner)
+        }
+    }
+
+    /// The number of no thread that there ever is.
+    private enum Nobody {
+        static let thread = pthread_t.max
     }
 
     /// The time by which this loop's timers and deadlines go.
@@ -220,6 +251,17 @@ public final class ThreadRunLoop: @unchecked Sendable {
         return state
     }
 
+    /// Does what the first run in a mode does before it begins.
+    ///
+    /// - Thread: the loop's own thread.
+    package func prepareFirstRun(of mode: Mode) { prepareFirstRun(in: state(of: mode)) }
+
+    func prepareFirstRun(in state: ModeState) {
+        guard !state.wasRun else { return }
+        state.wasRun = true
+        whenFirstRun?(state.mode)
+    }
+
     /// Whether a run in a mode has begun; on the loop's own thread.
     package func hasRun(_ mode: Mode) -> Bool { existingState(of: mode)?.wasRun ?? false }
 
@@ -250,6 +292,11 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
         init(loop: ThreadRunLoop) { self.loop = loop }
 
-        deinit { loop.end() }
+        deinit {
+            // Of a loop that nobody has claimed, because its thread could not be started, whoever
+            // lets go is the last to know it.
+            if !loop.isOnThread { loop.thread.store(pthread_self(), ordering: .releasing) }
+            loop.end()
+        }
     }
 }

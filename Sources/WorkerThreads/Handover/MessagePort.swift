@@ -165,14 +165,15 @@ private final class Receiver<Message: Sendable>: Sendable {
     /// Receives what is there now; what arrives from now on is for the next pass.
     func receiveArrived(_ port: ThreadRunLoop.Port) {
         let end = mailbox.inbox.end
+        var isNextArriving = true
         while port.isValid, let message = mailbox.next(upTo: end) {
+            isNextArriving = false
             // A run nested in the receiver goes on with those behind this one.
             if !mailbox.inbox.rest() { port.signal() }
             receive(message)
         }
         if !mailbox.inbox.rest() {
-            // One is being sent right now, or was left for the next pass.
-            SystemThread.yield()
+            if isNextArriving { SystemThread.yield() }
             port.signal()
         }
     }

@@ -8,14 +8,13 @@ internal import Synchronization
 
 /// What a worker's thread and its handles share.
 package final class WorkerCore: @unchecked Sendable {
-    // SAFETY: `life`, `queue`, `delayed`, `held`, `control`, `ready`, `ended` and `name` are safe from any
-    // thread. `loopStorage` is written once, before `ready`
-    // opens, and read after it. The others are touched on the worker's thread only.
+    // SAFETY: `life`, `queue`, `delayed`, `held`, `control`, `ended` and `name` are safe from any
+    // thread. The others are
+    // touched on the worker's thread only, once it has started.
 
     package let name: String
     let queue: PerformQueue
     let life = Mutex(LifeCycle())
-    let ready = Latch()
     let ended = Latch()
     /// Requests that were refused because the thread stopped before their turn came.
     let abandonedCount = Atomic<Int>(0)
@@ -28,8 +27,10 @@ package final class WorkerCore: @unchecked Sendable {
     private let madeExecutor = AtomicLazyReference<WorkerExecutor>()
     /// Whether the thread has ended, as who makes an executor has to know; guards the making.
     private let executorsAreClosed = Mutex(false)
-    private var loopStorage: ThreadRunLoop?
-    private let poller: any Poller
+    /// The worker's run loop.
+    ///
+    /// - Thread: any thread.
+    package let loop: ThreadRunLoop
     /// What else has work on this thread; asked while draining, and told when it ends.
     private var attachments: [any WorkerAttachment] = []
     private var isServingJob = false
@@ -52,37 +53,51 @@ package final class WorkerCore: @unchecked Sendable {
     }
 
     /// Keeps the core for its thread, where `current` finds it.
-    private final class Box {
+    private final class Box: Sendable {
         let core: WorkerCore
 
         init(_ core: WorkerCore) { self.core = core }
     }
 
-    init(name: String, maxQueued: Int, poller: any Poller) {
+    private init(name: String, maxQueued: Int, loop: ThreadRunLoop, poller: any Poller) {
         self.name = name
-        self.poller = poller
+        self.loop = loop
         queue = PerformQueue(thread: name, limit: maxQueued, poller: poller)
         held = HeldPerforms(thread: name, limit: maxQueued)
         delayed = DelayedPerforms(thread: name, limit: maxQueued)
         let box = ControlBox()
         control = MessagePort(order: .min) { message in box.core?.handle(message) }
         box.core = self
+        loop.whenFirstRun = { [unowned self] mode in furnish(mode, of: self.loop) }
+        loop.prepareFirstRun(of: .default)
+    }
+
+    /// A core, and what its thread has to do: all of it made here, so that the thread allocates
+    /// nothing to come into being.
+    static func make(
+        name: String, maxQueued: Int, poller: any Poller
+    ) -> (core: WorkerCore, main: @Sendable () -> Void) {
+        let unclaimed = ThreadRunLoop.Unclaimed(poller: poller)
+        let core = WorkerCore(
+            name: name, maxQueued: maxQueued, loop: unclaimed.loop, poller: poller)
+        let box = Box(core)
+        unclaimed.leave()
+        return (
+            core,
+            {
+                unclaimed.claim()
+                Self.local.set(box)
+                core.main()
+            }
+        )
     }
 
     /// The core of the worker whose thread calls; nil on other threads.
     package static var current: WorkerCore? { local.current?.core }
 
-    /// The worker's run loop.
-    ///
-    /// - Thread: any thread, once the thread is ready.
-    package var loop: ThreadRunLoop {
-        guard let loopStorage else { preconditionFailure("thread \(name) has not started") }
-        return loopStorage
-    }
-
     /// Runs tasks on the thread.
     ///
-    /// - Thread: any thread, once the thread is ready.
+    /// - Thread: any thread.
     package var executor: WorkerExecutor {
         if let executor = madeExecutor.load() { return executor }
         return executorsAreClosed.withLock { areClosed in
@@ -94,12 +109,7 @@ package final class WorkerCore: @unchecked Sendable {
     }
 
     /// The whole life of the thread.
-    func main() {
-        let loop = ThreadRunLoop.makeCurrent(poller: poller)
-        loopStorage = loop
-        Self.local.set(Box(self))
-        loop.whenFirstRun = { [unowned self] mode in furnish(mode, of: loop) }
-        ready.open()
+    private func main() {
         while true {
             // Before the look at the life cycle: a change that comes after it stops the run.
             queue.resume()

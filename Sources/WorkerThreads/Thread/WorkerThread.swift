@@ -50,14 +50,12 @@ public final class WorkerThread: Sendable {
         name: String, maxQueued: Int = .max, stackByteCount: Int? = nil, poller: any Poller
     ) throws(SystemError) {
         precondition(maxQueued > 0, "a queue holds at least 1 item, not \(maxQueued)")
-        let core = WorkerCore(name: name, maxQueued: maxQueued, poller: poller)
+        let (core, main) = WorkerCore.make(name: name, maxQueued: maxQueued, poller: poller)
         self.core = core
         queue = core.queue
-        let started = try SystemThread(name: name, stackByteCount: stackByteCount) {
-            core.main()
-        }
+        let started = try SystemThread(
+            name: name, stackByteCount: stackByteCount, body: main)
         thread = Mutex(started)
-        core.ready.wait()
     }
 
     deinit {

@@ -4,6 +4,7 @@
 import Dispatch
 import Glibc
 import RunLoops
+import RunLoopsTesting
 import Support
 
 let reached = Counter()

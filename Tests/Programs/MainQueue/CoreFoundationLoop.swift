@@ -2,6 +2,7 @@
 
 import CoreFoundation
 import Foundation
+import RunLoopsTesting
 import Support
 
 final class CoreFoundationLoop: MainLoop, @unchecked Sendable {

@@ -3,6 +3,7 @@
 import Dispatch
 import Foundation
 import RunLoops
+import RunLoopsTesting
 import Support
 import WorkerThreads
 

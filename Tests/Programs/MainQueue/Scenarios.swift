@@ -2,6 +2,7 @@
 
 import Dispatch
 import Foundation
+import RunLoopsTesting
 import Support
 
 /// A run loop of the main thread.

@@ -4,6 +4,7 @@
 //     ProgramMainQueue ours|theirs SCENARIO
 
 import Foundation
+import RunLoopsTesting
 import Support
 
 let arguments = CommandLine.arguments

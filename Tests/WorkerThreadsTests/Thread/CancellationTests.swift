@@ -4,6 +4,7 @@ import Kernel
 import RunLoops
 import Support
 import Synchronization
+import RunLoopsTesting
 import Testing
 import WorkerThreads
 

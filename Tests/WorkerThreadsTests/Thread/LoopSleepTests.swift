@@ -3,6 +3,7 @@
 import Kernel
 import RunLoops
 import Support
+import RunLoopsTesting
 import Testing
 import WorkerThreads
 
