@@ -69,7 +69,7 @@ struct OurLoop: MainLoop {
     }.start()
     loop.run("default")
     trace.note("now A")
-    loop.run("A")
+    loop.run("A", seconds: 0)
 }
 
 /// Another thread asks for the main loop first, and gives it work; the main thread, which has it from

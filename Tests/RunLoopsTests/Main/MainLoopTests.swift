@@ -66,7 +66,7 @@ import Testing
                 default: stopped
                 now A
                 in A, on main: true
-                A: finished
+                A: timedOut
 
                 """)
     }
