@@ -112,6 +112,7 @@ extension ThreadRunLoop {
     private func pass(_ run: inout Run) -> Bool {
         let state = run.state
         let runsBefore = runCount
+        let blocksBefore = counts.blockCount
         counts.passCount += 1
         runsBlocksNext = true
         tell(.beforeTimers, state)
@@ -121,6 +122,9 @@ extension ThreadRunLoop {
         let performed = performSources(of: state, onlyOne: run.returnsAfterSource)
         if performed { runBlocks(of: state.mode) }
         runsBlocksNext = false
+        // It was all there was: nothing would end the sleep, the block's own wake-up may have been
+        // taken by a run in another mode.
+        if counts.blockCount != blocksBefore && isFinished(state) { poller.wake() }
         run.ready.removeAll(keepingCapacity: true)
         if performed || hasPassed(run.deadline) {
             poller.takeWake()

@@ -3,6 +3,7 @@
 import Kernel
 import RunLoops
 import RunLoopsTesting
+import Support
 import Testing
 import WorkerThreads
 
