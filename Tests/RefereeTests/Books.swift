@@ -1,13 +1,14 @@
 // What has to be known of a program under way to tell where a rule applies, and whether a sleep
-// will end by itself. It follows the operations and callouts, and asks the machine only who is in
-// which mode.
+// will end by itself: the runs under way and the wake-ups. It follows the operations and callouts,
+// and asks the machine only who is in which mode. Items are kept in Books+Items.swift.
 
 /// What was signalled, queued, set and sent so far.
 struct Books {
     /// A run under way.
-    private struct Run {
+    struct Run {
         let mode: ModeName
-        let limit: Limit
+        /// The unit at which a brief run ends; nil for others.
+        let deadline: Int?
         let returnsAfterSource: Bool
         /// The last of the sources that were signalled when the pass came to them; nil before.
         var lastSource: Int?
@@ -18,55 +19,60 @@ struct Books {
         var hasNestedRun = false
         /// Whether something other than a timer has ended the sleep, and no timer was called yet.
         var isWoken = false
-        /// Whether a timer was due when the loop went to sleep.
+        /// Whether a timer was due, or nobody but a timer was to come, when the loop went to sleep.
         var sleepsTowardsTimer = false
+        /// The unit at which the sleep is to end by itself.
+        var sleepsUntil: Int?
         /// Whether a timer has ended the sleep and none was called yet.
         var holdsTimerEvent = false
+        /// Whether a timer was called in this pass.
+        var hasFiredTimer = false
+        /// The port that has ended the sleep and was not called yet.
+        var heldPort: Int?
+        /// Whether a port was ready before the sleep, of which only CFRunLoop tells.
+        var isSilent = false
     }
 
-    /// What a timer is doing.
-    private struct Timer {
-        var due: Due
-        var isFiring = false
-    }
-
-    private let program: Program
-    private let isIn: (Int, ModeName) -> Bool
-    private var runs: [Run] = []
-    private var blocksWaiting = 0
-    private var blockDepth = 0
-    private var signalled: Set<Int> = []
-    private var timers: [Int: Timer] = [:]
-    private var isWakePending = false
+    let program: Program
+    let isIn: (Int, ModeName) -> Bool
+    var timetable: Timetable
+    var runs: [Run] = []
+    var blocksWaiting = 0
+    var blockDepth = 0
+    var signalled: Set<Int> = []
+    var timers: [Int: TimerBook] = [:]
+    var readyPorts: Set<Int> = []
+    /// Modes whose timer was armed in the kernel, by CoreFoundation, and may be so still.
+    var armedModes: Set<ModeName> = []
+    private(set) var isWakePending = false
     /// Whether it was sent in a block, which a pass runs before it looks for events or after it.
     private var isWakeFromBlock = false
     /// Whether a wake-up was sent that only ours keeps for the next sleep.
-    private var isWakeLeft = false
-    /// Whether CoreFoundation may find the event of a timer that is not due any more.
-    private var hasStaleTimer = false
+    var isWakeLeft = false
 
-    /// - Parameter isIn: whether an item is in a mode, by the machine.
-    init(_ program: Program, isIn: @escaping (Int, ModeName) -> Bool) {
+    /// - Parameter isIn: whether an item is valid and in a mode, by the machine.
+    init(_ program: Program, unit: Duration, isIn: @escaping (Int, ModeName) -> Bool) {
         self.program = program
         self.isIn = isIn
+        timetable = Timetable(unit: unit)
         for (index, item) in program.items.enumerated() {
-            if case .timer(let due, _) = item.kind { timers[index] = Timer(due: due) }
-        }
-    }
-
-    /// Whether a timer of the innermost run's mode is due.
-    var hasDueTimer: Bool {
-        guard let mode = runs.last?.mode else { return false }
-        return timers.contains { index, timer in
-            timer.due == .now && !timer.isFiring && isIn(index, mode)
+            guard case .timer(let due, let interval) = item.kind else { continue }
+            let unit = self.unit(of: index, due)
+            timers[index] = TimerBook(due: unit, interval: interval)
         }
     }
 
     /// The rule that applies in this state, whatever happened last.
-    var standingRule: Rule? {
-        let isTaken = runs.dropLast().contains { $0.holdsTimerEvent }
+    mutating func standingRule() -> Rule? {
+        noteArmedModes()
+        let ready = readyPortsOfMode
         let hasOtherEvent = isWakePending || runs.last?.isWoken == true
-        return (hasOtherEvent || isTaken) && hasDueTimer ? .oneEventForEachPass : nil
+        let isTaken = runs.dropLast().contains { $0.holdsTimerEvent }
+        if (hasOtherEvent || isTaken) && hasDueTimer { return .oneEventForEachPass }
+        guard !ready.isEmpty, let mode = runs.last?.mode else { return nil }
+        if ready.count > 1 || isWakePending || hasDueTimer { return .oneEventForEachPass }
+        if isStale(mode) { return .staleTimer }
+        return hasOneShotObserverOfWaiting(in: mode) ? .readyBeforeWaiting : nil
     }
 
     // MARK: Runs
@@ -74,10 +80,16 @@ struct Books {
     mutating func runBegins(
         _ mode: ModeName, _ limit: Limit, returnsAfterSource: Bool
     ) -> Rule? {
-        let isInBriefRun = runs.contains { $0.limit == .brief }
+        let isInBriefRun = runs.contains { $0.deadline != nil }
+        let isPortTaken = runs.contains { $0.heldPort != nil }
         withRun { $0.hasNestedRun = true }
-        runs.append(Run(mode: mode, limit: limit, returnsAfterSource: returnsAfterSource))
+        if limit == .brief { restartIfNothingIsDue() }
+        runs.append(
+            Run(
+                mode: mode, deadline: limit == .brief ? timetable.briefLimit : nil,
+                returnsAfterSource: returnsAfterSource))
         if limit == .brief && isInBriefRun { return .limitOfOuterRun }
+        if isPortTaken { return .eventTakenEarly }
         return blockDepth > 0 && blocksWaiting > 0 ? .blocksInNestedRun : nil
     }
 
@@ -92,7 +104,10 @@ struct Books {
             run.hasPolled = false
             run.isWoken = false
             run.holdsTimerEvent = false
+            run.hasFiredTimer = false
+            run.heldPort = nil
             run.hasNestedRun = false
+            run.isSilent = false
             run.passCount += 1
         }
     }
@@ -103,29 +118,56 @@ struct Books {
     mutating func hasLooked() {
         guard let run = runs.last, run.passCount > 0, !run.hasPolled else { return }
         withRun { $0.hasPolled = true }
-        if !hasStaleTimer && !isWakeFromBlock { isWakePending = false }
+        if !isStale(run.mode) && !isWakeFromBlock { isWakePending = false }
     }
 
     /// The loop is about to sleep.
     mutating func sleeps() {
         let isDue = hasDueTimer
-        withRun { $0.sleepsTowardsTimer = isDue }
+        withRun { run in
+            run.sleepsTowardsTimer = isDue
+            run.sleepsUntil = nil
+        }
     }
 
-    /// The loop is about to sleep, and nobody will end it but what was sent already.
+    /// The loop is about to sleep, and nobody will end it but what was sent already, or a port that
+    /// is signalled now.
     mutating func sleepsInEarnest() -> Rule? {
         sleeps()
-        if hasStaleTimer { return .staleTimer }
-        return isWakeLeft || runs.last?.hasNestedRun == true ? .onePassMore : nil
+        guard let run = runs.last else { return nil }
+        if isStale(run.mode) { return .staleTimer }
+        return isWakeLeft || run.hasNestedRun ? .onePassMore : nil
+    }
+
+    /// The loop is about to sleep until a timer is due or the time limit passes.
+    mutating func sleepsUntilNextEvent() -> Rule? {
+        let rule = sleepsInEarnest()
+        guard let run = runs.last, !run.sleepsTowardsTimer, !isWakePending,
+            readyPortsOfMode.isEmpty
+        else { return rule }
+        let timer = nextTimer(in: run.mode)
+        let end = [timer, run.deadline].compactMap { $0 }.min()
+        withRun { run in
+            run.sleepsUntil = end
+            run.sleepsTowardsTimer = timer != nil && timer == end
+        }
+        let isOuterLimit = runs.dropLast().contains { outer in
+            outer.deadline.map { $0 < end ?? .max } ?? false
+        }
+        return rule ?? (isOuterLimit ? .limitOfOuterRun : nil)
     }
 
     mutating func wokeUp() {
         isWakeFromBlock = false
         hasLooked()
         isWakeLeft = false
+        if let unit = runs.last?.sleepsUntil { timetable.sleeps(until: unit) }
+        let port = readyPortsOfMode.first
         withRun { run in
             run.isWoken = !run.sleepsTowardsTimer
             run.holdsTimerEvent = run.sleepsTowardsTimer
+            run.heldPort = run.sleepsTowardsTimer ? nil : port
+            run.sleepsUntil = nil
         }
     }
 
@@ -136,8 +178,27 @@ struct Books {
         if hasPolled || blockDepth > 0 { isWakeLeft = true }
     }
 
-    private mutating func withRun(_ change: (inout Run) -> Void) {
+    mutating func withRun(_ change: (inout Run) -> Void) {
         if let last = runs.indices.last { change(&runs[last]) }
+    }
+
+    // MARK: Time
+
+    /// The unit at which something is due next that is not due yet; nil when nothing is shortly.
+    var nextUnit: Int? {
+        var next: Int?
+        for timer in timers.values where timer.due > timetable.now && timer.due != .max {
+            next = min(next ?? .max, timer.due)
+        }
+        for run in runs {
+            guard let deadline = run.deadline, deadline > timetable.now else { continue }
+            next = min(next ?? .max, deadline)
+        }
+        return next
+    }
+
+    mutating func restartIfNothingIsDue() {
+        if nextUnit == nil { timetable.restart() }
     }
 
     // MARK: Blocks
@@ -154,63 +215,5 @@ struct Books {
 
     mutating func blockEnds() {
         blockDepth -= 1
-    }
-
-    // MARK: Sources
-
-    mutating func signals(_ item: Int) {
-        signalled.insert(item)
-    }
-
-    mutating func sourcePerforms(_ item: Int) -> Rule? {
-        if let run = runs.last, run.lastSource == nil, !run.returnsAfterSource {
-            let due = signalled.filter { isIn($0, run.mode) }
-            let last = due.max { program.items[$0].order < program.items[$1].order }
-            withRun { $0.lastSource = last }
-        }
-        signalled.remove(item)
-        return runs.dropLast().contains { $0.lastSource == item } ? .lastSourceCounts : nil
-    }
-
-    // MARK: Items and timers
-
-    mutating func invalidates(_ item: Int) -> Rule? {
-        leaves(item)
-        let wasSignalled = signalled.remove(item) != nil
-        return wasSignalled && runs.contains { $0.lastSource == item } ? .lastSourceCounts : nil
-    }
-
-    mutating func removes(_ item: Int) -> Rule? {
-        leaves(item)
-        guard timers[item]?.due == .now, timers.values.contains(where: \.isFiring) else {
-            return nil
-        }
-        return .timerLeftMode
-    }
-
-    /// A timer that is due is taken out of a mode, or is due no more.
-    private mutating func leaves(_ item: Int) {
-        if timers[item]?.due == .now { hasStaleTimer = true }
-    }
-
-    mutating func sets(_ item: Int, _ due: Due) {
-        leaves(item)
-        timers[item]?.due = due
-    }
-
-    mutating func timerBegins(_ item: Int) {
-        hasLooked()
-        withRun { $0.holdsTimerEvent = false }
-        if ModeName.runnable.filter({ isIn(item, $0) }).count > 1 { hasStaleTimer = true }
-        timers[item] = Timer(due: .never, isFiring: true)
-        // The kernel's timer is armed for the next one, which is called in the same round.
-        if hasDueTimer { hasStaleTimer = true }
-    }
-
-    mutating func timerEnds(_ item: Int) -> Rule? {
-        timers[item]?.isFiring = false
-        guard timers[item]?.due == .now, let mode = runs.last?.mode else { return nil }
-        return ModeName.runnable.contains { $0 != mode && isIn(item, $0) }
-            ? .ownDateInOtherMode : nil
     }
 }

@@ -3,6 +3,7 @@
 import CoreFoundation
 import Dispatch
 import Foundation
+import Kernel
 import RunLoops
 
 final class CoreFoundationMachine: Machine {
@@ -11,11 +12,16 @@ final class CoreFoundationMachine: Machine {
         unowned let player: Player
         let index: Int
         let mode: ModeName
+        /// What a port is made of.
+        let event: EventPort?
 
-        init(player: Player, index: Int = 0, mode: ModeName = .common) {
+        init(
+            player: Player, index: Int = 0, mode: ModeName = .common, event: EventPort? = nil
+        ) {
             self.player = player
             self.index = index
             self.mode = mode
+            self.event = event
         }
     }
 
@@ -24,6 +30,8 @@ final class CoreFoundationMachine: Machine {
         case observer(CFRunLoopObserver)
         case timer(CFRunLoopTimer)
     }
+
+    static var tellsOfWaitingWithReadyPort: Bool { true }
 
     private let loop: CFRunLoop = CFRunLoopGetCurrent()
     private let modes: [ModeName: CFRunLoopMode]
@@ -39,7 +47,8 @@ final class CoreFoundationMachine: Machine {
             .a: Self.mode("A"), .b: Self.mode("B"),
         ]
         for (index, item) in program.items.enumerated() {
-            let info = Info(player: player, index: index)
+            let info = Info(
+                player: player, index: index, event: item.isPort ? EventPort() : nil)
             infos.append(info)
             elements.append(Self.element(item.kind, info))
         }
@@ -49,14 +58,21 @@ final class CoreFoundationMachine: Machine {
         CFStringCreateWithCString(kCFAllocatorSystemDefault, name, 0x0800_0100)
     }
 
-    private static func date(_ due: Due) -> CFAbsoluteTime {
-        CFAbsoluteTimeGetCurrent() + (due == .now ? -1 : 1_000_000)
+    private static func date(_ date: TimerDate) -> CFAbsoluteTime {
+        switch date {
+        case .now: return CFAbsoluteTimeGetCurrent() - 1
+        case .never: return CFAbsoluteTimeGetCurrent() + rareInterval / .seconds(1)
+        case .at(let date):
+            let ahead = SystemClock().now().duration(to: date)
+            return CFAbsoluteTimeGetCurrent() + ahead / .seconds(1)
+        }
     }
 
     private static func element(_ kind: Item.Kind, _ info: Info) -> Element {
         let pointer = Unmanaged.passUnretained(info).toOpaque()
         switch kind {
         case .source(let order): return .source(source(order, pointer))
+        case .port(let order, _): return .source(port(order, pointer))
         case .observer(let activities, let repeats, let order):
             return .observer(
                 observer(CFOptionFlags(activities.rawValue), repeats, order, pointer) {
@@ -66,12 +82,13 @@ final class CoreFoundationMachine: Machine {
                     let told = ThreadRunLoop.Activity(rawValue: UInt8(activity.rawValue))
                     it.player.tell(it.index, told)
                 })
-        case .timer(let due, let repeats):
+        case .timer(_, let interval):
             var context = CFRunLoopTimerContext()
             context.info = pointer
             return .timer(
                 CFRunLoopTimerCreate(
-                    kCFAllocatorSystemDefault, date(due), repeats ? 1_000_000 : 0, 0, 0,
+                    kCFAllocatorSystemDefault, date(info.player.firstDate(of: info.index)),
+                    (info.player.duration(of: interval) ?? .zero) / .seconds(1), 0, 0,
                     { _, info in
                         guard let info else { return }
                         let it = Unmanaged<Info>.fromOpaque(info).takeUnretainedValue()
@@ -99,6 +116,29 @@ final class CoreFoundationMachine: Machine {
             it.player.perform(it.index)
         }
         return CFRunLoopSourceCreate(kCFAllocatorSystemDefault, order, &context)
+    }
+
+    /// A source of version 1, whose port is an event descriptor on Linux.
+    ///
+    /// CFRunLoop reads the descriptor before it tells that it woke.
+    private static func port(_ order: Int, _ info: UnsafeMutableRawPointer) -> CFRunLoopSource {
+        var context = CFRunLoopSourceContext1()
+        context.version = 1
+        context.info = info
+        context.getPort = { info in
+            guard let info else { return -1 }
+            return Unmanaged<Info>.fromOpaque(info).takeUnretainedValue().event?.number ?? -1
+        }
+        context.perform = { info in
+            guard let info else { return }
+            let it = Unmanaged<Info>.fromOpaque(info).takeUnretainedValue()
+            it.player.handle(it.index)
+        }
+        return withUnsafeMutablePointer(to: &context) { context in
+            context.withMemoryRebound(to: CFRunLoopSourceContext.self, capacity: 1) {
+                CFRunLoopSourceCreate(kCFAllocatorSystemDefault, order, $0)
+            }
+        }
     }
 
     private static func observer(
@@ -147,14 +187,17 @@ final class CoreFoundationMachine: Machine {
     }
 
     func signal(_ item: Int) {
+        if let event = infos[item].event { return event.signal() }
         if case .source(let source) = elements[item] { CFRunLoopSourceSignal(source) }
     }
 
-    func setDate(_ item: Int, _ due: Due) {
+    func setDate(_ item: Int, _ date: TimerDate) {
         if case .timer(let timer) = elements[item] {
-            CFRunLoopTimerSetNextFireDate(timer, Self.date(due))
+            CFRunLoopTimerSetNextFireDate(timer, Self.date(date))
         }
     }
+
+    var isWaiting: Bool { CFRunLoopIsWaiting(loop) }
 
     func wakeUp() { CFRunLoopWakeUp(loop) }
 
@@ -171,15 +214,15 @@ final class CoreFoundationMachine: Machine {
 
     func addCommonMode(_ mode: ModeName) { CFRunLoopAddCommonMode(loop, ref(mode)) }
 
-    func run(_ mode: ModeName, _ limit: Limit, returnsAfterSource: Bool)
+    func run(_ mode: ModeName, for duration: Duration, returnsAfterSource: Bool)
         -> ThreadRunLoop.RunResult
     {
-        let seconds = limit.duration / .seconds(1)
+        let seconds = duration / .seconds(1)
         // Its one wake-up for the time limit may be taken by a nested run or ignored (see the rule
         // `limitOfOuterRun`): without another it would sleep for ever.
-        let core = UncheckedLoop(loop: loop)
-        let late = DispatchWorkItem { CFRunLoopWakeUp(core.loop) }
-        if limit != .poll {
+        let carried = Carried(value: loop)
+        let late = DispatchWorkItem { CFRunLoopWakeUp(carried.value) }
+        if duration > .zero {
             DispatchQueue.global().asyncAfter(deadline: .now() + seconds + 0.05, execute: late)
         }
         defer { late.cancel() }
@@ -229,10 +272,4 @@ final class CoreFoundationMachine: Machine {
         for item in elements.indices { invalidate(item) }
         for observer in guards { CFRunLoopObserverInvalidate(observer) }
     }
-}
-
-/// A loop for another thread to wake.
-private struct UncheckedLoop: @unchecked Sendable {
-    // SAFETY: CFRunLoopWakeUp may be called on any thread.
-    let loop: CFRunLoop
 }

@@ -45,14 +45,40 @@ struct Generator {
                     activities(), repeats: Int.random(in: 0..<4, using: &random) > 0,
                     order: orders.removeLast()))
         }
-        for _ in 0..<Int.random(in: 0...3, using: &random) {
-            kinds.append(.timer(due(), repeats: Bool.random(using: &random)))
+        if Int.random(in: 0..<3, using: &random) > 0 {
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                kinds.append(
+                    .port(
+                        order: orders.removeLast(),
+                        watchesDescriptor: Int.random(in: 0..<3, using: &random) > 0))
+            }
+        }
+        for _ in 0..<Int.random(in: 0...Timetable.lanes, using: &random) {
+            let interval = interval()
+            kinds.append(.timer(due(every: interval), every: interval))
         }
         return kinds
     }
 
-    private mutating func due() -> Due {
-        Int.random(in: 0..<3, using: &random) > 0 ? .now : .never
+    /// A timer that repeats often keeps to its own places in the timetable from the beginning.
+    private mutating func due(every interval: Interval) -> Due {
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0..<3: if case .often = interval { .soon(1) } else { .now }
+        case 3: .never
+        default: .soon(Int.random(in: 1...2, using: &random))
+        }
+    }
+
+    private mutating func interval() -> Interval {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0..<2: .once
+        case 2: .rarely
+        default: .often(Int.random(in: 1...2, using: &random))
+        }
+    }
+
+    private mutating func caller() -> Caller {
+        Int.random(in: 0..<4, using: &random) == 0 ? .another : .itself
     }
 
     private mutating func activities() -> ThreadRunLoop.Activity {
@@ -84,10 +110,35 @@ struct Generator {
             switch Int.random(in: 0..<20, using: &random) {
             case 0: .brief
             case 1..<10: .poll
-            default: .sleeps(Int.random(in: 1...3, using: &random))
+            default: .sleeps((0..<Int.random(in: 0...3, using: &random)).map { _ in ending() })
             }
         let returnsAfterSource = Int.random(in: 0..<3, using: &random) == 0
         return .run(runnableMode(), limit, returnsAfterSource: returnsAfterSource)
+    }
+
+    private mutating func setDate() -> Operation {
+        let timers = items.indices.filter { items[$0].isTimer }
+        guard let item = timers.randomElement(using: &random),
+            case .timer(_, let interval) = items[item].kind
+        else { return .signal(source(), caller()) }
+        return .setDate(item, due(every: interval))
+    }
+
+    private mutating func ending() -> Ending {
+        let act: Ending.Act =
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0..<2: .wakeUp
+            case 2: .signal(source())
+            case 3..<6: port().map { .signal($0) } ?? .wakeUp
+            default: .nothing
+            }
+        let caller: Caller =
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0..<4: .itself
+            case 4: .another
+            default: .anotherDuringSleep
+            }
+        return Ending(act: act, caller: caller)
     }
 
     private mutating func operation(depth: Int) -> Operation {
@@ -96,12 +147,13 @@ struct Generator {
         case 0..<15: return .add(item, mode())
         case 15..<22: return .remove(item, mode())
         case 22..<27: return .invalidate(item)
-        case 27..<55: return .signal(source())
-        case 55..<60: return .wakeUp
-        case 60..<66: return .stop
+        case 27..<45: return .signal(source(), caller())
+        case 45..<55: return .signal(port() ?? source(), caller())
+        case 55..<60: return .wakeUp(caller())
+        case 60..<66: return .stop(caller())
         case 66..<80 where depth > 0: return enqueue(depth: depth - 1)
         case 80..<84: return .addCommonMode(runnableMode())
-        case 84..<91: return timer().map { .setDate($0, due()) } ?? .signal(source())
+        case 84..<91: return setDate()
         default: return run()
         }
     }
@@ -110,14 +162,15 @@ struct Generator {
         items.indices.filter { items[$0].isSource }.randomElement(using: &random) ?? 0
     }
 
-    private mutating func timer() -> Int? {
-        items.indices.filter { items[$0].isTimer }.randomElement(using: &random)
+    private mutating func port() -> Int? {
+        items.indices.filter { items[$0].isPort }.randomElement(using: &random)
     }
 
     private mutating func enqueue(depth: Int) -> Operation {
         blockCount += 1
         let name = blockCount
         let modes = Int.random(in: 0..<3, using: &random) > 0 ? [mode()] : [mode(), mode()]
-        return .enqueue(Block(name: name, modes: modes, script: script(atMost: 2, depth: depth)))
+        let block = Block(name: name, modes: modes, script: script(atMost: 2, depth: depth))
+        return .enqueue(block, caller())
     }
 }

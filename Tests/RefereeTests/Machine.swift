@@ -1,25 +1,34 @@
 // What a run loop has to offer to play a program. Two machines do: ours and CoreFoundation's.
 
+import Kernel
 import RunLoops
 
 /// A run loop with the items of a program, on the thread that made it.
+///
+/// - Thread: its own; `signal`, `wakeUp`, `stop`, `enqueue` and `isWaiting` any.
 protocol Machine: AnyObject {
+    /// Whether observers are told of the waiting although a port is ready, so that there is none.
+    static var tellsOfWaitingWithReadyPort: Bool { get }
+
     /// The calling thread's run loop, with the program's items in no mode yet.
     init(_ program: Program, player: Player)
 
     func add(_ item: Int, to mode: ModeName)
     func remove(_ item: Int, from mode: ModeName)
     func invalidate(_ item: Int)
+    /// Signals a source, or makes a port ready.
     func signal(_ item: Int)
-    func setDate(_ item: Int, _ due: Due)
+    func setDate(_ item: Int, _ date: TimerDate)
     func wakeUp()
     func stop()
     func enqueue(inModes modes: [ModeName], _ body: @escaping () -> Void)
     func addCommonMode(_ mode: ModeName)
-    func run(_ mode: ModeName, _ limit: Limit, returnsAfterSource: Bool)
+    func run(_ mode: ModeName, for duration: Duration, returnsAfterSource: Bool)
         -> ThreadRunLoop.RunResult
     func contains(_ item: Int, in mode: ModeName) -> Bool
     func isValid(_ item: Int) -> Bool
+    /// Whether the loop sleeps right now.
+    var isWaiting: Bool { get }
     /// Adds the observers that call `player.isTold(_:in:)` first of all, and
     /// `player.aboutToSleep()` last of all before the loop sleeps.
     func watch(_ mode: ModeName)
@@ -27,17 +36,22 @@ protocol Machine: AnyObject {
     func close()
 }
 
+/// When a timer is due, by the clock.
+enum TimerDate {
+    case now, never
+    case at(Instant)
+}
+
+/// An interval that nobody lives to see pass.
+let rareInterval = Duration.seconds(1_000_000)
+
 /// How long a run may sleep when it is not woken as it should be: the difference is then seen in
 /// the trace, instead of a test that hangs.
 let longestSleep = Duration.seconds(1)
 
-extension Limit {
-    /// What the machines are told.
-    var duration: Duration {
-        switch self {
-        case .poll: .zero
-        case .sleeps: longestSleep
-        case .brief: .milliseconds(4)
-        }
-    }
+/// Something that is handed to another thread while its owner waits.
+struct Carried<Value>: @unchecked Sendable {
+    // SAFETY: the thread that made it waits for the other one, or sleeps, until that has finished;
+    // a CFRunLoop may be woken by any thread.
+    let value: Value
 }

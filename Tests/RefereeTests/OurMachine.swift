@@ -4,7 +4,10 @@ import Kernel
 import RunLoops
 
 final class OurMachine: Machine {
+    static var tellsOfWaitingWithReadyPort: Bool { false }
+
     private let loop = ThreadRunLoop.current
+    private var descriptors: [Int: EventPort] = [:]
     private var items: [ThreadRunLoop.Item] = []
     private var guards: [ThreadRunLoop.Observer] = []
     private let player: Confined<Player>
@@ -26,17 +29,32 @@ final class OurMachine: Machine {
                     ThreadRunLoop.Observer(activities, repeats: repeats, order: order) {
                         boxed.value.tell(index, $1)
                     })
-            case .timer(let due, let repeats):
+            case .port(let order, watchesDescriptor: false):
+                items.append(
+                    ThreadRunLoop.Port(order: order) { _, _ in boxed.value.handle(index) })
+            case .port(let order, watchesDescriptor: true):
+                let descriptor = EventPort()
+                descriptors[index] = descriptor
+                items.append(
+                    ThreadRunLoop.Port(watching: descriptor.number, order: order) { _, _ in
+                        if !descriptor.take() { boxed.value.handleInVain(index) }
+                        boxed.value.handle(index)
+                    })
+            case .timer(_, let interval):
                 items.append(
                     ThreadRunLoop.Timer(
-                        at: date(due), every: repeats ? .seconds(1_000_000) : nil
+                        at: date(player.firstDate(of: index)), every: player.duration(of: interval)
                     ) { _ in boxed.value.fire(index) })
             }
         }
     }
 
-    private func date(_ due: Due) -> Instant {
-        due == .now ? loop.now : loop.now.advanced(by: .seconds(1_000_000))
+    private func date(_ date: TimerDate) -> Instant {
+        switch date {
+        case .now: loop.now
+        case .at(let date): date
+        case .never: loop.now.advanced(by: rareInterval)
+        }
     }
 
     func add(_ item: Int, to mode: ModeName) {
@@ -44,6 +62,12 @@ final class OurMachine: Machine {
         case let source as ThreadRunLoop.Source: loop.add(source, to: mode.ours)
         case let observer as ThreadRunLoop.Observer: loop.add(observer, to: mode.ours)
         case let timer as ThreadRunLoop.Timer: loop.add(timer, to: mode.ours)
+        case let port as ThreadRunLoop.Port:
+            do {
+                try loop.add(port, to: mode.ours)
+            } catch {
+                preconditionFailure("a mode can't watch an event descriptor: \(error)")
+            }
         default: break
         }
     }
@@ -52,29 +76,36 @@ final class OurMachine: Machine {
 
     func invalidate(_ item: Int) { items[item].invalidate() }
 
-    func signal(_ item: Int) { (items[item] as? ThreadRunLoop.Source)?.signal() }
-
-    func setDate(_ item: Int, _ due: Due) {
-        (items[item] as? ThreadRunLoop.Timer)?.fireDate = date(due)
+    func signal(_ item: Int) {
+        switch items[item] {
+        case let source as ThreadRunLoop.Source: source.signal()
+        case let port as ThreadRunLoop.Port:
+            if let descriptor = descriptors[item] { descriptor.signal() } else { port.signal() }
+        default: break
+        }
     }
+
+    func setDate(_ item: Int, _ date: TimerDate) {
+        (items[item] as? ThreadRunLoop.Timer)?.fireDate = self.date(date)
+    }
+
+    var isWaiting: Bool { loop.isWaiting }
 
     func wakeUp() { loop.wakeUp() }
 
     func stop() { loop.stop() }
 
     func enqueue(inModes modes: [ModeName], _ body: @escaping () -> Void) {
-        let body = Confined(body, to: loop)
+        let body = Carried(value: body)
         _ = loop.enqueue(inModes: modes.map(\.ours)) { body.value() }
     }
 
     func addCommonMode(_ mode: ModeName) { loop.addCommonMode(mode.ours) }
 
-    func run(_ mode: ModeName, _ limit: Limit, returnsAfterSource: Bool)
+    func run(_ mode: ModeName, for duration: Duration, returnsAfterSource: Bool)
         -> ThreadRunLoop.RunResult
     {
-        loop.run(
-            mode: mode.ours, for: limit.duration,
-            returnAfterSourceHandled: returnsAfterSource)
+        loop.run(mode: mode.ours, for: duration, returnAfterSourceHandled: returnsAfterSource)
     }
 
     func contains(_ item: Int, in mode: ModeName) -> Bool {
@@ -98,6 +129,7 @@ final class OurMachine: Machine {
     func close() {
         for item in items + guards { item.invalidate() }
         items.removeAll()
+        descriptors.removeAll()
         guards.removeAll()
     }
 }

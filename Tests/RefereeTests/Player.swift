@@ -1,6 +1,7 @@
 // Plays a program on a machine and notes what is observed. It keeps a run from sleeping in earnest:
-// right before each sleep it wakes or stops the loop, unless a timer that is due will.
+// right before each sleep it does what ends it, unless a timer or port that is due will.
 
+import Kernel
 import RunLoops
 
 /// One play of one program, on one thread.
@@ -9,35 +10,62 @@ final class Player {
     private var trace: [String] = []
     private var books: Books
     private var machine: (any Machine)?
+    private var tellsOfWaitingWithReadyPort = false
     private var rounds: [Int]
     /// Modes that sources entered and left in the operation under way: the sequence is open.
     private var registrations: [String] = []
-    /// How often each run under way may sleep; nil in a brief one, whose sleeps nobody ends.
-    private var sleepsLeft: [Int?] = []
+    /// How the sleeps of each run under way end; nil in a brief one, whose sleeps nobody ends.
+    private var endings: [[Ending]?] = []
+    /// Timers whose own callouts have set their date.
+    private var timersSet: Set<Int> = []
+    /// What another thread does during the sleep under way.
+    private var errand: Errand?
+    /// Whether no rule has applied yet, so that what is noted will be compared.
+    private var isCompared = true
 
-    private init(_ program: Program) {
+    private init(_ program: Program, unit: Duration) {
         self.program = program
         rounds = Array(repeating: 0, count: program.items.count)
-        books = Books(program) { _, _ in false }
+        books = Books(program, unit: unit) { _, _ in false }
     }
 
     /// Plays a program.
     ///
-    /// - Returns: what was observed.
-    static func play<M: Machine>(_ program: Program, on kind: M.Type) -> [String] {
-        let player = Player(program)
+    /// - Parameter unit: how long a unit of the timetable is.
+    static func play<M: Machine>(_ program: Program, on kind: M.Type, unit: Duration) -> Play {
+        let player = Player(program, unit: unit)
         let machine = kind.init(program, player: player)
         player.machine = machine
-        player.books = Books(program) { [weak machine] item, mode in
+        player.tellsOfWaitingWithReadyPort = kind.tellsOfWaitingWithReadyPort
+        let timetable = player.books.timetable
+        player.books = Books(program, unit: unit) { [weak machine] item, mode in
             machine.map { $0.isValid(item) && $0.contains(item, in: mode) } ?? false
         }
+        player.books.timetable = timetable
         for mode in ModeName.runnable { machine.watch(mode) }
         player.play(program.main)
         player.noteEnd(of: machine)
         let trace = player.trace
         machine.close()
         player.machine = nil
-        return trace
+        return Play(trace: trace, fault: player.books.timetable.fault)
+    }
+
+    // MARK: Dates for the machine
+
+    func firstDate(of item: Int) -> TimerDate { date(ofUnit: books.timers[item]?.due ?? .max) }
+
+    func duration(of interval: Interval) -> Duration? {
+        switch interval {
+        case .once: nil
+        case .rarely: rareInterval
+        case .often(let turns): books.timetable.unit * (turns * Timetable.turn)
+        }
+    }
+
+    private func date(ofUnit unit: Int) -> TimerDate {
+        if unit == .max { return .never }
+        return unit <= books.timetable.now ? .now : .at(books.timetable.date(of: unit))
     }
 
     // MARK: Callouts of the machine
@@ -48,16 +76,29 @@ final class Player {
         callout(of: item)
     }
 
+    func handle(_ item: Int) {
+        trace.append("\(program.name(item)) is handled")
+        books.portBegins(item)
+        callout(of: item)
+    }
+
+    func handleInVain(_ item: Int) {
+        trace.append("\(program.name(item)) is not ready any more")
+    }
+
     func tell(_ item: Int, _ activity: ThreadRunLoop.Activity) {
+        if isSilent(activity) { return }
         trace.append("\(program.name(item)) is told \(activity)")
         callout(of: item)
     }
 
     func fire(_ item: Int) {
+        checkTime()
         trace.append("\(program.name(item)) fires")
         books.timerBegins(item)
+        timersSet.remove(item)
         callout(of: item)
-        mark(books.timerEnds(item))
+        mark(books.timerEnds(item, wasSet: timersSet.contains(item)))
     }
 
     func schedule(_ item: Int, _ mode: String) {
@@ -70,26 +111,70 @@ final class Player {
 
     /// First of all observers.
     func isTold(_ activity: ThreadRunLoop.Activity, in mode: ModeName) {
+        if activity == .beforeWaiting && tellsOfWaitingWithReadyPort {
+            let isReady = !books.readyPortsOfMode.isEmpty
+            books.withRun { $0.isSilent = isReady }
+        }
+        if isSilent(activity) { return }
+        if activity == .afterWaiting {
+            errand?.finish()
+            errand = nil
+            books.wokeUp()
+        }
+        checkTime()
         trace.append("\(mode.rawValue): \(activity)")
         if activity == .beforeTimers { books.passBegins() }
-        if activity == .afterWaiting { books.wokeUp() }
         if activity == .exit { books.hasLooked() }
+    }
+
+    /// Whether only CFRunLoop tells of this, because a port was ready before the sleep.
+    private func isSilent(_ activity: ThreadRunLoop.Activity) -> Bool {
+        books.runs.last?.isSilent == true
+            && (activity == .beforeWaiting || activity == .afterWaiting)
     }
 
     /// Ends the sleep that is about to begin.
     func aboutToSleep() {
-        guard let machine, let sleeps = sleepsLeft.last else { return }
-        guard let left = sleeps else { return mark(books.sleepsInEarnest()) }
-        sleepsLeft[sleepsLeft.count - 1] = left - 1
+        guard let last = endings.indices.last, !isSilent(.beforeWaiting) else { return }
+        checkTime()
+        guard let left = endings[last] else { return mark(books.sleepsUntilNextEvent()) }
+        endings[last]?.removeFirst(left.isEmpty ? 0 : 1)
         books.sleeps()
-        if books.hasDueTimer { return }
-        books.wakes()
-        if left <= 1 { machine.stop() } else { machine.wakeUp() }
+        if books.hasDueTimer || !books.readyPortsOfMode.isEmpty { return }
+        guard let ending = left.first else { return stop(.itself) }
+        end(by: ending)
+    }
+
+    private func end(by ending: Ending) {
+        guard let machine, let mode = books.runs.last?.mode else { return }
+        // A sleep that may end by itself is not waited for.
+        let isEarnest = books.sleepsInEarnest() == nil && !books.isWakePending
+        let caller = isEarnest || ending.caller == .itself ? ending.caller : .another
+        switch ending.act {
+        case .signal(let item) where program.items[item].isSource:
+            if machine.isValid(item) { books.signals(item) }
+            call(caller) { machine in
+                machine.signal(item)
+                machine.wakeUp()
+            }
+            books.wakes()
+        case .signal(let item) where program.items[item].isPort && books.isIn(item, mode):
+            mark(books.sleepsInEarnest())
+            mark(books.portIsSignalled(item))
+            mark(books.standingRule())
+            call(caller) { $0.signal(item) }
+        case .nothing where books.nextTimer(in: mode) != nil:
+            mark(books.sleepsUntilNextEvent())
+        default:
+            call(caller) { $0.wakeUp() }
+            books.wakes()
+        }
     }
 
     // MARK: Operations
 
     private func callout(of item: Int) {
+        checkTime()
         let round = rounds[item]
         rounds[item] += 1
         let scripts = program.items[item].scripts
@@ -102,7 +187,8 @@ final class Player {
             play(operation, on: machine)
             trace += registrations.sorted()
             registrations.removeAll()
-            mark(books.standingRule)
+            mark(books.standingRule())
+            checkTime()
         }
     }
 
@@ -110,63 +196,100 @@ final class Player {
         switch operation {
         case .add(let item, let mode):
             machine.add(item, to: mode)
+            if program.items[item].isPort { mark(books.portIsAdded(item)) }
         case .remove(let item, let mode):
             mark(books.removes(item))
             machine.remove(item, from: mode)
         case .invalidate(let item):
             mark(books.invalidates(item))
             machine.invalidate(item)
-        case .signal(let item):
-            guard program.items[item].isSource else { return }
-            if machine.isValid(item) { books.signals(item) }
-            machine.signal(item)
+        case .signal(let item, let caller): signal(item, caller, on: machine)
         case .setDate(let item, let due):
             guard program.items[item].isTimer else { return }
-            books.sets(item, due)
-            machine.setDate(item, due)
-        case .wakeUp:
+            if machine.isValid(item) { books.sets(item, due) }
+            timersSet.insert(item)
+            machine.setDate(item, date(ofUnit: books.unit(of: item, due)))
+        case .wakeUp(let caller):
             books.wakes()
-            machine.wakeUp()
-        case .stop:
-            books.wakes()
-            machine.stop()
+            call(caller) { $0.wakeUp() }
+        case .stop(let caller): stop(caller)
         case .addCommonMode(let mode): machine.addCommonMode(mode)
-        case .enqueue(let block): enqueue(block, on: machine)
+        case .enqueue(let block, let caller): enqueue(block, caller)
         case .run(let mode, let limit, let returnsAfterSource):
             run(mode, limit, returnsAfterSource, on: machine)
         }
+    }
+
+    private func stop(_ caller: Caller) {
+        books.wakes()
+        call(caller) { $0.stop() }
+    }
+
+    private func signal(_ item: Int, _ caller: Caller, on machine: any Machine) {
+        switch program.items[item].kind {
+        case .source: if machine.isValid(item) { books.signals(item) }
+        case .port: if machine.isValid(item) { mark(books.portIsSignalled(item)) }
+        case .observer, .timer: return
+        }
+        call(caller) { $0.signal(item) }
     }
 
     private func run(
         _ mode: ModeName, _ limit: Limit, _ returnsAfterSource: Bool, on machine: any Machine
     ) {
         mark(books.runBegins(mode, limit, returnsAfterSource: returnsAfterSource))
-        mark(books.standingRule)
+        mark(books.standingRule())
         trace.append("run in \(mode.rawValue) begins")
+        let duration: Duration
         switch limit {
-        case .poll: sleepsLeft.append(1)
-        case .sleeps(let count): sleepsLeft.append(count)
-        case .brief: sleepsLeft.append(nil)
+        case .poll:
+            endings.append([])
+            duration = .zero
+        case .sleeps(let all):
+            endings.append(all)
+            duration = longestSleep
+        case .brief:
+            endings.append(nil)
+            let end = books.timetable.date(of: books.timetable.briefLimit)
+            duration = SystemClock().now().duration(to: end)
         }
-        let result = machine.run(mode, limit, returnsAfterSource: returnsAfterSource)
-        sleepsLeft.removeLast()
+        let result = machine.run(mode, for: duration, returnsAfterSource: returnsAfterSource)
+        checkTime()
+        endings.removeLast()
         books.runEnds()
         trace.append("run in \(mode.rawValue) ends \(result)")
     }
 
-    private func enqueue(_ block: Block, on machine: any Machine) {
+    private func enqueue(_ block: Block, _ caller: Caller) {
         books.blockIsQueued()
-        machine.enqueue(inModes: block.modes) { [weak self] in
+        let body = { [weak self] in
             guard let self, self.machine != nil else { return }
             trace.append("block\(block.name) runs")
             books.blockBegins()
             play(block.script)
             books.blockEnds()
         }
+        call(caller) { $0.enqueue(inModes: block.modes, body) }
+    }
+
+    /// Does something on the thread that is to do it.
+    private func call(_ caller: Caller, _ act: @escaping (any Machine) -> Void) {
+        guard let machine else { return }
+        switch caller {
+        case .itself: act(machine)
+        case .another: Errand(for: machine, duringSleep: false, act).finish()
+        case .anotherDuringSleep: errand = Errand(for: machine, duringSleep: true, act)
+        }
     }
 
     private func mark(_ rule: Rule?) {
-        if let rule { trace.append("rule \(rule.rawValue)") }
+        guard let rule else { return }
+        trace.append("rule \(rule.rawValue)")
+        isCompared = false
+    }
+
+    private func checkTime() {
+        if isCompared { books.timetable.check(next: books.nextUnit) }
     }
 
     private func noteEnd(of machine: any Machine) {

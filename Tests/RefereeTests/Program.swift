@@ -9,12 +9,13 @@ struct Program: Sendable {
     var main: [Operation]
 }
 
-/// A source, observer or timer, with what its callouts do.
+/// A source, port, observer or timer, with what its callouts do.
 struct Item: Sendable {
     enum Kind: Sendable {
         case source(order: Int)
+        case port(order: Int, watchesDescriptor: Bool)
         case observer(ThreadRunLoop.Activity, repeats: Bool, order: Int)
-        case timer(Due, repeats: Bool)
+        case timer(Due, every: Interval)
     }
 
     var kind: Kind
@@ -23,22 +24,36 @@ struct Item: Sendable {
     var scripts: [[Operation]]
 
     var isSource: Bool { if case .source = kind { true } else { false } }
+    var isPort: Bool { if case .port = kind { true } else { false } }
     var isTimer: Bool { if case .timer = kind { true } else { false } }
+    /// Whether it is a port that ours signals without a descriptor.
+    var isSignalPort: Bool {
+        if case .port(_, watchesDescriptor: false) = kind { true } else { false }
+    }
 
     /// Where it stands among items of its kind.
     var order: Int {
         switch kind {
-        case .source(let order), .observer(_, _, let order): order
+        case .source(let order), .port(let order, _), .observer(_, _, let order): order
         case .timer: 0
         }
     }
 }
 
 /// When a timer is due.
-///
-/// What lies between can't be compared without sleeping.
-enum Due: String, Sendable {
+enum Due: Sendable, Equatable {
     case now, never
+    /// So many turns of the timetable ahead, a few milliseconds each.
+    case soon(Int)
+}
+
+/// What comes after a timer was called.
+enum Interval: Sendable, Equatable {
+    case once
+    /// It repeats, but nobody lives to see it.
+    case rarely
+    /// It repeats every so many turns of the timetable.
+    case often(Int)
 }
 
 /// A mode of the programs; a run is in one of the first three.
@@ -55,10 +70,34 @@ enum ModeName: String, Sendable, CaseIterable {
 enum Limit: Sendable, Equatable {
     /// A time limit of zero: one pass without sleeping.
     case poll
-    /// Until it has gone to sleep so many times: the player ends each sleep, the last by a stop.
-    case sleeps(Int)
+    /// Until it has gone to sleep once more than these say: each ends one sleep, a stop the last.
+    case sleeps([Ending])
     /// A few milliseconds, in which nobody but the program itself wakes the loop.
     case brief
+}
+
+/// What the player does to end a sleep that is about to begin.
+struct Ending: Sendable, Equatable {
+    enum Act: Sendable, Equatable {
+        case wakeUp
+        /// A source is signalled and the loop woken, or a port is signalled.
+        case signal(Int)
+        /// Nothing, if there is a timer that is due soon.
+        case nothing
+    }
+
+    var act: Act
+    var caller: Caller
+}
+
+/// Who signals, wakes, stops and queues.
+enum Caller: String, Sendable {
+    /// The loop's own thread.
+    case itself
+    /// Another thread, for which the loop's thread waits.
+    case another
+    /// Another thread, once the loop sleeps.
+    case anotherDuringSleep
 }
 
 /// One thing that a program does, at the top level or in a callout.
@@ -68,11 +107,11 @@ indirect enum Operation: Sendable {
     case add(Int, ModeName)
     case remove(Int, ModeName)
     case invalidate(Int)
-    case signal(Int)
+    case signal(Int, Caller)
     case setDate(Int, Due)
-    case wakeUp
-    case stop
-    case enqueue(Block)
+    case wakeUp(Caller)
+    case stop(Caller)
+    case enqueue(Block, Caller)
     case addCommonMode(ModeName)
     case run(ModeName, Limit, returnsAfterSource: Bool)
 }
@@ -88,6 +127,7 @@ extension Program: CustomStringConvertible {
     func name(_ item: Int) -> String {
         switch items[item].kind {
         case .source: "source\(item)"
+        case .port: "port\(item)"
         case .observer: "observer\(item)"
         case .timer: "timer\(item)"
         }
@@ -99,9 +139,11 @@ extension Program: CustomStringConvertible {
             let details =
                 switch items[index].kind {
                 case .source(let order): "order \(order)"
+                case .port(let order, let watchesDescriptor):
+                    "order \(order)\(watchesDescriptor ? ", watches a descriptor" : "")"
                 case .observer(let activities, let repeats, let order):
                     "order \(order), of \(activities)\(repeats ? "" : ", once")"
-                case .timer(let due, let repeats): "due \(due)\(repeats ? ", repeats" : "")"
+                case .timer(let due, let interval): "due \(due), \(interval)"
                 }
             lines.append("\(name(index)): \(details)")
             for (round, script) in items[index].scripts.enumerated() where !script.isEmpty {
@@ -125,21 +167,46 @@ extension Program: CustomStringConvertible {
             case .remove(let item, let mode):
                 return ["\(indented)remove \(name(item)) from \(mode.rawValue)"]
             case .invalidate(let item): return ["\(indented)invalidate \(name(item))"]
-            case .signal(let item): return ["\(indented)signal \(name(item))"]
+            case .signal(let item, let caller):
+                return ["\(indented)signal \(name(item))\(by(caller))"]
             case .setDate(let item, let due): return ["\(indented)set \(name(item)) due \(due)"]
-            case .wakeUp: return ["\(indented)wake up"]
-            case .stop: return ["\(indented)stop"]
+            case .wakeUp(let caller): return ["\(indented)wake up\(by(caller))"]
+            case .stop(let caller): return ["\(indented)stop\(by(caller))"]
             case .addCommonMode(let mode): return ["\(indented)make \(mode.rawValue) common"]
-            case .enqueue(let block):
+            case .enqueue(let block, let caller):
                 let modes = block.modes.map(\.rawValue).joined(separator: ", ")
-                return ["\(indented)enqueue block\(block.name) for \(modes)"]
+                return ["\(indented)enqueue block\(block.name) for \(modes)\(by(caller))"]
                     + lines(block.script, indented: indented + "    ")
             case .run(let mode, let limit, let returnsAfterSource):
                 return [
-                    "\(indented)run in \(mode.rawValue), limit \(limit)"
+                    "\(indented)run in \(mode.rawValue), \(words(limit))"
                         + (returnsAfterSource ? ", return after a source" : "")
                 ]
             }
+        }
+    }
+
+    private func by(_ caller: Caller) -> String {
+        switch caller {
+        case .itself: ""
+        case .another: " from another thread"
+        case .anotherDuringSleep: " from another thread during the sleep"
+        }
+    }
+
+    private func words(_ limit: Limit) -> String {
+        switch limit {
+        case .poll: return "one pass"
+        case .brief: return "briefly"
+        case .sleeps(let endings):
+            let words = endings.map { ending in
+                switch ending.act {
+                case .wakeUp: "a wake-up\(by(ending.caller))"
+                case .signal(let item): "a signal of \(name(item))\(by(ending.caller))"
+                case .nothing: "a timer"
+                }
+            }
+            return "sleeps ended by: \((words + ["a stop"]).joined(separator: ", "))"
         }
     }
 }
@@ -148,10 +215,11 @@ extension Operation {
     /// Whether an item occurs in it.
     func mentions(_ index: Int) -> Bool {
         switch self {
-        case .add(let item, _), .remove(let item, _), .invalidate(let item), .signal(let item),
+        case .add(let item, _), .remove(let item, _), .invalidate(let item), .signal(let item, _),
             .setDate(let item, _):
             item == index
-        case .enqueue(let block): block.script.contains { $0.mentions(index) }
+        case .enqueue(let block, _): block.script.contains { $0.mentions(index) }
+        case .run(_, .sleeps(let endings), _): endings.contains { $0.act == .signal(index) }
         case .wakeUp, .stop, .addCommonMode, .run: false
         }
     }

@@ -72,23 +72,48 @@ enum Shrinker {
 
     private static func insides(_ operation: Operation) -> [Operation] {
         switch operation {
-        case .enqueue(let block):
-            var result = smaller(block.script).map { script in
-                var changed = block
-                changed.script = script
-                return Operation.enqueue(changed)
+        case .signal(let item, let caller) where caller != .itself:
+            return [.signal(item, .itself)]
+        case .wakeUp(let caller) where caller != .itself: return [.wakeUp(.itself)]
+        case .stop(let caller) where caller != .itself: return [.stop(.itself)]
+        case .enqueue(let block, let caller):
+            return (caller == .itself ? [] : [.enqueue(block, .itself)])
+                + insides(block).map { .enqueue($0, caller) }
+        case .run(let mode, .sleeps(let endings), let returnsAfterSource):
+            return insides(endings).map {
+                .run(mode, .sleeps($0), returnsAfterSource: returnsAfterSource)
             }
-            if block.modes.count > 1 {
-                for mode in block.modes {
-                    var changed = block
-                    changed.modes = [mode]
-                    result.append(.enqueue(changed))
-                }
-            }
-            return result
-        case .run(let mode, .sleeps(let count), let returnsAfterSource) where count > 1:
-            return [.run(mode, .sleeps(count - 1), returnsAfterSource: returnsAfterSource)]
         default: return []
+        }
+    }
+
+    private static func insides(_ block: Block) -> [Block] {
+        var result = smaller(block.script).map { script in
+            var changed = block
+            changed.script = script
+            return changed
+        }
+        if block.modes.count > 1 {
+            for mode in block.modes {
+                var changed = block
+                changed.modes = [mode]
+                result.append(changed)
+            }
+        }
+        return result
+    }
+
+    private static func insides(_ endings: [Ending]) -> [[Ending]] {
+        let simplest = Ending(act: .wakeUp, caller: .itself)
+        return endings.indices.flatMap { index -> [[Ending]] in
+            var shorter = endings
+            shorter.remove(at: index)
+            var simpler = endings
+            simpler[index].caller = .itself
+            var plain = endings
+            plain[index] = simplest
+            if endings[index] == simplest { return [shorter] }
+            return endings[index].caller == .itself ? [shorter, plain] : [shorter, simpler, plain]
         }
     }
 }

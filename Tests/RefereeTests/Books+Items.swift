@@ -1,0 +1,177 @@
+// What has to be known of sources, ports and timers.
+
+import RunLoops
+
+extension Books {
+    /// What a timer is doing.
+    struct TimerBook {
+        /// The unit at which it is due; `.max` for never.
+        var due: Int
+        let interval: Interval
+        var isFiring = false
+        /// The unit for which it is being called.
+        var calledFor = 0
+    }
+
+    // MARK: Sources
+
+    mutating func signals(_ item: Int) {
+        signalled.insert(item)
+    }
+
+    mutating func sourcePerforms(_ item: Int) -> Rule? {
+        if let run = runs.last, run.lastSource == nil, !run.returnsAfterSource {
+            let due = signalled.filter { isIn($0, run.mode) }
+            let last = due.max { program.items[$0].order < program.items[$1].order }
+            withRun { $0.lastSource = last }
+        }
+        signalled.remove(item)
+        return runs.dropLast().contains { $0.lastSource == item } ? .lastSourceCounts : nil
+    }
+
+    // MARK: Ports
+
+    /// The ports that are ready in the mode of the innermost run.
+    var readyPortsOfMode: [Int] {
+        guard let mode = runs.last?.mode, !readyPorts.isEmpty else { return [] }
+        return readyPorts.filter { isIn($0, mode) }
+    }
+
+    mutating func portIsSignalled(_ item: Int) -> Rule? {
+        readyPorts.insert(item)
+        let rule = portChanges(item)
+        return rule ?? signalPortIsReady(item)
+    }
+
+    mutating func portBegins(_ item: Int) {
+        hasLooked()
+        readyPorts.remove(item)
+        withRun { run in
+            run.heldPort = nil
+            run.isWoken = false
+        }
+    }
+
+    mutating func portIsAdded(_ item: Int) -> Rule? {
+        readyPorts.contains(item) ? signalPortIsReady(item) : nil
+    }
+
+    /// Ours wakes the loop for a port without a descriptor, and looks at it once the timers were
+    /// called.
+    private mutating func signalPortIsReady(_ item: Int) -> Rule? {
+        guard program.items[item].isSignalPort else { return nil }
+        isWakeLeft = true
+        let isInTime = runs.contains { $0.hasPolled && isIn(item, $0.mode) }
+        return isInTime ? .signalInSamePass : nil
+    }
+
+    private func portChanges(_ item: Int) -> Rule? {
+        runs.contains { $0.heldPort == item } ? .eventTakenEarly : nil
+    }
+
+    func hasOneShotObserverOfWaiting(in mode: ModeName) -> Bool {
+        program.items.indices.contains { index in
+            guard case .observer(let activities, repeats: false, _) = program.items[index].kind
+            else { return false }
+            return !activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])
+                && isIn(index, mode)
+        }
+    }
+
+    // MARK: Items and timers
+
+    mutating func invalidates(_ item: Int) -> Rule? {
+        timers[item]?.due = .max
+        let wasSignalled = signalled.remove(item) != nil
+        return wasSignalled && runs.contains { $0.lastSource == item } ? .lastSourceCounts : nil
+    }
+
+    mutating func removes(_ item: Int) -> Rule? {
+        if let rule = portChanges(item) { return rule }
+        guard isDue(item), timers.values.contains(where: \.isFiring) else { return nil }
+        return .timerLeftMode
+    }
+
+    /// Whether a timer of the innermost run's mode is due.
+    var hasDueTimer: Bool {
+        guard let mode = runs.last?.mode else { return false }
+        return timers.contains { index, timer in
+            timer.due <= timetable.now && !timer.isFiring && isIn(index, mode)
+        }
+    }
+
+    private func isDue(_ item: Int) -> Bool {
+        timers[item].map { $0.due <= timetable.now } ?? false
+    }
+
+    /// When the next timer of a mode is due; nil when that is now or never.
+    func nextTimer(in mode: ModeName) -> Int? {
+        let waiting = timers.filter { index, timer in
+            timer.due > timetable.now && timer.due != .max && !timer.isFiring && isIn(index, mode)
+        }
+        return waiting.values.map(\.due).min()
+    }
+
+    /// The unit that a date of the program means for a timer.
+    func unit(of item: Int, _ due: Due) -> Int {
+        let lane = program.items[..<item].count(where: \.isTimer)
+        return switch due {
+        case .now: timetable.now
+        case .never: .max
+        case .soon(let turns): timetable.unit(turns: turns, lane: lane)
+        }
+    }
+
+    mutating func sets(_ item: Int, _ due: Due) {
+        timers[item]?.due = .max
+        if case .soon = due { restartIfNothingIsDue() }
+        let unit = unit(of: item, due)
+        timers[item]?.due = unit
+    }
+
+    mutating func timerBegins(_ item: Int) {
+        hasLooked()
+        withRun { $0.holdsTimerEvent = false }
+        noteArmedModes()
+        if var timer = timers[item] {
+            timer.calledFor = timer.due
+            timer.due = .max
+            timer.isFiring = true
+            timers[item] = timer
+        }
+        // The first of a pass takes the event. The kernel's timer is armed for the next one, and
+        // that stays, though it is called in the same pass.
+        if let run = runs.last, !run.hasFiredTimer { armedModes.remove(run.mode) }
+        withRun { $0.hasFiredTimer = true }
+        noteArmedModes()
+    }
+
+    mutating func timerEnds(_ item: Int, wasSet: Bool) -> Rule? {
+        guard let timer = timers[item] else { return nil }
+        timers[item]?.isFiring = false
+        if !wasSet, case .often(let turns) = timer.interval {
+            let width = turns * Timetable.turn
+            let late = max(0, timetable.now - timer.calledFor)
+            timers[item]?.due = timer.calledFor + (late / width + 1) * width
+            return nil
+        }
+        guard timer.due != .max, let mode = runs.last?.mode else { return nil }
+        return ModeName.runnable.contains { $0 != mode && isIn(item, $0) }
+            ? .ownDateInOtherMode : nil
+    }
+
+    // MARK: CoreFoundation's timer in the kernel
+
+    /// Whether the kernel's timer of a mode is armed though no timer waits there.
+    func isStale(_ mode: ModeName) -> Bool {
+        armedModes.contains(mode) && !hasWaitingTimer(mode)
+    }
+
+    mutating func noteArmedModes() {
+        for mode in ModeName.runnable where hasWaitingTimer(mode) { armedModes.insert(mode) }
+    }
+
+    private func hasWaitingTimer(_ mode: ModeName) -> Bool {
+        timers.contains { index, timer in !timer.isFiring && isIn(index, mode) }
+    }
+}

@@ -1,0 +1,78 @@
+// One program played on both machines, and where they differ.
+
+import Kernel
+import Support
+
+/// What was observed in one play of a program.
+struct Play: Sendable {
+    let trace: [String]
+    /// Why chance may have had a part in it: the kernel kept the thread from running for too long.
+    let fault: String?
+}
+
+/// Two traces of one program, side by side.
+struct Comparison {
+    let ours: [String]
+    let theirs: [String]
+    /// How often the program was played.
+    let plays: Int
+    /// Why it may differ by chance, although it was played at the slowest pace.
+    let fault: String?
+    /// The rule that ended the comparison; nil when it went to the end.
+    let rule: Rule?
+    /// Where they first differ; nil when they agree.
+    let difference: Int?
+
+    /// Plays a program on both machines, each on a thread of its own.
+    ///
+    /// Where the kernel kept a thread from running until something was late, and so what was observed
+    /// is chance, it is played again at half the pace.
+    static func of(_ program: Program) throws -> Comparison {
+        var unit = Duration.milliseconds(1)
+        var plays = 0
+        while true {
+            let pace = unit
+            let ours = try onNewThread { Player.play(program, on: OurMachine.self, unit: pace) }
+            let theirs = try onNewThread {
+                Player.play(program, on: CoreFoundationMachine.self, unit: pace)
+            }
+            plays += 1
+            let comparison = Comparison(ours: ours, theirs: theirs, plays: plays)
+            let isVoid = comparison.difference != nil && comparison.fault != nil
+            if !isVoid || unit > .milliseconds(200) { return comparison }
+            unit *= 2
+        }
+    }
+
+    private init(ours: Play, theirs: Play, plays: Int) {
+        self.ours = ours.trace
+        self.theirs = theirs.trace
+        self.plays = plays
+        fault = ours.fault ?? theirs.fault
+        let stop = Rule.first(in: ours.trace)
+        rule = stop?.rule
+        let end = stop?.index ?? max(ours.trace.count, theirs.trace.count)
+        difference = (0..<end).first { index in
+            index >= ours.trace.count || index >= theirs.trace.count
+                || ours.trace[index] != theirs.trace[index]
+        }
+    }
+
+    /// What was compared.
+    var comparedWords: ArraySlice<String> {
+        ours[..<(Rule.first(in: ours)?.index ?? ours.count)]
+    }
+
+    /// Both traces from a little before the difference.
+    var report: String {
+        guard let difference else { return "no difference" }
+        let start = max(0, difference - 12)
+        func part(_ trace: [String]) -> String {
+            trace.enumerated().dropFirst(start).prefix(24).map { index, word in
+                "  \(index == difference ? ">" : " ") \(word)"
+            }.joined(separator: "\n")
+        }
+        let late = fault.map { "\nheld up: \($0)" } ?? ""
+        return "ours:\n\(part(ours))\nCFRunLoop:\n\(part(theirs))\(late)"
+    }
+}

@@ -1,0 +1,75 @@
+// The time of a play: a count of units that moves only in the loop's sleeps. It says when something
+// is due by the clock, and notices when the kernel kept the thread from running for so long that the
+// clock and the count went apart, which makes the play void: what came of it is chance.
+
+import Kernel
+
+/// The units that went by in a play, and how they map to the clock.
+///
+/// Timers are due at even units, each at its own, and time limits end at odd ones: no two things are
+/// ever due at the same moment, and what comes first does not hang on how fast the machine is.
+struct Timetable {
+    /// How long a unit is.
+    let unit: Duration
+    /// The unit that it is.
+    private(set) var now = 0
+    /// When unit 0 began; set anew whenever nothing is due shortly.
+    private var start = SystemClock().now()
+    /// Why the play is void; nil while it counts.
+    private(set) var fault: String?
+
+    init(unit: Duration) {
+        self.unit = unit
+    }
+
+    /// The first unit that is free for a timer, counting `turns` from now.
+    ///
+    /// - Parameter lane: the timer's own place in a turn, of `lanes`.
+    func unit(turns: Int, lane: Int) -> Int {
+        let turn = Self.turn
+        let offset = 2 * (lane % Self.lanes)
+        let next = (now - offset).quotientRoundedDown(by: turn) + turns
+        return next * turn + offset
+    }
+
+    /// How many timers have a place of their own.
+    static let lanes = 3
+    /// How many units a turn has.
+    static let turn = 2 * lanes
+
+    /// The unit at which a brief time limit that begins now ends.
+    var briefLimit: Int { (now / 2) * 2 + 3 }
+
+    /// When a unit begins, by the clock.
+    func date(of unit: Int) -> Instant {
+        start.advanced(by: self.unit * unit)
+    }
+
+    /// Lets the clock's time and the count begin together: nothing is due shortly.
+    mutating func restart() {
+        start = SystemClock().now().advanced(by: unit * -now)
+    }
+
+    /// The loop has slept until a unit began.
+    mutating func sleeps(until unit: Int) {
+        now = max(now, unit)
+        if SystemClock().now() < date(of: unit) { note("it woke before unit \(unit)") }
+    }
+
+    /// Notices when it is too late for what is due next to be still ahead.
+    mutating func check(next: Int?) {
+        guard let next, SystemClock().now() >= date(of: next) else { return }
+        note("unit \(next) began while it was busy in unit \(now)")
+    }
+
+    private mutating func note(_ what: String) {
+        if fault == nil { fault = what }
+    }
+}
+
+extension Int {
+    fileprivate func quotientRoundedDown(by divisor: Int) -> Int {
+        let quotient = self / divisor
+        return self % divisor < 0 ? quotient - 1 : quotient
+    }
+}
