@@ -52,11 +52,16 @@ struct Comparison {
         let stop = Rule.first(in: ours.trace)
         rule = stop?.rule
         let end = stop?.index ?? max(ours.trace.count, theirs.trace.count)
-        difference = (0..<end).first { index in
+        let different = (0..<end).first { index in
             index >= ours.trace.count || index >= theirs.trace.count
                 || ours.trace[index] != theirs.trace[index]
         }
+        // No rule makes up for a descriptor that is handled although there is nothing to read.
+        difference = different ?? ours.trace.firstIndex { $0.hasSuffix(Self.inVain) }
     }
+
+    /// How the trace tells of a descriptor that was not ready when its port was called.
+    static let inVain = "is not ready any more"
 
     /// What was compared.
     var comparedWords: ArraySlice<String> {

@@ -83,7 +83,7 @@ final class Player {
     }
 
     func handleInVain(_ item: Int) {
-        trace.append("\(program.name(item)) is not ready any more")
+        trace.append("\(program.name(item)) \(Comparison.inVain)")
     }
 
     func tell(_ item: Int, _ activity: ThreadRunLoop.Activity) {

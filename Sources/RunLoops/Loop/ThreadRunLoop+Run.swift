@@ -93,6 +93,8 @@ extension ThreadRunLoop {
         let returnsAfterSource: Bool
         /// Events of the poller, kept between passes for its storage.
         var ready: [ReadyEvent] = []
+        /// How many runs had begun when the poller reported them.
+        var runsWhenReported: UInt64 = 0
     }
 
     private func passes(_ run: inout Run) -> RunResult {
@@ -126,6 +128,7 @@ extension ThreadRunLoop {
         // taken by a run in another mode.
         if counts.blockCount != blocksBefore && isFinished(state) { poller.wake() }
         run.ready.removeAll(keepingCapacity: true)
+        run.runsWhenReported = runCount
         if performed || hasPassed(run.deadline) {
             poller.takeWake()
             poller.check(state.pollSet, ready: &run.ready)
@@ -159,6 +162,7 @@ extension ThreadRunLoop {
         if runCount != runsBefore { poller.wake() }
         let due = run.state.timerHeap.deadline.map { Instant(nanoseconds: $0) } ?? .distantFuture
         counts.sleepCount += 1
+        run.runsWhenReported = runCount
         poller.wait(on: run.state.pollSet, until: min(due, run.deadline), ready: &run.ready)
         tell(.afterWaiting, run.state)
     }
@@ -214,7 +218,15 @@ extension ThreadRunLoop {
         }
         guard !run.ready.isEmpty else { return handled }
         state.sortByOrder(&run.ready)
-        for event in run.ready {
+        var next = 0
+        while next < run.ready.count {
+            if runCount != run.runsWhenReported {
+                lookAgain(&run, from: next)
+                next = 0
+                continue
+            }
+            let event = run.ready[next]
+            next += 1
             // Nil: it left the mode after the kernel had reported it.
             guard let port = state.port(of: event), port.handle(event.readiness) else { continue }
             handled = true
@@ -223,6 +235,17 @@ extension ThreadRunLoop {
             if run.returnsAfterSource { return true }
         }
         return handled
+    }
+
+    /// Keeps of the events that were not handled yet what is true still: a nested run may have
+    /// handled some, and whoever reads a descriptor that is not ready may block for ever.
+    private func lookAgain(_ run: inout Run, from next: Int) {
+        run.runsWhenReported = runCount
+        let waiting = Set(run.ready[next...].map(\.token))
+        run.ready.removeAll(keepingCapacity: true)
+        poller.check(run.state.pollSet, ready: &run.ready)
+        run.ready.removeAll { !waiting.contains($0.token) }
+        run.state.sortByOrder(&run.ready)
     }
 
     private func hasPassed(_ deadline: Instant) -> Bool {
