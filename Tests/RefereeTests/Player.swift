@@ -196,7 +196,7 @@ final class Player {
         switch operation {
         case .add(let item, let mode):
             machine.add(item, to: mode)
-            if program.items[item].isPort { mark(books.portIsAdded(item)) }
+            mark(books.portIsAdded(item))
         case .remove(let item, let mode):
             mark(books.removes(item))
             machine.remove(item, from: mode)
@@ -213,7 +213,9 @@ final class Player {
             books.wakes()
             call(caller) { $0.wakeUp() }
         case .stop(let caller): stop(caller)
-        case .addCommonMode(let mode): machine.addCommonMode(mode)
+        case .addCommonMode(let mode):
+            machine.addCommonMode(mode)
+            for item in program.items.indices { mark(books.portIsAdded(item)) }
         case .enqueue(let block, let caller): enqueue(block, caller)
         case .run(let mode, let limit, let returnsAfterSource):
             run(mode, limit, returnsAfterSource, on: machine)
