@@ -45,10 +45,6 @@ enum TimerDate {
 /// An interval that nobody lives to see pass.
 let rareInterval = Duration.seconds(1_000_000)
 
-/// How long a run may sleep when it is not woken as it should be: the difference is then seen in
-/// the trace, instead of a test that hangs.
-let longestSleep = Duration.seconds(1)
-
 /// Something that is handed to another thread while its owner waits.
 struct Carried<Value>: @unchecked Sendable {
     // SAFETY: the thread that made it waits for the other one, or sleeps, until that has finished;

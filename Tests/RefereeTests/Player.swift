@@ -249,7 +249,7 @@ final class Player {
             duration = .zero
         case .sleeps(let all):
             endings.append(all)
-            duration = longestSleep
+            duration = books.timetable.longestRun
         case .brief:
             endings.append(nil)
             let end = books.timetable.date(of: books.timetable.briefLimit)

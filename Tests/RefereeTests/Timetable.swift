@@ -40,6 +40,12 @@ struct Timetable {
     /// The unit at which a brief time limit that begins now ends.
     var briefLimit: Int { (now / 2) * 2 + 3 }
 
+    /// How long a run may last that is not ended as it should be.
+    ///
+    /// Many times what its sleeps take. The difference is seen in the trace, instead of a test that
+    /// hangs.
+    var longestRun: Duration { .seconds(1) + unit * 64 }
+
     /// When a unit begins, by the clock.
     func date(of unit: Int) -> Instant {
         start.advanced(by: self.unit * unit)
