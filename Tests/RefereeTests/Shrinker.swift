@@ -1,5 +1,7 @@
 // Makes a program smaller for as long as it still fails, so that a person can read it.
 
+import Kernel
+
 enum Shrinker {
     /// The smallest program that is found by leaving out one thing at a time.
     ///
@@ -9,12 +11,14 @@ enum Shrinker {
     {
         var smallest = program
         var triesLeft = 2_000
+        // A program that hangs for a second on each try is told as it is, rather than in an hour.
+        let limit = SystemClock().now().advanced(by: .seconds(60))
         var isSmaller = true
         while isSmaller && triesLeft > 0 {
             isSmaller = false
             for candidate in smaller(smallest) {
                 triesLeft -= 1
-                if triesLeft <= 0 { break }
+                if triesLeft <= 0 || SystemClock().now() > limit { return smallest }
                 if try fails(candidate) {
                     smallest = candidate
                     isSmaller = true
