@@ -11,6 +11,12 @@ extension Books {
         var isFiring = false
         /// The unit for which it is being called.
         var calledFor = 0
+
+        /// Whether it will be due again at dates that follow from an earlier one.
+        var keepsGrid: Bool {
+            guard case .often = interval else { return false }
+            return isFiring || due != .max
+        }
     }
 
     // MARK: Sources

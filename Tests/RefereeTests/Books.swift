@@ -198,7 +198,7 @@ struct Books {
     }
 
     mutating func restartIfNothingIsDue() {
-        if nextUnit == nil { timetable.restart() }
+        if nextUnit == nil && !timers.values.contains(where: \.keepsGrid) { timetable.restart() }
     }
 
     // MARK: Blocks
