@@ -39,7 +39,7 @@ struct Comparison {
             plays += 1
             let comparison = Comparison(ours: ours, theirs: theirs, plays: plays)
             let isVoid = comparison.difference != nil && comparison.fault != nil
-            if !isVoid || unit > .milliseconds(200) { return comparison }
+            if !isVoid || unit > .milliseconds(60) { return comparison }
             unit *= 2
         }
     }
