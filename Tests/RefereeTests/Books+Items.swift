@@ -11,6 +11,8 @@ extension Books {
         var isFiring = false
         /// The unit for which it is being called.
         var calledFor = 0
+        /// The mode of the run that calls it.
+        var calledIn: ModeName?
 
         /// Whether it will be due again at dates that follow from an earlier one.
         var keepsGrid: Bool {
@@ -143,6 +145,7 @@ extension Books {
             timer.calledFor = timer.due
             timer.due = .max
             timer.isFiring = true
+            timer.calledIn = runs.last?.mode
             timers[item] = timer
         }
         // The first of a pass takes the event. The kernel's timer is armed for the next one, and
@@ -168,9 +171,13 @@ extension Books {
 
     // MARK: CoreFoundation's timer in the kernel
 
-    /// Whether the kernel's timer of a mode is armed though no timer waits there.
+    /// Whether the kernel's timer of a mode is armed though no timer waits there, or for the date of
+    /// one that is being called in another mode.
     func isStale(_ mode: ModeName) -> Bool {
-        armedModes.contains(mode) && !hasWaitingTimer(mode)
+        let isCalled = timers.contains { index, timer in
+            timer.isFiring && timer.calledIn != mode && isIn(index, mode)
+        }
+        return isCalled || armedModes.contains(mode) && !hasWaitingTimer(mode)
     }
 
     mutating func noteArmedModes() {
