@@ -20,6 +20,16 @@ let rulesOfTheReferee: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// The programs allocate with mimalloc; `WORKERD_MALLOC=system swift build` makes them without, as
+/// sanitizers want it. Libraries never choose an allocator.
+let hasMimalloc = Context.environment["WORKERD_MALLOC"] != "system"
+
+/// `WORKERD_RIVALS=1 swift build` compiles the rivals of `workbench` that Debian has: GLib, libuv and
+/// libev. Without it a build needs none of them. `Scripts/bench` sets it.
+let hasRivals = Context.environment["WORKERD_RIVALS"] == "1"
+
+let mimalloc: [SwiftSetting] = hasMimalloc ? [.define("MIMALLOC")] : []
+
 /// A target of this package; `may` lists what it may import, and an arrow only ever points down
 /// the list of targets below (`Config/imports.txt` holds the same picture for `Scripts/lint`).
 func target(_ name: String, may: [Target.Dependency] = []) -> Target {
@@ -64,6 +74,17 @@ func testProgram(_ name: String) -> Target {
         path: "Tests/Programs/\(name)", swiftSettings: [.swiftLanguageMode(.v6)])
 }
 
+/// The rivals that are no Swift: their libraries, and the loops that are made of them.
+let rivals: [Target] =
+    hasRivals
+    ? [
+        .systemLibrary(
+            name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .target(
+            name: "CRivals", dependencies: ["CGLib"],
+            linkerSettings: [.linkedLibrary("uv"), .linkedLibrary("ev")]),
+    ] : []
+
 let package = Package(
     name: "workerd",
     products: [
@@ -78,6 +99,7 @@ let package = Package(
         // The kernel's door and the pure parts.
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CMimalloc", providers: [.apt(["libmimalloc-dev"])]),
         target("Kernel", may: ["CLinux"]),
         target("Structures"),
 
@@ -97,12 +119,18 @@ let package = Package(
         target(
             "WorkerClient", may: ["RESP", "WorkerThreads", "RunLoops", "Kernel", "Structures"]),
 
-        // Entry points.
-        program("workerd", may: ["WorkerDaemon"]),
+        // Entry points, and the allocator that they choose.
+        .target(
+            name: "Memory", dependencies: hasMimalloc ? ["CMimalloc"] : [],
+            swiftSettings: rules + mimalloc),
+        program("workerd", may: ["WorkerDaemon", "Memory"]),
         program("workerctl", may: ["WorkerClient", "Kernel"]),
         .target(name: "CMeasure"),
-        program(
-            "workbench", may: ["WorkerThreads", "RunLoops", "Kernel", "RESP", "CMeasure"]),
+        .executableTarget(
+            name: "workbench",
+            dependencies: ["WorkerThreads", "RunLoops", "Kernel", "RESP", "Memory", "CMeasure"]
+                + (hasRivals ? ["CRivals"] : []),
+            swiftSettings: rules + (hasRivals ? [.define("RIVALS")] : [])),
 
         // The samples of the README and the documentation, which a test compares with them and runs.
         snippet("Greeter", may: ["WorkerDaemon"]),
@@ -135,11 +163,12 @@ let package = Package(
         tests("DocumentationTests", may: ["Kernel", "Support"]),
         tests("RESPTests", may: ["RESP", "Support"]),
         tests("JobsTests", may: ["Jobs", "Support"]),
-        tests(
-            "WorkerDaemonTests",
-            may: ["WorkerDaemon", "WorkerClient", "RESP", "Jobs", "Kernel", "Support"]),
+        .testTarget(
+            name: "WorkerDaemonTests",
+            dependencies: ["WorkerDaemon", "WorkerClient", "RESP", "Jobs", "Kernel", "Support"],
+            swiftSettings: rules + mimalloc),
         tests(
             "WorkerClientTests",
             may: ["WorkerClient", "WorkerDaemon", "WorkerThreads", "RESP", "Kernel", "Support"]),
-    ]
+    ] + rivals
 )

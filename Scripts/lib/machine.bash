@@ -46,6 +46,8 @@ need_build_tools() {
     command -v swift >/dev/null ||
         fail 69 "there is no swift in PATH; Swift 6.3 is at https://www.swift.org/install/linux/"
     exists /usr/include/openssl/evp.h || missing+=(libssl-dev)
+    [ "${WORKERD_MALLOC-}" = system ] || exists /usr/include/mimalloc.h ||
+        missing+=(libmimalloc-dev)
     exists /usr/include/stdio.h || missing+=(libc6-dev)
     exists /usr/lib/gcc/*/*/libstdc++.so || missing+=(libstdc++-12-dev)
     command -v ld >/dev/null || missing+=(binutils)

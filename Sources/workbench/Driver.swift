@@ -8,6 +8,7 @@ internal import Kernel
 struct CaseResult {
     let group: String
     let contender: String
+    let placement: Placement
     let operations: Int
     var values: [String: [Double]] = [:]
     var hash: UInt64 = 0
@@ -22,31 +23,40 @@ struct CaseResult {
 struct Driver {
     let options: Options
 
+    /// A case where it is measured.
+    private struct Entry {
+        let item: Case
+        let placement: Placement
+    }
+
     /// Measures a scenario.
     func run(_ scenario: Scenario) throws -> [CaseResult] {
-        let cases = scenario.cases.filter { options.filter.isEmpty || matches($0) }
-        var results = cases.map { item in
+        let entries = scenario.cases.filter(matches).flatMap { item in
+            options.placements.map { Entry(item: item, placement: $0) }
+        }
+        var results = entries.map { entry in
             CaseResult(
-                group: item.group, contender: item.contender, operations: operations(item),
-                obstacle: item.obstacle())
+                group: entry.item.group, contender: entry.item.contender,
+                placement: entry.placement, operations: operations(entry.item),
+                obstacle: entry.item.obstacle())
         }
         guard !results.isEmpty else {
             throw WorkbenchError(usage: "no case of \(scenario.name) is named \(options.filter)")
         }
         for round in 1...options.rounds {
-            for index in cases.indices where results[index].obstacle == nil {
-                progress("\(scenario.name) round \(round)/\(options.rounds): \(cases[index].name)")
-                let sample = try measure(cases[index], of: scenario)
+            for (index, entry) in entries.enumerated() where results[index].obstacle == nil {
+                progress("\(scenario.name) round \(round)/\(options.rounds): \(entry.item.name)")
+                let sample = try measure(entry, of: scenario)
                 for (name, value) in sample.values {
                     results[index].values[name, default: []].append(value)
                 }
                 guard round == 1 || sample.hash == results[index].hash else {
-                    throw WorkbenchError("\(cases[index].name): another result than before")
+                    throw WorkbenchError("\(entry.item.name): another result than before")
                 }
                 results[index].hash = sample.hash
             }
         }
-        try countSystemCalls(scenario, cases, &results)
+        try countSystemCalls(scenario, entries, &results)
         progress("")
         return results
     }
@@ -64,31 +74,41 @@ struct Driver {
         for (name, value) in sample.values { Console.print("\(value) \(name)") }
     }
 
-    private func matches(_ item: Case) -> Bool { item.name.contains(options.filter) }
+    private func matches(_ item: Case) -> Bool {
+        options.filter.isEmpty || item.name.contains(options.filter)
+    }
 
     private func operations(_ item: Case) -> Int {
         options.operations ?? (options.isQuick ? item.quickOperations : item.operations)
     }
 
-    private func measure(_ item: Case, of scenario: Scenario) throws -> Sample {
+    private func measure(_ entry: Entry, of scenario: Scenario) throws -> Sample {
+        let count = operations(entry.item)
         guard options.isQuick else {
-            return try readRound(runChild(round(item, of: scenario, operations(item))))
+            return try readRound(runChild(round(entry, of: scenario, count)))
         }
         var conditions = Conditions()
         conditions.isQuick = true
-        return try item.measure(operations(item), conditions)
+        return try entry.item.measure(count, conditions)
     }
 
     /// The command that measures one round in a process of its own.
     private func round(
-        _ item: Case, of scenario: Scenario, _ operations: Int, trace: String? = nil
+        _ entry: Entry, of scenario: Scenario, _ operations: Int, trace: String? = nil
     ) throws -> ChildCommand {
         var arguments = [
-            scenario.name, "--round", "--case", item.name, "--operations", "\(operations)",
+            scenario.name, "--round", "--case", entry.item.name, "--operations", "\(operations)",
         ]
-        if options.isPinned { arguments.append("--pin=\(options.cpu)") }
+        if entry.placement == .pinned { arguments.append("--pin=\(options.cpu)") }
         if let trace { arguments += ["--trace", trace] }
-        return ChildCommand(program: try Executable.own(), arguments: arguments)
+        var command = ChildCommand(program: try Executable.own(), arguments: arguments)
+        if entry.item.hasSystemMalloc {
+            // Searched before the libraries that the program is linked with.
+            var environment = Program.inheritedEnvironment()
+            environment["LD_PRELOAD"] = "libc.so.6"
+            command.environment = environment
+        }
+        return command
     }
 
     /// Counts system calls by strace: of two rounds of different size, the difference.
@@ -96,7 +116,7 @@ struct Driver {
     /// strace slows every call down, and so changes how much is done by one wake-up; the counts of
     /// what is done one by one are exact.
     private func countSystemCalls(
-        _ scenario: Scenario, _ cases: [Case], _ results: inout [CaseResult]
+        _ scenario: Scenario, _ entries: [Entry], _ results: inout [CaseResult]
     ) throws {
         guard let count = scenario.tracedOperations, options.countsSystemCalls,
             !options.isQuick, (try? Executable.find("strace")) != nil
@@ -104,11 +124,11 @@ struct Driver {
         let directory = try Directory.createTemporary(prefix: "/tmp/workbench-")
         defer { try? Directory.remove(directory) }
         let file = "\(directory)/strace"
-        for index in cases.indices where results[index].obstacle == nil {
-            progress("\(scenario.name) system calls: \(cases[index].name)")
+        for (index, entry) in entries.enumerated() where results[index].obstacle == nil {
+            progress("\(scenario.name) system calls: \(entry.item.name)")
             var counts: [Int] = []
             for operations in [count, 6 * count] {
-                var command = try round(cases[index], of: scenario, operations, trace: file)
+                var command = try round(entry, of: scenario, operations, trace: file)
                 if !scenario.tracesServer { command = try Executable.traced(command, to: file) }
                 _ = try runChild(command)
                 counts.append(try Executable.tracedCount(in: file))

@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import Kernel
+internal import Memory
 
 /// The machine, its kernel and toolchain, and what else it was doing.
 struct Machine: Codable {
@@ -10,6 +11,7 @@ struct Machine: Codable {
     let kernel: String
     let toolchain: String
     let isRelease: Bool
+    let allocator: String
     let placement: String
     let loadBefore: String
     var loadAfter = ""
@@ -24,6 +26,7 @@ struct Machine: Codable {
         #else
             isRelease = true
         #endif
+        allocator = Allocator.name
         self.placement = placement
         loadBefore = Self.load()
     }
@@ -67,7 +70,7 @@ struct Machine: Codable {
         """
         \(cpu), \(cpuCount) cpus · Linux \(kernel) · \(toolchain)\
         \(isRelease ? "" : " · DEBUG BUILD: the figures mean nothing")
-        placement: \(placement) · load before: \(loadBefore)
+        memory: \(allocator) · placement: \(placement) · load before: \(loadBefore)
         """
     }
 }

@@ -5,9 +5,13 @@ struct Options {
     var scenarios: [String] = []
     var isList = false
     var isHelp = false
-    var isJSON = false
+    /// Where the JSON document goes: a file, or `-` for standard output in place of the table.
+    var json: String?
+    /// Where the chart goes.
+    var chart: String?
+    var hasDetails = false
     var isQuick = false
-    var isPinned = false
+    var placements: [Placement] = [.free]
     var cpu = 0
     var rounds = 5
     /// Only cases whose name contains this.
@@ -21,14 +25,17 @@ struct Options {
     var trace: String?
 
     static let usage = """
-        usage: workbench SCENARIO... | all | --list  [options]
+        usage: workbench SCENARIO... | loops | all | --list  [options]
           --rounds N        how often each case is measured, at least 5 (default 5)
           --case TEXT       only cases whose name contains TEXT
           --operations N    instead of each case's own number
           --pin[=CPU]       everything, servers included, on one cpu (default 0)
+          --both            each round twice: wherever the scheduler puts it, and on one cpu
           --no-system-calls don't count system calls (counting needs strace)
           --quick           small sizes in one process, to see that it works
-          --json            one JSON document instead of tables
+          --details         every figure of every case, too
+          --json FILE       everything as a JSON document; - is standard output, and no table
+          --chart FILE      the main figures as an SVG picture
           --list            the scenarios and their cases
 
         """
@@ -39,9 +46,12 @@ struct Options {
             switch argument {
             case "--list": isList = true
             case "--help", "-h": isHelp = true
-            case "--json": isJSON = true
+            case "--json": json = try Self.value(argument, rest.popFirst())
+            case "--chart": chart = try Self.value(argument, rest.popFirst())
+            case "--details": hasDetails = true
             case "--quick": isQuick = true
-            case "--pin": isPinned = true
+            case "--pin": placements = [.pinned]
+            case "--both": placements = Placement.allCases
             case "--no-system-calls": countsSystemCalls = false
             case "--round": isRound = true
             case "--rounds": rounds = try Self.number(argument, rest.popFirst(), 5...1_000)
@@ -51,7 +61,7 @@ struct Options {
             case "--trace": trace = try Self.value(argument, rest.popFirst())
             default:
                 if argument.hasPrefix("--pin=") {
-                    isPinned = true
+                    placements = [.pinned]
                     cpu = try Self.number("--pin", String(argument.dropFirst(6)), 0...1_023)
                 } else if argument.hasPrefix("-") {
                     throw WorkbenchError(usage: "unknown option \(argument)")

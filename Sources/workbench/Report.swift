@@ -10,12 +10,14 @@ struct Report {
     /// Behind a rival's figures stands how many times better ours is: above 1 we win.
     var text: String {
         var lines = [
-            "", "\(scenario.name): \(scenario.question)", "to beat: \(scenario.toBeat)",
+            "", "\(scenario.name): \(scenario.question)", scenario.note,
             "median [min–max] of \(roundCount) rounds; ours N×: so many times better than this one",
         ]
-        var groups: [String] = []
-        for result in results where !groups.contains(result.group) { groups.append(result.group) }
-        for group in groups { lines += table(results.filter { $0.group == group }) }
+        var disciplines: [String] = []
+        for result in results where !disciplines.contains(result.discipline) {
+            disciplines.append(result.discipline)
+        }
+        for name in disciplines { lines += table(results.filter { $0.discipline == name }) }
         return lines.joined(separator: "\n")
     }
 
@@ -26,7 +28,7 @@ struct Report {
     private func table(_ results: [CaseResult]) -> [String] {
         guard let ours = results.first else { return [] }
         let width = results.map(\.contender.count).max() ?? 0
-        var lines = ["", "  \(ours.group)"]
+        var lines = ["", "  \(ours.discipline)"]
         for metric in scenario.metrics {
             guard results.contains(where: { $0.spread(metric) != nil }) else { continue }
             lines.append("    \(metric.name), \(metric.unit)")
@@ -69,6 +71,11 @@ extension Report {
         else { return nil }
         return metric.isRate ? mine / other : other / mine
     }
+}
+
+extension CaseResult {
+    /// What contenders are compared within.
+    var discipline: String { placement == .free ? group : "\(group), on one cpu" }
 }
 
 extension String {

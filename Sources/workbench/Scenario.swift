@@ -9,6 +9,15 @@ struct Metric: Sendable {
     var isRate = false
 }
 
+/// Where a round's threads run.
+enum Placement: String, Codable, CaseIterable, Sendable {
+    /// Wherever the scheduler puts them.
+    case free
+    /// All of them on one cpu: then a wake-up costs what the library makes it cost, and not what the
+    /// machine takes to start another cpu.
+    case pinned
+}
+
 /// Under which conditions a round takes place.
 struct Conditions: Sendable {
     var isQuick = false
@@ -34,6 +43,8 @@ struct Case: Sendable {
     let contender: String
     let operations: Int
     let quickOperations: Int
+    /// Whether it allocates by glibc, though the program is linked with another allocator.
+    var hasSystemMalloc = false
     /// Why it can't be measured here; nil if it can.
     var obstacle: @Sendable () -> String? = { nil }
     let measure: @Sendable (_ operations: Int, Conditions) throws -> Sample
@@ -45,8 +56,8 @@ struct Case: Sendable {
 struct Scenario: Sendable {
     let name: String
     let question: String
-    /// The figures to beat, with their source.
-    let toBeat: String
+    /// What the contenders' names stand for, or the figures to beat, with their source.
+    let note: String
     let metrics: [Metric]
     /// In each group the first contender is ours.
     let cases: [Case]
@@ -57,5 +68,8 @@ struct Scenario: Sendable {
 
     static let systemCalls = Metric(name: "system calls", unit: "per operation")
 
-    static let all: [Scenario] = [idle, post, wake, jobs]
+    /// Those of the run loop and the worker threads.
+    static let loops: [Scenario] = [post, wake, pingpong, submit, timers, lateness, idle]
+
+    static let all: [Scenario] = loops + [jobs]
 }

@@ -8,7 +8,7 @@ internal import Synchronization
 final class Tally: Sendable {
     // Written by the thread that does the work only; atomic so that others may read.
     private let count = Atomic<Int>(0)
-    private let sum = Atomic<UInt64>(0)
+    fileprivate let sum = Atomic<UInt64>(0)
     private let expectedCount = Atomic<Int>(0)
     private let done = DispatchSemaphore(value: 0)
 
@@ -46,5 +46,14 @@ final class Tally: Sendable {
     private static func mix(_ index: Int) -> UInt64 {
         let bits = UInt64(truncatingIfNeeded: index) &+ 0x9E37_79B9_7F4A_7C15
         return bits &* (bits ^ (bits >> 29))
+    }
+}
+
+extension Tally {
+    /// One number that a thread hands to another, for rounds that only need that.
+    var value: Int { Int(truncatingIfNeeded: hash) }
+
+    func set(_ value: Int) {
+        sum.store(UInt64(truncatingIfNeeded: value), ordering: .sequentiallyConsistent)
     }
 }

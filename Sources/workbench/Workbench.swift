@@ -13,7 +13,8 @@ enum Workbench {
         Signal.ignoreBrokenPipes()
         let interrupts = Interrupts.passOn()
         defer { withExtendedLifetime(interrupts) {} }
-        if options.isPinned, measure_pin(CInt(options.cpu)) != 0 {
+        // Rounds pin themselves; servers and small rounds are where this process is.
+        if options.placements == [.pinned], measure_pin(CInt(options.cpu)) != 0 {
             throw WorkbenchError("there is no cpu \(options.cpu) to run on")
         }
         do {
@@ -31,21 +32,39 @@ enum Workbench {
             for scenario in scenarios { try driver.runRound(scenario) }
             return
         }
-        var machine = Machine(
-            placement: options.isPinned
-                ? "everything on cpu \(options.cpu)" : "wherever the scheduler puts it")
-        if !options.isJSON { Console.print(machine.description) }
+        var machine = Machine(placement: placement(options))
+        let isSilent = options.json == "-"
+        if !isSilent { Console.print(machine.description) }
         var reports: [Report] = []
         for scenario in scenarios {
             let report = Report(scenario: scenario, results: try driver.run(scenario))
             reports.append(report)
-            if !options.isJSON { Console.print(report.text) }
+            // What has no place in the table is told at length.
+            let isInTable = Goal.all.contains { $0.scenario == scenario.name }
+            if !isSilent, options.hasDetails || !isInTable { Console.print(report.text) }
         }
         machine.loadAfter = Machine.load()
-        if options.isJSON {
-            Console.print(try ReportDocument(machine: machine, reports: reports).encoded())
-        } else {
+        let scoreboard = Scoreboard(reports)
+        if !isSilent {
+            Console.print(scoreboard.text)
             Console.print("\nload after: \(machine.loadAfter)")
+        }
+        if let json = options.json {
+            let document = ReportDocument(
+                machine: machine, reports: reports, scoreboard: scoreboard)
+            let text = try document.encoded()
+            if isSilent { Console.print(text) } else { try Console.write(text, to: json) }
+        }
+        if let chart = options.chart {
+            try Console.write(Chart(scoreboard, machine).text, to: chart)
+        }
+    }
+
+    private static func placement(_ options: Options) -> String {
+        switch options.placements {
+        case [.free]: "wherever the scheduler puts it"
+        case [.pinned]: "everything on cpu \(options.cpu)"
+        default: "where the scheduler puts it, and on cpu \(options.cpu)"
         }
     }
 
@@ -54,6 +73,8 @@ enum Workbench {
         for name in names {
             if name == "all" {
                 chosen += Scenario.all
+            } else if name == "loops" {
+                chosen += Scenario.loops
             } else if let scenario = Scenario.all.first(where: { $0.name == name }) {
                 chosen.append(scenario)
             } else {
@@ -65,7 +86,7 @@ enum Workbench {
 
     private static func list() {
         for scenario in Scenario.all {
-            Console.print("\(scenario.name.padded(to: 6))\(scenario.question)")
+            Console.print("\(scenario.name.padded(to: 10))\(scenario.question)")
             for item in scenario.cases { Console.print("        \(item.name)") }
         }
     }

@@ -1,7 +1,9 @@
-// What workbench needs and Swift can't say: counting allocations, the cpu to run on, and the floor
-// under every wake-up, a bare futex. Linked into workbench only.
+// What workbench needs and Swift can't say: counting allocations, the cpu to run on, and the floors
+// under what it measures: the bare calls of the kernel and of the allocator, with no loop around
+// them. Linked into workbench only.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 /// How often memory was asked for, and how much of it.
@@ -20,11 +22,34 @@ struct measure_allocations measure_allocations_stop(void);
 /// only. Returns 0 or -errno.
 int measure_pin(int cpu);
 
+/// Sleeps; timed waits of the calling thread end from then on as exactly as the kernel can.
+void measure_sleep(int64_t nanoseconds);
+
 /// Wakes a thread that sleeps on a futex, `count` times, with a pause before each so that it sleeps.
 /// Gives for each the duration of the waking call and the time from before the call until the
 /// thread runs. Returns 0 or -errno.
 int measure_futex_wakes(
     int count, int64_t pause_nanoseconds, int64_t *calls, int64_t *latencies);
 
-/// Sleeps; timed waits of the calling thread end from then on as exactly as the kernel can.
-void measure_sleep(int64_t nanoseconds);
+/// The same with a thread that waits by epoll for an eventfd.
+int measure_eventfd_wakes(
+    int count, int64_t pause_nanoseconds, int64_t *calls, int64_t *latencies);
+
+/// Lets two threads wake each other in turn, `count` times there and back: by a futex each, or by an
+/// eventfd and epoll each. Returns nanoseconds, or -errno.
+int64_t measure_pingpong(int count, int has_descriptors);
+
+/// Hands `count` blocks of `size` bytes to another thread, which frees them; with size 0 nothing is
+/// allocated. Returns nanoseconds, or less than 0.
+int64_t measure_handover(long count, size_t size);
+
+/// Starts so many threads, each when the one before runs; they sleep. Returns 0 or -errno.
+int measure_threads_start(int count);
+
+/// Ends them all.
+void measure_threads_end(void);
+
+/// Waits for deadlines of the monotonic clock, earliest first, and gives how late it was for each:
+/// by futex(2) or by timerfd_create(2) and epoll. Returns 0 or -errno.
+int measure_lateness_futex(int count, const int64_t *deadlines, int64_t *lateness);
+int measure_lateness_timerfd(int count, const int64_t *deadlines, int64_t *lateness);

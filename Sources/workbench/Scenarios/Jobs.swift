@@ -28,7 +28,7 @@ extension Scenario {
     static let jobs = Scenario(
         name: "jobs",
         question: "How many jobs a second, and how soon is one answered?",
-        toBeat:
+        note:
             "whole jobs on one cpu, serial p50 / 1×64 / 8×1 / 8×8: NATS 53 µs / 86k / 19k / 79k, "
             + "Redis 55 µs / 21.5k / 22k / 20.6k, C floor 31 µs / 325k / 51k / 234k (peers.md III.A)",
         metrics: [

@@ -1,18 +1,18 @@
 // post
 //
-// Question: what does it cost to hand a closure to a thread that is awake?
-// Method:   one producer posts a million closures (RunLoop.perform, being slow: a tenth of that) to
-//           one thread. "total" is the time until all have run, "call" the producer's own, "cpu"
-//           that of all threads. "held" posts while the thread is blocked in a closure, so that
-//           "held call" is pure queueing and "held drain" pure performing. "bare" closures capture
-//           nothing, "capturing" ones a reference and an integer, "4 producers" are four threads
-//           that post a quarter of the capturing ones each. Every round is a process of its own.
+// Question: what does it cost to hand work to a thread that is awake?
+// Method:   one producer posts a million closures (CFRunLoop, being slow: a tenth of that) to one
+//           thread. "total" is the time until all have run, "call" the producer's own, "cpu" that of
+//           all threads. "held" posts while the thread is blocked in a closure, so that "held call"
+//           is pure queueing and "held drain" pure performing. "bare" closures capture nothing,
+//           "capturing" ones a reference and an integer, "4 producers" are four threads that post a
+//           quarter of the capturing ones each, "commands" are plain values. C libraries post a
+//           function, a context and a number. The floor is a ring through which the other thread
+//           gets memory that it frees, 32 bytes each as a closure's context; or through which it
+//           gets the address of nothing (bare, commands). Every round is a process of its own.
 //           Allocations: calls of malloc and its kin in the whole process, in a further pass.
 //           System calls: strace's count of 60,000 posts less that of 10,000.
 // Units:    nanoseconds, allocations, bytes and system calls per post.
-// To beat:  capturing, 1 producer: DispatchQueue 409 ns total and 3 allocations, SwiftNIO 390 and 1,
-//           RunLoop 3,041 and 12; a lock and a batch (the floor) 164 and 1. Bare: 308, 236, 3,053,
-//           68. Source: peers.md, II.1 and II.6, measured 2026-11-21 on 2 virtual cpus.
 
 internal import CMeasure
 internal import Dispatch
@@ -21,69 +21,156 @@ internal import Kernel
 extension Scenario {
     static let post = Scenario(
         name: "post",
-        question: "What does it cost to hand a closure to a thread that is awake?",
-        toBeat: "capturing, ns total: DispatchQueue 409, SwiftNIO 390, RunLoop 3,041, floor 164 "
-            + "(peers.md II.1)",
+        question: "What does it cost to hand work to a thread that is awake?",
+        note: "floor: 32 bytes allocated here and freed there, through a ring; for what captures "
+            + "nothing, the ring alone",
         metrics: [
-            Metric(name: "total", unit: "ns per post"),
-            Metric(name: "call", unit: "ns per post"),
-            Metric(name: "cpu", unit: "ns per post, all threads"),
-            Metric(name: "held call", unit: "ns per post"),
-            Metric(name: "held drain", unit: "ns per post"),
+            Metric(name: "total", unit: "ns"),
+            Metric(name: "call", unit: "ns"),
+            Metric(name: "cpu", unit: "ns, all threads"),
+            Metric(name: "held call", unit: "ns"),
+            Metric(name: "held drain", unit: "ns"),
             Metric(name: "allocations", unit: "per post"),
             Metric(name: "bytes", unit: "allocated per post"),
             Scenario.systemCalls,
         ],
-        cases: PostShape.allCases.flatMap { shape in
-            [
-                shape.contender("WorkerThread.submit", WorkerPoster.self),
-                shape.contender("CommandBuffer.add+fire", CommandBufferPoster.self),
-                shape.contender("DispatchQueue.async", DispatchPoster.self),
-                shape.contender(
-                    "RunLoop.perform+wake", FoundationPoster.self, operations: 100_000),
-                shape.contender("floor: lock and batch", BatchPoster.self),
-            ]
-        }, tracedOperations: 10_000)
-}
+        cases: closures("capturing", PostMeasure(shape: .capturing), blockSize: 32)
+            + closures(
+                "capturing, glibc's malloc", PostMeasure(shape: .capturing), blockSize: 32,
+                hasSystemMalloc: true)
+            + closures("bare", PostMeasure(shape: .bare), blockSize: 0)
+            + closures("4 producers", PostMeasure(shape: .producers), blockSize: nil)
+            + commands, tracedOperations: 10_000)
 
-/// What is posted, and by how many.
-private enum PostShape: String, CaseIterable {
-    case bare = "bare"
-    case capturing = "capturing"
-    case producers = "4 producers"
+    private static let postCount = 1_000_000
+    private static let slowPostCount = 100_000
+    private static let quickPostCount = 4_000
 
-    private static let producerCount = 4
-
-    func contender<Contender: Poster>(
-        _ name: String, _ type: Contender.Type, operations: Int = 1_000_000
-    ) -> Case {
-        Case(
-            group: rawValue, contender: name, operations: operations, quickOperations: 4_000
-        ) { count, conditions in
-            try measure(Contender(), count, conditions)
+    private static func closures(
+        _ group: String, _ measure: PostMeasure, blockSize: Int?, hasSystemMalloc: Bool = false
+    ) -> [Case] {
+        var cases = Cases.ofLoops(
+            group, postCount, quick: quickPostCount, slow: slowPostCount, measure)
+        if let blockSize { cases.append(floor(group, blockSize)) }
+        return cases.map { item in
+            var item = item
+            item.hasSystemMalloc = hasSystemMalloc
+            return item
         }
     }
 
-    private func measure(
-        _ poster: some Poster, _ count: Int, _ conditions: Conditions
+    private static func floor(_ group: String, _ blockSize: Int) -> Case {
+        Case(
+            group: group, contender: Contender.floor, operations: postCount,
+            quickOperations: quickPostCount
+        ) { count, _ in
+            let duration = measure_handover(count, blockSize)
+            guard duration >= 0 else { throw WorkbenchError("no floor: errno \(-duration)") }
+            var sample = Sample()
+            sample.values["total"] = Double(duration) / Double(count)
+            sample.hash = UInt64(count)
+            return sample
+        }
+    }
+
+    private static var commands: [Case] {
+        func make<L: CommandLoop>(_ contender: String, _ type: L.Type) -> Case {
+            Case(
+                group: "commands", contender: contender, operations: postCount,
+                quickOperations: quickPostCount
+            ) { try PostMeasure(shape: .commands).measure(type, $0, $1) }
+        }
+        var cases = [
+            make(Contender.ours, CommandBufferLoop.self),
+            make(Contender.handmade, HandmadeCommandLoop.self),
+            make(Contender.dispatch, DispatchCommandLoop.self),
+            make(Contender.coreFoundation, CoreFoundationCommandLoop.self),
+        ]
+        #if RIVALS
+            cases += [
+                make(Contender.glib, NativeLoop<GLib>.self),
+                make(Contender.uv, NativeLoop<UV>.self),
+                make(Contender.ev, NativeLoop<EV>.self),
+            ]
+        #endif
+        return cases + [floor("commands", 0)]
+    }
+}
+
+/// What is posted, and by how many.
+private enum PostShape {
+    case bare, capturing, producers, commands
+}
+
+/// One loop under measurement. A struct of closures, each for a whole range of posts: what happens
+/// for one post is known to the compiler, whatever loop it is.
+private struct Line {
+    /// Posts work for each index.
+    let post: @Sendable (Tally, Range<Int>) -> Void
+    /// Holds the thread until it is let go.
+    let hold: () -> Hold
+    let stop: () -> Void
+}
+
+private struct PostMeasure: LoopMeasure {
+    let shape: PostShape
+
+    private static let producerCount = 4
+
+    func callAsFunction<L: Loop>(
+        _ type: L.Type, _ count: Int, _ conditions: Conditions
     ) throws -> Sample {
-        defer { poster.stop() }
+        let loop = try L()
+        let isBare = shape == .bare
+        let line = Line(
+            post: { tally, range in
+                if isBare {
+                    for _ in range { loop.postBare() }
+                } else {
+                    for index in range { loop.post(tally, index) }
+                }
+            },
+            hold: {
+                let hold = Hold()
+                loop.post { hold.holdThread() }
+                return hold
+            }, stop: { loop.stop() })
+        return try measure(line, count, conditions)
+    }
+
+    func measure<L: CommandLoop>(
+        _ type: L.Type, _ count: Int, _ conditions: Conditions
+    ) throws -> Sample {
+        let loop = try L()
+        let line = Line(
+            post: { _, range in for index in range { loop.send(Command(index: index)) } },
+            hold: {
+                loop.send(Command(index: -1))
+                return Hold.shared
+            }, stop: { loop.stop() })
+        return try measure(line, count, conditions)
+    }
+
+    private func measure(
+        _ line: Line, _ count: Int, _ conditions: Conditions
+    ) throws -> Sample {
+        defer { line.stop() }
         var sample = Sample()
-        if !conditions.isTraced { _ = try pass(poster, count / 10) }
-        let timed = try pass(poster, count)
+        if !conditions.isTraced { _ = try pass(line, count / 10) }
+        let timed = try pass(line, count)
         let perPost = 1 / Double(count)
         sample.hash = timed.hash
         sample.values["total"] = Double(timed.total) * perPost
-        if self != .producers { sample.values["call"] = Double(timed.call) * perPost }
+        if shape != .producers { sample.values["call"] = Double(timed.call) * perPost }
         sample.values["cpu"] = Double(timed.cpu) * perPost
         if conditions.isTraced { return sample }
-        if self != .producers {
-            let held = try heldPass(poster, count)
+        if shape != .producers {
+            let held = try heldPass(line, count)
             sample.values["held call"] = Double(held.call) * perPost
             sample.values["held drain"] = Double(held.drain) * perPost
         }
         measure_allocations_start()
-        _ = try pass(poster, count)
+        _ = try pass(line, count)
         let allocations = measure_allocations_stop()
         sample.values["allocations"] = Double(allocations.count) * perPost
         sample.values["bytes"] = Double(allocations.bytes) * perPost
@@ -98,16 +185,21 @@ private enum PostShape: String, CaseIterable {
         var hash: UInt64 = 0
     }
 
-    private func pass(_ poster: some Poster, _ count: Int) throws -> Pass {
-        let tally = self == .bare ? Tally.shared : Tally()
+    /// What bare closures and commands write to, for they can't bring it along.
+    private func makeTally() -> Tally {
+        shape == .capturing || shape == .producers ? Tally() : Tally.shared
+    }
+
+    private func pass(_ line: Line, _ count: Int) throws -> Pass {
+        let tally = makeTally()
         tally.reset(expecting: count)
         let cpuBefore = try ProcessStatistics.cpuNanoseconds()
         let start = nanoseconds()
         var pass = Pass()
-        if self == .producers {
-            try postByProducers(poster, tally, count)
+        if shape == .producers {
+            try postByProducers(line, tally, count)
         } else {
-            post(to: poster, tally, 0..<count)
+            line.post(tally, 0..<count)
             pass.call = nanoseconds() - start
         }
         tally.wait()
@@ -117,20 +209,16 @@ private enum PostShape: String, CaseIterable {
         return pass
     }
 
-    private func heldPass(_ poster: some Poster, _ count: Int) throws -> Pass {
-        let tally = self == .bare ? Tally.shared : Tally()
+    private func heldPass(_ line: Line, _ count: Int) throws -> Pass {
+        let tally = makeTally()
         tally.reset(expecting: count)
-        let (isHeld, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        poster.post {
-            isHeld.signal()
-            gate.wait()
-        }
-        isHeld.wait()
+        let hold = line.hold()
+        hold.waitUntilHeld()
         var pass = Pass()
         let start = nanoseconds()
-        post(to: poster, tally, 0..<count)
+        line.post(tally, 0..<count)
         let posted = nanoseconds()
-        gate.signal()
+        hold.letGo()
         tally.wait()
         pass.call = posted - start
         pass.drain = nanoseconds() - posted
@@ -138,29 +226,19 @@ private enum PostShape: String, CaseIterable {
         return pass
     }
 
-    @inline(__always)
-    private func post(to poster: some Poster, _ tally: Tally, _ range: Range<Int>) {
-        if self == .bare {
-            for _ in range { poster.postBare() }
-        } else {
-            for index in range { poster.post(tally, index) }
-        }
-    }
-
-    private func postByProducers(_ poster: some Poster, _ tally: Tally, _ count: Int) throws {
+    private func postByProducers(_ line: Line, _ tally: Tally, _ count: Int) throws {
         for producer in 0..<Self.producerCount {
             let first = count * producer / Self.producerCount
             let last = count * (producer + 1) / Self.producerCount
+            let post = line.post
             // Let go of at once, it ends by itself; all of its work is waited for.
-            _ = try SystemThread(name: "producer") {
-                for index in first..<last { poster.post(tally, index) }
-            }
+            _ = try SystemThread(name: "producer") { post(tally, first..<last) }
         }
     }
 
     private func check(_ tally: Tally, _ count: Int) throws -> UInt64 {
         let expected =
-            self == .bare
+            shape == .bare
             ? UInt64(count) &* Tally.hash(of: 1..<2) : Tally.hash(of: 0..<count)
         guard tally.hash == expected else {
             throw WorkbenchError("posted work was lost, or done twice: \(tally.hash)")

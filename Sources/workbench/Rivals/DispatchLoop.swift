@@ -1,0 +1,69 @@
+// The rival that most Swift programmers would reach for: libdispatch. Its serial queues have no
+// thread of their own.
+
+internal import Dispatch
+internal import Synchronization
+
+/// `DispatchQueue.async` on a serial queue, `DispatchSourceTimer`.
+struct DispatchLoop: TimerLoop {
+    private let queue = DispatchQueue(label: "bench")
+
+    @inline(__always)
+    func post(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
+
+    func stop() { queue.sync {} }
+
+    func makeTimers(_ board: TimerBoard) -> Timers { Timers(queue, board) }
+
+    final class Timers: LoopTimers {
+        private let queue: DispatchQueue
+        private let board: TimerBoard
+        private var timers: [any DispatchSourceTimer] = []
+
+        init(_ queue: DispatchQueue, _ board: TimerBoard) {
+            self.queue = queue
+            self.board = board
+            timers.reserveCapacity(board.deadlines.count)
+        }
+
+        func schedule(_ index: Int, at deadline: Int64) {
+            let timer = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
+            timer.schedule(
+                deadline: DispatchTime(uptimeNanoseconds: UInt64(deadline)),
+                leeway: .nanoseconds(0))
+            timer.setEventHandler { [board] in board.fired(index) }
+            timer.resume()
+            timers.append(timer)
+        }
+
+        func cancel(_ index: Int) { timers[index].cancel() }
+    }
+}
+
+/// A lock around an array, and a source that tells the queue that there is something in it.
+final class DispatchCommandLoop: CommandLoop, @unchecked Sendable {
+    // SAFETY: `source` is set once; adding to a source is made for any thread.
+    private let queue = DispatchQueue(label: "bench")
+    private let source: any DispatchSourceUserDataAdd
+    private let commands = Mutex<[Command]>([])
+
+    init() {
+        source = DispatchSource.makeUserDataAddSource(queue: queue)
+        source.setEventHandler { [unowned self] in
+            var batch: [Command] = []
+            commands.withLock { swap(&batch, &$0) }
+            for command in batch { command.perform() }
+        }
+        source.resume()
+    }
+
+    func send(_ command: Command) {
+        commands.withLock { $0.append(command) }
+        source.add(data: 1)
+    }
+
+    func stop() {
+        source.cancel()
+        queue.sync {}
+    }
+}

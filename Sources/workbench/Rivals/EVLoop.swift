@@ -1,0 +1,26 @@
+// A rival: libev.
+
+#if RIVALS
+    internal import CRivals
+
+    /// An own list with `ev_async_send` behind each post, `ev_timer`.
+    enum EV: NativeFunctions {
+        static func start() -> OpaquePointer? { unsafe ev_rival_start() }
+
+        static func post(
+            _ loop: OpaquePointer, _ function: rival_function, _ context: UnsafeMutableRawPointer?,
+            _ index: Int64
+        ) { unsafe ev_rival_post(loop, function, context, index) }
+
+        static func stop(_ loop: OpaquePointer) { unsafe ev_rival_stop(loop) }
+
+        static func schedule(
+            _ loop: OpaquePointer, _ deadline: Int64, _ function: rival_function,
+            _ context: UnsafeMutableRawPointer?, _ index: Int64
+        ) -> OpaquePointer? { unsafe ev_rival_schedule(loop, deadline, function, context, index) }
+
+        static func cancel(_ loop: OpaquePointer, _ timer: OpaquePointer) {
+            unsafe ev_rival_cancel(loop, timer)
+        }
+    }
+#endif

@@ -1,0 +1,103 @@
+// The one table: our figures, each rival's, what was to be reached, and whether it was.
+
+/// What was measured, held against what was to be reached.
+struct Scoreboard {
+    struct Row {
+        let title: String
+        let metric: Metric
+        let ours: Spread
+        /// By contender, without ours.
+        let others: [String: Spread]
+        let goal: Goal
+
+        /// Whether all limits hold; nil where there is none, or where one depends on a contender
+        /// that did not take part.
+        var isReached: Bool? {
+            var isReached: Bool?
+            for limit in goal.limits {
+                guard let holds = holds(limit) else { return nil }
+                isReached = (isReached ?? true) && holds
+            }
+            return isReached
+        }
+
+        private func holds(_ limit: Limit) -> Bool? {
+            // What is told with two digits is judged with two: growth of an array, spread over a
+            // million posts, is no allocation of a post.
+            let mine = ours.median < 0.005 ? 0 : ours.median
+            switch limit {
+            case .atMost(let most): return mine <= most * 1.005
+            case .within(let factor, let name):
+                return others[name].map { mine <= factor * $0.median }
+            case .better(let factor, let name):
+                return others[name].map { $0.median >= factor * mine }
+            }
+        }
+
+        var goalText: String {
+            goal.limits.map { limit in
+                switch limit {
+                case .atMost(let most): most == 0 ? "0" : "≤ \(readable(most))"
+                case .within(let factor, let name): "≤ \(readable(factor)) × \(name)"
+                case .better(let factor, let name):
+                    factor == 1 ? "better than \(name)" : "\(readable(factor))× better than \(name)"
+                }
+            }.joined(separator: ", ")
+        }
+    }
+
+    let rows: [Row]
+
+    init(_ reports: [Report]) {
+        rows = Goal.all.compactMap { goal in
+            guard let report = reports.first(where: { $0.scenario.name == goal.scenario }),
+                let metric = report.scenario.metrics.first(where: { $0.name == goal.metric })
+            else { return nil }
+            var spreads: [String: Spread] = [:]
+            for result in report.results
+            where result.group == goal.group && result.placement == goal.placement {
+                spreads[result.contender] = result.spread(metric)
+            }
+            guard let ours = spreads.removeValue(forKey: Contender.ours) else { return nil }
+            return Row(
+                title: goal.title, metric: metric, ours: ours, others: spreads, goal: goal)
+        }
+    }
+
+    /// Behind a rival's figure stands how many times ours it is: above 1 we win.
+    var text: String {
+        guard !rows.isEmpty else { return "" }
+        let names = Contender.columns.dropFirst().filter { name in
+            rows.contains { $0.others[name] != nil }
+        }
+        var table = [["", "ours [min–max]"] + names + ["goal", "reached"]]
+        for row in rows {
+            var cells = ["\(row.title), \(row.metric.unit)", Self.cell(row.ours)]
+            cells += names.map { name in
+                row.others[name].map { Self.cell($0.median, row.ours.median) } ?? "·"
+            }
+            cells += [row.goalText, row.isReached.map { $0 ? "yes" : "NO" } ?? ""]
+            table.append(cells)
+        }
+        let widths = table[0].indices.map { column in table.map { $0[column].count }.max() ?? 0 }
+        let lines = table.map { cells in
+            zip(cells, widths).map { $0.padded(to: $1) }.joined(separator: "  ")
+        }
+        let judged = rows.compactMap(\.isReached)
+        let reachedCount = judged.count { $0 }
+        return (["", "medians; N×: so many times our figure, above 1 we win"] + lines + [
+            "\(reachedCount) of \(judged.count) goals reached"
+        ]).joined(separator: "\n")
+    }
+
+    private static func cell(_ spread: Spread) -> String {
+        let median = readable(spread.median)
+        guard spread.min != spread.max else { return median }
+        return "\(median) [\(readable(spread.min))–\(readable(spread.max))]"
+    }
+
+    private static func cell(_ value: Double, _ ours: Double) -> String {
+        guard value > 0, ours > 0 else { return readable(value) }
+        return "\(readable(value)) \(readable(value / ours))×"
+    }
+}
