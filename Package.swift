@@ -20,12 +20,16 @@ let rulesOfTheReferee: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// The programs allocate with mimalloc; `WORKERD_MALLOC=system swift build` makes them without, as
-/// sanitizers want it. Libraries never choose an allocator.
+/// Whether the programs allocate with mimalloc.
+///
+/// `WORKERD_MALLOC=system swift build` makes them without, as sanitizers want it. Libraries never
+/// choose an allocator.
 let hasMimalloc = Context.environment["WORKERD_MALLOC"] != "system"
 
-/// `WORKERD_RIVALS=1 swift build` compiles the rivals of `workbench` that Debian has: GLib, libuv and
-/// libev. Without it a build needs none of them. `Scripts/bench` sets it.
+/// Whether the rivals of `workbench` that Debian has are compiled: GLib, libuv and libev.
+///
+/// `WORKERD_RIVALS=1 swift build` does, and `Scripts/bench` sets it. A build without needs none of
+/// them.
 let hasRivals = Context.environment["WORKERD_RIVALS"] == "1"
 
 let mimalloc: [SwiftSetting] = hasMimalloc ? [.define("MIMALLOC")] : []

@@ -91,7 +91,7 @@ struct Chart {
             let isCut = bar.value > longest
             let times =
                 bar.name == Contender.ours
-                ? "" : " (\(readable(bar.value / row.ours.median))×)"
+                ? "" : " (\(readableRatio(bar.value / row.ours.median)))"
             text += """
                 <text class="small" x="\(x)" y="\(top + 10)">\(bar.name)</text>\
                 <rect class="\(kind)" x="\(left)" y="\(top + 1)" width="\(length)" \

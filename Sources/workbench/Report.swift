@@ -59,7 +59,7 @@ struct Report {
         guard result.contender != ours.contender, let ratio = ratio(ours, result, metric) else {
             return ""
         }
-        return "  ours \(readable(ratio))×"
+        return "  ours \(readableRatio(ratio))"
     }
 }
 

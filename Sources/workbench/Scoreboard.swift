@@ -85,9 +85,10 @@ struct Scoreboard {
         }
         let judged = rows.compactMap(\.isReached)
         let reachedCount = judged.count { $0 }
-        return (["", "medians; N×: so many times our figure, above 1 we win"] + lines + [
-            "\(reachedCount) of \(judged.count) goals reached"
-        ]).joined(separator: "\n")
+        return
+            (["", "medians; N×: so many times our figure, above 1 we win"] + lines + [
+                "\(reachedCount) of \(judged.count) goals reached"
+            ]).joined(separator: "\n")
     }
 
     private static func cell(_ spread: Spread) -> String {
@@ -98,6 +99,6 @@ struct Scoreboard {
 
     private static func cell(_ value: Double, _ ours: Double) -> String {
         guard value > 0, ours > 0 else { return readable(value) }
-        return "\(readable(value)) \(readable(value / ours))×"
+        return "\(readable(value)) \(readableRatio(value / ours))"
     }
 }

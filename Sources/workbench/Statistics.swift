@@ -40,6 +40,11 @@ func readable(_ value: Double) -> String {
     return fixed(value, magnitude >= 10 ? 1 : 2)
 }
 
+/// How many times one figure is another: two digits behind the point are enough.
+func readableRatio(_ value: Double) -> String {
+    value < 0.1 ? "\(fixed(value, 2))×" : "\(readable(value))×"
+}
+
 private func fixed(_ value: Double, _ digits: Int) -> String {
     var scale = 1.0
     for _ in 0..<digits { scale *= 10 }

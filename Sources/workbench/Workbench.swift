@@ -35,6 +35,7 @@ enum Workbench {
         var machine = Machine(placement: placement(options))
         let isSilent = options.json == "-"
         if !isSilent { Console.print(machine.description) }
+        if options.isQuick { Console.complain("small sizes: the figures mean nothing\n") }
         var reports: [Report] = []
         for scenario in scenarios {
             let report = Report(scenario: scenario, results: try driver.run(scenario))

@@ -14,12 +14,14 @@
         static func stop(_ loop: OpaquePointer)
         static func schedule(
             _ loop: OpaquePointer, _ deadline: Int64, _ function: rival_function,
-            _ context: UnsafeMutableRawPointer?, _ index: Int64) -> OpaquePointer?
+            _ context: UnsafeMutableRawPointer?, _ index: Int64
+        ) -> OpaquePointer?
         static func cancel(_ loop: OpaquePointer, _ timer: OpaquePointer)
     }
 
     /// A library's loop on a thread of its own.
-    @safe struct NativeLoop<Functions: NativeFunctions>: TimerLoop, CommandLoop, @unchecked Sendable {
+    @safe struct NativeLoop<Functions: NativeFunctions>: TimerLoop, CommandLoop, @unchecked Sendable
+    {
         // SAFETY: what `post` does is made for any thread by the library or by its list's lock.
         private let loop: OpaquePointer
 

@@ -35,9 +35,10 @@ extension Scenario {
 
     private static var systemCases: [Case] {
         let group = "1,000 threads, glibc's malloc"
-        let cases = Cases.ofLoops(group, 1_000, quick: 4, IdleMeasure()).filter {
-            $0.contender == Contender.ours || $0.contender == Contender.handmade
-        } + [floor(group)]
+        let cases =
+            Cases.ofLoops(group, 1_000, quick: 4, IdleMeasure()).filter {
+                $0.contender == Contender.ours || $0.contender == Contender.handmade
+            } + [floor(group)]
         return cases.map { item in
             var item = item
             item.hasSystemMalloc = true

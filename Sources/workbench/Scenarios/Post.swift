@@ -102,8 +102,10 @@ private enum PostShape {
     case bare, capturing, producers, commands
 }
 
-/// One loop under measurement. A struct of closures, each for a whole range of posts: what happens
-/// for one post is known to the compiler, whatever loop it is.
+/// One loop under measurement.
+///
+/// Closures for a whole range of posts each: what happens for one post is known to the compiler,
+/// whatever loop it is.
 private struct Line {
     /// Posts work for each index.
     let post: @Sendable (Tally, Range<Int>) -> Void
