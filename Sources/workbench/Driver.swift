@@ -32,7 +32,7 @@ struct Driver {
     /// Measures a scenario.
     func run(_ scenario: Scenario) throws -> [CaseResult] {
         let entries = scenario.cases.filter(matches).flatMap { item in
-            options.placements.map { Entry(item: item, placement: $0) }
+            placements(of: item, scenario).map { Entry(item: item, placement: $0) }
         }
         var results = entries.map { entry in
             CaseResult(
@@ -72,6 +72,18 @@ struct Driver {
         let sample = try item.measure(operations(item), conditions)
         Console.print("hash \(sample.hash)")
         for (name, value) in sample.values { Console.print("\(value) \(name)") }
+    }
+
+    /// Of both placements those that the table shows.
+    private func placements(of item: Case, _ scenario: Scenario) -> [Placement] {
+        guard options.placements.count > 1 else { return options.placements }
+        let shown = options.placements.filter { placement in
+            Goal.all.contains {
+                $0.scenario == scenario.name && $0.group == item.group
+                    && $0.placement == placement
+            }
+        }
+        return shown.isEmpty ? [.free] : shown
     }
 
     private func matches(_ item: Case) -> Bool {

@@ -30,7 +30,7 @@ struct Options {
           --case TEXT       only cases whose name contains TEXT
           --operations N    instead of each case's own number
           --pin[=CPU]       everything, servers included, on one cpu (default 0)
-          --both            each round twice: wherever the scheduler puts it, and on one cpu
+          --both            wherever the scheduler puts it, on one cpu, or both: as the table has it
           --no-system-calls don't count system calls (counting needs strace)
           --quick           small sizes in one process, to see that it works
           --details         every figure of every case, too

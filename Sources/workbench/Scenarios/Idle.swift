@@ -1,8 +1,8 @@
 // idle
 //
 // Question: what do worker threads cost that have nothing to do?
-// Method:   1,000 of them are started, each when the one before is ready, and then watched for two
-//           seconds through /proc: how often the kernel switched to one of them, and their time on a
+// Method:   1,000 of them are started, each when the one before is ready, and then watched for one
+//           second through /proc: how often the kernel switched to one of them, and their time on a
 //           cpu; before and after the start, how many descriptors the process has open and how much
 //           memory it occupies. Every round is a process of its own, because memory that was touched
 //           once stays. The floor are pthreads that sleep on a futex, in C. Allocations are those of
@@ -21,8 +21,8 @@ extension Scenario {
         question: "What do worker threads cost that have nothing to do?",
         note: "floor: pthreads that sleep on a futex",
         metrics: [
-            Metric(name: "context switches", unit: "of all threads in 2 s"),
-            Metric(name: "cpu", unit: "µs of all threads in 2 s"),
+            Metric(name: "context switches", unit: "of all threads in 1 s"),
+            Metric(name: "cpu", unit: "µs of all threads in 1 s"),
             Metric(name: "descriptors", unit: "per thread"),
             Metric(name: "resident memory", unit: "KiB per thread"),
             Metric(name: "allocations", unit: "per thread"),
@@ -94,7 +94,7 @@ private struct IdleMeasure: LoopMeasure {
         let allocations = measure_allocations_stop()
         defer { end() }
         // Until all sleep: the last of them may still be on their way.
-        measure_sleep(conditions.isQuick ? 10_000_000 : 500_000_000)
+        measure_sleep(conditions.isQuick ? 10_000_000 : 200_000_000)
         let tasks = TaskCounts.names().subtracting(tasksBefore)
         guard tasks.count == count else {
             throw WorkbenchError("\(tasks.count) threads run, not \(count)")
@@ -102,7 +102,7 @@ private struct IdleMeasure: LoopMeasure {
         let memory = try ProcessStatistics.residentBytes() - memoryBefore
         let descriptors = try ProcessStatistics.openDescriptorCount() - descriptorsBefore
         let before = TaskCounts.sum(of: tasks)
-        measure_sleep(conditions.isQuick ? 10_000_000 : 2_000_000_000)
+        measure_sleep(conditions.isQuick ? 10_000_000 : 1_000_000_000)
         let used = TaskCounts.sum(of: tasks) - before
         var sample = Sample()
         sample.values["context switches"] = Double(used.contextSwitches)

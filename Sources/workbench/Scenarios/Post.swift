@@ -11,7 +11,7 @@
 //           gets memory that it frees, 32 bytes each as a closure's context; or through which it
 //           gets the address of nothing (bare, commands). Every round is a process of its own.
 //           Allocations: calls of malloc and its kin in the whole process, in a further pass.
-//           System calls: strace's count of 60,000 posts less that of 10,000.
+//           System calls: strace's count of 12,000 posts less that of 2,000.
 // Units:    nanoseconds, allocations, bytes and system calls per post.
 
 internal import CMeasure
@@ -40,7 +40,7 @@ extension Scenario {
                 hasSystemMalloc: true)
             + closures("bare", PostMeasure(shape: .bare), blockSize: 0)
             + closures("4 producers", PostMeasure(shape: .producers), blockSize: nil)
-            + commands, tracedOperations: 10_000)
+            + commands, tracedOperations: 2_000)
 
     private static let postCount = 1_000_000
     private static let slowPostCount = 100_000
