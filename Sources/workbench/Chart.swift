@@ -104,10 +104,9 @@ struct Chart {
         return text
     }
 
-    /// A row that continues another one's title says here what it is.
+    /// Rows that continue others are indented in the table.
     private func title(_ row: Scoreboard.Row) -> String {
-        guard row.title.hasPrefix("  ") else { return row.title }
-        return "\(row.goal.group): \(row.title.dropFirst(2))"
+        row.title.hasPrefix("  ") ? String(row.title.dropFirst(2)) : row.title
     }
 
     private static func escaped(_ text: String) -> String {

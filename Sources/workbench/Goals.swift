@@ -64,8 +64,8 @@ extension Goal {
         of(
             "parked: start", .wake, "parked", "start p50", .free,
             .within(1.1, of: Contender.floor)),
-        of("  call, one cpu", .wake, "parked", "call p50", .pinned),
-        of("  start, one cpu", .wake, "parked", "start p50", .pinned, isInChart: true),
+        of("  parked: call, one cpu", .wake, "parked", "call p50", .pinned),
+        of("  parked: start, one cpu", .wake, "parked", "start p50", .pinned, isInChart: true),
         of("  system calls", .wake, "parked", "system calls"),
     ]
 
@@ -116,12 +116,12 @@ extension Goal {
         of(
             "1,000 idle: switches", .idle, "1,000 threads", "context switches", .free,
             .atMost(0)),
-        of("  descriptors each", .idle, "1,000 threads", "descriptors", .free, .atMost(0)),
+        of("  descriptors", .idle, "1,000 threads", "descriptors", .free, .atMost(0)),
         of(
-            "  memory each", .idle, "1,000 threads", "resident memory", .free, .atMost(9),
+            "  resident memory", .idle, "1,000 threads", "resident memory", .free, .atMost(9),
             isInChart: true),
         of(
-            "  memory each, glibc", .idle, "1,000 threads, glibc's malloc", "resident memory",
+            "  resident memory, glibc", .idle, "1,000 threads, glibc's malloc", "resident memory",
             .free, .atMost(9)),
         of(
             "  spawn to ready", .idle, "1,000 threads", "start", .free,
