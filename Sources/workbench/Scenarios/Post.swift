@@ -1,7 +1,7 @@
 // post
 //
 // Question: what does it cost to hand work to a thread that is awake?
-// Method:   one producer posts a million closures (CFRunLoop, being slow: a tenth of that) to one
+// Method:   one producer posts 500,000 closures (CFRunLoop, being slow: a tenth of that) to one
 //           thread. "total" is the time until all have run, "call" the producer's own, "cpu" that of
 //           all threads. "held" posts while the thread is blocked in a closure, so that "held call"
 //           is pure queueing and "held drain" pure performing. "bare" closures capture nothing,
@@ -42,8 +42,8 @@ extension Scenario {
             + closures("4 producers", PostMeasure(shape: .producers), blockSize: nil)
             + commands, tracedOperations: 2_000)
 
-    private static let postCount = 1_000_000
-    private static let slowPostCount = 100_000
+    private static let postCount = 500_000
+    private static let slowPostCount = 50_000
     private static let quickPostCount = 4_000
 
     private static func closures(

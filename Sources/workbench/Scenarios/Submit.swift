@@ -1,7 +1,7 @@
 // submit
 //
 // Question: what does it cost to have a thread do something and to wait for its answer?
-// Method:   20,000 times one after another, on a thread that does nothing else. "submit and wait":
+// Method:   10,000 times one after another, on a thread that does nothing else. "submit and wait":
 //           ours is `submitAndWait`, a rival's a post whose closure signals a semaphore ("by hand" is
 //           the floor of it). "await": ours is `await submit`, a rival's a continuation that a post
 //           resumes; the task runs on Swift's own pool. Every round is a process of its own; the
@@ -28,7 +28,7 @@ extension Scenario {
 
     private static let waiting = "submit and wait"
     private static let awaiting = "await a submit"
-    private static let tripCount = 20_000
+    private static let tripCount = 10_000
 
     private static func cases(
         _ group: String, _ measure: some LoopMeasure,

@@ -2,7 +2,7 @@
 //
 // Question: what does it cost to wake a thread that sleeps, and how soon does it run?
 // Method:   a closure is posted to a thread that has been asleep for 300 µs; "call" is the poster's
-//           own time, "start" the time from before the call until the closure runs. 3,000 posts a
+//           own time, "start" the time from before the call until the closure runs. 2,000 posts a
 //           round, every round a process of its own. The floor is a bare futex, in C; "eventfd
 //           floor" an eventfd that epoll waits for. Across two cpus of a small virtual machine this
 //           measures mostly how often the scheduler wakes the other cpu.
@@ -29,7 +29,7 @@ extension Scenario {
         ], tracedOperations: 500)
 
     private static let group = "parked"
-    private static let wakeCount = 3_000
+    private static let wakeCount = 2_000
     private static let quickWakeCount = 20
 
     private static func floor(_ name: String, isDescriptor: Bool) -> Case {
