@@ -1,6 +1,7 @@
 // One program played on both machines, and where they differ.
 
 import Kernel
+import RunLoopsTesting
 import Support
 
 /// What was observed in one play of a program.

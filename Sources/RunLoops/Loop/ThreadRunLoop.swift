@@ -16,7 +16,7 @@ internal import Synchronization
 /// ```swift
 /// let loop = ThreadRunLoop.current
 /// loop.add(ThreadRunLoop.Timer(after: .seconds(1)) { _ in print("tick") })
-/// _ = loop.run(mode: .default)  // prints tick; then finished: nothing is left in it
+/// _ = loop.run(mode: .default, for: .seconds(2))  // prints tick after one of them
 /// ```
 ///
 /// The main thread's loop, `main`, serves the main dispatch queue as well, so it is never finished.

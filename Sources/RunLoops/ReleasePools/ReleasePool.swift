@@ -9,9 +9,9 @@
 /// before the thread sleeps.
 ///
 /// ```swift
-/// let buffer = ReleasePool.autorelease(Buffer())       // gone when this pass is over
-/// ReleasePool.with {                                   // or earlier: when the scope is over
-///     for file in files { ReleasePool.autorelease(open(file)) }
+/// let page = ReleasePool.autorelease(Page("1"))  // gone when this pass is over
+/// ReleasePool.with {  // or earlier: when the scope is over
+///     for name in ["2", "3"] { ReleasePool.autorelease(Page(name)) }
 /// }
 /// ```
 ///

@@ -58,7 +58,7 @@ extension ThreadRunLoop {
     /// This loop's time and timers as a clock for tasks.
     ///
     /// ```swift
-    /// try await Task.sleep(for: .seconds(1), clock: worker.clock)
+    /// try await Task.sleep(for: .milliseconds(5), clock: worker.clock)
     /// ```
     public struct TimerClock: Clock {
         let loop: ThreadRunLoop

@@ -61,7 +61,9 @@ extension ThreadRunLoop.TimerClock {
     /// The dates of a grid that begins when a task begins to wait for them.
     ///
     /// ```swift
-    /// for await date in worker.clock.ticks(every: .seconds(60)) { … }
+    /// for await date in worker.clock.ticks(every: .milliseconds(5)) {
+    ///     if date >= end { break }
+    /// }
     /// ```
     ///
     /// - Parameters:

@@ -18,6 +18,11 @@ import Glibc
         case "interpreter": try await interpreter()
         case "thermostat": try await thermostat()
         case "task": try await task()
+        case "release-pool": releasePool()
+        case "ask": try await ask()
+        case "sleep": try await sleepOnLoop()
+        case "ticks": try await ticks()
+        case "perform-on-main": try performOnMain()
         default:
             print("which sample?")
             exit(64)

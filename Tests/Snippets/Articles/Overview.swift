@@ -23,7 +23,7 @@ func firstLoop() {
     // sample: first-loop
     let loop = ThreadRunLoop.current
     loop.add(ThreadRunLoop.Timer(after: .seconds(1)) { _ in print("tick") })
-    _ = loop.run(mode: .default)  // prints tick; then finished: nothing is left in it
+    _ = loop.run(mode: .default, for: .seconds(2))  // prints tick after one of them
     // end
 }
 

@@ -304,7 +304,7 @@ import WorkerThreads
         let worker = try WorkerThread(name: "described")
         worker.pause()
         worker.waitUntilRunning(in: .paused)
-        #expect(worker.described().contains("mode draining"))
+        #expect(worker.described().contains("mode paused"))
     }
 
     @Test(.timeLimit(.minutes(4)))

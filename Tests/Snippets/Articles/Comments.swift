@@ -1,0 +1,68 @@
+// The samples of comments on single declarations.
+
+import RunLoops
+import WorkerThreads
+
+final class Page {
+    let name: String
+    init(_ name: String) { self.name = name }
+    deinit { print("page \(name) is gone") }
+}
+
+func releasePool() {
+    let loop = ThreadRunLoop.current
+    loop.perform {
+        // sample: release-pool
+        let page = ReleasePool.autorelease(Page("1"))  // gone when this pass is over
+        ReleasePool.with {  // or earlier: when the scope is over
+            for name in ["2", "3"] { ReleasePool.autorelease(Page(name)) }
+        }
+        // end
+        print("page \(page.name) is there")
+    }
+    _ = loop.run(until: .distantPast)
+}
+
+func ask() async throws {
+    let worker = try WorkerThread(name: "squares")
+    // sample: ask
+    let squares = MessagePort<PortMessage<Int, Int>>(answering: { $0 * $0 })
+    squares.add(to: worker.runLoop)
+    let nine = try await squares.ask(3, timeout: .seconds(1))
+    // end
+    print(nine)
+    worker.stop()
+    worker.join()
+}
+
+func sleepOnLoop() async throws {
+    let worker = try WorkerThread(name: "clock")
+    // sample: sleep
+    try await Task.sleep(for: .milliseconds(5), clock: worker.clock)
+    // end
+    worker.stop()
+    worker.join()
+}
+
+func ticks() async throws {
+    let worker = try WorkerThread(name: "clock")
+    let end = worker.clock.now.advanced(by: .milliseconds(20))
+    // sample: ticks
+    for await date in worker.clock.ticks(every: .milliseconds(5)) {
+        if date >= end { break }
+    }
+    // end
+    worker.stop()
+    worker.join()
+}
+
+final class Window: Sendable {}
+
+func performOnMain() throws {
+    let window = Window()
+    let picture = "cat.png"
+    let show = Selector<Window, String>("show") { _, picture in print("shows", picture) }
+    // sample: perform-on-main
+    try ThreadRunLoop.main.perform(show, on: window, with: picture, waitUntilDone: true)
+    // end
+}
