@@ -272,9 +272,9 @@ package final class Inbox<Element>: @unchecked Sendable {
     /// A block with no slot in its turn and nothing behind it, owned by the caller.
     private func makeBlock() -> Block {
         let address = spare.exchange(0, ordering: .acquiringAndReleasing)  // E5
-        let block = address == 0 ? Block() : Block(at: address)
-        block.turn &+= 1
-        block.next = 0
+        if address != 0 { return Block(at: address) }
+        let block = Block()
+        block.turn = 1
         return block
     }
 
@@ -299,6 +299,11 @@ package final class Inbox<Element>: @unchecked Sendable {
         guard next != 0 else { return nil }
         let start = Word.make(next, index: 0)
         position.store(start, ordering: .relaxed)
+        // Here, where each slot was written in this turn, and not where the block is taken: who
+        // takes it may put it by unused, and a turn that was skipped leaves older ones in the slots,
+        // which the number would come round to.
+        left.turn &+= 1
+        left.next = 0
         keep(left)
         return start
     }
