@@ -24,9 +24,10 @@
 //    release ─▶ acquire: carries the element.
 // E2 no lost wake  push: word.add, publication, then resting.load
 //                  rest: resting.store(true), then word.load
-//    all four sequentially consistent: either the producer sees that the consumer rests and must
+//    add, store and loads sequentially consistent: either the producer sees that the consumer rests and must
 //    be woken, or the consumer sees the claim. If what it claimed is not published yet, `rest` says
-//    "not everything was taken" and the consumer comes back by itself.
+//    "not everything was taken" and the consumer comes back by itself. The publication may become
+//    visible after the load: the claim is what counts, so a release is enough for it.
 // E3 close         close: word.exchange(closed) ─▶ push: word.add or compareExchange
 //    each claim is before the close, and the closer waits for its publication, or is refused.
 // E4 link          push: word.compareExchange(full → new block), then the old block's next.store
@@ -34,7 +35,9 @@
 //    the store is the last that any producer does to the old block: all its slots were published
 //    before the consumer could leave it, and who came too late for it never looks into it.
 // E5 reuse         popFirst: spare.exchange(old block) ─▶ push: spare.exchange(0)
-//    carries the block, with everything done to it, to its next owner.
+//    carries the block, with everything done to it, to its next owner. Its turn, a
+//    plain write, reaches those who claim in it by word.compareExchange ─▶ word.add, and the
+//    consumer by E4; nobody changes it before the consumer has left the block.
 //
 // Without E1 the consumer reads a half-written element; without E2 an element sleeps with the loop;
 // without E3 an element is neither handled nor refused; without E4 and E5 a producer writes into
