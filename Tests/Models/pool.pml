@@ -12,9 +12,6 @@
  * paused while a run is nested in it, in a piece of work or in something else that the thread does,
  * with or without a job around it, which a change of life does not end.
  *
- * Two of the mutants, BUSY_WITH_OWN and NO_HEIR_AT_YIELD, are what the code does: the model without
- * them is what it should do.
- *
  * Not modelled: what a thread does beside the pool's work, such as a perform of its own that takes
  * long. An idle member that is woken meanwhile looks at the queues only after it.
  *

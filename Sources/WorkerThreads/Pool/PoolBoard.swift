@@ -57,7 +57,8 @@ package struct PoolBoard<Work> {
 
     /// Queues work.
     ///
-    /// - Returns: its ticket, and the member to wake for it, if one is idle.
+    /// - Returns: its ticket, and the member to wake, if one is idle: for this work, or for shared
+    ///   work if this may keep the one that was woken for it.
     package mutating func push(
         _ work: Work, to queue: PoolQueue, lane: Int
     ) -> (ticket: PriorityFIFO<Work>.Ticket, wake: Int?) {
@@ -70,7 +71,9 @@ package struct PoolBoard<Work> {
             return (ticket, takeIdle())
         case .own(let member):
             let ticket = own[member].push(work, lane: lane, sequence: lastSequence)
-            return (ticket, takeIdle(member) ? member : nil)
+            if takeIdle(member) { return (ticket, member) }
+            // The member may have been woken for shared work, and take this first.
+            return (ticket, shared.isEmpty ? nil : takeIdle())
         }
     }
 

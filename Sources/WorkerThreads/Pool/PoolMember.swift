@@ -96,16 +96,20 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     /// Looks at the queues when a run begins, which may be nested in work that waits for other work,
     /// and when one has ended: the run around it, or the work, goes on.
     private func runChanged(_ activity: ThreadRunLoop.Activity) {
-        if activity == .exit, let heir = queues.board.withLock({ $0.goOn(index) }) {
-            wakeOther?(heir)
-        }
+        if activity == .exit { handOn() }
         source?.signal()
+    }
+
+    /// Wakes another member for what this one was woken for: it does not look again soon.
+    private func handOn() {
+        if let heir = queues.board.withLock({ $0.goOn(index) }) { wakeOther?(heir) }
     }
 
     private func performBatch() {
         for _ in 0..<Self.batchCount {
-            // It is signalled again when the thread's next run begins.
-            if core.isToYield { return }
+            // It is signalled again when the thread's next run begins. That may be long: a run
+            // nested in a job goes on after a change of life.
+            if core.isToYield { return handOn() }
             guard let request = queues.board.withLock({ $0.next(for: index) }) else { return }
             request.perform()
         }
