@@ -3,20 +3,21 @@
 /// Elements in the order in which they were appended, the first of them in place.
 ///
 /// - Complexity: linear to find and to remove; it is meant for a handful.
+@usableFromInline
 package struct ShortList<Element> {
-    private var head: Element?
-    private var rest: [Element] = []
+    @usableFromInline var head: Element?
+    @usableFromInline var rest: [Element] = []
 
     /// Makes an empty list, which owns no memory.
+    @inlinable
     package init() {}
 
-    package var isEmpty: Bool { head == nil }
+    @inlinable package var isEmpty: Bool { head == nil }
 
-    package var count: Int { head == nil ? 0 : 1 + rest.count }
-
-    package var first: Element? { head }
+    @inlinable package var count: Int { head == nil ? 0 : 1 + rest.count }
 
     /// Adds an element at the end.
+    @inlinable
     package mutating func append(_ element: Element) {
         if head == nil { head = element } else { rest.append(element) }
     }
@@ -24,6 +25,7 @@ package struct ShortList<Element> {
     /// Removes the first element that matches.
     ///
     /// - Returns: it, or nil when none does.
+    @inlinable
     @discardableResult
     package mutating func removeFirst(where matches: (Element) -> Bool) -> Element? {
         guard let found = head else { return nil }
@@ -34,6 +36,7 @@ package struct ShortList<Element> {
         return rest.firstIndex(where: matches).map { rest.remove(at: $0) }
     }
 
+    @inlinable
     package mutating func removeAll() {
         head = nil
         rest = []
@@ -42,10 +45,15 @@ package struct ShortList<Element> {
 
 extension ShortList: Sequence {
     /// Walks through the elements as they were when it was made.
+    @usableFromInline
     package struct Iterator: IteratorProtocol {
-        fileprivate var list: ShortList
-        fileprivate var index = -1
+        @usableFromInline let list: ShortList
+        @usableFromInline var index = -1
 
+        @inlinable
+        init(list: ShortList) { self.list = list }
+
+        @inlinable
         package mutating func next() -> Element? {
             defer { index += 1 }
             if index < 0 { return list.head }
@@ -53,6 +61,7 @@ extension ShortList: Sequence {
         }
     }
 
+    @inlinable
     package func makeIterator() -> Iterator { Iterator(list: self) }
 }
 

@@ -8,20 +8,20 @@ internal import Synchronization
 extension ThreadRunLoop {
     /// Something that can be put into modes of a run loop: a source, port, timer or observer.
     public class Item: @unchecked Sendable {
-        // SAFETY: `valid` and `whereabouts` are safe from any thread. Subclasses confine what they
-        // add: it is written by the thread that makes the item and then only on the loop's thread.
-
-        private struct Whereabouts {
-            /// Of the loop that it is in; nil as long as it is in no mode.
-            var link: LoopLink?
-            /// Looked at on any thread for nothing but its name.
-            var states = ShortList<ModeState>()
-        }
+        // SAFETY: `valid` is atomic, `link` and `homes` are guarded by `lock`. Subclasses confine
+        // what they add: it is written by the thread that makes the item and then only on the loop's
+        // thread.
 
         /// Smaller ones come first; equal ones in the sequence in which they were added.
         public let order: Int
         private let valid = Atomic<Bool>(true)
-        private let whereabouts = Mutex(Whereabouts())
+        /// Guards the following two. They change on the loop's thread only, where the lock is needed
+        /// for changing them alone.
+        private let lock = WordLock()
+        /// Of the loop that it is in; nil as long as it is in no mode.
+        private var link: LoopLink?
+        /// Looked at on other threads for nothing but their names.
+        private var homes = ShortList<ModeState>()
 
         init(order: Int) {
             self.order = order
@@ -35,15 +35,15 @@ extension ThreadRunLoop {
         /// The loop that it is in; nil before it was first added and after it left its last mode.
         ///
         /// - Thread: any thread.
-        public final var loop: ThreadRunLoop? { whereabouts.withLock { $0.link }?.loop }
+        public final var loop: ThreadRunLoop? { lock.withLock { link }?.loop }
 
         /// The modes that it is in.
         ///
         /// - Thread: any thread.
-        public final var modes: [Mode] { whereabouts.withLock { $0.states.map(\.mode) } }
+        public final var modes: [Mode] { lock.withLock { homes }.map(\.mode) }
 
         /// The states of the modes that it is in; on the loop's thread.
-        final var states: ShortList<ModeState> { whereabouts.withLock { $0.states } }
+        final var states: ShortList<ModeState> { homes }
 
         /// Takes it out of all its modes; it is never called again.
         ///
@@ -54,8 +54,12 @@ extension ThreadRunLoop {
         /// - Blocks: never.
         public final func invalidate() {
             guard valid.exchange(false, ordering: .acquiringAndReleasing) else { return }
-            guard let loop else { return }
-            if loop.isOnThread { return part(for: loop) }
+            guard let link = lock.withLock({ link }) else { return }
+            // By far most often the caller is the loop's own thread, which knows its loop.
+            if let loop = ThreadRunLoop.currentIfMade, loop.link === link {
+                return part(for: loop)
+            }
+            guard let loop = link.loop else { return }
             loop.onThread { [self] in part(for: loop) }
         }
 
@@ -66,19 +70,17 @@ extension ThreadRunLoop {
 
         /// Puts it into a mode, and notes it.
         final func join(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
-            let isNew = whereabouts.withLock { whereabouts in
-                precondition(
-                    whereabouts.link == nil || whereabouts.link === loop.link,
-                    "an item can be in one run loop only; this one is in another thread's")
-                if whereabouts.states.contains(where: { $0 === state }) { return false }
-                if whereabouts.link == nil {
-                    whereabouts.link = loop.link
-                    settled(in: loop.link)
+            precondition(
+                link == nil || link === loop.link,
+                "an item can be in one run loop only; this one is in another thread's")
+            if homes.contains(where: { $0 === state }) { return }
+            lock.withLock {
+                if link == nil {
+                    link = loop.link
+                    settled(in: link)
                 }
-                whereabouts.states.append(state)
-                return true
+                homes.append(state)
             }
-            guard isNew else { return }
             if keepsModeAlive { state.liveCount += 1 }
             do throws(SystemError) {
                 try enter(state, of: loop)
@@ -98,10 +100,10 @@ extension ThreadRunLoop {
 
         @discardableResult
         private func forget(_ state: ModeState) -> Bool {
-            let wasThere = whereabouts.withLock { whereabouts in
-                let found = whereabouts.states.removeFirst { $0 === state }
-                if whereabouts.states.isEmpty, whereabouts.link != nil {
-                    whereabouts.link = nil
+            let wasThere = lock.withLock {
+                let found = homes.removeFirst { $0 === state }
+                if homes.isEmpty, link != nil {
+                    link = nil
                     settled(in: nil)
                 }
                 return found != nil

@@ -18,16 +18,28 @@ extension ThreadRunLoop {
         public typealias Handler = @Sendable (Timer) -> Void
 
         /// Time between two dates of the grid; nil for a timer that fires once.
-        public let interval: Duration?
+        public var interval: Duration? {
+            intervalNanoseconds > 0 ? .nanoseconds(intervalNanoseconds) : nil
+        }
         /// How much later than its date it may fire, so that neighbours share one wake-up.
-        public let tolerance: Duration
+        public var tolerance: Duration { .nanoseconds(toleranceNanoseconds) }
         private let intervalNanoseconds: Int64
         private let toleranceNanoseconds: Int64
         private var date: Instant
         private var isFiring = false
         private var handler: Handler?
         /// Where it waits, mode by mode; most timers are in one.
-        private var entries = ShortList<(state: ModeState, entry: TimerHeap<Timer>.Handle)>()
+        ///
+        /// SAFETY: that accesses don't overlap is not looked for at run time; nothing is called out to
+        /// while it is being changed.
+        @exclusivity(unchecked)
+        private var uncheckedEntries = ShortList<Entry>()
+        private typealias Entry = (state: ModeState, entry: TimerHeap<Timer>.Handle)
+
+        private var entries: ShortList<Entry> {
+            _read { yield unsafe uncheckedEntries }
+            _modify { yield unsafe &uncheckedEntries }
+        }
 
         /// A timer that is in no loop yet.
         ///
@@ -42,11 +54,11 @@ extension ThreadRunLoop {
         ) {
             date = fireDate
             intervalNanoseconds = max(0, interval?.nanosecondsClamped ?? 0)
-            self.interval = intervalNanoseconds > 0 ? interval : nil
             // More than half an interval would let two firings fall together.
             let most = intervalNanoseconds > 0 ? intervalNanoseconds / 2 : Int64.max
-            toleranceNanoseconds = min(max(0, tolerance.nanosecondsClamped), most)
-            self.tolerance = .nanoseconds(toleranceNanoseconds)
+            // Most have none, and a Duration is twice as wide as what it is made of here.
+            toleranceNanoseconds =
+                tolerance == .zero ? 0 : min(max(0, tolerance.nanosecondsClamped), most)
             self.handler = handler
             super.init(order: 0)
         }

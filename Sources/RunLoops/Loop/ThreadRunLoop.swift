@@ -266,7 +266,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
     package func hasRun(_ mode: Mode) -> Bool { existingState(of: mode)?.wasRun ?? false }
 
     func existingState(of mode: Mode) -> ModeState? {
-        modes.first { $0.mode == mode }
+        for state in modes where state.mode == mode { return state }
+        return nil
     }
 
     /// Takes everything out of the loop: sources are cancelled, items invalid, later requests

@@ -17,8 +17,8 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
         @Sendable (CommandBuffer, ThreadRunLoop, ThreadRunLoop.Mode) ->
         Void
 
-    private let store: CommandStore<Command>
-    private let source: ThreadRunLoop.Source
+    @usableFromInline let store: CommandStore<Command>
+    @usableFromInline let source: ThreadRunLoop.Source
     private let clients = Mutex<[Client]>([])
     /// The most commands that may wait; `Int.max` for as many as memory holds.
     public var limit: Int { store.limit }
@@ -42,9 +42,17 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     ///   - order: its source's place among those of the loop; smaller ones perform first.
     ///   - perform: called on the loop's thread with everything that was added before a firing,
     ///     at least one command.
-    public init(
+    @inlinable
+    public convenience init(
         limit: Int = .max, order: Int = 0, perform: @escaping @Sendable ([Command]) -> Void
     ) {
+        // Inlined where the type of the commands is known: what is done for each of them costs ten
+        // times as much where it is not.
+        self.init(limit: limit, order: order, drain: { store in store.drain(with: perform) })
+    }
+
+    @usableFromInline
+    init(limit: Int, order: Int, drain: @escaping @Sendable (CommandStore<Command>) -> Bool) {
         let back = Back()
         let store = CommandStore<Command>(limit: limit)
         self.store = store
@@ -57,7 +65,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
             },
             cancel: { loop, mode in back.buffer?.tellCancelled(loop, mode) },
             perform: {
-                if !store.drain(with: perform) { back.source?.signalAndWake() }
+                if !drain(store) { back.source?.signalAndWake() }
             })
         back.buffer = self
         back.source = source
@@ -74,6 +82,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     /// - Thread: any thread; the commands of one thread keep their order.
     /// - Blocks: never.
     @discardableResult
+    @inlinable
     public func add(_ command: consuming Command) -> Bool {
         guard source.isValid else { return false }
         return store.add(command)
@@ -83,6 +92,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     ///
     /// - Thread: any thread.
     /// - Blocks: never; a system call only if the loop sleeps.
+    @inlinable
     public func fire() {
         // Signalled already: whoever did it wakes the loop, and what was added before this is seen
         // by the same perform.

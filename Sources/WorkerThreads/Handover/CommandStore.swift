@@ -1,27 +1,29 @@
 // What a command buffer holds: commands that wait, and the array in which they are handed over.
 
 internal import Kernel
-internal import Structures
-internal import Synchronization
+public import Structures
+public import Synchronization
 
 /// The commands of one buffer, added by many threads and drained by one.
+@usableFromInline
 final class CommandStore<Command: Sendable>: @unchecked Sendable {
     // SAFETY: `batch` is touched on the loop's thread only; the rest is safe from any thread.
 
-    let limit: Int
-    private let inbox = Inbox<Command>()
-    private let waitingCount = Atomic<Int>(0)
+    @usableFromInline let limit: Int
+    @usableFromInline let inbox = Inbox<Command>()
+    @usableFromInline let waitingCount = Atomic<Int>(0)
     /// Empty between two drains; kept for its memory.
-    private var batch: [Command] = []
+    @usableFromInline var batch: [Command] = []
 
     /// The most commands for which the array's memory is kept.
-    private static var keptCount: Int { 4_096 }
+    @inlinable static var keptCount: Int { 4_096 }
 
     init(limit: Int) {
         self.limit = limit
     }
 
     /// - Returns: false when it is full or closed.
+    @inlinable
     func add(_ command: consuming Command) -> Bool {
         if limit != .max {
             let (_, count) = waitingCount.add(1, ordering: .relaxed)
@@ -38,12 +40,13 @@ final class CommandStore<Command: Sendable>: @unchecked Sendable {
     /// Hands over what has arrived; on the loop's thread.
     ///
     /// - Returns: false when some of it was just being added and had to be left.
+    @inlinable
     func drain(with perform: ([Command]) -> Void) -> Bool {
         // A nested run may perform the source again: it must not find this batch in use.
         var commands: [Command] = []
         swap(&commands, &batch)
         let isWhole = inbox.drain(into: &commands)
-        if !isWhole { SystemThread.yield() }
+        if !isWhole { giveWay() }
         if !commands.isEmpty {
             if limit != .max { waitingCount.subtract(commands.count, ordering: .relaxed) }
             perform(commands)
@@ -52,6 +55,9 @@ final class CommandStore<Command: Sendable>: @unchecked Sendable {
         swap(&commands, &batch)
         return isWhole
     }
+
+    @usableFromInline
+    func giveWay() { SystemThread.yield() }
 
     /// Refuses later commands; on the loop's thread, or when no loop performs the source any more.
     ///
