@@ -6,39 +6,47 @@
 // After U. Drepper, "Futexes Are Tricky" (2011), the second of its mutexes.
 
 internal import CLinux
-internal import Synchronization
+public import Synchronization
 
 /// A lock that is part of the object which it guards.
 ///
 /// - Source: futex(2).
+@usableFromInline
 package struct WordLock: ~Copyable, Sendable {
-    private let word = Atomic<UInt32>(0)
+    @usableFromInline let word = Atomic<UInt32>(0)
 
+    @inlinable
     package init() {}
 
-    /// Runs `body` while no other thread holds the lock.
+    /// Takes the lock; give it back soon, with `unlock`.
     ///
     /// - Thread: any thread that does not hold it.
-    /// - Blocks: while another thread holds it; keep what is done under it short.
-    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
-        _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    /// - Blocks: while another thread holds it.
+    @inlinable
+    package borrowing func lock() {
         if !word.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged { wait() }
-        defer { unlock() }
-        return try body()
     }
 
-    private borrowing func wait() {
+    /// Gives the lock back.
+    ///
+    /// - Thread: the one that holds it.
+    /// - Blocks: never.
+    @inlinable
+    package borrowing func unlock() {
+        if word.exchange(0, ordering: .releasing) == 2 { wakeOne() }
+    }
+
+    @usableFromInline
+    borrowing func wait() {
         while word.exchange(2, ordering: .acquiring) != 0 {
             // Woken, or changed before the kernel looked, or a signal: all look again.
             _ = unsafe clinux_futex_wait(address, 2, nil)
         }
     }
 
-    private borrowing func unlock() {
-        if word.exchange(0, ordering: .releasing) == 2 {
-            _ = unsafe clinux_futex_wake(address, 1)
-        }
+    @usableFromInline
+    borrowing func wakeOne() {
+        _ = unsafe clinux_futex_wake(address, 1)
     }
 
     private var address: UnsafeRawPointer {

@@ -15,13 +15,19 @@ extension ThreadRunLoop {
         /// Smaller ones come first; equal ones in the sequence in which they were added.
         public let order: Int
         private let valid = Atomic<Bool>(true)
-        /// Guards the following two. They change on the loop's thread only, where the lock is needed
+        /// Guards `link` and `homes`. They change on the loop's thread only, where the lock is needed
         /// for changing them alone.
         private let lock = WordLock()
         /// Of the loop that it is in; nil as long as it is in no mode.
         private var link: LoopLink?
         /// Looked at on other threads for nothing but their names.
-        private var homes = ShortList<ModeState>()
+        private var homes: ShortList<ModeState> {
+            _read { yield unsafe uncheckedHomes }
+            _modify { yield unsafe &uncheckedHomes }
+        }
+        // SAFETY: that accesses don't overlap is not looked for at run time; nothing is called out to
+        // while it is being changed.
+        @exclusivity(unchecked) private var uncheckedHomes = ShortList<ModeState>()
 
         init(order: Int) {
             self.order = order
@@ -35,12 +41,22 @@ extension ThreadRunLoop {
         /// The loop that it is in; nil before it was first added and after it left its last mode.
         ///
         /// - Thread: any thread.
-        public final var loop: ThreadRunLoop? { lock.withLock { link }?.loop }
+        public final var loop: ThreadRunLoop? { currentLink?.loop }
+
+        private final var currentLink: LoopLink? {
+            lock.lock()
+            defer { lock.unlock() }
+            return link
+        }
 
         /// The modes that it is in.
         ///
         /// - Thread: any thread.
-        public final var modes: [Mode] { lock.withLock { homes }.map(\.mode) }
+        public final var modes: [Mode] {
+            lock.lock()
+            defer { lock.unlock() }
+            return homes.map(\.mode)
+        }
 
         /// The states of the modes that it is in; on the loop's thread.
         final var states: ShortList<ModeState> { homes }
@@ -54,7 +70,7 @@ extension ThreadRunLoop {
         /// - Blocks: never.
         public final func invalidate() {
             guard valid.exchange(false, ordering: .acquiringAndReleasing) else { return }
-            guard let link = lock.withLock({ link }) else { return }
+            guard let link = currentLink else { return }
             // By far most often the caller is the loop's own thread, which knows its loop.
             if let loop = ThreadRunLoop.currentIfMade, loop.link === link {
                 return part(for: loop)
@@ -74,13 +90,13 @@ extension ThreadRunLoop {
                 link == nil || link === loop.link,
                 "an item can be in one run loop only; this one is in another thread's")
             if homes.contains(where: { $0 === state }) { return }
-            lock.withLock {
-                if link == nil {
-                    link = loop.link
-                    settled(in: link)
-                }
-                homes.append(state)
+            lock.lock()
+            if link == nil {
+                link = loop.link
+                settled(in: link)
             }
+            homes.append(state)
+            lock.unlock()
             if keepsModeAlive { state.liveCount += 1 }
             do throws(SystemError) {
                 try enter(state, of: loop)
@@ -100,14 +116,13 @@ extension ThreadRunLoop {
 
         @discardableResult
         private func forget(_ state: ModeState) -> Bool {
-            let wasThere = lock.withLock {
-                let found = homes.removeFirst { $0 === state }
-                if homes.isEmpty, link != nil {
-                    link = nil
-                    settled(in: nil)
-                }
-                return found != nil
+            lock.lock()
+            let wasThere = homes.removeFirst { $0 === state } != nil
+            if homes.isEmpty, link != nil {
+                link = nil
+                settled(in: nil)
             }
+            lock.unlock()
             if wasThere && keepsModeAlive { state.liveCount -= 1 }
             return wasThere
         }
