@@ -61,6 +61,9 @@ static inline int clinux_fcntl(int fd, int command, int argument) {
     return result < 0 ? -errno : result;
 }
 
+/// gettid(2), the number of the calling thread.
+static inline pid_t clinux_gettid(void) { return (pid_t)syscall(SYS_gettid); }
+
 /// prctl(2), PR_SET_TIMERSLACK for the calling thread, in nanoseconds.
 static inline void clinux_set_timer_slack(unsigned long nanoseconds) {
     prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0);

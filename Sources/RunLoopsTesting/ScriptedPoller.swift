@@ -125,7 +125,10 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
 
     package func makeSet() throws(SystemError) -> any PollSet { ScriptedSet() }
 
-    package func wait(on set: (any PollSet)?, until deadline: Instant, ready: inout [ReadyEvent]) {
+    @discardableResult
+    package func wait(
+        on set: (any PollSet)?, until deadline: Instant, ready: inout [ReadyEvent]
+    ) -> Bool {
         let began = manualClock.elapsed
         sleeping.store(true, ordering: .relaxed)
         let end = sleep(on: set, until: deadline, ready: &ready)
@@ -139,6 +142,7 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
                 began: began, ended: manualClock.elapsed,
                 deadline: isEndless ? nil : Instant(nanoseconds: 0).duration(to: deadline),
                 watched: (set as? ScriptedSet)?.watched.mapValues(\.interest) ?? [:], end: end))
+        return end == .woken
     }
 
     private func sleep(

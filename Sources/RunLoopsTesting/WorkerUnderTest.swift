@@ -26,16 +26,18 @@ extension WorkerThread {
     /// - Parameters:
     ///   - name: shown by `ps`, debuggers and in this library's errors.
     ///   - maxQueued: how many submitted items may wait; more are refused with `SubmitError.full`.
+    ///   - whenFull: what happens to a submitted item when so many wait.
     ///   - stackByteCount: size of its stack; nil for the system's default.
     ///   - clock: the time by which it goes.
     /// - Throws: EAGAIN when the system has no room for another thread.
     /// - Thread: any thread.
     /// - Blocks: until the thread has started.
     public convenience init(
-        name: String, maxQueued: Int = .max, stackByteCount: Int? = nil, clock: ManualClock
+        name: String, maxQueued: Int = .max, whenFull: WhenFull = .refuse,
+        stackByteCount: Int? = nil, clock: ManualClock
     ) throws(SystemError) {
         try self.init(
-            name: name, maxQueued: maxQueued, stackByteCount: stackByteCount,
+            name: name, maxQueued: maxQueued, whenFull: whenFull, stackByteCount: stackByteCount,
             poller: SystemPoller(clock: clock))
     }
 
@@ -79,5 +81,28 @@ public struct NotSettled: Error, Equatable, CustomStringConvertible {
     public var description: String {
         "thread \(thread) was still busy after \(limit): something on it runs for longer, or wakes "
             + "it again and again"
+    }
+}
+
+extension Watchdog {
+    /// Starts a watchdog that goes by a clock that is moved by hand.
+    ///
+    /// Give the threads that it watches the same clock.
+    ///
+    /// - Throws: EAGAIN when the system has no room for its thread.
+    /// - Thread: any thread.
+    /// - Blocks: until its thread has started.
+    public convenience init(clock: ManualClock) throws(SystemError) {
+        try self.init(poller: SystemPoller(clock: clock))
+    }
+
+    /// Waits until the watchdog has reported what there was to report, and sleeps.
+    ///
+    /// - Parameter limit: how long to wait, in real time.
+    /// - Throws: ``NotSettled`` when it was still busy by then.
+    /// - Thread: any thread but the watchdog's own.
+    /// - Blocks: until it is so.
+    public func settle(within limit: Duration = .seconds(60)) throws(NotSettled) {
+        try worker.settle(within: limit)
     }
 }

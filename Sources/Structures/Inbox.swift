@@ -75,14 +75,23 @@ package final class Inbox<Element>: @unchecked Sendable {
     /// The first block of all, or 0 as long as there was none.
     @usableFromInline let firstBlock = Atomic<UInt>(0)
 
+    /// How many blocks were put in so far; written once for each.
+    ///
+    /// Publishes nothing.
+    let linkedCount = Atomic<Int>(0)
+
     // Producers read the following in every push while only the consumer writes it: it is on
     // another cache line than what they write.
-    let spacing: (UInt, UInt, UInt, UInt, UInt) = (0, 0, 0, 0, 0)
+    let spacing: (UInt, UInt, UInt, UInt) = (0, 0, 0, 0)
 
     /// Whether the consumer waits to be told of the next element.
     @usableFromInline let resting = Atomic<Bool>(true)
     /// The block and slot of the next element to take, as in `word`; written by the consumer.
     @usableFromInline let position = Atomic<UInt>(Word.unopened)
+    /// How many blocks the consumer has left behind.
+    ///
+    /// Publishes nothing.
+    let leftCount = Atomic<Int>(0)
 
     /// Makes an open, empty inbox, which owns no block yet.
     package init() {}
@@ -102,6 +111,24 @@ package final class Inbox<Element>: @unchecked Sendable {
     package var isEmpty: Bool {
         let position = position.load(ordering: .sequentiallyConsistent)
         return Word.settled(word.load(ordering: .sequentiallyConsistent)) == position  // E2
+    }
+
+    /// How many elements are in it, what is just being pushed among them.
+    ///
+    /// Exact while nobody pushes or takes; neither of them does anything for it in each push and
+    /// each take, so meanwhile it can be off by a block.
+    ///
+    /// - Thread: any.
+    package var count: Int {
+        if isEmpty { return 0 }
+        let claimed = word.load(ordering: .relaxed)
+        let taken = position.load(ordering: .relaxed)
+        guard Word.address(claimed) > Word.unopenedAddress else { return 0 }
+        let behind = (linkedCount.load(ordering: .relaxed) - 1) * Int(Word.capacity)
+        let arrivedCount = behind + Int(Word.index(Word.settled(claimed)))
+        let isStarted = Word.address(taken) > Word.unopenedAddress
+        let left = leftCount.load(ordering: .relaxed) * Int(Word.capacity)
+        return max(0, arrivedCount - (isStarted ? left + Int(Word.index(taken)) : 0))
     }
 
     /// Whether it refuses whatever is pushed; once true, always true.
@@ -265,6 +292,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     }
 
     private func link(_ block: Block, behind address: UInt) {
+        linkedCount.wrappingAdd(1, ordering: .relaxed)
         if address == Word.unopenedAddress {
             firstBlock.store(block.address, ordering: .releasing)  // E4
         } else {
@@ -307,6 +335,7 @@ package final class Inbox<Element>: @unchecked Sendable {
         // which the number would come round to.
         left.turn &+= 1
         left.next = 0
+        leftCount.store(leftCount.load(ordering: .relaxed) + 1, ordering: .relaxed)
         keep(left)
         return start
     }

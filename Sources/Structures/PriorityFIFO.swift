@@ -76,6 +76,15 @@ package struct PriorityFIFO<Element> {
         return nil
     }
 
+    /// The ticket of the oldest element of the lowest lane in which something waits.
+    @inlinable
+    package var lowestTicket: Ticket? {
+        for lane in (0..<Self.laneCount).reversed() {
+            if let slot = lanes[lane].first { return ticket(of: slot, lane: lane) }
+        }
+        return nil
+    }
+
     /// Puts `element` behind those in its lane.
     ///
     /// - Parameters:

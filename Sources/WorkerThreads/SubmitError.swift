@@ -6,6 +6,8 @@ public enum SubmitError: Error, Equatable, Sendable, CustomStringConvertible {
     case stopped(thread: String)
     /// As much work waits as the thread was told to hold. Try again later.
     case full(thread: String, limit: Int)
+    /// Newer work took its place in a full queue. It never runs.
+    case dropped(thread: String)
     /// The pool has no thread of this name.
     case noThread(String)
 
@@ -15,6 +17,8 @@ public enum SubmitError: Error, Equatable, Sendable, CustomStringConvertible {
         case .stopped(let thread): "thread \(thread) has been stopped"
         case .full(let thread, let limit):
             "thread \(thread) holds \(limit) waiting items, its limit; try again later"
+        case .dropped(let thread):
+            "newer work took its place in the full queue of thread \(thread)"
         case .noThread(let name): "there is no thread \(name)"
         }
     }

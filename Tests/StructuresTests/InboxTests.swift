@@ -72,6 +72,25 @@ import Testing
         #expect(released.value.load(ordering: .relaxed) == 400)
     }
 
+    @Test(arguments: [0, 1, 63, 64, 65, 128, 129, 1_000])
+    func `counts what is in it across blocks`(_ count: Int) {
+        let inbox = Inbox<Int>()
+        for round in 0..<3 {
+            for number in 0..<count {
+                #expect(inbox.count == number, "round \(round)")
+                _ = inbox.push(number)
+            }
+            for number in 0..<count {
+                #expect(inbox.count == count - number, "round \(round)")
+                _ = inbox.popFirst()
+            }
+        }
+        var left: [Int] = []
+        _ = inbox.push(1)
+        inbox.close(into: &left) {}
+        #expect(inbox.count == 0)
+    }
+
     @Test func `keeps elements of any size and alignment`() {
         let wide = Inbox<SIMD8<Double>>()
         for number in 0..<100 { _ = wide.push(SIMD8(repeating: Double(number))) }
@@ -152,6 +171,7 @@ import Testing
             while received < producers * perProducer, idle < 10_000_000 {
                 guard let message = inbox.popFirst() else {
                     if !inbox.isResting {
+                        // A rest that is taken back can have been seen, too.
                         rests += 1
                         _ = inbox.rest()
                     }

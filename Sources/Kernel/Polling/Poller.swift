@@ -67,9 +67,13 @@ package protocol Poller: AnyObject, Sendable {
     ///   - set: nil when the mode watches no descriptor: then nothing but a wake ends the sleep.
     ///   - deadline: `.distantFuture` never passes.
     ///   - ready: gets what is ready appended.
+    /// - Returns: whether a wake ended it.
     /// - Thread: the loop's own thread.
     /// - Blocks: yes, that is its purpose.
-    func wait(on set: (any PollSet)?, until deadline: Instant, ready: inout [ReadyEvent])
+    @discardableResult
+    func wait(
+        on set: (any PollSet)?, until deadline: Instant, ready: inout [ReadyEvent]
+    ) -> Bool
 
     /// Forgets a wake that is pending.
     ///

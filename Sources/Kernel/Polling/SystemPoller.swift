@@ -68,12 +68,15 @@ package final class SystemPoller: Poller {
         return set
     }
 
-    package func wait(on set: (any PollSet)?, until deadline: Instant, ready: inout [ReadyEvent]) {
+    @discardableResult
+    package func wait(
+        on set: (any PollSet)?, until deadline: Instant, ready: inout [ReadyEvent]
+    ) -> Bool {
         // Before the word says "asleep": a clock that is moved from now on wakes the loop.
         if !clock.runsByItself && deadline <= clock.now() {
             takeWake()
             check(set, ready: &ready)
-            return
+            return false
         }
         let sleeping = set == nil ? Word.parked : Word.polling
         let (slept, _) = word.compareExchange(
@@ -81,7 +84,7 @@ package final class SystemPoller: Poller {
         guard slept else {
             takeWake()
             check(set, ready: &ready)
-            return
+            return true
         }
         // A clock that is moved by hand wakes the loop itself.
         let limit = clock.runsByItself ? deadline : .distantFuture
@@ -90,7 +93,7 @@ package final class SystemPoller: Poller {
         } else {
             _blockingWaitForWork(parkedUntil: limit)
         }
-        _ = word.exchange(Word.awake, ordering: .sequentiallyConsistent)  // E2
+        return word.exchange(Word.awake, ordering: .sequentiallyConsistent) == Word.woken  // E2
     }
 
     package func takeWake() {

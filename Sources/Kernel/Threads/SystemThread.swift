@@ -77,6 +77,19 @@ package struct SystemThread: ~Copyable, Sendable {
         }
     }
 
+    /// The system's number for a thread, while the thread lives.
+    package struct ID: Sendable, Hashable {
+        package let number: Int32
+
+        /// The thread of a number that `current` has given before.
+        package init(number: Int32) { self.number = number }
+
+        /// That of the calling thread.
+        ///
+        /// - Source: gettid(2).
+        package static var current: ID { ID(number: clinux_gettid()) }
+    }
+
     /// Lets another thread run that is ready to.
     ///
     /// - Source: sched_yield(2).

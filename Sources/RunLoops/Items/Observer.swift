@@ -39,9 +39,14 @@ extension ThreadRunLoop {
             super.init(order: order)
         }
 
-        /// Tells it, unless it is invalid, not interested, or being told right now.
+        /// Whether it is valid, interested, and not being told right now.
+        func isToTell(_ activity: Activity) -> Bool {
+            activities.contains(activity) && isValid && !isBeingTold
+        }
+
+        /// Tells it of what it is to be told.
         func tell(_ activity: Activity) {
-            guard activities.contains(activity), isValid, !isBeingTold, let handler else { return }
+            guard let handler else { return }
             isBeingTold = true
             Callout.tellObserver(self, activity, handler)
             isBeingTold = false

@@ -16,6 +16,8 @@ extension ThreadRunLoop {
     struct Block {
         let modes: [Mode]
         let body: @Sendable () -> Void
+        /// Where it was handed over from, while the loop is measured.
+        let posted: Posted?
     }
 
     /// Runs a closure on the loop's thread, in its next pass in one of the modes.
@@ -26,14 +28,17 @@ extension ThreadRunLoop {
     /// - Parameters:
     ///   - modes: where it may run; `.common` stands for all common modes.
     ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the loop is measured.
+    ///   - line: the caller's line.
     /// - Returns: false when the loop's thread has ended: the closure will never run.
     /// - Thread: any thread.
     /// - Blocks: never.
     @discardableResult
     public func perform(
-        inModes modes: [Mode] = [.default], _ body: @escaping @Sendable () -> Void
+        inModes modes: [Mode] = [.default], _ body: @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
-        guard enqueue(inModes: modes, body) else { return false }
+        guard enqueue(inModes: modes, body, fileID: fileID, line: line) else { return false }
         if !runsInThisPass(modes) { poller.wake() }
         return true
     }
@@ -49,9 +54,10 @@ extension ThreadRunLoop {
     ///
     /// - Source: CFRunLoopPerformBlock.
     package func enqueue(
-        inModes modes: [Mode], _ body: @escaping @Sendable () -> Void
+        inModes modes: [Mode], _ body: @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
-        let block = Block(modes: modes, body: body)
+        let block = Block(modes: modes, body: body, posted: note(fileID, line))
         return requests.push(.block(block)) != .closed
     }
 
@@ -96,8 +102,8 @@ extension ThreadRunLoop {
                 pendingBlocks.append(block)
                 continue
             }
-            Callout.runBlock(block.body)
-            counts.blockCount += 1
+            calling(.block, block.posted) { Callout.runBlock(block.body) }
+            counts.blocks.increment()
         }
         holdsBlocks = !pendingBlocks.isEmpty
     }

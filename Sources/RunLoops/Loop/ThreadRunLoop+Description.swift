@@ -15,18 +15,39 @@ extension ThreadRunLoop: CustomStringConvertible {
     /// - Thread: the loop's own thread.
     public func describe() -> String {
         preconditionOnLoop()
+        let counters = counters
         var lines = [
             "run loop: \(counters.passCount) passes, \(counters.sleepCount) sleeps, "
+                + "\(counters.wakeUpCount) wake-ups, "
                 + "\(counters.sourceCount) sources, \(counters.portCount) ports, "
                 + "\(counters.timerCount) timers, \(counters.blockCount) blocks",
             "  running: \(runningModes.isEmpty ? "no" : list(runningModes))"
                 + " · common modes: \(list(commonModes.sorted { $0.name < $1.name }))"
                 + " · blocks waiting: \(pendingBlocks.count)",
         ]
+        lines += measurements.map(describe) ?? []
         for state in modes.sorted(by: { $0.mode.name < $1.mode.name }) {
             lines += describe(state)
         }
         return lines.joined(separator: "\n")
+    }
+
+    private func describe(_ measurements: Measurements) -> [String] {
+        var lines = [
+            "  measured: \(isMeasured ? "yes" : "no longer") · asleep \(measurements.asleep)"
+                + " · busy \(measurements.busy)"
+        ]
+        if let longest = measurements.longestCallout {
+            let place = longest.postedFrom.map { ", posted from \($0)" } ?? ""
+            lines.append("  longest callout: \(longest.duration) in \(longest.kind)\(place)")
+        }
+        let waits = measurements.submitToStart
+        if waits.count > 0 {
+            lines.append(
+                "  submit to start: \(waits.count) times · p50 \(waits.percentile(50))"
+                    + " · p99 \(waits.percentile(99)) · max \(waits.max)")
+        }
+        return lines
     }
 
     private func describe(_ state: ModeState) -> [String] {

@@ -114,8 +114,8 @@ extension ThreadRunLoop {
     private func pass(_ run: inout Run) -> Bool {
         let state = run.state
         let runsBefore = runCount
-        let blocksBefore = counts.blockCount
-        counts.passCount += 1
+        let blocksBefore = counts.blocks.value
+        counts.passes.increment()
         runsBlocksNext = true
         tell(.beforeTimers, state)
         tell(.beforeSources, state)
@@ -126,7 +126,7 @@ extension ThreadRunLoop {
         runsBlocksNext = false
         // It was all there was: nothing would end the sleep, the block's own wake-up may have been
         // taken by a run in another mode.
-        if counts.blockCount != blocksBefore && isFinished(state) { poller.wake() }
+        if counts.blocks.value != blocksBefore && isFinished(state) { poller.wake() }
         run.ready.removeAll(keepingCapacity: true)
         run.runsWhenReported = runCount
         if performed || hasPassed(run.deadline) {
@@ -161,15 +161,18 @@ extension ThreadRunLoop {
         // A run nested in this pass has taken wake-ups that were meant for this mode too.
         if runCount != runsBefore { poller.wake() }
         let due = run.state.timerHeap.deadline.map { Instant(nanoseconds: $0) } ?? .distantFuture
-        counts.sleepCount += 1
         run.runsWhenReported = runCount
-        poller.wait(on: run.state.pollSet, until: min(due, run.deadline), ready: &run.ready)
+        sleeping {
+            poller.wait(on: run.state.pollSet, until: min(due, run.deadline), ready: &run.ready)
+        }
         tell(.afterWaiting, run.state)
     }
 
     private func tell(_ activity: Activity, _ state: ModeState) {
         guard state.observed.contains(activity) else { return }
-        for observer in state.observers { observer.tell(activity) }
+        for observer in state.observers where observer.isToTell(activity) {
+            calling(.observer) { observer.tell(activity) }
+        }
     }
 
     /// Performs the sources that are signalled now; what they signal is for the next pass.
@@ -187,8 +190,8 @@ extension ThreadRunLoop {
     }
 
     private func perform(_ source: Source) -> Bool {
-        guard source.performIfSignalled() else { return false }
-        counts.sourceCount += 1
+        guard calling(.source, nil, { source.performIfSignalled() }) else { return false }
+        counts.sources.increment()
         return true
     }
 
@@ -202,7 +205,7 @@ extension ThreadRunLoop {
         for handle in due {
             // Nil: an earlier timer of this round has made it invalid.
             guard let timer = state.timerHeap.payload(of: handle) else { continue }
-            if timer.fireIfDue(in: self) { counts.timerCount += 1 }
+            if calling(.timer, nil, { timer.fireIfDue(in: self) }) { counts.timers.increment() }
         }
     }
 
@@ -210,9 +213,10 @@ extension ThreadRunLoop {
         let state = run.state
         var handled = false
         if state.hasSignalledPort {
-            for port in state.signalledPorts where port.handleIfSignalled() {
+            for port in state.signalledPorts
+            where port.isSignalled && calling(.port, nil, { port.handleIfSignalled() }) {
                 handled = true
-                counts.portCount += 1
+                counts.ports.increment()
                 if run.returnsAfterSource { return true }
             }
         }
@@ -228,9 +232,10 @@ extension ThreadRunLoop {
             let event = run.ready[next]
             next += 1
             // Nil: it left the mode after the kernel had reported it.
-            guard let port = state.port(of: event), port.handle(event.readiness) else { continue }
+            guard let port = state.port(of: event) else { continue }
+            guard calling(.port, nil, { port.handle(event.readiness) }) else { continue }
             handled = true
-            counts.portCount += 1
+            counts.ports.increment()
             // The kernel reports the others again in the next run.
             if run.returnsAfterSource { return true }
         }

@@ -23,7 +23,7 @@ internal import Synchronization
 ///
 /// - Source: Apple, Threading Programming Guide, "Run Loops"; CFRunLoop.
 public final class ThreadRunLoop: @unchecked Sendable {
-    // SAFETY: `poller`, `requests`, `stopRequested` and `thread` are safe from any thread. All other
+    // SAFETY: `poller`, `requests`, `stopRequested`, `thread`, `counts` and what belongs to measuring are safe from any thread. All other
     // properties are confined to the loop's own thread: each entry point asserts it with
     // `preconditionOnLoop()`, and other threads send a request instead.
 
@@ -60,7 +60,9 @@ public final class ThreadRunLoop: @unchecked Sendable {
     var pendingBlocks: [Block] = []
     /// Blocks that get their turn one after another right now.
     var dueBlocks = FIFO<Block>()
-    /// Whether a block waits or is due. Looked at in each pass instead of the lists.
+    /// Whether a block waits or is due.
+    ///
+    /// Looked at in each pass instead of the lists.
     var holdsBlocks = false
     /// Whether the pass under way calls out right now and runs blocks afterwards.
     var runsBlocksNext = false
@@ -78,10 +80,17 @@ public final class ThreadRunLoop: @unchecked Sendable {
     let mainQueue: MainQueuePort?
     /// What happened in this loop so far.
     ///
-    /// - Thread: the loop's own thread.
-    public var counters: Counters { counts }
-    /// Stored apart: what only this module can reach, the compiler knows not to overlap.
-    var counts = Counters()
+    /// - Thread: any thread; reading does not disturb the loop.
+    public var counters: Counters { counts.all }
+    /// Counted by the loop's own thread.
+    let counts = Counts()
+    /// Whether callouts are measured.
+    ///
+    /// Publishes nothing.
+    let measures = Atomic<Bool>(false)
+    /// There once the loop was measured.
+    let watch = AtomicLazyReference<LoopWatch>()
+    let measuring = Mutex(Measuring())
 
     private static let local = ThreadLocal<Owner>()
 
@@ -136,6 +145,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     private func becomeCurrent() { keepForThread(Owner(loop: self)) }
 
     private func keepForThread(_ owner: Owner) {
+        link.threadNumber.store(SystemThread.ID.current.number, ordering: .relaxed)
         Self.local.set(owner)
         SystemThread.setCurrentTimerSlackToMinimum()
     }
@@ -285,6 +295,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         pendingBlocks.removeAll()
         modes.removeAll()
         hasEnded.store(true, ordering: .releasing)
+        watch.load()?.close()
     }
 
     /// Keeps a loop for its thread, and ends it when the thread ends.

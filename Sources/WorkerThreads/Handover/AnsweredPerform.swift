@@ -58,7 +58,7 @@ class AnsweredPerform: @unchecked Sendable {
     /// - Returns: false when it has been cancelled before, or started.
     /// - Thread: any thread.
     @discardableResult
-    final func refuse(_ error: SubmitError) -> Bool {
+    func refuse(_ error: SubmitError) -> Bool {
         guard decide() else { return false }  // A4
         tell(error)
         return true
@@ -78,6 +78,9 @@ class AnsweredPerform: @unchecked Sendable {
         default: return false
         }
     }
+
+    /// Whether its sender waits until it has run or was refused.
+    var isAwaited: Bool { true }
 
     private func decide() -> Bool {
         state.compareExchange(
@@ -194,6 +197,8 @@ final class TicketedPerform: AnsweredPerform, @unchecked Sendable {
         super.init(isArmed: true)
     }
 
+    override var isAwaited: Bool { false }
+
     override func run() {
         let body = body
         self.body = nil
@@ -201,16 +206,4 @@ final class TicketedPerform: AnsweredPerform, @unchecked Sendable {
     }
 
     override func tell(_ error: any Error) { body = nil }
-}
-
-extension Sequence<PerformRequest> {
-    /// Refuses requests that will never run because their thread ends.
-    ///
-    /// - Returns: how many there were; those that were cancelled before do not count.
-    func refuseAll(_ error: SubmitError) -> Int {
-        reduce(into: 0) { count, request in
-            guard case .answered(let answered) = request else { return count += 1 }
-            if answered.refuse(error) { count += 1 }
-        }
-    }
 }

@@ -6,20 +6,6 @@ internal import RunLoops
 internal import Structures
 internal import Synchronization
 
-/// One request: a closure, and who is to be told if it never runs.
-enum PerformRequest: Sendable {
-    case plain(@Sendable () -> Void)
-    case answered(AnsweredPerform)
-
-    /// Runs it; on the thread that it is for.
-    func perform() {
-        switch self {
-        case .plain(let body): body()
-        case .answered(let answered): answered.perform()
-        }
-    }
-}
-
 /// The queue of perform requests of a worker thread.
 final class PerformQueue: @unchecked Sendable {
     // SAFETY: requests are taken out of `inbox` on the worker's thread only. The rest is safe from
@@ -27,13 +13,19 @@ final class PerformQueue: @unchecked Sendable {
 
     private let inbox = Inbox<PerformRequest>()
     private let waitingCount = Atomic<Int>(0)
+    /// Instead of the inbox, where senders wait or the oldest gives way.
+    private let bounded: BoundedRequests?
     private let limit: Int
     private let thread: String
+    private let loop: ThreadRunLoop
     private let poller: any Poller
     private let source: ThreadRunLoop.Source
     private let observer: ThreadRunLoop.Observer
-    /// Whether later requests are refused though the inbox is still open. Publishes nothing.
-    private let refuses = Atomic<Bool>(false)
+    /// What a push has to look at, 0 for nothing: one look for all of it.
+    ///
+    /// Publishes nothing.
+    private let traits: Atomic<UInt8>
+    private let dropped = Atomic<Int>(0)
     /// Set with every change of life, taken when the loop enters its next mode.
     ///
     /// What runs one request after another looks at it in between. Publishes nothing.
@@ -42,14 +34,32 @@ final class PerformQueue: @unchecked Sendable {
     /// Requests performed in one go before timers and ports get their turn again.
     private static let batchCount = 1_024
 
-    init(thread: String, limit: Int, poller: any Poller) {
+    private enum Trait {
+        /// Later requests are refused, though the inbox is still open.
+        static let refuses: UInt8 = 1
+        /// Not more than `limit` requests may wait.
+        static let bounded: UInt8 = 2
+        /// Requests carry a note of where and when they were posted.
+        static let measured: UInt8 = 4
+    }
+
+    init(
+        thread: String, limit: Int, whenFull: WhenFull, loop: ThreadRunLoop, poller: any Poller
+    ) {
         self.thread = thread
         self.limit = limit
+        self.loop = loop
         self.poller = poller
+        let isBounded = limit != .max
+        traits = Atomic(isBounded ? Trait.bounded : 0)
+        bounded =
+            isBounded && whenFull != .refuse
+            ? BoundedRequests(limit: limit, drops: whenFull == .dropOldest) : nil
         let back = Back()
         source = ThreadRunLoop.Source { unsafe back.queue.performBatch() }
         observer = ThreadRunLoop.Observer(.entry) { _, _ in unsafe back.queue.announce() }
         unsafe back.queue = self
+        loop.whenMeasured { [weak self] in self?.setTrait(Trait.measured, $0) }
     }
 
     /// What the callouts reach the queue by; both are let go of when the thread ends.
@@ -69,14 +79,57 @@ final class PerformQueue: @unchecked Sendable {
     /// Inlined, with what is rare kept out of it: a call would count references of the queue and of
     /// the request, which costs as much again.
     @inline(__always)
-    func push(_ request: consuming PerformRequest) throws(SubmitError) {
+    func push(
+        _ request: consuming PerformRequest, _ fileID: StaticString, _ line: UInt
+    ) throws(SubmitError) {
         // A stop is visible at once, not only when the thread has got round to it.
-        if refuses.load(ordering: .relaxed) { throw stopped() }
-        if limit != .max { try count() }
+        let traits = traits.load(ordering: .relaxed)
+        if traits != 0 { return try pushSpecially(consume request, traits, fileID, line) }
         switch inbox.push(consume request) {
         case .first: announceFirst()
         case .queued: break
         case .closed: throw stopped()
+        }
+    }
+
+    @inline(never)
+    private func pushSpecially(
+        _ request: consuming PerformRequest, _ traits: UInt8, _ fileID: StaticString, _ line: UInt
+    ) throws(SubmitError) {
+        if traits & Trait.refuses != 0 { throw stopped() }
+        if traits & Trait.measured != 0 {
+            let location = CodeLocation(fileID: fileID, line: line)
+            let posted = Posted(location: location, instant: poller.clock.now())
+            request = .answered(NotedPerform(request, posted: posted))
+        }
+        if let bounded { return try add(request, to: bounded) }
+        if traits & Trait.bounded != 0 { try count() }
+        switch inbox.push(request) {
+        case .first: announceFirst()
+        case .queued: break
+        case .closed: throw stopped()
+        }
+    }
+
+    private func add(
+        _ request: PerformRequest, to bounded: BoundedRequests
+    ) throws(SubmitError) {
+        switch bounded.add(request, mayBlock: !loop.isOnThread) {
+        case .added(let wakes, let oldest):
+            if wakes { announceFirst() }
+            guard let oldest, oldest.refuse(.dropped(thread: thread)) else { return }
+            dropped.add(1, ordering: .relaxed)
+        case .waits(let admission): try admission?.wait()
+        case .full: throw .full(thread: thread, limit: limit)
+        case .closed: throw stopped()
+        }
+    }
+
+    private func setTrait(_ trait: UInt8, _ isSet: Bool) {
+        if isSet {
+            traits.bitwiseOr(trait, ordering: .relaxed)
+        } else {
+            traits.bitwiseAnd(~trait, ordering: .relaxed)
         }
     }
 
@@ -90,17 +143,39 @@ final class PerformQueue: @unchecked Sendable {
     private func stopped() -> SubmitError { .stopped(thread: thread) }
 
     /// Whether nothing waits; on the worker's thread.
-    var isEmpty: Bool { inbox.isEmpty }
+    var isEmpty: Bool { bounded?.isEmpty ?? inbox.isEmpty }
+
+    /// How many requests wait.
+    ///
+    /// - Thread: any thread; out of date as soon as it is known.
+    var depth: Int { bounded?.count ?? inbox.count }
+
+    /// How many requests wait for room.
+    ///
+    /// - Thread: any thread; out of date as soon as it is known.
+    var newcomerCount: Int { bounded?.newcomerCount ?? 0 }
+
+    /// How many requests gave way to newer ones.
+    ///
+    /// - Thread: any thread.
+    var droppedCount: Int { dropped.load(ordering: .relaxed) }
 
     /// Refuses later requests; what waits is still performed.
     ///
     /// - Thread: any thread.
-    func refuseMore() { refuses.store(true, ordering: .relaxed) }
+    func refuseMore() { setTrait(Trait.refuses, true) }
+
+    /// Refuses what there was no room for; after `refuseMore`.
+    ///
+    /// - Thread: any thread.
+    func refuseNewcomers() {
+        for newcomer in bounded?.refuseMore() ?? [] { newcomer.refuse(stopped()) }
+    }
 
     /// Whether later requests are refused.
     ///
     /// - Thread: any thread.
-    var refusesMore: Bool { refuses.load(ordering: .relaxed) }
+    var refusesMore: Bool { traits.load(ordering: .relaxed) & Trait.refuses != 0 }
 
     /// Makes what runs one request after another let the loop look around first.
     ///
@@ -121,14 +196,16 @@ final class PerformQueue: @unchecked Sendable {
     /// While it is told to yield the queue does not announce it again, or a loop that is held in
     /// its mode by a nested run would never sleep.
     private func announce() {
-        if !inbox.isResting { source.signal() }
+        if !(bounded?.isResting ?? inbox.isResting) { source.signal() }
     }
 
     /// Refuses later requests, and those that wait; on the worker's thread.
     ///
     /// - Returns: how many waited.
     func close() -> Int {
-        var left: [PerformRequest] = []
+        refuseMore()
+        refuseNewcomers()
+        var left = bounded?.close() ?? []
         inbox.close(into: &left, waiting: SystemThread.yield)
         let refusedCount = left.refuseAll(.stopped(thread: thread))
         source.invalidate()
@@ -143,16 +220,31 @@ final class PerformQueue: @unchecked Sendable {
         throw .full(thread: thread, limit: limit)
     }
 
+    @inline(__always)
+    private func next() -> PerformRequest? {
+        limit == .max ? inbox.popFirst() : nextOfLimited()
+    }
+
+    @inline(never)
+    private func nextOfLimited() -> PerformRequest? {
+        if let bounded { return bounded.popFirst() }
+        guard let request = inbox.popFirst() else { return nil }
+        waitingCount.subtract(1, ordering: .relaxed)
+        return request
+    }
+
+    @inline(never)
+    private func restLimited() -> Bool { bounded?.rest() ?? inbox.rest() }
+
     private func performBatch() {
         for _ in 0..<Self.batchCount {
             // It is announced again when the thread's next run begins.
             if isInterrupted { return }
-            guard let request = inbox.popFirst() else {
-                if inbox.rest() { return }
+            guard let request = next() else {
+                if limit == .max ? inbox.rest() : restLimited() { return }
                 SystemThread.yield()
                 break
             }
-            if limit != .max { waitingCount.subtract(1, ordering: .relaxed) }
             request.perform()
         }
         // What is left is for the next pass.

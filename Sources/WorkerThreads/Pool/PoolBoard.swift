@@ -27,10 +27,35 @@ package struct PoolBoard<Work> {
     private var members: [Member]
     /// The idle members, the one that rested last on top: its caches are the warmest.
     private var idle: [Int] = []
-    private var shared = PriorityFIFO<Work>()
-    private var own: [PriorityFIFO<Work>]
+    var shared = PriorityFIFO<Work>()
+    var own: [PriorityFIFO<Work>]
+    var newcomers = FIFO<Newcomer>()
     private var lastSequence: UInt64 = 0
     private var wasClosed = false
+
+    /// Work that there was no room for.
+    package struct Newcomer {
+        let work: Work
+        let queue: PoolQueue
+        let lane: Int
+        /// To be told of its ticket once there is room, or of nil when its queue is closed.
+        let tell: @Sendable (PriorityFIFO<Work>.Ticket?) -> Void
+    }
+
+    /// What became of a newcomer: to be told without the lock, and whom to wake for it.
+    package struct Admission {
+        let newcomer: Newcomer
+        let ticket: PriorityFIFO<Work>.Ticket?
+        let wake: Int?
+
+        /// Tells the newcomer.
+        ///
+        /// - Returns: the member to wake.
+        package func tell() -> Int? {
+            newcomer.tell(ticket)
+            return wake
+        }
+    }
 
     package init(memberCount: Int) {
         // A member that starts looks at the queues first.

@@ -10,10 +10,20 @@ internal import Synchronization
 final class PoolQueues: Sendable {
     let board: Mutex<PoolBoard<PerformRequest>>
     let limit: Int
+    let whenFull: WhenFull
+    /// How much gave way to newer work.
+    ///
+    /// Publishes nothing.
+    let droppedCount = Atomic<Int>(0)
+    /// How many members are measured.
+    ///
+    /// Publishes nothing.
+    let measuredCount = Atomic<Int>(0)
 
-    init(memberCount: Int, limit: Int) {
+    init(memberCount: Int, limit: Int, whenFull: WhenFull) {
         board = Mutex(PoolBoard(memberCount: memberCount))
         self.limit = limit
+        self.whenFull = whenFull
     }
 }
 
@@ -55,6 +65,9 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         self.source = source
         self.observer = observer
         source.signal()
+        core.loop.whenMeasured { [queues] isMeasured in
+            queues.measuredCount.add(isMeasured ? 1 : -1, ordering: .relaxed)
+        }
     }
 
     func workerEnters(_ mode: ThreadRunLoop.Mode, _ core: WorkerCore) {
@@ -65,13 +78,17 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
 
     func workerLifeChanged(_ core: WorkerCore) {
         let life = core.life.withLock { $0 }
-        let heir = queues.board.withLock { board in
-            if !life.shouldKeepRunning { return board.retire(index) }
-            if life.isPaused { return board.leave(index) }
+        let (heir, refused) = queues.board.withLock { board in
+            if !life.shouldKeepRunning {
+                let heir = board.retire(index)
+                return (heir, board.refuseNewcomers())
+            }
+            if life.isPaused { return (board.leave(index), []) }
             board.comeBack(index)
-            return nil
+            return (nil, [])
         }
         if let heir { wakeOther?(heir) }
+        tell(refused)
     }
 
     func hasWork(for core: WorkerCore) -> Bool {
@@ -79,7 +96,11 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     }
 
     func workerEnded(_ core: WorkerCore) {
-        let (left, heir) = queues.board.withLock { $0.end(index) }
+        let (left, heir, admitted) = queues.board.withLock { board in
+            let (left, heir) = board.end(index)
+            return (left, heir, board.refuseNewcomers() + board.admit(limit: queues.limit))
+        }
+        tell(admitted)
         if let heir { wakeOther?(heir) }
         let refusedCount = left.refuseAll(.stopped(thread: core.name))
         core.abandonedCount.add(refusedCount, ordering: .relaxed)
@@ -92,6 +113,14 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     /// Wakes another member of the pool, also when the pool itself is gone; set by the pool before
     /// the member is attached.
     var wakeOther: (@Sendable (Int) -> Void)?
+
+    /// Tells newcomers what became of them, and wakes whoever has to run what has a place now.
+    private func tell(_ admissions: [PoolBoard<PerformRequest>.Admission]) {
+        for admission in admissions {
+            guard let member = admission.tell() else { continue }
+            wakeOther?(member)
+        }
+    }
 
     /// Looks at the queues when a run begins, which may be nested in work that waits for other work,
     /// and when one has ended: the run around it, or the work, goes on.
@@ -110,7 +139,11 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
             // It is signalled again when the thread's next run begins. That may be long: a run
             // nested in a job goes on after a change of life.
             if core.isToYield { return handOn() }
-            guard let request = queues.board.withLock({ $0.next(for: index) }) else { return }
+            let (request, admitted) = queues.board.withLock { board in
+                (board.next(for: index), board.admit(limit: queues.limit))
+            }
+            if !admitted.isEmpty { tell(admitted) }
+            guard let request else { return }
             request.perform()
         }
         // More may wait, for the next pass.

@@ -29,15 +29,17 @@ public final class WorkerPool: Sendable {
     public struct Ticket: Sendable, Hashable {
         let pool: ObjectIdentifier
         let queue: PoolQueue
-        let place: PriorityFIFO<PerformRequest>.Ticket
+        typealias Place = PriorityFIFO<PerformRequest>.Ticket
+
+        let place: Place
     }
 
     /// The name that addresses all members.
     public let name: String
     /// The members, in the order of their names' numbers.
     public let members: [WorkerThread]
-    private let queues: PoolQueues
-    private let parts: [PoolMember]
+    let queues: PoolQueues
+    let parts: [PoolMember]
     private let indexes: [String: Int]
 
     /// Starts a pool of equal members, named `name` if it is one, else `name/1` to `name/count`.
@@ -46,15 +48,17 @@ public final class WorkerPool: Sendable {
     ///   - name: addresses the pool.
     ///   - count: how many threads, at least 1.
     ///   - maxQueued: how many items may wait in all; more are refused with `SubmitError.full`.
+    ///   - whenFull: what happens to a submitted item when so many wait. The oldest to be dropped is
+    ///     that of the lowest priority; one that goes before the newer is not dropped for it.
     /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.
     /// - Thread: any thread.
     /// - Blocks: until the threads have started.
     public convenience init(
-        name: String, count: Int = 1, maxQueued: Int = .max
+        name: String, count: Int = 1, maxQueued: Int = .max, whenFull: WhenFull = .refuse
     ) throws(SystemError) {
         precondition(count > 0, "a pool has at least 1 thread, not \(count)")
         let names = count == 1 ? [name] : (1...count).map { "\(name)/\($0)" }
-        try self.init(name: name, threads: names, maxQueued: maxQueued)
+        try self.init(name: name, threads: names, maxQueued: maxQueued, whenFull: whenFull)
     }
 
     /// Starts a pool whose members have names of their own.
@@ -63,14 +67,20 @@ public final class WorkerPool: Sendable {
     ///   - name: addresses the pool.
     ///   - threads: a name for each member, all different.
     ///   - maxQueued: how many items may wait in all; more are refused with `SubmitError.full`.
+    ///   - whenFull: what happens to a submitted item when so many wait. The oldest to be dropped is
+    ///     that of the lowest priority; one that goes before the newer is not dropped for it.
     /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.
     /// - Thread: any thread.
     /// - Blocks: until the threads have started.
-    public init(name: String, threads: [String], maxQueued: Int = .max) throws(SystemError) {
+    public init(
+        name: String, threads: [String], maxQueued: Int = .max, whenFull: WhenFull = .refuse
+    ) throws(SystemError) {
+        precondition(maxQueued > 0, "a queue holds at least 1 item, not \(maxQueued)")
         precondition(!threads.isEmpty, "a pool has at least 1 thread")
         precondition(
             Set(threads).count == threads.count, "two threads of pool \(name) share a name")
-        let queues = PoolQueues(memberCount: threads.count, limit: maxQueued)
+        let queues = PoolQueues(
+            memberCount: threads.count, limit: maxQueued, whenFull: whenFull)
         var members: [WorkerThread] = []
         for name in threads { members.append(try WorkerThread(name: name)) }
         let parts = members.enumerated().map { index, member in
@@ -98,14 +108,17 @@ public final class WorkerPool: Sendable {
     ///   - name: the pool's name or nil for any member, or the name of one member.
     ///   - priority: high before normal before low; equal ones in the order of submits.
     ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
     /// - Throws: `noThread`, `stopped` or `full`.
     /// - Thread: any thread.
     /// - Blocks: never.
     public func submit(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
-        _ body: @escaping @Sendable () -> Void
+        _ body: @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
-        _ = try push(.plain(body), to: try queue(of: name), priority)
+        _ = try push(note(.plain(body), fileID, line), to: try queue(of: name), priority)
     }
 
     /// Runs a closure on a thread of the pool as `submit` does, unless it is cancelled first.
@@ -114,6 +127,8 @@ public final class WorkerPool: Sendable {
     ///   - name: the pool's name or nil for any member, or the name of one member.
     ///   - priority: high before normal before low; equal ones in the order of submits.
     ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
     /// - Returns: a ticket for `cancel`.
     /// - Throws: `noThread`, `stopped` or `full`.
     /// - Thread: any thread, also a task.
@@ -121,9 +136,10 @@ public final class WorkerPool: Sendable {
     @discardableResult
     public func enqueue(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
-        _ body: @escaping @Sendable () -> Void
+        _ body: @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) -> Ticket {
-        try push(.plain(body), to: try queue(of: name), priority)
+        try push(note(.plain(body), fileID, line), to: try queue(of: name), priority)
     }
 
     /// Queues a closure as `enqueue` does, and leaves it to the caller to wake the member for it.
@@ -137,10 +153,12 @@ public final class WorkerPool: Sendable {
     /// - Blocks: never.
     package func submitOwingWake(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
-        _ body: @escaping @Sendable () -> Void
+        _ body: @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) -> (ticket: Ticket, owed: OwedWake?) {
-        let (ticket, member) = try enqueue(.plain(body), to: try queue(of: name), priority)
-        return (ticket, member.map { OwedWake(member: parts[$0]) })
+        let request = note(.plain(body), fileID, line)
+        let (ticket, member) = try enqueue(request, to: try queue(of: name), priority)
+        return (placed(ticket), member.map { OwedWake(member: parts[$0]) })
     }
 
     /// A wake-up that a submit left to its caller; without it the work may wait for ever.
@@ -163,21 +181,29 @@ public final class WorkerPool: Sendable {
     ///   - name: the pool's name or nil for any member, or the name of one member.
     ///   - priority: high before normal before low; equal ones in the order of submits.
     ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
     /// - Throws: what the closure throws; `SubmitError` when it was refused or its thread stopped;
     ///   `CancellationError` when the task was cancelled before.
     /// - Thread: any task; the closure is queued without a hop from wherever the task runs.
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func submit<Result: Sendable>(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
-        _ body: @escaping @Sendable () throws -> Result
+        _ body: @escaping @Sendable () throws -> Result,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) async throws -> Result {
         let queue = try queue(of: name)
         let place = Place()
         return try await AwaitedPerform.result(of: body) { request throws(SubmitError) in
-            let ticket = try push(request, to: queue, priority)
-            place.ticket.withLock { $0 = ticket }
+            let placed: @Sendable (Ticket) -> Void = { ticket in
+                place.ticket.withLock { $0 = ticket }
+            }
+            let (ticket, member) = try enqueue(
+                note(request, fileID, line), to: queue, priority, placed: placed)
+            if let ticket { placed(ticket) }
+            if let member { parts[member].wake() }
             // Cancelled meanwhile by a thread that could not yet see where it waits.
-            if Task.isCancelled { remove(ticket) }
+            if Task.isCancelled, let ticket = place.ticket.withLock({ $0 }) { remove(ticket) }
         } cancelled: {
             if let ticket = place.ticket.withLock({ $0 }) { remove(ticket) }
         }
@@ -200,7 +226,17 @@ public final class WorkerPool: Sendable {
 
     @discardableResult
     private func remove(_ ticket: Ticket) -> Bool {
-        queues.board.withLock { $0.remove(ticket.place, from: ticket.queue) } != nil
+        let (work, admitted) = queues.board.withLock { board in
+            (board.remove(ticket.place, from: ticket.queue), board.admit(limit: queues.limit))
+        }
+        tell(admitted)
+        return work != nil
+    }
+
+    private func tell(_ admissions: [PoolBoard<PerformRequest>.Admission]) {
+        for admission in admissions {
+            if let member = admission.tell() { parts[member].wake() }
+        }
     }
 
     /// How many items wait.
@@ -244,7 +280,11 @@ public final class WorkerPool: Sendable {
     /// - Thread: any thread.
     /// - Blocks: never.
     public func stop(_ policy: StopPolicy = .finishCurrent) {
-        queues.board.withLock { $0.close() }
+        let refused = queues.board.withLock { board in
+            board.close()
+            return board.refuseNewcomers()
+        }
+        tell(refused)
         members.forEach { $0.stop(policy) }
     }
 
@@ -257,6 +297,16 @@ public final class WorkerPool: Sendable {
     /// How many submitted items never ran because their thread was stopped before their turn.
     public var abandonedCount: Int { members.reduce(0) { $0 + $1.abandonedCount } }
 
+    /// How many items wait for room among those that wait; only of queues that are full.
+    ///
+    /// - Thread: any thread; out of date as soon as it is known.
+    public var newcomerCount: Int { queues.board.withLock { $0.newcomerCount } }
+
+    /// How many submitted items gave way to newer ones because the queue was full.
+    ///
+    /// - Thread: any thread.
+    public var droppedCount: Int { queues.droppedCount.load(ordering: .relaxed) }
+
     private func queue(of name: String?) throws(SubmitError) -> PoolQueue {
         guard let name else { return .shared }
         if let index = indexes[name] { return members.count == 1 ? .shared : .own(member: index) }
@@ -264,34 +314,56 @@ public final class WorkerPool: Sendable {
         return .shared
     }
 
+    /// The request with a note of where it was posted, while a member is measured.
+    private func note(
+        _ request: PerformRequest, _ fileID: StaticString, _ line: UInt
+    ) -> PerformRequest {
+        guard queues.measuredCount.load(ordering: .relaxed) > 0 else { return request }
+        let location = CodeLocation(fileID: fileID, line: line)
+        let posted = Posted(location: location, instant: members[0].runLoop.now)
+        return .answered(NotedPerform(request, posted: posted))
+    }
+
+    /// Queues a request and wakes a member for it; one that nobody waits for may block its sender.
     private func push(
         _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority
     ) throws(SubmitError) -> Ticket {
         let (ticket, member) = try enqueue(request, to: queue, priority)
         if let member { parts[member].wake() }
+        return placed(ticket)
+    }
+
+    private func placed(_ ticket: Ticket?) -> Ticket {
+        guard let ticket else { preconditionFailure("who waits for no result waits for its place") }
         return ticket
     }
 
-    /// - Returns: the ticket, and the idle member that has to be woken.
+    /// - Parameter placed: as `add` says.
+    /// - Returns: the ticket, nil if it comes later, and the idle member that has to be woken.
     private func enqueue(
-        _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority
-    ) throws(SubmitError) -> (Ticket, Int?) {
-        if isStopped(queue) { throw .stopped(thread: threadName(of: queue)) }
-        let limit = queues.limit
-        let pushed = queues.board.withLock {
-            board -> Result<(ticket: PriorityFIFO<PerformRequest>.Ticket, wake: Int?), SubmitError>
-            in
-            if board.isClosed(queue) { return .failure(.stopped(thread: name)) }
-            if board.waitingCount >= limit {
-                return .failure(.full(thread: name, limit: limit))
+        _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority,
+        placed: (@Sendable (Ticket) -> Void)? = nil
+    ) throws(SubmitError) -> (Ticket?, Int?) {
+        switch add(request, to: queue, priority, placed: placed) {
+        case .added(let place, let wake, let oldest):
+            if let oldest, oldest.refuse(.dropped(thread: name)) {
+                queues.droppedCount.add(1, ordering: .relaxed)
             }
-            return .success(board.push(request, to: queue, lane: priority.rawValue))
+            return (ticket(place, queue), wake)
+        case .waits(let admission):
+            // Who gives it a place wakes the member.
+            guard let admission else { return (nil, nil) }
+            return (ticket(try admission.wait(), queue), nil)
+        case .full: throw .full(thread: name, limit: queues.limit)
+        case .closed: throw .stopped(thread: threadName(of: queue))
         }
-        let (ticket, wake) = try pushed.get()
-        return (Ticket(pool: ObjectIdentifier(queues), queue: queue, place: ticket), wake)
     }
 
-    private func threadName(of queue: PoolQueue) -> String {
+    private func ticket(_ place: Ticket.Place, _ queue: PoolQueue) -> Ticket {
+        Ticket(pool: ObjectIdentifier(queues), queue: queue, place: place)
+    }
+
+    func threadName(of queue: PoolQueue) -> String {
         if case .own(let member) = queue { return members[member].name }
         return name
     }
@@ -300,7 +372,7 @@ public final class WorkerPool: Sendable {
     ///
     /// A stop is visible at once, not only when the members have got round to it. Mostly it is the
     /// first one that says no.
-    private func isStopped(_ queue: PoolQueue) -> Bool {
+    func isStopped(_ queue: PoolQueue) -> Bool {
         switch queue {
         case .own(let member): members[member].isStopped
         case .shared: members.allSatisfy { $0.isStopped }

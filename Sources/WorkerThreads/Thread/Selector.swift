@@ -35,19 +35,22 @@ extension WorkerThread {
     ///   - argument: what to do it with.
     ///   - waitUntilDone: whether to block the caller until it has been performed.
     ///   - modes: in which modes of the loop it may be performed.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
     /// - Throws: `stopped` or `full` when it was refused.
     /// - Thread: any thread.
     /// - Blocks: only if asked to wait.
     /// - Source: performSelector:onThread:withObject:waitUntilDone:modes:.
     public func perform<Target, Argument>(
         _ selector: Selector<Target, Argument>, on target: Target, with argument: Argument,
-        waitUntilDone: Bool = false, modes: [ThreadRunLoop.Mode] = [.default]
+        waitUntilDone: Bool = false, modes: [ThreadRunLoop.Mode] = [.default],
+        fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
         let body: @Sendable () -> Void = { selector.body(target, argument) }
-        guard waitUntilDone else { return try push(.plain(body), modes: modes) }
+        guard waitUntilDone else { return try push(.plain(body), modes, fileID, line) }
         if isCurrent { return body() }
         let request = WaitedPerform(body)
-        try push(.answered(request), modes: modes)
+        try push(.answered(request), modes, fileID, line)
         // The selector throws nothing: what failed was the handing over.
         if case .failure(let refusal as SubmitError) = request.wait() { throw refusal }
     }
@@ -60,6 +63,8 @@ extension WorkerThread {
     ///   - argument: what to do it with.
     ///   - delay: from now, by the clock of the thread's loop.
     ///   - modes: in which modes of the loop it may be performed.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
     /// - Throws: `stopped` when the thread was asked to stop; `full` when as many performs wait for
     ///   their delay as the thread may hold items (`maxQueued`).
     /// - Thread: any thread.
@@ -67,7 +72,8 @@ extension WorkerThread {
     /// - Source: performSelector:withObject:afterDelay:inModes:.
     public func perform<Target, Argument>(
         _ selector: Selector<Target, Argument>, on target: Target, with argument: Argument,
-        afterDelay delay: Duration, modes: [ThreadRunLoop.Mode] = [.default]
+        afterDelay delay: Duration, modes: [ThreadRunLoop.Mode] = [.default],
+        fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
         guard !isStopped else { throw .stopped(thread: name) }
         let delayed = core.delayed
@@ -75,8 +81,14 @@ extension WorkerThread {
             ObjectIdentifier(target),
             DelayedPerforms.Call(
                 selector: selector.name, argument: AnySendableHashable(argument)))
-        let timer = ThreadRunLoop.Timer(at: runLoop.now.advanced(by: delay)) { _ in
-            if delayed.take(id) { selector.body(target, argument) }
+        let due = runLoop.now.advanced(by: delay)
+        let posted = runLoop.note(fileID, line, due: due)
+        let timer = ThreadRunLoop.Timer(at: due) { _ in
+            guard delayed.take(id) else { return }
+            guard let posted else { return selector.body(target, argument) }
+            ThreadRunLoop.current.callingMeasured(.perform, posted) {
+                selector.body(target, argument)
+            }
         }
         // Cancelled in between: then it is never added.
         guard delayed.setTimer(timer, of: id) else { return }
@@ -107,16 +119,17 @@ extension WorkerThread {
     }
 
     private func push(
-        _ request: PerformRequest, modes: [ThreadRunLoop.Mode]
+        _ request: PerformRequest, _ modes: [ThreadRunLoop.Mode], _ fileID: StaticString,
+        _ line: UInt
     ) throws(SubmitError) {
-        if modes == [.default] { return try push(request) }
+        if modes == [.default] { return try push(request, fileID, line) }
         guard !isStopped else { throw .stopped(thread: name) }
         let held = core.held
         let id = try held.add(request)
         // What was to run in the default mode is finished while draining, as the queue's is.
         let isDrained = modes.contains(.default) || modes.contains(.common)
-        runLoop.perform(inModes: isDrained ? modes + [.draining] : modes) {
-            held.take(id)?.perform()
-        }
+        runLoop.perform(
+            inModes: isDrained ? modes + [.draining] : modes, { held.take(id)?.perform() },
+            fileID: fileID, line: line)
     }
 }

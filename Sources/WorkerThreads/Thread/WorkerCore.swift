@@ -59,10 +59,13 @@ package final class WorkerCore: @unchecked Sendable {
         init(_ core: WorkerCore) { self.core = core }
     }
 
-    private init(name: String, maxQueued: Int, loop: ThreadRunLoop, poller: any Poller) {
+    private init(
+        name: String, maxQueued: Int, whenFull: WhenFull, loop: ThreadRunLoop, poller: any Poller
+    ) {
         self.name = name
         self.loop = loop
-        queue = PerformQueue(thread: name, limit: maxQueued, poller: poller)
+        queue = PerformQueue(
+            thread: name, limit: maxQueued, whenFull: whenFull, loop: loop, poller: poller)
         held = HeldPerforms(thread: name, limit: maxQueued)
         delayed = DelayedPerforms(thread: name, limit: maxQueued)
         let box = ControlBox()
@@ -75,11 +78,12 @@ package final class WorkerCore: @unchecked Sendable {
     /// A core, and what its thread has to do: all of it made here, so that the thread allocates
     /// nothing to come into being.
     static func make(
-        name: String, maxQueued: Int, poller: any Poller
+        name: String, maxQueued: Int, whenFull: WhenFull, poller: any Poller
     ) -> (core: WorkerCore, main: @Sendable () -> Void) {
         let unclaimed = ThreadRunLoop.Unclaimed(poller: poller)
         let core = WorkerCore(
-            name: name, maxQueued: maxQueued, loop: unclaimed.loop, poller: poller)
+            name: name, maxQueued: maxQueued, whenFull: whenFull, loop: unclaimed.loop,
+            poller: poller)
         let box = Box(core)
         unclaimed.leave()
         return (
@@ -157,6 +161,7 @@ package final class WorkerCore: @unchecked Sendable {
             return changed
         }
         guard changed else { return false }
+        if queue.refusesMore { queue.refuseNewcomers() }
         queue.interrupt()
         control.send(.lifeChanged)
         return true
@@ -223,6 +228,13 @@ package final class WorkerCore: @unchecked Sendable {
         case .call(let body):
             body(loop)
         }
+    }
+
+    /// A line about what waits; on the thread.
+    func describeQueue() -> String {
+        let dropped = queue.droppedCount
+        return "\n  submitted, waiting: \(queue.depth)"
+            + (dropped > 0 ? " · dropped: \(dropped)" : "")
     }
 
     /// Finishes what was queued before the stop, if that was asked for.

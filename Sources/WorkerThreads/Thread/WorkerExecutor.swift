@@ -21,7 +21,6 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     private let inbox = Inbox<UnownedJob>()
     private let source: ThreadRunLoop.Source
     let loop: ThreadRunLoop
-    /// Steps that have reached the thread.
     /// Steps that came after the thread's end.
     private let late = Mutex(Late())
 
@@ -79,7 +78,11 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
             }
             // A run nested in this step goes on with those behind it.
             if !inbox.rest() { source.signal() }
-            run(step)
+            if loop.isMeasured {
+                loop.callingMeasured(.task, nil) { run(step) }
+            } else {
+                run(step)
+            }
         }
         if !inbox.rest() {
             source.signal()

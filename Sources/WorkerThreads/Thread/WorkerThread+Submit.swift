@@ -21,8 +21,11 @@ extension WorkerThread {
     ///   a closure that was taken runs, unless the thread is stopped with `.finishCurrent` first.
     /// - Thread: any thread; what one thread submits keeps its order.
     /// - Blocks: never; a system call only if the thread sleeps.
-    public func submit(_ body: consuming @escaping @Sendable () -> Void) throws(SubmitError) {
-        try queue.push(.plain(consume body))
+    public func submit(
+        _ body: consuming @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) throws(SubmitError) {
+        try queue.push(.plain(consume body), fileID, line)
     }
 
     /// Runs a closure on the thread as `submit` does, unless it is cancelled first.
@@ -32,9 +35,12 @@ extension WorkerThread {
     /// - Thread: any thread, also a task; what one thread submits keeps its order.
     /// - Blocks: never; a system call only if the thread sleeps.
     @discardableResult
-    public func enqueue(_ body: @escaping @Sendable () -> Void) throws(SubmitError) -> Ticket {
+    public func enqueue(
+        _ body: @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) throws(SubmitError) -> Ticket {
         let request = TicketedPerform(body)
-        try push(.answered(request))
+        try push(.answered(request), fileID, line)
         return Ticket(thread: ObjectIdentifier(core), request: request)
     }
 
@@ -61,10 +67,11 @@ extension WorkerThread {
     /// - Thread: any task; the closure is queued without a hop from wherever the task runs.
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func submit<Result: Sendable>(
-        _ body: @escaping @Sendable () throws -> Result
+        _ body: @escaping @Sendable () throws -> Result,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) async throws -> Result {
         try await AwaitedPerform.result(of: body) { request throws(SubmitError) in
-            try push(request)
+            try push(request, fileID, line)
         }
     }
 
@@ -76,15 +83,18 @@ extension WorkerThread {
     /// - Blocks: until the closure has run.
     /// - Source: performSelector:onThread:withObject:waitUntilDone:, whose rules these are.
     public func submitAndWait<Result: Sendable>(
-        _ body: @escaping @Sendable () throws -> Result
+        _ body: @escaping @Sendable () throws -> Result,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) throws -> Result {
         if isCurrent { return try body() }
         let request = WaitedPerform(body)
-        try push(.answered(request))
+        try push(.answered(request), fileID, line)
         return try request.wait().get()
     }
 
-    func push(_ request: consuming PerformRequest) throws(SubmitError) {
-        try queue.push(consume request)
+    func push(
+        _ request: consuming PerformRequest, _ fileID: StaticString, _ line: UInt
+    ) throws(SubmitError) {
+        try queue.push(consume request, fileID, line)
     }
 }

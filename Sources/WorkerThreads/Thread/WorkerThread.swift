@@ -34,23 +34,27 @@ public final class WorkerThread: Sendable {
     ///   - name: shown by `ps`, debuggers and in this library's errors.
     ///   - maxQueued: how many submitted items may wait, and how many performs for their delay or for
     ///     another mode; more are refused with `SubmitError.full`.
+    ///   - whenFull: what happens to a submitted item when so many wait.
     ///   - stackByteCount: size of its stack; nil for the system's default.
     /// - Throws: EAGAIN when the system has no room for another thread.
     /// - Thread: any thread.
     /// - Blocks: until the thread has started.
     public convenience init(
-        name: String, maxQueued: Int = .max, stackByteCount: Int? = nil
+        name: String, maxQueued: Int = .max, whenFull: WhenFull = .refuse,
+        stackByteCount: Int? = nil
     ) throws(SystemError) {
         try self.init(
-            name: name, maxQueued: maxQueued, stackByteCount: stackByteCount,
+            name: name, maxQueued: maxQueued, whenFull: whenFull, stackByteCount: stackByteCount,
             poller: SystemPoller())
     }
 
     package init(
-        name: String, maxQueued: Int = .max, stackByteCount: Int? = nil, poller: any Poller
+        name: String, maxQueued: Int = .max, whenFull: WhenFull = .refuse,
+        stackByteCount: Int? = nil, poller: any Poller
     ) throws(SystemError) {
         precondition(maxQueued > 0, "a queue holds at least 1 item, not \(maxQueued)")
-        let (core, main) = WorkerCore.make(name: name, maxQueued: maxQueued, poller: poller)
+        let (core, main) = WorkerCore.make(
+            name: name, maxQueued: maxQueued, whenFull: whenFull, poller: poller)
         self.core = core
         queue = core.queue
         let started = try SystemThread(
@@ -142,7 +146,22 @@ public final class WorkerThread: Sendable {
     /// - Thread: any thread; final after `join()`.
     public var abandonedCount: Int { core.abandonedCount.load(ordering: .acquiring) }
 
-    /// Describes the thread's whole run loop.
+    /// How many submitted items wait for their turn.
+    ///
+    /// - Thread: any thread; out of date as soon as it is known.
+    public var waitingCount: Int { queue.depth }
+
+    /// How many items wait for room among those that wait; only of a queue that is full.
+    ///
+    /// - Thread: any thread; out of date as soon as it is known.
+    public var newcomerCount: Int { queue.newcomerCount }
+
+    /// How many submitted items gave way to newer ones because the queue was full.
+    ///
+    /// - Thread: any thread.
+    public var droppedCount: Int { queue.droppedCount }
+
+    /// Describes the thread's whole run loop, and how much waits for it.
     ///
     /// Answered by the thread itself as soon as its loop gets there, also while it is paused or
     /// serves a job.
@@ -153,6 +172,6 @@ public final class WorkerThread: Sendable {
     /// - Blocks: never.
     @discardableResult
     public func describe(_ receive: @escaping @Sendable (String) -> Void) -> Bool {
-        core.callFromControl { loop in receive(loop.describe()) }
+        core.callFromControl { [core] loop in receive(loop.describe() + core.describeQueue()) }
     }
 }

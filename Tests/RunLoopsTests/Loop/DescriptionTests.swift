@@ -27,7 +27,7 @@ import Testing
         }
         #expect(
             text == """
-                run loop: 1 passes, 0 sleeps, 0 sources, 0 ports, 0 timers, 0 blocks
+                run loop: 1 passes, 0 sleeps, 0 wake-ups, 0 sources, 0 ports, 0 timers, 0 blocks
                   running: job · common modes: default, tracking · blocks waiting: 1
                   mode default
                     source order 3, signalled
@@ -45,7 +45,7 @@ import Testing
         let text = try withScriptedLoop { loop, _ in loop.describe() }
         #expect(
             text == """
-                run loop: 0 passes, 0 sleeps, 0 sources, 0 ports, 0 timers, 0 blocks
+                run loop: 0 passes, 0 sleeps, 0 wake-ups, 0 sources, 0 ports, 0 timers, 0 blocks
                   running: no · common modes: default · blocks waiting: 0
                 """)
     }

@@ -8,6 +8,7 @@ import Glibc
         case "overview": overview()
         case "first-loop": firstLoop()
         case "first-worker": try firstWorker()
+        case "watched": try watched()
         case "first-pool": try await firstPool()
         case "perform": try perform()
         case "descriptor": try descriptor()

@@ -36,6 +36,14 @@ func firstWorker() throws {
     // end
 }
 
+func watched() throws {
+    let ledger = try WorkerThread(name: "ledger")
+    // sample: watched
+    try ledger.watch(limit: .seconds(2)) { report in print(report) }
+    // end
+    try ledger.submitAndWait { print("in time") }
+}
+
 func firstPool() async throws {
     // sample: first-pool
     let pool = try WorkerPool(name: "app", threads: ["images", "ledger"])

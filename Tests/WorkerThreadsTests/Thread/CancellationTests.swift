@@ -2,6 +2,7 @@
 
 import Kernel
 import RunLoops
+import RunLoopsTesting
 import Support
 import Synchronization
 import RunLoopsTesting

@@ -1,0 +1,96 @@
+// What a measured loop tells about itself: values, without a thread or a clock of their own.
+
+public import Kernel
+internal import Structures
+
+extension ThreadRunLoop {
+    /// What a loop calls.
+    public enum CalloutKind: UInt8, Sendable, Hashable, CustomStringConvertible {
+        /// A custom source performs.
+        case source = 2
+        /// A port is handled.
+        case port = 3
+        /// A timer fires.
+        case timer = 4
+        /// An observer is told of an activity.
+        case observer = 5
+        /// A block that was handed to the loop runs.
+        case block = 6
+        /// Something that was submitted to a worker thread runs.
+        case perform = 7
+        /// A step of a task or an actor runs.
+        case task = 8
+
+        /// Its name in a sentence.
+        public var description: String {
+            switch self {
+            case .source: "a source"
+            case .port: "a port"
+            case .timer: "a timer"
+            case .observer: "an observer"
+            case .block: "a block"
+            case .perform: "a perform"
+            case .task: "a step of a task"
+            }
+        }
+    }
+
+    /// A callout that a loop is in.
+    ///
+    /// What it calls in turn by running the loop counts by itself: a callout is in the loop's way
+    /// only for as long as nothing else is called and the loop does not sleep.
+    public struct RunningCallout: Sendable, Equatable, CustomStringConvertible {
+        /// What is called.
+        public let kind: CalloutKind
+        /// Where it was posted, if it was posted while the loop was measured.
+        public let postedFrom: CodeLocation?
+        /// Since when nothing else has happened on the loop's thread, by the loop's clock.
+        public let since: Instant
+
+        /// What is called, and where it was posted.
+        public var description: String {
+            postedFrom.map { "\(kind), posted from \($0)" } ?? "\(kind)"
+        }
+    }
+
+    /// The callout that kept a loop from everything else for longest.
+    public struct LongestCallout: Sendable, Equatable {
+        /// What was called.
+        public let kind: CalloutKind
+        /// Where it was posted, if it was posted while the loop was measured.
+        public let postedFrom: CodeLocation?
+        /// For how long.
+        public let duration: Duration
+    }
+
+    /// How long things waited.
+    public struct Latencies: Sendable {
+        let histogram: Histogram
+
+        /// How many there were.
+        public var count: UInt64 { histogram.count }
+        /// The mean; zero if there were none.
+        public var mean: Duration { .nanoseconds(histogram.mean) }
+        /// The longest, exactly; zero if there were none.
+        public var max: Duration { .nanoseconds(histogram.max) }
+
+        /// What so many percent did not exceed, known to one part in 32.
+        ///
+        /// - Parameter percent: 0…100.
+        public func percentile(_ percent: Double) -> Duration {
+            .nanoseconds(histogram.percentile(percent))
+        }
+    }
+
+    /// What was measured in a loop while it was measured.
+    public struct Measurements: Sendable {
+        /// Time asleep.
+        public let asleep: Duration
+        /// Time not asleep.
+        public let busy: Duration
+        /// The longest callout; nil if there was none.
+        public let longestCallout: LongestCallout?
+        /// From when something was submitted until it began.
+        public let submitToStart: Latencies
+    }
+}

@@ -1,0 +1,113 @@
+// Measuring a loop, switched on and off from any thread: what needs the clock read or a place noted
+// costs nothing but one look at a flag while it is off.
+
+package import Kernel
+internal import Synchronization
+
+extension ThreadRunLoop {
+    /// Whether the time of this loop's callouts and sleeps is measured, and where what runs in it was
+    /// posted is noted.
+    ///
+    /// Off at first. While it is on, each callout and each sleep reads the clock twice, and what is
+    /// posted is allocated a note of where and when. What is posted while it is off carries none.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    public var isMeasured: Bool {
+        get { measures.load(ordering: .relaxed) }
+        set { measuring.withLock { $0.setMeasured(newValue, self) } }
+    }
+
+    /// What was measured; nil if nothing ever was.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never the loop.
+    public var measurements: Measurements? { watch.load()?.measurements(isOn: isMeasured) }
+
+    /// What the loop is calling at this moment; nil if nothing, or if it is not measured.
+    ///
+    /// - Thread: any thread; out of date as soon as it is known.
+    /// - Blocks: never the loop.
+    public var runningCallout: RunningCallout? {
+        isMeasured ? watch.load()?.read().callout : nil
+    }
+
+    /// The measuring side, made on first use.
+    package var madeWatch: LoopWatch {
+        watch.load() ?? watch.storeIfNil(LoopWatch(clock: poller.clock, link: link))
+    }
+
+    /// A note of where something is posted from; nil while the loop is not measured.
+    ///
+    /// - Parameter due: when it should begin; nil for at once.
+    /// - Thread: any thread.
+    package func note(
+        _ fileID: StaticString, _ line: UInt, due: @autoclosure () -> Instant? = nil
+    ) -> Posted? {
+        guard isMeasured else { return nil }
+        return Posted(location: CodeLocation(fileID: fileID, line: line), instant: due() ?? now)
+    }
+
+    /// Has a closure called with each change of `isMeasured`, and now if it is.
+    ///
+    /// - Thread: any thread; it is called on the thread that makes the change, under a lock.
+    package func whenMeasured(_ tell: @escaping @Sendable (Bool) -> Void) {
+        measuring.withLock { measuring in
+            measuring.tell.append(tell)
+            if isMeasured { tell(true) }
+        }
+    }
+
+    /// Calls something, measured if the loop is.
+    ///
+    /// - Thread: the loop's own thread.
+    @inline(__always)
+    func calling<Result>(
+        _ kind: CalloutKind, _ posted: Posted? = nil, _ body: () -> Result
+    ) -> Result {
+        guard measures.load(ordering: .relaxed) else { return body() }
+        return callingMeasured(kind, posted, body)
+    }
+
+    /// Calls something of a thread's own, measured if the loop is.
+    ///
+    /// - Thread: the loop's own thread.
+    package func callingMeasured<Result>(
+        _ kind: CalloutKind, _ posted: Posted?, _ body: () -> Result
+    ) -> Result {
+        guard isMeasured else { return body() }
+        let watch = madeWatch
+        if let posted { watch.noteStart(of: posted) }
+        let outer = watch.begin(.init(state: kind.rawValue, location: posted?.location))
+        defer { watch.end(outer) }
+        return body()
+    }
+
+    /// Sleeps, measured if the loop is.
+    func sleeping(_ sleep: () -> Bool) {
+        counts.sleeps.increment()
+        guard measures.load(ordering: .relaxed) else {
+            if sleep() { counts.wakeUps.increment() }
+            return
+        }
+        let watch = madeWatch
+        let outer = watch.begin(.init(state: LoopWatch.Stretch.asleep))
+        if sleep() { counts.wakeUps.increment() }
+        watch.end(outer)
+    }
+}
+
+/// Whether a loop is measured, and who has to know.
+struct Measuring {
+    var tell: [@Sendable (Bool) -> Void] = []
+
+    /// Under the lock, so that who is told learns the last change last.
+    func setMeasured(_ isMeasured: Bool, _ loop: ThreadRunLoop) {
+        guard loop.isMeasured != isMeasured else { return }
+        if isMeasured { loop.madeWatch.restart() }
+        loop.measures.store(isMeasured, ordering: .relaxed)
+        for tell in tell { tell(isMeasured) }
+        // From its next sleep on it is known what it does.
+        loop.wakeUp()
+    }
+}

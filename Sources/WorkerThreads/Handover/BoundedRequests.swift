@@ -1,0 +1,165 @@
+// The requests of a thread with a limit at which senders wait or the oldest request gives way. Under
+// a lock, unlike the inbox: a producer takes out here what another has put in. It knows nothing of
+// loops, and what it decides is done by its owner once the lock is given back.
+
+internal import Kernel
+internal import Structures
+internal import Synchronization
+
+/// What happens to a submit when as much waits as may.
+public enum WhenFull: Sendable, Hashable {
+    /// It is refused, with `SubmitError.full`.
+    case refuse
+    /// Its sender waits until there is room, in the order of arrival: a thread is blocked, a task
+    /// suspended. On the worker's own thread, which nobody else would make room for, a sender that
+    /// would block is refused.
+    ///
+    /// Two workers that each wait for room in the other's queue wait for ever.
+    case wait
+    /// The oldest that waits is refused instead: whoever waits for it is told `SubmitError.dropped`,
+    /// and `droppedCount` counts it.
+    case dropOldest
+}
+
+/// Where a sender that is blocked learns that its request has a place, or has been refused.
+final class Admission<Place: Sendable>: Sendable {
+    private let decided = Latch()
+    private let outcome = Mutex<Result<Place, SubmitError>?>(nil)
+
+    func decide(_ result: Result<Place, SubmitError>) {
+        outcome.withLock { $0 = result }
+        decided.open()
+    }
+
+    /// - Blocks: until it is decided.
+    func wait() throws(SubmitError) -> Place {
+        decided.wait()
+        guard let outcome = outcome.withLock({ $0 }) else {
+            preconditionFailure("nothing was decided")
+        }
+        return try outcome.get()
+    }
+}
+
+/// A request that there was no room for, and who is blocked until there is.
+///
+/// Nobody is where the request's sender waits for its result anyway.
+struct Newcomer: Sendable {
+    let request: PerformRequest
+    let admission: Admission<Void>?
+
+    func refuse(_ error: SubmitError) {
+        request.refuse(error)
+        admission?.decide(.failure(error))
+    }
+}
+
+/// The bounded queue of one thread.
+final class BoundedRequests: Sendable {
+    /// What became of a request, and what its sender's thread has to do.
+    enum Addition {
+        /// Wake the thread, if `wakes`; refuse what was dropped.
+        case added(wakes: Bool, dropped: PerformRequest?)
+        /// It has a place in the line of newcomers; block on what is given.
+        case waits(Admission<Void>?)
+        case full
+        case closed
+    }
+
+    private struct State {
+        var requests = FIFO<PerformRequest>()
+        /// Only while there is no room.
+        var newcomers = FIFO<Newcomer>()
+        var isResting = true
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let limit: Int
+    private let drops: Bool
+
+    init(limit: Int, drops: Bool) {
+        self.limit = limit
+        self.drops = drops
+    }
+
+    /// - Parameter mayBlock: whether the caller can wait for room.
+    func add(_ request: PerformRequest, mayBlock: Bool) -> Addition {
+        state.withLock { state in
+            if state.isClosed { return .closed }
+            var dropped: PerformRequest?
+            if state.requests.count >= limit {
+                guard drops else { return Self.line(up: request, mayBlock, &state) }
+                dropped = state.requests.popFirst()
+            }
+            state.requests.append(request)
+            defer { state.isResting = false }
+            return .added(wakes: state.isResting, dropped: dropped)
+        }
+    }
+
+    private static func line(
+        up request: PerformRequest, _ mayBlock: Bool, _ state: inout State
+    ) -> Addition {
+        let isAwaited = request.isAwaited
+        guard isAwaited || mayBlock else { return .full }
+        let admission = isAwaited ? nil : Admission<Void>()
+        state.newcomers.append(Newcomer(request: request, admission: admission))
+        return .waits(admission)
+    }
+
+    /// Takes the oldest request; on the worker's thread.
+    func popFirst() -> PerformRequest? {
+        let (request, newcomer) = state.withLock { state -> (PerformRequest?, Newcomer?) in
+            guard let request = state.requests.popFirst() else { return (nil, nil) }
+            guard let newcomer = state.newcomers.popFirst() else { return (request, nil) }
+            state.requests.append(newcomer.request)
+            return (request, newcomer)
+        }
+        newcomer?.admission?.decide(.success(()))
+        return request
+    }
+
+    /// Has the next request announced, if everything was taken; on the worker's thread.
+    ///
+    /// - Returns: false when something waits.
+    func rest() -> Bool {
+        state.withLock { state in
+            guard state.requests.isEmpty else { return false }
+            state.isResting = true
+            return true
+        }
+    }
+
+    var isResting: Bool { state.withLock { $0.isResting } }
+
+    var isEmpty: Bool { state.withLock { $0.requests.isEmpty } }
+
+    /// How many wait; those that wait for room are not among them.
+    var count: Int { state.withLock { $0.requests.count } }
+
+    /// How many wait for room.
+    var newcomerCount: Int { state.withLock { $0.newcomers.count } }
+
+    /// Refuses later requests.
+    ///
+    /// - Returns: those that there was no room for, to be refused.
+    func refuseMore() -> [Newcomer] {
+        state.withLock { state in
+            state.isClosed = true
+            var newcomers: [Newcomer] = []
+            while let newcomer = state.newcomers.popFirst() { newcomers.append(newcomer) }
+            return newcomers
+        }
+    }
+
+    /// Takes everything out, for good.
+    func close() -> [PerformRequest] {
+        state.withLock { state in
+            state.isClosed = true
+            var left: [PerformRequest] = []
+            while let request = state.requests.popFirst() { left.append(request) }
+            return left
+        }
+    }
+}

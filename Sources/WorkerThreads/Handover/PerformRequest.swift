@@ -1,0 +1,69 @@
+// One perform request, whatever it is that waits: it is run once or refused once.
+
+internal import RunLoops
+
+/// One request: a closure, and who is to be told if it never runs.
+enum PerformRequest: Sendable {
+    case plain(@Sendable () -> Void)
+    case answered(AnsweredPerform)
+
+    /// Runs it; on the thread that it is for.
+    func perform() {
+        switch self {
+        case .plain(let body): body()
+        case .answered(let answered): answered.perform()
+        }
+    }
+
+    /// Tells its sender, if there is one, that it will not run.
+    ///
+    /// - Returns: false when it has been cancelled before.
+    @discardableResult
+    func refuse(_ error: SubmitError) -> Bool {
+        switch self {
+        case .plain: true
+        case .answered(let answered): answered.refuse(error)
+        }
+    }
+
+    /// Whether its sender waits until it has run or was refused.
+    var isAwaited: Bool {
+        switch self {
+        case .plain: false
+        case .answered(let answered): answered.isAwaited
+        }
+    }
+}
+
+/// A request with a note of where it was posted; there only while its thread is measured.
+///
+/// Whether it was cancelled meanwhile is for the request in it to say. No case of its own: a third
+/// one would cost every request a few instructions.
+final class NotedPerform: AnsweredPerform, @unchecked Sendable {
+    // SAFETY: as `AnsweredPerform` says; what it adds never changes.
+    private let request: PerformRequest
+    private let posted: Posted
+
+    init(_ request: consuming PerformRequest, posted: Posted) {
+        self.request = request
+        self.posted = posted
+        super.init(isArmed: true)
+    }
+
+    override var isAwaited: Bool { request.isAwaited }
+
+    override func run() {
+        ThreadRunLoop.current.callingMeasured(.perform, posted) { request.perform() }
+    }
+
+    override func refuse(_ error: SubmitError) -> Bool { request.refuse(error) }
+}
+
+extension Sequence<PerformRequest> {
+    /// Refuses requests that will never run because their thread ends.
+    ///
+    /// - Returns: how many there were; those that were cancelled before do not count.
+    func refuseAll(_ error: SubmitError) -> Int {
+        reduce(into: 0) { count, request in if request.refuse(error) { count += 1 } }
+    }
+}

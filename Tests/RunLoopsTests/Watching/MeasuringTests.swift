@@ -1,0 +1,190 @@
+// What a measured loop tells, by a clock that only the test moves.
+
+import Kernel
+import RunLoops
+import RunLoopsTesting
+import Support
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `Measuring a loop` {
+    @Test func `is off at first, and then it notes nothing`() throws {
+        let (before, running) = try withScriptedLoop { loop, poller in
+            let trace = Trace()
+            loop.perform {
+                poller.manualClock.advance(by: .seconds(1))
+                trace.note(loop.runningCallout.map { "\($0)" } ?? "unknown")
+            }
+            _ = loop.run(for: .seconds(5))
+            return (loop.measurements == nil, trace.all)
+        }
+        #expect(before)
+        #expect(running == ["unknown"])
+    }
+
+    @Test func `tells sleep from work`() throws {
+        let measured = try withScriptedLoop { loop, poller in
+            loop.isMeasured = true
+            loop.add(
+                ThreadRunLoop.Timer(at: Instant(nanoseconds: 2_000_000_000)) { _ in
+                    poller.manualClock.advance(by: .milliseconds(300))
+                })
+            loop.keepAlive()
+            poller.at(.seconds(4)) { loop.stop() }
+            _ = loop.run()
+            return loop.measurements
+        }
+        let all = try #require(measured)
+        #expect(all.asleep == .milliseconds(3_700))
+        #expect(all.busy == .milliseconds(300))
+        #expect(all.longestCallout?.kind == .timer)
+        #expect(all.longestCallout?.duration == .milliseconds(300))
+        #expect(all.longestCallout?.postedFrom == nil)
+    }
+
+    @Test func `counts the sleeps that a wake-up ended`() throws {
+        let counters = try withScriptedLoop { loop, poller in
+            loop.keepAlive()
+            poller.at(.seconds(1)) { loop.wakeUp() }
+            poller.at(.seconds(2)) { loop.wakeUp() }
+            // The third sleep ends by the deadline.
+            _ = loop.run(for: .seconds(3))
+            return loop.counters
+        }
+        #expect(counters.sleepCount == 3)
+        #expect(counters.wakeUpCount == 2)
+    }
+
+    @Test func `names where the longest block was posted and how long it had waited`() throws {
+        let line: UInt = #line + 5
+        let measured = try withScriptedLoop { loop, poller in
+            let clock = poller.manualClock
+            loop.isMeasured = true
+            loop.perform { clock.advance(by: .seconds(1)) }
+            loop.perform { clock.advance(by: .seconds(7)) }
+            loop.perform { clock.advance(by: .seconds(2)) }
+            _ = loop.run(until: .distantPast)
+            return loop.measurements
+        }
+        let all = try #require(measured)
+        #expect(all.longestCallout?.duration == .seconds(7))
+        #expect(all.longestCallout?.kind == .block)
+        #expect(
+            all.longestCallout?.postedFrom
+                == CodeLocation(fileID: "RunLoopsTests/MeasuringTests.swift", line: line))
+        #expect(all.submitToStart.count == 3)
+        #expect(all.submitToStart.max == .seconds(8))
+        #expect(all.submitToStart.mean == .seconds(3))
+        #expect(all.submitToStart.percentile(0) < .seconds(1))
+    }
+
+    @Test func `says what runs, also inside of what runs`() throws {
+        let notes = try withScriptedLoop { loop, _ in
+            let trace = Trace()
+            let note: @Sendable (String) -> Void = { when in
+                trace.note("\(when): \(loop.runningCallout?.kind.description ?? "nothing")")
+            }
+            loop.isMeasured = true
+            loop.add(ThreadRunLoop.Observer(.entry, repeats: false) { _, _ in note("observer") })
+            loop.add(ThreadRunLoop.Timer(at: .distantPast) { _ in note("timer") })
+            let port = ThreadRunLoop.Port { _, _ in note("port") }
+            try loop.add(port)
+            port.signal()
+            let source = ThreadRunLoop.Source {
+                note("source")
+                loop.perform(inModes: ["inner"]) { note("block") }
+                _ = loop.run(mode: "inner", until: .distantPast)
+                note("source again")
+            }
+            loop.add(source)
+            source.signal()
+            _ = loop.run(until: .distantPast)
+            note("afterwards")
+            return trace.all
+        }
+        #expect(
+            notes == [
+                "observer: an observer", "source: a source", "block: a block",
+                "source again: a source", "timer: a timer", "port: a port", "afterwards: nothing",
+            ])
+    }
+
+    @Test func `a callout that runs the loop does not count for as long as that`() throws {
+        let measured = try withScriptedLoop { loop, poller in
+            let clock = poller.manualClock
+            loop.isMeasured = true
+            loop.keepAlive("inner")
+            loop.perform {
+                clock.advance(by: .seconds(1))
+                _ = loop.run(mode: "inner", for: .seconds(60))
+                clock.advance(by: .seconds(2))
+            }
+            _ = loop.run(until: .distantPast)
+            return loop.measurements
+        }
+        #expect(measured?.longestCallout?.duration == .seconds(2))
+        #expect(measured?.asleep == .seconds(60))
+        #expect(measured?.busy == .seconds(3))
+    }
+
+    @Test func `keeps what it has when it is switched off, and goes on when on again`() throws {
+        let texts = try withScriptedLoop { loop, poller in
+            let clock = poller.manualClock
+            var texts: [String] = []
+            loop.keepAlive()
+            for isOn in [true, false, true] {
+                loop.isMeasured = isOn
+                loop.perform { clock.advance(by: .seconds(1)) }
+                _ = loop.run(until: .distantPast)
+                // Between the runs nobody knows what the thread does: it counts as busy.
+                guard let all = loop.measurements else { continue }
+                texts.append("\(all.busy) \(all.submitToStart.count)")
+            }
+            return texts
+        }
+        #expect(texts == ["1.0 seconds 1", "1.0 seconds 1", "2.0 seconds 2"])
+    }
+
+    @Test func `is part of the description`() throws {
+        let text = try withScriptedLoop { loop, poller in
+            loop.isMeasured = true
+            loop.perform { poller.manualClock.advance(by: .seconds(3)) }
+            _ = loop.run(until: .distantPast)
+            return loop.describe()
+        }
+        #expect(text.contains("\n  measured: yes · asleep 0.0 seconds · busy 3.0 seconds\n"))
+        #expect(text.contains("\n  longest callout: 3.0 seconds in a block, posted from RunLoopsT"))
+        #expect(text.contains("\n  submit to start: 1 times · p50 0.0 seconds · p99 0.0 seconds"))
+    }
+
+    @Test func `what runs is read whole by other threads while it changes`() throws {
+        let told = Latch()
+        let place = LoopBox()
+        let ready = Latch()
+        let runner = try TestThread(name: "runs") {
+            let loop = ThreadRunLoop.current
+            loop.isMeasured = true
+            place.loop = loop
+            ready.open()
+            while !told.isOpen {
+                loop.perform({}, fileID: "Odd/One.swift", line: 1)
+                loop.perform({}, fileID: "Even/TheOther.swift", line: 2)
+                _ = loop.run(until: .distantPast)
+            }
+        }
+        ready.wait()
+        let loop = try #require(place.loop)
+        var odd = 0
+        var even = 0
+        while odd < 200 || even < 200 {
+            guard let location = loop.runningCallout?.postedFrom else { continue }
+            let text = location.description
+            if text == "Odd/One.swift:1" { odd += 1 } else { even += 1 }
+            guard text == "Odd/One.swift:1" || text == "Even/TheOther.swift:2" else {
+                Issue.record("a location of two: \(text)")
+                break
+            }
+        }
+        told.open()
+        runner.join()
+    }
+}
