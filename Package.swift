@@ -74,7 +74,8 @@ func snippetTests(_ name: String, may: [Target.Dependency]) -> Target {
 /// One with a main thread of its own, say, or one that hangs. It may import what it is compared with.
 func testProgram(_ name: String) -> Target {
     .executableTarget(
-        name: "Program\(name)", dependencies: ["WorkerThreads", "RunLoops", "RunLoopsTesting", "Kernel", "Support"],
+        name: "Program\(name)",
+        dependencies: ["WorkerThreads", "RunLoops", "RunLoopsTesting", "Kernel", "Support"],
         path: "Tests/Programs/\(name)", swiftSettings: [.swiftLanguageMode(.v6)])
 }
 

@@ -190,7 +190,9 @@ import Testing
             #expect(misplaced == 0)
             #expect(inbox.isEmpty)
             let announced = firsts.value.load(ordering: .relaxed)
-            #expect((1...(rests + 1)).contains(announced), "one wake at most for each time it wanted to rest")
+            #expect(
+                (1...(rests + 1)).contains(announced),
+                "one wake at most for each time it wanted to rest")
         }
     }
 

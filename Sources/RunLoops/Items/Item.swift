@@ -15,8 +15,9 @@ extension ThreadRunLoop {
         /// Smaller ones come first; equal ones in the sequence in which they were added.
         public let order: Int
         private let valid = Atomic<Bool>(true)
-        /// Guards `link` and `homes`. They change on the loop's thread only, where the lock is needed
-        /// for changing them alone.
+        /// Guards `link` and `homes`.
+        ///
+        /// They change on the loop's thread only, where the lock is needed for changing them alone.
         private let lock = WordLock()
         /// Of the loop that it is in; nil as long as it is in no mode.
         private var link: LoopLink?

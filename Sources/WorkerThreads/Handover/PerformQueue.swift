@@ -56,8 +56,8 @@ final class PerformQueue: @unchecked Sendable {
             isBounded && whenFull != .refuse
             ? BoundedRequests(limit: limit, drops: whenFull == .dropOldest) : nil
         let back = Back()
-        source = ThreadRunLoop.Source { unsafe back.queue.performBatch() }
-        observer = ThreadRunLoop.Observer(.entry) { _, _ in unsafe back.queue.announce() }
+        source = ThreadRunLoop.Source { unsafe back.queue?.performBatch() }
+        observer = ThreadRunLoop.Observer(.entry) { _, _ in unsafe back.queue?.announce() }
         unsafe back.queue = self
         loop.whenMeasured { [weak self] in self?.setTrait(Trait.measured, $0) }
     }
@@ -65,7 +65,7 @@ final class PerformQueue: @unchecked Sendable {
     /// What the callouts reach the queue by; both are let go of when the thread ends.
     private final class Back: @unchecked Sendable {
         // SAFETY: set once, in the queue's initializer; the queue closes both before it goes.
-        unowned(unsafe) var queue: PerformQueue!
+        unowned(unsafe) var queue: PerformQueue?
     }
 
     /// Puts the queue into a mode in which requests are performed; on the worker's thread.
