@@ -10,22 +10,12 @@ import Testing
     @Test(.timeLimit(.minutes(1)))
     func `has run when the sender goes on`() throws {
         let trace = Trace()
-        let box = LoopBox()
-        let ready = Latch()
-        let thread = try TestThread(name: "served") {
-            let loop = ThreadRunLoop.current
-            loop.keepAlive()
-            box.loop = loop
-            ready.open()
-            _ = loop.run()
-        }
-        ready.wait()
-        let loop = try #require(box.loop)
+        let running = try RunningLoop(thread: "served")
+        let loop = running.loop
         loop.perform { trace.note("first") }
         let hasRun = loop.performAndWait { trace.note("second, on thread: \(loop.isOnThread)") }
         trace.note("third")
-        loop.performAndWait { loop.stop() }
-        thread.join()
+        running.end()
         #expect(hasRun)
         #expect(trace.all == ["first", "second, on thread: true", "third"])
     }

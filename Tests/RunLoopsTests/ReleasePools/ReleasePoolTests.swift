@@ -212,23 +212,14 @@ private let round = ["before-timers", "before-sources"]
 
     @Test(.timeLimit(.minutes(1)))
     func `row 24: on the real kernel a sleeping thread holds nothing`() throws {
-        let box = LoopBox()
-        let (ready, gone) = (Latch(), Latch())
-        let thread = try TestThread(name: "pooled") {
-            let loop = ThreadRunLoop.current
-            loop.keepAlive()
-            box.loop = loop
-            ready.open()
-            _ = loop.run()
-        }
-        ready.wait()
-        let loop = try #require(box.loop)
+        let gone = Latch()
+        let running = try RunningLoop(thread: "pooled")
+        let loop = running.loop
         let trace = Trace()
         // Nothing comes after it, so only the sleep can release it.
         loop.perform { ReleasePool.autorelease(Mortal("object", trace) { gone.open() }) }
         gone.wait()
-        loop.perform { loop.stop() }
-        thread.join()
+        running.end()
         #expect(trace.all == ["object gone"])
     }
 }

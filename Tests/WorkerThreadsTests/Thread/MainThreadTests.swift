@@ -13,23 +13,13 @@ import WorkerThreads
     func `are performed in order, and waited for`() throws {
         let trace = Trace()
         let note = Selector<Trace, String>("note") { $0.note($1) }
-        let box = LoopBox()
-        let ready = Latch()
-        let thread = try TestThread(name: "served") {
-            let loop = ThreadRunLoop.current
-            loop.keepAlive()
-            box.loop = loop
-            ready.open()
-            _ = loop.run()
-        }
-        ready.wait()
-        let loop = try #require(box.loop)
+        let running = try RunningLoop(thread: "served")
+        let loop = running.loop
         try loop.perform(note, on: trace, with: "1")
         try loop.perform(note, on: trace, with: "held", modes: ["other"])
         try loop.perform(note, on: trace, with: "2", waitUntilDone: true)
         #expect(trace.all == ["1", "2"])
-        loop.performAndWait { loop.stop() }
-        thread.join()
+        running.end()
     }
 
     @Test func `run in place where the sender is on the thread and waits`() throws {
