@@ -105,6 +105,7 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMimalloc", providers: [.apt(["libmimalloc-dev"])]),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         target("Kernel", may: ["CLinux"]),
         target("Structures"),
 
@@ -117,7 +118,7 @@ let package = Package(
 
         // The daemon: the wire, the job's life, the service.
         target("RESP"),
-        target("Jobs", may: ["Structures"]),
+        target("Jobs", may: ["Structures", "CSQLite"]),
         target(
             "WorkerDaemon",
             may: ["WorkerThreads", "RunLoops", "Kernel", "Structures", "RESP", "Jobs", "CCrypto"]),
@@ -167,7 +168,7 @@ let package = Package(
             may: ["RunLoopsTesting", "WorkerThreads", "RunLoops", "Kernel", "Support"]),
         tests("DocumentationTests", may: ["Kernel", "Support"]),
         tests("RESPTests", may: ["RESP", "Support"]),
-        tests("JobsTests", may: ["Jobs", "Support"]),
+        tests("JobsTests", may: ["Jobs", "Kernel", "Support"]),
         .testTarget(
             name: "WorkerDaemonTests",
             dependencies: ["WorkerDaemon", "WorkerClient", "RESP", "Jobs", "Kernel", "Support"],

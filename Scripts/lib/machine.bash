@@ -48,6 +48,7 @@ need_build_tools() {
     exists /usr/include/openssl/evp.h || missing+=(libssl-dev)
     [ "${WORKERD_MALLOC-}" = system ] || exists /usr/include/mimalloc.h ||
         missing+=(libmimalloc-dev)
+    exists /usr/include/sqlite3.h || missing+=(libsqlite3-dev)
     exists /usr/include/stdio.h || missing+=(libc6-dev)
     exists /usr/lib/gcc/*/*/libstdc++.so || missing+=(libstdc++-12-dev)
     command -v ld >/dev/null || missing+=(binutils)

@@ -71,6 +71,39 @@ package struct Job: Hashable, Sendable {
         }
     }
 
+    /// Makes a job as a store has kept it.
+    ///
+    /// - Parameters:
+    ///   - request: what was asked for; of its schedule only the moment counts.
+    ///   - state: where it was.
+    ///   - progress: how far it had come.
+    package init(
+        id: JobID, request: consuming JobRequest, acceptedAt: Int64, state: JobState,
+        progress: Progress
+    ) {
+        self.init(id: id, request: request, acceptedAt: acceptedAt)
+        self.state = state
+        dueAt = progress.dueAt
+        attempt = progress.attempt
+        startedAt = progress.startedAt
+        workerName = progress.workerName
+        endedAt = progress.endedAt
+        outcome = progress.outcome
+    }
+
+    /// What a store keeps of a job's life beside its request.
+    package struct Progress: Hashable, Sendable {
+        package var dueAt: Int64?
+        package var attempt = 0
+        package var startedAt: Int64?
+        package var workerName: String?
+        package var endedAt: Int64?
+        package var outcome: Outcome?
+
+        /// Nothing has happened to it.
+        package init() {}
+    }
+
     /// Whether another attempt may follow the one that runs or was the last.
     package var mayRetry: Bool { attempt <= retryCountMax }
 

@@ -55,9 +55,19 @@ package struct MemoryStore: JobStore {
     private var liveByteCount = 0
     private var retainedByteCount = 0
 
+    /// The number of the next job.
+    package private(set) var nextNumber: UInt64
+    /// Whether jobs came in that are older than others here: then no listing can trust the chain.
+    private var hasAdopted = false
+
     /// Makes an empty store.
-    package init(limits: StoreLimits = StoreLimits()) {
+    ///
+    /// - Parameters:
+    ///   - limits: how much it keeps.
+    ///   - nextNumber: the id of its first job.
+    package init(limits: StoreLimits = StoreLimits(), nextNumber: UInt64 = 1) {
         self.limits = limits
+        self.nextNumber = nextNumber
     }
 
     private var liveCount: Int { entries.count - ended.count }
@@ -71,15 +81,42 @@ package struct MemoryStore: JobStore {
         guard liveCount < limits.liveCountMax, byteCount <= limits.liveByteCountMax else {
             throw .full(liveCount: liveCount, liveByteCount: liveByteCount)
         }
-        totals.accepted += 1
         liveByteCount = byteCount
-        let id = JobID(totals.accepted)
-        let job = Job(id: id, request: request, acceptedAt: now)
+        let id = takeNumber()
+        insert(Job(id: id, request: request, acceptedAt: now))
+        return id
+    }
+
+    /// Takes the next id for a job that is kept elsewhere.
+    package mutating func takeNumber() -> JobID {
+        totals.accepted += 1
+        defer { nextNumber += 1 }
+        return JobID(nextNumber)
+    }
+
+    /// Keeps a job that was accepted before and has not ended, under its own id.
+    ///
+    /// Nothing is refused: whoever brings jobs back keeps within the limits.
+    package mutating func adopt(_ job: Job) {
+        guard slots[job.id] == nil, !job.state.isEnded else { return }
+        hasAdopted = true
+        liveByteCount += job.byteCount
+        insert(job)
+    }
+
+    /// Forgets a job that has not ended, as if it had never been accepted.
+    package mutating func discard(_ id: JobID) {
+        guard let slot = slots[id], let job = entries[slot]?.job, !job.state.isEnded else { return }
+        totals.accepted -= 1
+        liveByteCount -= job.byteCount
+        drop(slot)
+    }
+
+    private mutating func insert(_ job: Job) {
         let tally = tallyHandle(of: job.thread)
         tallies.update(tally) { $0[job.state] += 1 }
         overall[job.state] += 1
-        slots[id] = entries.append(Entry(job: job, tally: tally), to: &byID)
-        return id
+        slots[job.id] = entries.append(Entry(job: job, tally: tally), to: &byID)
     }
 
     /// Lets `event` happen to a job.
@@ -124,16 +161,20 @@ package struct MemoryStore: JobStore {
         let wanted = min(limit, Limits.listCountMax, count(thread: thread, state: state))
         guard wanted > 0 else { return [] }
         let tally = thread.flatMap { tallyHandles[$0] }
+        // What was adopted stands behind younger ones: then all are looked at and sorted.
+        let most = hasAdopted ? Int.max : wanted
         var found: [Job] = []
         found.reserveCapacity(wanted)
         var next = order == .oldestFirst ? byID.first : byID.last
-        while found.count < wanted, let slot = next {
+        while found.count < most, let slot = next {
             next = order == .oldestFirst ? entries.slot(after: slot) : entries.slot(before: slot)
             guard tally == nil || tally == entries[slot]?.tally else { continue }
             guard state == nil || state == entries[slot]?.job.state else { continue }
             if let job = entries[slot]?.job { found.append(job) }
         }
-        return found
+        guard hasAdopted else { return found }
+        found.sort { order == .oldestFirst ? $0.id < $1.id : $1.id < $0.id }
+        return Array(found.prefix(wanted))
     }
 
     /// The number of jobs kept, of one thread or all, in one state or any.

@@ -1,0 +1,99 @@
+// SQLite's C interface as far as the store needs it: one connection, prepared statements, errors as
+// values. It knows no table and no job.
+
+internal import CSQLite
+
+/// One connection to a database file.
+///
+/// - Thread: one at a time.
+@safe final class Database {
+    let path: String
+    private let handle: OpaquePointer
+
+    /// Opens a file, or makes it.
+    ///
+    /// - Throws: `.notWritable`.
+    /// - Blocks: for the disk.
+    init(path: String) throws(StoreFault) {
+        self.path = path
+        var opened: OpaquePointer?
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+        let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+        guard let opened = unsafe opened else {
+            throw StoreFault(.failed, path: path, detail: "out of memory")
+        }
+        unsafe handle = opened
+        guard code == SQLITE_OK else {
+            // A connection whose opening has failed has to be closed as well: deinit does.
+            throw unsafe Self.fault(code, opened, path)
+        }
+    }
+
+    deinit {
+        _ = unsafe sqlite3_close_v2(handle)
+    }
+
+    /// Whether SQLite could open it for reading only.
+    var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
+
+    /// Whether a transaction is open: an error may have ended it.
+    var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
+
+    /// How many rows the latest statement has changed.
+    var changeCount: Int { Int(unsafe sqlite3_changes64(handle)) }
+
+    /// Runs statements that return nothing that is wanted.
+    func execute(_ sql: String) throws(StoreFault) {
+        try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
+    }
+
+    /// Prepares a statement that is used again and again.
+    func prepare(_ sql: String) throws(StoreFault) -> Statement {
+        var prepared: OpaquePointer?
+        let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
+        try check(unsafe sqlite3_prepare_v3(handle, sql, -1, flags, &prepared, nil))
+        guard let statement = unsafe prepared else {
+            throw StoreFault(.failed, path: path, detail: "an empty statement")
+        }
+        return unsafe Statement(statement, of: self)
+    }
+
+    /// The integer in the first row and column of an answer; nil without a row.
+    func integer(_ sql: String) throws(StoreFault) -> Int64? {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.integer(0) : nil
+    }
+
+    /// The text in the first row and column of an answer; nil without a row.
+    func text(_ sql: String) throws(StoreFault) -> String? {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.text(0) : nil
+    }
+
+    /// Turns a result code into an error, unless it is none.
+    func check(_ code: Int32) throws(StoreFault) {
+        guard code != SQLITE_OK else { return }
+        throw unsafe Self.fault(code, handle, path)
+    }
+
+    func fault(_ code: Int32) -> StoreFault { unsafe Self.fault(code, handle, path) }
+
+    private static func fault(
+        _ code: Int32, _ handle: OpaquePointer, _ path: String
+    ) -> StoreFault {
+        let extended = unsafe sqlite3_extended_errcode(handle)
+        let message = unsafe String(cString: sqlite3_errmsg(handle))
+        let detail = extended == code ? message : "\(message), code \(extended)"
+        let kind: StoreFault.Kind =
+            switch code & 0xff {
+            case SQLITE_BUSY, SQLITE_LOCKED: .inUse
+            case SQLITE_NOTADB: .foreign
+            case SQLITE_CORRUPT: .corrupt
+            case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .notWritable
+            case SQLITE_FULL: .full
+            default: .failed
+            }
+        let shown = kind == .foreign ? "it is no SQLite database" : detail
+        return StoreFault(kind, path: path, detail: shown)
+    }
+}

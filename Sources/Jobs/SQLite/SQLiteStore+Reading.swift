@@ -1,0 +1,223 @@
+// What can be asked of the store, and how jobs and outcomes are written in columns.
+
+extension SQLiteStore {
+    /// How many jobs are in turn in each queue: those that wait and those that have begun.
+    ///
+    /// - Complexity: O(jobs), in the index alone.
+    package func countsInTurn() throws(StoreFault) -> [QueueName: Int] {
+        let rows = try cached(
+            "SELECT thread, priority, count(*) FROM jobs WHERE held = 0 GROUP BY thread, priority")
+        var counts: [QueueName: Int] = [:]
+        while try rows.step() {
+            guard let priority = Priority(rawValue: Int(rows.integer(1))) else { continue }
+            counts[QueueName(thread: rows.text(0), priority: priority)] = Int(rows.integer(2))
+        }
+        return counts
+    }
+
+    /// The next jobs of a queue in the order of their ids.
+    ///
+    /// - Parameters:
+    ///   - id: only those behind this one.
+    ///   - limit: at most so many.
+    ///   - byteCount: no further job once their payloads have this size together.
+    /// - Complexity: O(log jobs + what it returns).
+    package func inTurn(
+        _ queue: QueueName, after id: JobID, limit: Int, byteCount: Int
+    ) throws(StoreFault) -> [Job] {
+        let rows = try cached(
+            """
+            SELECT \(Self.liveColumns) FROM jobs
+            WHERE held = 0 AND thread = ? AND priority = ? AND id > ? ORDER BY id LIMIT ?
+            """)
+        try rows.bind(1, queue.thread)
+        try rows.bind(2, Int64(queue.priority.rawValue))
+        try rows.bind(3, Int64(clamping: id.number))
+        try rows.bind(4, Int64(limit))
+        defer { rows.reset() }
+        var jobs: [Job] = []
+        var bytes = 0
+        while bytes < byteCount, try rows.step() {
+            let job = Self.liveJob(rows)
+            bytes += job.payload.count
+            jobs.append(job)
+        }
+        return jobs
+    }
+
+    /// The jobs that wait for their time or to be fired, in the order in which they are due.
+    package func held() throws(StoreFault) -> [Job] {
+        let rows = try cached(
+            "SELECT \(Self.liveColumns) FROM jobs WHERE held > 0 ORDER BY held, due_at, id")
+        var jobs: [Job] = []
+        while try rows.step() { jobs.append(Self.liveJob(rows)) }
+        return jobs
+    }
+
+    /// The ids of a queue's jobs behind one, by what they ask for.
+    ///
+    /// - Parameter payload: only those with this payload; nil for all.
+    package func idsInTurn(
+        _ queue: QueueName, after id: JobID, selector: String, payload: [UInt8]?
+    ) throws(StoreFault) -> [JobID] {
+        let rows = try cached(
+            """
+            SELECT id FROM jobs
+            WHERE held = 0 AND thread = ?1 AND priority = ?2 AND id > ?3 AND selector = ?4
+                AND (?5 IS NULL OR payload = ?5)
+            ORDER BY id
+            """)
+        try rows.bind(1, queue.thread)
+        try rows.bind(2, Int64(queue.priority.rawValue))
+        try rows.bind(3, Int64(clamping: id.number))
+        try rows.bind(4, selector)
+        try rows.bind(5, payload)
+        var ids: [JobID] = []
+        while try rows.step() { ids.append(JobID(UInt64(rows.integer(0)))) }
+        return ids
+    }
+
+    /// Returns a job, or `nil` if there never was one or it has been dropped.
+    ///
+    /// One that has begun and not ended is `waiting`, with the attempts that were recorded.
+    package func job(_ id: JobID) throws(StoreFault) -> Job? {
+        let live = try cached("SELECT \(Self.liveColumns) FROM jobs WHERE id = ?")
+        try live.bind(1, Int64(clamping: id.number))
+        defer { live.reset() }
+        if try live.step() { return Self.liveJob(live) }
+        let ended = try cached("SELECT \(Self.endedColumns) FROM ended WHERE id = ?")
+        try ended.bind(1, Int64(clamping: id.number))
+        defer { ended.reset() }
+        return try ended.step() ? Self.endedJob(ended) : nil
+    }
+
+    /// The newest jobs of a queue behind one, without their payloads.
+    package func newestInTurn(
+        _ queue: QueueName, after id: JobID, limit: Int
+    ) throws(StoreFault) -> [Job] {
+        let rows = try cached(
+            """
+            SELECT \(Self.liveColumns(payload: "x''")) FROM jobs
+            WHERE held = 0 AND thread = ? AND priority = ? AND id > ? ORDER BY id DESC LIMIT ?
+            """)
+        try rows.bind(1, queue.thread)
+        try rows.bind(2, Int64(queue.priority.rawValue))
+        try rows.bind(3, Int64(clamping: id.number))
+        try rows.bind(4, Int64(limit))
+        var jobs: [Job] = []
+        while try rows.step() { jobs.append(Self.liveJob(rows)) }
+        return jobs
+    }
+
+    /// The newest jobs that have ended, without their results.
+    package func newestEnded(
+        thread: String?, state: JobState?, limit: Int
+    ) throws(StoreFault) -> [Job] {
+        let rows = try cached(
+            """
+            SELECT \(Self.endedColumns(result: "NULL")) FROM ended
+            WHERE (?1 IS NULL OR thread = ?1) AND (?2 IS NULL OR outcome = ?2
+                OR (?2 = 2 AND outcome = 3))
+            ORDER BY id DESC LIMIT ?3
+            """)
+        let code: Int64? =
+            switch state {
+            case nil: nil
+            case .done: OutcomeCode.done
+            case .failed: OutcomeCode.failed
+            case .cancelled: OutcomeCode.cancelled
+            case .delayed, .buffered, .waiting, .running: 0
+            }
+        try rows.bind(1, thread)
+        try rows.bind(2, code)
+        try rows.bind(3, Int64(limit))
+        var jobs: [Job] = []
+        while try rows.step() { jobs.append(Self.endedJob(rows)) }
+        return jobs
+    }
+
+    // MARK: - Columns
+
+    private static let liveColumns = liveColumns(payload: "payload")
+    private static let endedColumns = endedColumns(result: "result")
+
+    private static func liveColumns(payload: String) -> String {
+        "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
+            + "started_at, worker, held, \(payload)"
+    }
+
+    private static func endedColumns(result: String) -> String {
+        "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
+            + "started_at, worker, ended_at, outcome, \(result)"
+    }
+
+    private enum OutcomeCode {
+        static let done: Int64 = 1
+        static let failed: Int64 = 2
+        static let timedOut: Int64 = 3
+        static let cancelled: Int64 = 4
+    }
+
+    /// The code of the column `held` for a job that has not ended.
+    static func heldCode(of state: JobState) -> Int64 {
+        switch state {
+        case .delayed: 1
+        case .buffered: 2
+        case .waiting, .running, .done, .failed, .cancelled: 0
+        }
+    }
+
+    /// An outcome as two columns.
+    static func encode(_ outcome: Outcome) -> (code: Int64, result: [UInt8]?) {
+        switch outcome {
+        case .done(let result): (OutcomeCode.done, result)
+        case .failed(let reason): (OutcomeCode.failed, Array(reason.utf8))
+        case .timedOut: (OutcomeCode.timedOut, nil)
+        case .cancelled: (OutcomeCode.cancelled, nil)
+        }
+    }
+
+    private static func request(_ row: Statement, payload: [UInt8]) -> JobRequest {
+        JobRequest(
+            thread: row.text(1), selector: row.text(2), payload: payload,
+            priority: Priority(rawValue: Int(row.integer(3))) ?? .normal,
+            timeoutMilliseconds: row.optionalInteger(5), retryCountMax: Int(row.integer(4)))
+    }
+
+    private static func progress(_ row: Statement) -> Job.Progress {
+        var progress = Job.Progress()
+        progress.dueAt = row.optionalInteger(7)
+        progress.attempt = Int(row.integer(8))
+        progress.startedAt = row.optionalInteger(9)
+        progress.workerName = row.optionalText(10)
+        return progress
+    }
+
+    private static func liveJob(_ row: Statement) -> Job {
+        let state: JobState =
+            switch row.integer(11) {
+            case 1: .delayed
+            case 2: .buffered
+            default: .waiting
+            }
+        return Job(
+            id: JobID(UInt64(row.integer(0))), request: request(row, payload: row.bytes(12)),
+            acceptedAt: row.integer(6), state: state, progress: progress(row))
+    }
+
+    private static func endedJob(_ row: Statement) -> Job {
+        let outcome: Outcome =
+            switch row.integer(12) {
+            case OutcomeCode.done: .done(row.bytes(13))
+            case OutcomeCode.failed: .failed(reason: row.text(13))
+            case OutcomeCode.timedOut: .timedOut
+            default: .cancelled
+            }
+        var progress = progress(row)
+        progress.endedAt = row.integer(11)
+        progress.outcome = outcome
+        return Job(
+            id: JobID(UInt64(row.integer(0))), request: request(row, payload: []),
+            acceptedAt: row.integer(6), state: outcome.state, progress: progress)
+    }
+}

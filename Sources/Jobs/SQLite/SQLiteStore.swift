@@ -1,0 +1,278 @@
+// Durable jobs in one SQLite file. What is inside a transaction is on the disk when it has returned.
+//
+// The store keeps what must survive and nothing else: it does not know which jobs run, or whose turn
+// it is. Whoever uses it decides when to commit, and gives the ids. Reading is in
+// SQLiteStore+Reading.swift.
+
+internal import Structures
+
+/// Where durable jobs of one priority wait for one thread.
+package struct QueueName: Hashable, Sendable {
+    /// The thread or pool that they are for.
+    package let thread: String
+
+    /// Their priority.
+    package let priority: Priority
+
+    /// The queue of a thread and priority.
+    package init(thread: String, priority: Priority) {
+        self.thread = thread
+        self.priority = priority
+    }
+}
+
+/// What is recorded of an attempt when it begins, and again when the job ends.
+package struct Attempt: Hashable, Sendable {
+    /// Which one it is, from 1 on; 0 for a job that ends without one.
+    package var number: Int
+
+    /// The thread that makes it.
+    package var workerName: String?
+
+    /// When it began.
+    package var startedAt: Int64?
+
+    /// Describes an attempt.
+    package init(number: Int, workerName: String? = nil, startedAt: Int64? = nil) {
+        self.number = number
+        self.workerName = workerName
+        self.startedAt = startedAt
+    }
+}
+
+/// Keeps jobs in an SQLite database, of which it is the only user as long as it is open.
+///
+/// - Thread: one at a time.
+package final class SQLiteStore {
+    private struct Ended {
+        let id: JobID
+        let endedAt: Int64
+        let byteCount: Int
+    }
+
+    private struct Statements {
+        let begin: Statement
+        let commit: Statement
+        let rollback: Statement
+        let accept: Statement
+        let start: Statement
+        let copyEnded: Statement
+        let remove: Statement
+        let forget: Statement
+    }
+
+    /// The path of the file.
+    package var path: String { database.path }
+
+    /// The number of the next job: larger than that of any job that ever was in the file.
+    package private(set) var nextNumber: UInt64 = 1
+
+    let database: Database
+    let limits: StoreLimits
+    private let statements: Statements
+    private var prepared: [String: Statement] = [:]
+    /// The ended jobs that the file holds, in the order in which they will be dropped.
+    private var ended = FIFO<Ended>()
+    private var endedByteCount = 0
+    /// Those that the open transaction adds and drops.
+    private var newlyEnded: [Ended] = []
+    private var droppedCount = 0
+
+    /// Opens a file of jobs, makes a new one, or brings an old one up to date.
+    ///
+    /// - Parameters:
+    ///   - path: the database; SQLite keeps `path-wal` beside it.
+    ///   - limits: of these, those of ended jobs.
+    ///   - byteCountMax: how large the database may become; nil for as large as its disk.
+    ///   - schema: the steps to its tables.
+    /// - Throws: a fault that says what to do; then nothing in the file has changed.
+    /// - Blocks: for the disk.
+    package init(
+        path: String, limits: StoreLimits = StoreLimits(), byteCountMax: Int? = nil,
+        schema: Schema = .current
+    ) throws(StoreFault) {
+        database = try Database(path: path)
+        self.limits = limits
+        try Self.takeOver(database, schema)
+        if let byteCountMax {
+            let pageByteCount = Int(try database.integer("PRAGMA page_size") ?? 4_096)
+            try database.execute("PRAGMA max_page_count = \(byteCountMax / pageByteCount)")
+        }
+        statements = try Self.prepare(database)
+        try readEnded()
+        nextNumber = try readNextNumber()
+    }
+
+    /// Does several things at once: all of them are on the disk when this returns, or none is.
+    ///
+    /// - Parameters:
+    ///   - now: Unix milliseconds; ended jobs that are too old by then are dropped.
+    ///   - body: calls the operations of this store.
+    /// - Throws: what `body` throws, or why it could not be written; then nothing has changed.
+    /// - Blocks: for the disk.
+    package func transaction(
+        at now: Int64, _ body: () throws(StoreFault) -> Void
+    ) throws(StoreFault) {
+        newlyEnded.removeAll(keepingCapacity: true)
+        droppedCount = 0
+        try statements.begin.run()
+        do throws(StoreFault) {
+            try dropEnded(at: now)
+            try body()
+            try statements.commit.run()
+        } catch {
+            // A full disk may have ended the transaction already.
+            if database.isInTransaction { try? statements.rollback.run() }
+            throw error
+        }
+        for _ in 0..<droppedCount {
+            if let dropped = ended.popFirst() { endedByteCount -= dropped.byteCount }
+        }
+        for job in newlyEnded {
+            endedByteCount += job.byteCount
+            ended.append(job)
+        }
+    }
+
+    // MARK: - Inside a transaction
+
+    /// Keeps a new job under its id.
+    package func accept(_ job: Job) throws(StoreFault) {
+        let statement = statements.accept
+        try statement.bind(1, Int64(job.id.number))
+        try statement.bind(2, job.thread)
+        try statement.bind(3, job.selector)
+        try statement.bind(4, job.payload)
+        try statement.bind(5, Int64(job.priority.rawValue))
+        try statement.bind(6, Self.heldCode(of: job.state))
+        try statement.bind(7, Int64(job.retryCountMax))
+        try statement.bind(8, job.timeoutMilliseconds)
+        try statement.bind(9, job.acceptedAt)
+        try statement.bind(10, job.dueAt)
+        try statement.run()
+    }
+
+    /// Lets a buffered job go: it is due from now on.
+    package func release(_ id: JobID, at now: Int64) throws(StoreFault) {
+        let statement = try cached("UPDATE jobs SET held = 1, due_at = ? WHERE id = ?")
+        try statement.bind(1, now)
+        try statement.bind(2, Int64(id.number))
+        try statement.run()
+    }
+
+    /// Records that an attempt has begun.
+    package func start(_ id: JobID, _ attempt: Attempt) throws(StoreFault) {
+        let statement = statements.start
+        try statement.bind(1, Int64(attempt.number))
+        try statement.bind(2, attempt.startedAt)
+        try statement.bind(3, attempt.workerName)
+        try statement.bind(4, Int64(id.number))
+        try statement.run()
+    }
+
+    /// Records that an attempt came to nothing and does not count: as if it had not begun.
+    package func putBack(_ id: JobID, attempt: Int) throws(StoreFault) {
+        try start(id, Attempt(number: attempt))
+    }
+
+    /// Records that a job has ended: it never runs again. Does nothing if it had ended before.
+    ///
+    /// - Parameter attempt: the one that it ended with; nil for a job that had not begun.
+    package func end(
+        _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
+    ) throws(StoreFault) {
+        let (code, result) = Self.encode(outcome)
+        let statement = statements.copyEnded
+        try statement.bind(1, attempt.map { Int64($0.number) })
+        try statement.bind(2, attempt?.startedAt)
+        try statement.bind(3, attempt?.workerName)
+        try statement.bind(4, now)
+        try statement.bind(5, code)
+        try statement.bind(6, result)
+        try statement.bind(7, Int64(id.number))
+        try statement.run()
+        guard database.changeCount == 1 else { return }
+        try statements.remove.bind(1, Int64(id.number))
+        try statements.remove.run()
+        newlyEnded.append(Ended(id: id, endedAt: now, byteCount: outcome.byteCount))
+    }
+
+    /// Records that all numbers below this one may have been given to jobs, durable or not.
+    package func reserve(below number: UInt64) throws(StoreFault) {
+        let statement = try cached("UPDATE settings SET value = ? WHERE name = 'next_id'")
+        try statement.bind(1, Int64(clamping: number))
+        try statement.run()
+    }
+
+    // MARK: - Ended jobs
+
+    private func dropEnded(at now: Int64) throws(StoreFault) {
+        var byteCount = endedByteCount
+        for job in ended {
+            let isTooOld = now - job.endedAt >= limits.retainedMilliseconds
+            let isWithinLimits =
+                ended.count - droppedCount <= limits.retainedCountMax
+                && byteCount <= limits.retainedByteCountMax
+            guard isTooOld || !isWithinLimits else { return }
+            try statements.forget.bind(1, Int64(job.id.number))
+            try statements.forget.run()
+            byteCount -= job.byteCount
+            droppedCount += 1
+        }
+    }
+
+    private func readEnded() throws(StoreFault) {
+        let rows = try database.prepare(
+            "SELECT id, ended_at, coalesce(length(result), 0) FROM ended ORDER BY ended_at, id")
+        while try rows.step() {
+            let byteCount = Int(rows.integer(2))
+            endedByteCount += byteCount
+            ended.append(
+                Ended(
+                    id: JobID(UInt64(rows.integer(0))), endedAt: rows.integer(1),
+                    byteCount: byteCount))
+        }
+    }
+
+    private func readNextNumber() throws(StoreFault) -> UInt64 {
+        let reserved = try database.integer("SELECT value FROM settings WHERE name = 'next_id'")
+        let live = try database.integer("SELECT coalesce(max(id), 0) + 1 FROM jobs")
+        let ended = try database.integer("SELECT coalesce(max(id), 0) + 1 FROM ended")
+        return UInt64(max(reserved ?? 1, live ?? 1, ended ?? 1))
+    }
+
+    // MARK: - Statements
+
+    /// A statement that is prepared when it is first needed.
+    func cached(_ sql: String) throws(StoreFault) -> Statement {
+        if let statement = prepared[sql] { return statement }
+        let statement = try database.prepare(sql)
+        prepared[sql] = statement
+        return statement
+    }
+
+    private static func prepare(_ database: Database) throws(StoreFault) -> Statements {
+        Statements(
+            begin: try database.prepare("BEGIN IMMEDIATE"),
+            commit: try database.prepare("COMMIT"),
+            rollback: try database.prepare("ROLLBACK"),
+            accept: try database.prepare(
+                """
+                INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
+                    timeout_ms, accepted_at, due_at)
+                VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)
+                """),
+            start: try database.prepare(
+                "UPDATE jobs SET attempt = ?, started_at = ?, worker = ? WHERE id = ?"),
+            copyEnded: try database.prepare(
+                """
+                INSERT INTO ended (id, thread, selector, priority, attempt, retries, timeout_ms,
+                    accepted_at, due_at, started_at, worker, ended_at, outcome, result)
+                SELECT id, thread, selector, priority, coalesce(?1, attempt), retries, timeout_ms,
+                    accepted_at, due_at, coalesce(?2, started_at), coalesce(?3, worker), ?4, ?5, ?6
+                FROM jobs WHERE id = ?7
+                """),
+            remove: try database.prepare("DELETE FROM jobs WHERE id = ?"),
+            forget: try database.prepare("DELETE FROM ended WHERE id = ?"))
+    }
+}

@@ -1,0 +1,72 @@
+// The tables of the store, as the steps that lead to them: the version of a database is how many of
+// them it has taken. Nothing but standard SQL and partial indexes, so that another database can take
+// the same steps.
+
+/// The steps by which an empty database becomes the present one.
+package struct Schema: Sendable {
+    /// What each step does; a step that was released is never changed.
+    package let steps: [[String]]
+
+    /// A schema of these steps, at least one.
+    package init(steps: [[String]]) {
+        precondition(!steps.isEmpty, "a schema has at least one step")
+        self.steps = steps
+    }
+
+    /// The version that all steps lead to.
+    package var version: Int64 { Int64(steps.count) }
+
+    /// Marks a database as one of this program: "wkrd".
+    package static let applicationID: Int64 = 0x776B_7264
+
+    /// The present one.
+    ///
+    /// Jobs that have not ended and jobs that have are in tables of their own: the first is read in
+    /// the order of a thread's queue and grows with what waits, the second is small and bounded.
+    /// A job that waits is in exactly one of the two partial indexes.
+    package static let current = Schema(steps: [
+        [
+            """
+            CREATE TABLE settings (
+                name TEXT NOT NULL PRIMARY KEY,
+                value BIGINT NOT NULL)
+            """,
+            """
+            CREATE TABLE jobs (
+                id INTEGER NOT NULL PRIMARY KEY,
+                thread TEXT NOT NULL,
+                selector TEXT NOT NULL,
+                payload BLOB NOT NULL,
+                priority INTEGER NOT NULL,
+                held INTEGER NOT NULL,
+                attempt INTEGER NOT NULL,
+                retries INTEGER NOT NULL,
+                timeout_ms BIGINT,
+                accepted_at BIGINT NOT NULL,
+                due_at BIGINT,
+                started_at BIGINT,
+                worker TEXT)
+            """,
+            "CREATE INDEX jobs_in_turn ON jobs (thread, priority, id) WHERE held = 0",
+            "CREATE INDEX jobs_held ON jobs (held, due_at, id) WHERE held > 0",
+            """
+            CREATE TABLE ended (
+                id INTEGER NOT NULL PRIMARY KEY,
+                thread TEXT NOT NULL,
+                selector TEXT NOT NULL,
+                priority INTEGER NOT NULL,
+                attempt INTEGER NOT NULL,
+                retries INTEGER NOT NULL,
+                timeout_ms BIGINT,
+                accepted_at BIGINT NOT NULL,
+                due_at BIGINT,
+                started_at BIGINT,
+                worker TEXT,
+                ended_at BIGINT NOT NULL,
+                outcome INTEGER NOT NULL,
+                result BLOB)
+            """,
+            "INSERT INTO settings (name, value) VALUES ('next_id', 1)",
+        ]
+    ])
+}

@@ -1,0 +1,57 @@
+// Why a file of jobs can't be used, in words that name the file and say what to do.
+
+/// What is wrong with the file that jobs are kept in.
+package struct StoreFault: Error, Hashable, CustomStringConvertible {
+    /// What a program may want to tell apart.
+    package enum Kind: Hashable, Sendable {
+        /// Another process has it open.
+        case inUse
+        /// It was written by a later version of this program.
+        case newer
+        /// It is no database, or one of another program.
+        case foreign
+        /// It was one, and is damaged.
+        case corrupt
+        /// It can't be opened, made or written by this user.
+        case notWritable
+        /// The disk, or the room that it may take there, is full.
+        case full
+        /// Anything else that the system reports: an input or output error.
+        case failed
+    }
+
+    /// What a program may want to tell apart.
+    package let kind: Kind
+
+    /// The path of the database.
+    package let path: String
+
+    /// What SQLite said, or what was found.
+    package let detail: String
+
+    /// A fault of the file at `path`.
+    package init(_ kind: Kind, path: String, detail: String) {
+        self.kind = kind
+        self.path = path
+        self.detail = detail
+    }
+
+    /// One line that names the file, what is wrong with it, and what to do.
+    package var description: String { "\(path): \(sentence)" }
+
+    private var sentence: String {
+        switch kind {
+        case .inUse: "another process has it open: end that one, or name another file"
+        case .newer: "\(detail): use that version, or name another file"
+        case .foreign: "\(detail): it is left as it is; name another file"
+        case .corrupt:
+            "it is damaged (\(detail)): move it away, or rescue what is in it with "
+                + "sqlite3 FILE .recover"
+        case .notWritable:
+            "it can't be opened or written (\(detail)): its directory must be there, and both "
+                + "must be writable for this user"
+        case .full: "there is no room (\(detail)): make some on its disk"
+        case .failed: "it can't be read or written (\(detail)): look at its disk"
+        }
+    }
+}

@@ -1,0 +1,79 @@
+// What the tests of the store share: a directory of their own and short ways to do things.
+
+import Jobs
+import Kernel
+
+/// A directory that only this test knows; removed with the files in it.
+final class StoreDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        path = try Directory.createTemporary(prefix: "/tmp/workerd-store-")
+    }
+
+    deinit {
+        for name in (try? Directory.names(in: path)) ?? [] { try? File.remove(file(name)) }
+        try? Directory.remove(path)
+    }
+
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+
+    var database: String { file("jobs.sqlite") }
+
+    func open(
+        limits: StoreLimits = StoreLimits(), schema: Schema = .current
+    ) throws(StoreFault) -> SQLiteStore {
+        try SQLiteStore(path: database, limits: limits, schema: schema)
+    }
+
+    /// The fault with which opening fails; nil if it does not.
+    func fault(schema: Schema = .current) -> StoreFault? {
+        do throws(StoreFault) {
+            _ = try open(schema: schema)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension Job {
+    /// A job of thread `mail`, unless a test wants another.
+    static func sample(
+        _ number: UInt64, thread: String = "mail", payload: [UInt8] = [],
+        priority: Priority = .normal, schedule: JobRequest.Schedule = .now
+    ) -> Job {
+        Job(
+            id: JobID(number),
+            request: JobRequest(
+                thread: thread, selector: "send", payload: payload, priority: priority,
+                schedule: schedule), acceptedAt: 1_000)
+    }
+}
+
+extension SQLiteStore {
+    /// Keeps jobs in one transaction.
+    func accept(all jobs: [Job]) throws(StoreFault) {
+        try transaction(at: 1_000) { () throws(StoreFault) in
+            for job in jobs { try accept(job) }
+        }
+    }
+
+    /// The numbers of the jobs that wait in a queue.
+    func waiting(
+        _ thread: String = "mail", _ priority: Priority = .normal, after id: UInt64 = 0,
+        limit: Int = .max, byteCount: Int = .max
+    ) throws(StoreFault) -> [UInt64] {
+        try inTurn(
+            QueueName(thread: thread, priority: priority), after: JobID(id), limit: limit,
+            byteCount: byteCount
+        ).map(\.id.number)
+    }
+
+    /// Ends a job in a transaction of its own.
+    func end(_ number: UInt64, _ outcome: Outcome, at now: Int64) throws(StoreFault) {
+        try transaction(at: now) { () throws(StoreFault) in
+            try end(JobID(number), Attempt(number: 1), outcome, at: now)
+        }
+    }
+}
