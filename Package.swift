@@ -72,10 +72,11 @@ func snippetTests(_ name: String, may: [Target.Dependency]) -> Target {
 /// A program that a test runs because the test runner can't be it.
 ///
 /// One with a main thread of its own, say, or one that hangs. It may import what it is compared with.
-func testProgram(_ name: String) -> Target {
+func testProgram(_ name: String, may more: [Target.Dependency] = []) -> Target {
     .executableTarget(
         name: "Program\(name)",
-        dependencies: ["WorkerThreads", "RunLoops", "RunLoopsTesting", "Kernel", "Support"],
+        dependencies: ["WorkerThreads", "RunLoops", "RunLoopsTesting", "Kernel", "Support"]
+            + more,
         path: "Tests/Programs/\(name)", swiftSettings: [.swiftLanguageMode(.v6)])
 }
 
@@ -148,6 +149,7 @@ let package = Package(
         // The programs that tests run.
         testProgram("MainQueue"),
         testProgram("Callouts"),
+        testProgram("Ledger", may: ["WorkerDaemon"]),
 
         // Proof.
         .target(

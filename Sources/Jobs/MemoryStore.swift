@@ -104,6 +104,9 @@ package struct MemoryStore: JobStore {
         insert(job)
     }
 
+    /// Counts a job as cancelled that is kept elsewhere.
+    package mutating func countCancelled() { totals.cancelled += 1 }
+
     /// Forgets a job that has not ended, as if it had never been accepted.
     package mutating func discard(_ id: JobID) {
         guard let slot = slots[id], let job = entries[slot]?.job, !job.state.isEnded else { return }

@@ -44,6 +44,7 @@ private final class RunningDaemon {
     private let children = ChildRegistry()
     private let lanes: [Lane]
     private let io: WorkerThread
+    private var journal: Journal?
     private var service: Confined<Service>?
     private var events: MessagePort<Event>?
     private var shutdownSignalCount = 0
@@ -73,7 +74,42 @@ private final class RunningDaemon {
         let events = MessagePort<Event> { running.value.handle($0) }
         events.add(to: loop)
         self.events = events
-        service = try startService(handlers, events)
+        let (store, recovery) = try openStore()
+        journal = store
+        service = try startService(handlers, events, recovery)
+    }
+
+    /// Opens the journal, if jobs are to be durable.
+    private func openStore() throws(DaemonError) -> (Journal?, Journal.Recovery) {
+        guard let path = configuration.store.path(in: Program.inheritedEnvironment()) else {
+            let advice = configuration.store == .automatic ? " (set store to keep them)" : ""
+            log.notice("jobs are in memory only, and end with workerd\(advice)")
+            return (nil, Journal.Recovery())
+        }
+        do {
+            let (journal, recovery) = try Journal.open(path, limits: storeLimits, log: log)
+            let waiting = recovery.counts.values.reduce(0, +)
+            log.notice(
+                "jobs are kept in \(path): \(waiting) wait, \(recovery.held.count) are delayed "
+                    + "or buffered")
+            return (journal, recovery)
+        } catch let fault as StoreFault {
+            // What another try may find otherwise, and what it can't.
+            let isPassing = [.inUse, .full, .failed].contains(fault.kind)
+            throw DaemonError(
+                "store: \(fault)",
+                exitStatus: isPassing ? DaemonError.unavailable : DaemonError.badConfiguration)
+        } catch {
+            throw DaemonError("can't start: \(error)", exitStatus: DaemonError.systemFault)
+        }
+    }
+
+    private var storeLimits: StoreLimits {
+        var limits = StoreLimits()
+        limits.retainedCountMax = configuration.limits.retainedResults
+        limits.retainedByteCountMax = configuration.limits.retainedBytes
+        limits.retainedMilliseconds = configuration.limits.retainedFor.milliseconds
+        return limits
     }
 
     /// Serves signals and events until everything is down.
@@ -100,19 +136,17 @@ private final class RunningDaemon {
     private var signalDescriptor: SignalDescriptor?
 
     private func startService(
-        _ handlers: [String: Handler], _ events: MessagePort<Event>
+        _ handlers: [String: Handler], _ events: MessagePort<Event>, _ recovery: Journal.Recovery
     ) throws(DaemonError) -> Confined<Service> {
         let password = try readPassword()
         let (configuration, lanes, children, log) = (configuration, lanes, children, log)
+        let (limits, journal) = (storeLimits, journal)
         do {
             return try io.submitAndWait {
                 let loop = ThreadRunLoop.current
-                var limits = StoreLimits()
-                limits.retainedCountMax = configuration.limits.retainedResults
-                limits.retainedByteCountMax = configuration.limits.retainedBytes
-                limits.retainedMilliseconds = configuration.limits.retainedFor.milliseconds
+                let store = MemoryStore(limits: limits, nextNumber: recovery.nextNumber)
                 let desk = JobDesk(
-                    lanes: lanes, handlers: handlers, store: MemoryStore(limits: limits),
+                    lanes: lanes, handlers: handlers, store: store, journal: journal,
                     children: children, loop: loop, log: log)
                 let service = Service(
                     configuration: configuration, desk: desk, password: password, loop: loop,
@@ -124,6 +158,8 @@ private final class RunningDaemon {
                     service.closeDoors()
                     throw error
                 }
+                // Not before: a daemon that can't listen runs nothing.
+                desk.restore(recovery)
                 return Confined(service, to: loop)
             }
         } catch let error as SocketError {
@@ -235,12 +271,16 @@ private final class RunningDaemon {
 
     /// Ends the threads, when they can be ended.
     private func end() -> Int32 {
-        if let report, report.abandonedRunningCount > 0 {
+        if let report, report.hasStuckThreads {
             // A thread that runs what can't be stopped can't be joined.
             ProcessExit.now(status: 0)
         }
         lanes.forEach { $0.pool.join() }
-        try? io.submitAndWait { [service] in service?.value.desk.close() }
+        let nextNumber = try? io.submitAndWait { [service] in
+            service?.value.desk.close()
+            return service?.value.desk.store.nextNumber
+        }
+        if let journal { journal.close(nextNumber: (nextNumber ?? nil) ?? 0) }
         io.stop()
         io.join()
         events?.invalidate()

@@ -29,9 +29,7 @@ enum JobCommands {
         CommandSpecification(
             "fire", 2...2, .jobs, usage: "thread",
             "Hands over the jobs that were collected for a thread. Answers how many.",
-            execute: { service, _, command throws(WireError) in
-                .integer(try service.desk.fire(command.text(at: 1)))
-            }),
+            execute: fire),
         CommandSpecification(
             "job", 2...2, .jobs, usage: "id", "Everything that is known of a job.", execute: job),
         CommandSpecification(
@@ -47,22 +45,55 @@ enum JobCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws(WireError) -> RESPValue? {
         let options = try PerformOptions(command)
-        let id = try service.desk.accept(options.request(command))
-        guard let wait = options.wait else { return .integer(Int(id.number)) }
-        service.desk.wait(for: id, session, token: session.reserve().number, within: wait)
-        return nil
+        let request = options.request(command)
+        let desk = service.desk
+        guard desk.isDurable(request) else {
+            let id = try desk.accept(request)
+            guard let wait = options.wait else { return .integer(Int(id.number)) }
+            desk.wait(for: id, session, token: session.reserve().number, within: wait)
+            return nil
+        }
+        let slot = Pledge(session)
+        try desk.acceptDurably(request) { result in
+            if case .success(let id) = result, let wait = options.wait {
+                desk.wait(for: id, session, token: slot.number, within: wait)
+            } else {
+                slot.fill(result.map { .integer(Int($0.number)) })
+            }
+        }
+        return slot.take()
     }
 
     private static func cancel(
         _ service: Service, _ session: Session, _ command: Command
     ) throws(WireError) -> RESPValue? {
-        if command.count == 2 {
-            return .integer(try service.desk.cancel(try id(command, at: 1)) ? 1 : 0)
+        let desk = service.desk
+        guard command.count == 2 else {
+            let payload = command.count == 4 ? command.bytes(at: 3) : nil
+            let (thread, selector) = (command.text(at: 1), command.text(at: 2))
+            guard desk.durable != nil else {
+                return .integer(
+                    try desk.cancel(thread: thread, selector: selector, payload: payload))
+            }
+            let slot = Pledge(session)
+            try desk.cancelDurably(thread: thread, selector: selector, payload: payload) {
+                slot.fill($0.map { .integer($0) })
+            }
+            return slot.take()
         }
-        let payload = command.count == 4 ? command.bytes(at: 3) : nil
-        return .integer(
-            try service.desk.cancel(
-                thread: command.text(at: 1), selector: command.text(at: 2), payload: payload))
+        let id = try id(command, at: 1)
+        let isCancelled = desk.cancel(id)
+        guard desk.durable != nil else {
+            guard let isCancelled else { throw desk.noJob(id) }
+            return .integer(isCancelled ? 1 : 0)
+        }
+        if isCancelled == false { return .integer(0) }
+        let slot = Pledge(session)
+        let answer = { (result: Result<Bool, WireError>) in
+            slot.fill(result.map { .integer($0 ? 1 : 0) })
+        }
+        if isCancelled == nil { desk.cancelParked(id, answer) } else { desk.confirm(true, answer) }
+        return slot.take()
     }
 
     private static func buffer(
@@ -71,7 +102,26 @@ enum JobCommands {
         let request = JobDesk.Request(
             thread: command.text(at: 1), selector: command.text(at: 2),
             payload: command.bytes(at: 3))
-        return .integer(Int(try service.desk.accept(request, hold: true).number))
+        guard service.desk.isDurable(request) else {
+            return .integer(Int(try service.desk.accept(request, hold: true).number))
+        }
+        let slot = Pledge(session)
+        try service.desk.acceptDurably(request, hold: true) {
+            slot.fill($0.map { .integer(Int($0.number)) })
+        }
+        return slot.take()
+    }
+
+    private static func fire(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        let (desk, thread) = (service.desk, command.text(at: 1))
+        guard desk.durable != nil else {
+            return .integer(desk.release(try desk.takeBuffered(thread)))
+        }
+        let slot = Pledge(session)
+        try desk.fireDurably(thread) { slot.fill($0.map { .integer($0) }) }
+        return slot.take()
     }
 
     private static func job(
@@ -79,19 +129,36 @@ enum JobCommands {
     ) throws(WireError) -> RESPValue? {
         let id = try id(command, at: 1)
         service.desk.noteRunning()
-        guard let job = service.desk.store.job(id) else {
-            throw WireError(.noJob, "there is no job \(id), or it ended too long ago to be kept")
+        if let job = service.desk.store.job(id) { return .map(describe(job) + details(job)) }
+        guard service.desk.durable != nil else { throw service.desk.noJob(id) }
+        let slot = Pledge(session)
+        service.desk.lookUp(id) { [desk = service.desk] found in
+            // It may have come into memory since, where more is known of it.
+            slot.fill(
+                found.map {
+                    let job = desk.store.job(id) ?? $0
+                    return .map(describe(job) + details(job))
+                })
         }
-        return .map(describe(job) + details(job))
+        return slot.take()
     }
 
     private static func result(
         _ service: Service, _ session: Session, _ command: Command
     ) throws(WireError) -> RESPValue? {
         let id = try id(command, at: 1)
+        let desk = service.desk
         guard command.count > 2 else {
-            if service.desk.live[id] != nil { return .null }
-            return try bulk(service.desk.result(of: id))
+            if desk.live[id] != nil { return .null }
+            guard desk.durable != nil, desk.store.job(id) == nil else {
+                return try bulk(desk.result(of: id))
+            }
+            let slot = Pledge(session)
+            desk.lookUp(id) { found in
+                slot.fill(
+                    found.flatMap { JobDesk.answer($0, id) }.map { $0.map { .bulk($0) } ?? .null })
+            }
+            return slot.take()
         }
         guard command.matches(2, "WAIT") else {
             throw WireError(
@@ -100,7 +167,7 @@ enum JobCommands {
         let limit =
             command.count == 4
             ? try command.count(at: 3, "WAIT", max: millisecondsMax) : nil
-        service.desk.wait(for: id, session, token: session.reserve().number, within: limit)
+        desk.wait(for: id, session, token: session.reserve().number, within: limit)
         return nil
     }
 
@@ -129,10 +196,11 @@ enum JobCommands {
             }
             index += 1
         }
-        service.desk.noteRunning()
-        let found = service.desk.store.list(
-            thread: thread, state: state, limit: limit, order: .newestFirst)
-        return .array(found.map { .map(describe($0)) })
+        let slot = Pledge(session)
+        service.desk.list(thread: thread, state: state, limit: limit) {
+            slot.fill($0.map { .array($0.map { .map(describe($0)) }) })
+        }
+        return slot.take()
     }
 
     private static func bulk(
@@ -183,6 +251,43 @@ enum JobCommands {
     }
 }
 
+/// The reply to a command, which may be known at once or later.
+///
+/// Its place among the replies is reserved only when the command has turned out to be fine: an error
+/// that is thrown takes a place of its own.
+private final class Pledge {
+    private let session: Session
+    private var slot: Session.Slot?
+    private var value: RESPValue?
+
+    init(_ session: Session) { self.session = session }
+
+    /// The place that is reserved.
+    var number: UInt64 { (slot ?? reserve()).number }
+
+    private func reserve() -> Session.Slot {
+        let reserved = session.reserve()
+        slot = reserved
+        return reserved
+    }
+
+    /// Gives the reply.
+    func fill(_ result: Result<RESPValue, WireError>) {
+        let reply: RESPValue =
+            switch result {
+            case .success(let value): value
+            case .failure(let error): error.reply
+            }
+        if let slot { session.fill(slot, with: reply) } else { value = reply }
+    }
+
+    /// The reply if it is there; else its place is kept, and nil.
+    func take() -> RESPValue? {
+        if value == nil { _ = reserve() }
+        return value
+    }
+}
+
 extension Session: OutcomeReceiver {
     /// Whether the client has left.
     var isGone: Bool { !isOpen }
@@ -211,6 +316,7 @@ struct PerformOptions {
     private(set) var priority = Priority.normal
     private(set) var dueAt: Int64?
     private(set) var timeoutMilliseconds: Int?
+    private(set) var isVolatile = false
 
     private static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
 
@@ -227,7 +333,7 @@ struct PerformOptions {
         JobDesk.Request(
             thread: command.text(at: 1), selector: command.text(at: 2),
             payload: command.bytes(at: command.count - 1), priority: priority, dueAt: dueAt,
-            timeoutMilliseconds: timeoutMilliseconds)
+            timeoutMilliseconds: timeoutMilliseconds, isVolatile: isVolatile)
     }
 
     /// - Returns: the place behind the option.
@@ -268,12 +374,14 @@ struct PerformOptions {
             priority = named
             return index + 2
         }
-        // Everything is volatile while the store is memory.
-        if command.matches(index, "VOLATILE") { return index + 1 }
+        if command.matches(index, "VOLATILE") {
+            isVolatile = true
+            return index + 1
+        }
         for option: StaticString in ["KEY", "UNIQUE", "RETRY"] where command.matches(index, option)
         {
             throw WireError(
-                .err, "\(option) needs a durable store, which this version does not have yet")
+                .err, "\(option) is not there yet: leave it out")
         }
         throw WireError(
             .err,

@@ -54,7 +54,7 @@ enum ThreadCommands {
         return .map([
             entry("name", text(lane.name)),
             entry("members", .array(lane.members.map { text($0.thread.name) })),
-            entry("waiting", .integer(lane.pool.waitingCount)),
+            entry("waiting", .integer(service.desk.shownWaitingCount(of: lane))),
             entry("running", .integer(lane.members.count { $0.current.withLock { $0 } != nil })),
             entry("max-queued", .integer(lane.maxQueued)),
         ])
@@ -105,7 +105,7 @@ enum ThreadCommands {
         return [
             entry("name", text(member.thread.name)),
             entry("state", text(state)),
-            entry("waiting", .integer(lane.pool.waitingCount)),
+            entry("waiting", .integer(service.desk.shownWaitingCount(of: lane))),
             entry("done", .integer(member.doneCount.load(ordering: .relaxed))),
             entry("failed", .integer(member.failedCount.load(ordering: .relaxed))),
             entry("job", job.map { .integer(Int($0.id)) } ?? .null),

@@ -61,7 +61,7 @@ extension Configuration.Selector: ConfigurationSection {
         section.read("directory", into: &directory, .directory)
         section.values(
             "environment", into: &environment, .argument, isName: Self.isEnvironmentName)
-        section.refuse("retries", "not yet: it needs a durable store, remove it")
+        section.refuse("retries", "not there yet: remove it")
     }
 
     /// environ(7): a name ends at the first `=`.

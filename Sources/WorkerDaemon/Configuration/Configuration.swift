@@ -7,7 +7,7 @@
 /// programs that embed the daemon.
 package struct Configuration: Sendable, Equatable {
     package var listen = Listen()
-    package var store = Store.memory
+    package var store = Store.automatic
     /// At least one, in the order of the file.
     package var threads: [Thread] = []
     /// In the order of the file.
@@ -20,12 +20,6 @@ package struct Configuration: Sendable, Equatable {
 }
 
 extension Configuration {
-    /// Where jobs are kept.
-    package enum Store: String, Sendable, Equatable, CaseIterable {
-        /// In memory: they are gone when the daemon ends.
-        case memory
-    }
-
     /// How the daemon ends.
     package struct Shutdown: Sendable, Equatable {
         /// How long running jobs may go on after the first signal to end.
@@ -88,16 +82,5 @@ extension Configuration.Shutdown: ConfigurationSection {
 extension Configuration.Log: ConfigurationSection {
     mutating func read(from section: inout SectionReader) {
         section.read("level", into: &level, .choice)
-    }
-}
-
-extension ValueRule<Configuration.Store> {
-    /// "memory"; a path will be taken once jobs can be kept in a file.
-    fileprivate static var store: ValueRule {
-        .string(such: "memory") { text, place in
-            if let store = Configuration.Store(rawValue: text) { return store }
-            place.report("durable storage is not there yet: use \"memory\", is \(text.quoted)")
-            return nil
-        }
     }
 }

@@ -12,19 +12,47 @@ extension JobDesk {
     ///   - token: given back with the outcome.
     ///   - limit: tells TIMEOUT after so many milliseconds; nil waits as long as it takes.
     func wait(for id: JobID, _ receiver: any OutcomeReceiver, token: UInt64, within limit: Int?) {
-        guard let job = live[id] else { return receiver.receive(result(of: id), token: token) }
+        if let job = live[id] {
+            return job.addWaiter(waiter(receiver, token: token, within: limit, for: id))
+        }
+        guard store.job(id) == nil, let durable else {
+            return receiver.receive(result(of: id), token: token)
+        }
+        lookUp(id) { [unowned self] found in
+            // It may have come into memory, or ended, since the question was asked.
+            if live[id] != nil || store.job(id) != nil {
+                wait(for: id, receiver, token: token, within: limit)
+            } else {
+                switch found.flatMap({ Self.answer($0, id) }) {
+                case .success(nil) where durable.isClosed:
+                    receiver.receive(.failure(Self.abandoned), token: token)
+                case .success(nil):
+                    durable.waiters[id, default: []].append(
+                        waiter(receiver, token: token, within: limit, for: id))
+                case .success(let bytes?): receiver.receive(.success(bytes), token: token)
+                case .failure(let error): receiver.receive(.failure(error), token: token)
+                }
+            }
+        }
+    }
+
+    /// Somebody who waits for a job, with the alarm that ends their waiting.
+    private func waiter(
+        _ receiver: any OutcomeReceiver, token: UInt64, within limit: Int?, for id: JobID
+    ) -> LiveJob.Waiter {
         var alarm: ThreadRunLoop.Timer?
         if let limit {
-            let timeout = Confined((job: job, receiver: receiver), to: loop)
+            let timeout = Confined((desk: self, receiver: receiver), to: loop)
             let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: .milliseconds(limit))) { _ in
-                let (job, receiver) = timeout.value
-                job.removeWaiter(token, of: receiver)
+                let (desk, receiver) = timeout.value
+                desk.live[id]?.removeWaiter(token, of: receiver)
+                desk.durable?.removeWaiter(token, of: receiver, for: id)
                 receiver.receive(.failure(Self.notEnded(id, within: limit)), token: token)
             }
             loop.add(timer)
             alarm = timer
         }
-        job.addWaiter(LiveJob.Waiter(receiver: receiver, token: token, alarm: alarm))
+        return LiveJob.Waiter(receiver: receiver, token: token, alarm: alarm)
     }
 
     private static func notEnded(_ id: JobID, within limit: Int) -> WireError {
@@ -45,12 +73,9 @@ extension JobDesk {
 
     /// Takes back a job that has not begun, or asks a running one to end.
     ///
-    /// - Returns: whether there was anything left to cancel.
-    func cancel(_ id: JobID) throws(WireError) -> Bool {
-        guard let job = live[id] else {
-            if store.job(id) == nil { throw noJob(id) }
-            return false
-        }
+    /// - Returns: whether there was anything left to cancel; nil if it is not in memory.
+    func cancel(_ id: JobID) -> Bool? {
+        guard let job = live[id] else { return store.job(id) == nil ? nil : false }
         if withdraw(job) { return true }
         job.context.requestCancel()
         return true
@@ -58,49 +83,62 @@ extension JobDesk {
 
     /// Takes back all jobs of a thread and selector that have not begun.
     ///
-    /// - Parameter payload: only those with this payload; nil for all.
-    /// - Returns: how many.
-    func cancel(thread: String, selector: String, payload: [UInt8]?) throws(WireError) -> Int {
+    /// - Parameters:
+    ///   - payload: only those with this payload; nil for all.
+    ///   - number: only those that were accepted before this one.
+    /// - Returns: how many of those in memory.
+    func cancel(
+        thread: String, selector: String, payload: [UInt8]?, before number: UInt64 = .max
+    ) throws(WireError) -> Int {
         let lane = try lane(of: thread)
         let matching = live.values.filter { job in
             job.lane === lane && (thread == lane.name || job.thread == thread)
-                && job.context.selector == selector
+                && job.context.selector == selector && job.id.number < number
                 && (payload == nil || job.context.payload == payload)
         }
         return matching.count { withdraw($0) }
     }
 
+    /// What a shutdown did not let run.
+    struct Abandoned {
+        /// Jobs that are gone.
+        var count = 0
+        /// Durable ones, which stay in the journal.
+        var keptCount = 0
+    }
+
     /// Forgets about everything that has not begun; whoever waits for it is told.
-    ///
-    /// - Returns: how many jobs that were.
-    func abandonWaiting() -> Int {
+    func abandonWaiting() -> Abandoned {
         buffered.removeAll()
         return abandon { $0.context.withdraw() }
     }
 
     /// Forgets about everything that waits for its time or to be fired, as `abandonWaiting` does.
-    func abandonUnreleased() -> Int {
+    func abandonUnreleased() -> Abandoned {
         buffered.removeAll()
         return abandon { $0.ticket == nil && $0.context.withdraw() }
     }
 
-    /// Forgets about everything that is left.
-    func abandonRunning() -> Int {
-        abandon { _ in true }
+    /// Forgets about everything that is left; durable jobs are put back.
+    func abandonRunning() -> Abandoned {
+        abandon { job in
+            recordPutBack(job)
+            return true
+        }
     }
 
-    private static let abandoned = WireError(
+    static let abandoned = WireError(
         .shuttingDown, "the daemon went down before the job ended")
 
-    private func abandon(_ isAbandoned: (LiveJob) -> Bool) -> Int {
-        var count = 0
+    private func abandon(_ isAbandoned: (LiveJob) -> Bool) -> Abandoned {
+        var abandoned = Abandoned()
         for job in live.values where isAbandoned(job) {
             live[job.id] = nil
             job.timer?.invalidate()
             job.tell(.failure(Self.abandoned))
-            count += 1
+            if job.isDurable { abandoned.keptCount += 1 } else { abandoned.count += 1 }
         }
-        return count
+        return abandoned
     }
 
     func withdraw(_ job: LiveJob) -> Bool {
@@ -113,11 +151,19 @@ extension JobDesk {
             stopHolding(job)
         }
         apply(.cancel, to: job.id)
+        recordEnd(of: job, nil, .cancelled, at: WallClock.unixMilliseconds())
         tellEnd(of: job.id, .cancelled)
         return true
     }
 
     func complete(_ completion: Completion) {
+        if let job = live[completion.job], job.isDurable {
+            if job.isInterrupted, completion.outcome.state != .done { return putBack(job) }
+            let attempt = Attempt(
+                number: job.context.attempt, workerName: completion.thread,
+                startedAt: completion.startedAt)
+            recordEnd(of: job, attempt, completion.outcome, at: completion.endedAt)
+        }
         noteStart(completion.job, on: completion.thread, at: completion.startedAt)
         apply(.finish(completion.outcome), to: completion.job, at: completion.endedAt)
         tellEnd(of: completion.job, completion.outcome)
@@ -129,7 +175,7 @@ extension JobDesk {
         if !job.waiters.isEmpty { job.tell(Self.answer(outcome, id)) }
     }
 
-    private static func answer(_ outcome: Outcome, _ id: JobID) -> Result<[UInt8], WireError> {
+    static func answer(_ outcome: Outcome, _ id: JobID) -> Result<[UInt8], WireError> {
         switch outcome {
         case .done(let result): .success(result)
         case .failed(let reason): .failure(WireError(.failed, "job \(id): \(reason)"))
@@ -139,7 +185,7 @@ extension JobDesk {
         }
     }
 
-    private func noJob(_ id: JobID) -> WireError {
+    func noJob(_ id: JobID) -> WireError {
         WireError(.noJob, "there is no job \(id), or it ended too long ago to be kept")
     }
 }

@@ -21,6 +21,15 @@ final class JobDesk {
         /// When it is due, in Unix milliseconds; nil is now.
         var dueAt: Int64?
         var timeoutMilliseconds: Int?
+        /// Whether the journal is passed by.
+        var isVolatile = false
+
+        func asJobRequest(hold: Bool) -> JobRequest {
+            JobRequest(
+                thread: thread, selector: selector, payload: payload, priority: priority,
+                schedule: hold ? .buffered : dueAt.map { .at($0) } ?? .now,
+                timeoutMilliseconds: timeoutMilliseconds.map { Int64($0) })
+        }
     }
 
     let loop: ThreadRunLoop
@@ -28,31 +37,39 @@ final class JobDesk {
     let lanes: [Lane]
     let handlers: [String: Handler]
     let children: ChildRegistry
-    private(set) var store: MemoryStore
+    var store: MemoryStore
+    /// Nil if all jobs are kept in memory only.
+    let durable: DurableJobs?
     /// The jobs that have not ended; only the desk changes it.
     var live: [JobID: LiveJob] = [:]
     /// Jobs that were collected for a lane and not yet fired, in order.
     var buffered: [String: [JobID]] = [:]
     private(set) var isRefusing = false
+    /// Durable jobs whose attempt a shutdown has interrupted.
+    var putBackCount = 0
     /// How many jobs of each lane are held here, for their time or to be fired.
-    private var heldCounts: [String: Int] = [:]
-    /// Called after completions have been handled.
+    private(set) var heldCounts: [String: Int] = [:]
+    /// Called after completions, commits and loads have been handled.
     var whenCompleted: (() -> Void)?
     private var owedWakes: [WorkerPool.OwedWake] = []
     private static let owedWakeCountMax = 16
     private let lanesByThread: [String: Lane]
     private var completions: MessagePort<Completion>?
+    private var answers: MessagePort<[JournalAnswer]>?
 
     /// - Parameters:
     ///   - lanes: the configured threads.
     ///   - handlers: the code behind each selector.
+    ///   - store: for the jobs in memory; empty.
+    ///   - journal: for durable jobs; nil if there are none.
     init(
-        lanes: [Lane], handlers: [String: Handler], store: MemoryStore, children: ChildRegistry,
-        loop: ThreadRunLoop, log: Log
+        lanes: [Lane], handlers: [String: Handler], store: MemoryStore, journal: Journal?,
+        children: ChildRegistry, loop: ThreadRunLoop, log: Log
     ) {
         self.lanes = lanes
         self.handlers = handlers
         self.store = store
+        durable = journal.map { DurableJobs($0) }
         self.children = children
         self.loop = loop
         self.log = log
@@ -66,12 +83,20 @@ final class JobDesk {
         let completions = MessagePort<Completion> { desk.value.complete($0) }
         completions.add(to: loop)
         self.completions = completions
+        guard let journal else { return }
+        let answers = MessagePort<[JournalAnswer]> { desk.value.take($0) }
+        answers.add(to: loop)
+        self.answers = answers
+        journal.add(.answer(to: { [weak answers] in _ = answers?.send($0) }))
+        journal.fire()
     }
 
     /// Ends the reporting; breaks the cycle between the desk and its port.
     func close() {
         completions?.invalidate()
         completions = nil
+        answers?.invalidate()
+        answers = nil
     }
 
     /// Refuses new jobs from now on.
@@ -85,10 +110,32 @@ final class JobDesk {
         return lane
     }
 
-    /// Accepts a job: from now on it is known by its number.
+    /// Accepts a job: from now on it is known by its number. It is in memory only.
     ///
     /// - Parameter hold: keeps it in the lane's buffer until it is fired.
     func accept(_ request: Request, hold: Bool = false) throws(WireError) -> JobID {
+        let (lane, handler) = try check(request)
+        let now = WallClock.unixMilliseconds()
+        let id = try keep(request, hold: hold, at: now)
+        if durable != nil { reserveNumbers() }
+        let job = LiveJob(
+            id, context(of: request, id, handler), handler, for: request.thread, of: lane,
+            priority: request.priority)
+        live[id] = job
+        if hold {
+            self.hold(job)
+            buffered[lane.name, default: []].append(id)
+        } else if let due = request.dueAt, due > now {
+            self.hold(job)
+            delay(job, byMilliseconds: due - now)
+        } else {
+            submit(job)
+        }
+        return id
+    }
+
+    /// Finds out whether a job can be accepted.
+    func check(_ request: Request) throws(WireError) -> (Lane, Handler) {
         if isRefusing { throw WireError(.shuttingDown, "the daemon is going down") }
         let lane = try lane(of: request.thread)
         guard let handler = handlers[request.selector] else {
@@ -104,46 +151,45 @@ final class JobDesk {
             throw WireError(
                 .busy, "thread \(lane.name) holds \(waiting) waiting jobs, its limit; try later")
         }
-        let now = WallClock.unixMilliseconds()
-        let id = try keep(request, hold: hold, at: now)
-        let context = JobContext(
-            id: id.number, selector: request.selector, payload: request.payload, attempt: 1,
-            timeout: request.timeoutMilliseconds.map { .milliseconds($0) } ?? handler.timeout)
-        let job = LiveJob(
-            id, context, handler, for: request.thread, of: lane, priority: request.priority)
-        live[id] = job
-        if hold {
-            heldCounts[lane.name, default: 0] += 1
-            buffered[lane.name, default: []].append(id)
-        } else if let due = request.dueAt, due > now {
-            heldCounts[lane.name, default: 0] += 1
-            delay(job, byMilliseconds: due - now)
-        } else {
-            submit(job)
-        }
-        return id
+        return (lane, handler)
     }
 
-    /// Hands over what was collected for a thread.
-    ///
-    /// - Returns: how many jobs.
-    func fire(_ thread: String) throws(WireError) -> Int {
+    func context(
+        of request: Request, _ id: JobID, _ handler: Handler, attempt: Int = 1
+    ) -> JobContext {
+        JobContext(
+            id: id.number, selector: request.selector, payload: request.payload,
+            attempt: attempt,
+            timeout: request.timeoutMilliseconds.map { .milliseconds($0) } ?? handler.timeout)
+    }
+
+    /// Counts a job that the desk itself keeps back.
+    func hold(_ job: LiveJob) { heldCounts[job.lane.name, default: 0] += 1 }
+
+    /// Takes out what was collected for a thread, to be released.
+    func takeBuffered(_ thread: String) throws(WireError) -> [JobID] {
         let lane = try lane(of: thread)
         let collected = buffered.removeValue(forKey: lane.name) ?? []
         // A member's name fires what was collected for this member; the pool's name fires it all.
         let isFired = { [live] (id: JobID) in thread == lane.name || live[id]?.thread == thread }
         let kept = collected.filter { !isFired($0) }
         if !kept.isEmpty { buffered[lane.name] = kept }
-        let fired = collected.filter { isFired($0) }
-        for id in fired {
-            if let job = live[id] { release(job) }
-        }
-        return fired.count
+        return collected.filter { isFired($0) }
+    }
+
+    /// Hands over jobs that were collected.
+    ///
+    /// - Returns: how many of them there still are.
+    func release(_ ids: [JobID]) -> Int {
+        let jobs = ids.compactMap { live[$0] }
+        for job in jobs { release(job) }
+        return jobs.count
     }
 
     /// How many jobs of a lane have been accepted and have not begun.
     func waitingCount(of lane: Lane) -> Int {
-        lane.pool.waitingCount + (heldCounts.isEmpty ? 0 : heldCounts[lane.name] ?? 0)
+        let held = heldCounts.isEmpty ? 0 : heldCounts[lane.name] ?? 0
+        return lane.pool.waitingCount + held + (durable == nil ? 0 : parkedCount(of: lane))
     }
 
     /// Notes in the store which jobs have begun: workers report only their ends.
@@ -156,22 +202,23 @@ final class JobDesk {
         }
     }
 
-    private func submit(_ job: LiveJob) {
+    func submit(_ job: LiveJob) {
         guard let completions else { return }
         let (context, lane, handler, children) = (job.context, job.lane, job.handler, children)
+        let journal = job.isDurable ? durable?.journal : nil
         do throws(SubmitError) {
             let (ticket, owed) = try lane.pool.submitOwingWake(
                 onThread: job.thread, priority: job.priority.submitPriority
             ) {
-                if let completion = lane.run(context, handler, children: children) {
-                    completions.send(completion)
-                }
+                let completion = lane.run(
+                    context, handler, children: children, journal: journal)
+                if let completion { completions.send(completion) }
             }
             job.ticket = ticket
             if let owed { owe(owed) }
         } catch {
             // The thread was stopped between the look and the submit.
-            _ = withdraw(job)
+            if job.isDurable { leaveToJournal(job) } else { _ = withdraw(job) }
         }
     }
 
@@ -194,7 +241,7 @@ final class JobDesk {
         owedWakes.removeAll(keepingCapacity: true)
     }
 
-    private func delay(_ job: LiveJob, byMilliseconds delay: Int64) {
+    func delay(_ job: LiveJob, byMilliseconds delay: Int64) {
         let held = Confined((desk: self, job: job), to: loop)
         let due = loop.now.advanced(by: .milliseconds(delay))
         let timer = ThreadRunLoop.Timer(at: due) { _ in held.value.desk.release(held.value.job) }
@@ -231,21 +278,15 @@ final class JobDesk {
         }
     }
 
-    private func keep(
+    func keep(
         _ request: Request, hold: Bool, at now: Int64
     ) throws(WireError) -> JobID {
         do throws(JobStoreError) {
-            return try store.accept(
-                JobRequest(
-                    thread: request.thread, selector: request.selector, payload: request.payload,
-                    priority: request.priority,
-                    schedule: hold ? .buffered : request.dueAt.map { .at($0) } ?? .now,
-                    timeoutMilliseconds: request.timeoutMilliseconds.map { Int64($0) }), at: now)
+            return try store.accept(request.asJobRequest(hold: hold), at: now)
         } catch {
             throw WireError(.busy, "\(error)")
         }
     }
-
 }
 
 extension Priority {

@@ -41,13 +41,21 @@ final class Lane: Sendable {
 
     /// Runs a job to its end on the calling member's thread.
     ///
+    /// - Parameter journal: where the beginning is recorded; nil for a volatile job.
     /// - Returns: nil when it was withdrawn before: it did not run.
-    func run(_ job: JobContext, _ handler: Handler, children: ChildRegistry) -> Completion? {
+    func run(
+        _ job: JobContext, _ handler: Handler, children: ChildRegistry, journal: Journal?
+    ) -> Completion? {
         guard let thread = WorkerThread.currentName, let member = membersByName[thread] else {
             preconditionFailure("a job of \(name) runs on a foreign thread")
         }
         let startedAt = WallClock.unixMilliseconds()
         guard job.begin(on: thread, at: startedAt) else { return nil }
+        if let journal {
+            let attempt = Attempt(
+                number: job.attempt, workerName: thread, startedAt: startedAt)
+            journal.record(.start(JobID(job.id), attempt))
+        }
         member.current.withLock { $0 = job }
         let outcome = handler.run(job, children: children)
         job.end()

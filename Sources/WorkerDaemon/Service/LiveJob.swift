@@ -30,6 +30,10 @@ final class LiveJob {
     let thread: String
     let lane: Lane
     let priority: Priority
+    /// The queue of the journal that it belongs to; nil for a volatile job.
+    let backlog: Backlog?
+    /// Whether a shutdown has asked it to end: what it has not done is done after the restart.
+    var isInterrupted = false
     /// Its place among what waits; nil while the desk itself holds it.
     var ticket: WorkerPool.Ticket?
     /// What lets it go when its time has come.
@@ -38,7 +42,7 @@ final class LiveJob {
 
     init(
         _ id: JobID, _ context: JobContext, _ handler: Handler, for thread: String, of lane: Lane,
-        priority: Priority
+        priority: Priority, backlog: Backlog? = nil
     ) {
         self.id = id
         self.context = context
@@ -46,7 +50,11 @@ final class LiveJob {
         self.thread = thread
         self.lane = lane
         self.priority = priority
+        self.backlog = backlog
     }
+
+    /// Whether the journal knows it.
+    var isDurable: Bool { backlog != nil }
 
     /// Tells everybody who waits.
     func tell(_ result: Result<[UInt8], WireError>) {

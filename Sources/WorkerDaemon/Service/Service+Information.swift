@@ -28,7 +28,7 @@ extension Service {
             ("workerd_version", Service.version),
             ("process_id", "\(ProcessStatistics.processID)"),
             ("uptime_in_seconds", "\(uptime)"),
-            ("store", "memory"),
+            ("store", desk.durable?.journal.path ?? "memory"),
             ("total_commands_processed", "\(commandCount)"),
         ]
     }
@@ -54,7 +54,11 @@ extension Service {
         desk.noteRunning()
         let totals = desk.store.totals
         let states = JobState.allCases.filter { !$0.isEnded }.map { state in
-            ("\(state.rawValue)_jobs", "\(desk.store.count(thread: nil, state: state))")
+            let parked = state == .waiting ? desk.parkedCount : 0
+            return (
+                "\(state.rawValue)_jobs",
+                "\(desk.store.count(thread: nil, state: state) + parked)"
+            )
         }
         return states + [
             ("total_jobs_accepted", "\(totals.accepted)"),

@@ -18,6 +18,12 @@ final class Shutdown {
         var abandonedWaitingCount = 0
         /// Jobs that did not end within the grace period.
         var abandonedRunningCount = 0
+        /// Whether threads still run something, and so can't be waited for.
+        var hasStuckThreads = false
+        /// Durable jobs that did not begin: they are in the journal.
+        var keptCount = 0
+        /// Durable jobs that began and did not end: they run again, as if they had not begun.
+        var putBackCount = 0
     }
 
     private let service: Service
@@ -26,6 +32,7 @@ final class Shutdown {
     private var report = Report()
     private var manner = ShutdownManner.finishWaiting
     private var isClosing = false
+    private var areLanesStopped = false
     private let totalsAtStart: JobTotals
     private var timers: [ThreadRunLoop.Timer] = []
 
@@ -58,25 +65,49 @@ final class Shutdown {
         self.manner = manner
         switch manner {
         case .finishWaiting:
-            report.abandonedWaitingCount += desk.abandonUnreleased()
-            stopLanes(.finishQueued)
+            note(desk.abandonUnreleased())
+            // Those that are parked have to come to the lanes before these may end: see lookIfDone.
+            for lane in desk.lanes { lane.pool.resume() }
         case .finishRunning:
-            report.abandonedWaitingCount += desk.abandonWaiting()
+            keepParked()
+            note(desk.abandonWaiting())
             stopLanes(.finishCurrent)
             let shutdown = Confined(self, to: loop)
             after(grace) { shutdown.value.graceIsOver() }
         case .now:
-            report.abandonedWaitingCount += desk.abandonWaiting()
+            keepParked()
+            note(desk.abandonWaiting())
             stopLanes(.finishCurrent)
             graceIsOver()
         }
         service.log.notice(
             "going down: \(desk.live.count) jobs are let finish, "
-                + "\(report.abandonedWaitingCount) that had not begun are abandoned")
+                + "\(report.abandonedWaitingCount) that had not begun are abandoned"
+                + (desk.durable == nil ? "" : ", \(report.keptCount) stay in the journal"))
         lookIfDone()
     }
 
+    private func note(_ abandoned: JobDesk.Abandoned) {
+        report.abandonedWaitingCount += abandoned.count
+        report.keptCount += abandoned.keptCount
+    }
+
+    /// Leaves in the journal what is not in memory.
+    private func keepParked() {
+        guard let durable = desk.durable, !durable.isClosed else { return }
+        durable.isClosed = true
+        report.keptCount += durable.parkedCount
+        for (_, waiters) in durable.waiters {
+            for waiter in waiters {
+                waiter.alarm?.invalidate()
+                waiter.receiver.receive(.failure(JobDesk.abandoned), token: waiter.token)
+            }
+        }
+        durable.waiters.removeAll()
+    }
+
     private func stopLanes(_ policy: StopPolicy) {
+        areLanesStopped = true
         for lane in desk.lanes {
             lane.pool.resume()
             lane.pool.stop(policy)
@@ -89,6 +120,8 @@ final class Shutdown {
         service.log.warning("\(desk.live.count) jobs have not ended within \(grace): stopping them")
         var patience = Duration.seconds(1)
         for job in desk.live.values {
+            // Whoever asked for the cancel gets it; else the job is put back.
+            job.isInterrupted = job.isDurable && !job.context.isCancelRequested
             job.context.requestCancel()
             if case .program(let selector) = job.handler.kind {
                 patience = max(patience, selector.graceAfterTerm + .milliseconds(500))
@@ -105,24 +138,38 @@ final class Shutdown {
         for (id, job) in desk.live.sorted(by: { $0.key < $1.key }) {
             let place = job.context.run?.thread ?? job.thread
             service.log.warning(
-                "abandoned job \(id) (\(job.context.selector)) that still runs on \(place)")
+                (job.isDurable ? "put back" : "abandoned") + " job \(id) (\(job.context.selector)) that still runs on \(place)")
         }
-        report.abandonedRunningCount = desk.abandonRunning()
+        let left = desk.abandonRunning()
+        report.abandonedRunningCount = left.count
+        report.hasStuckThreads = left.count + left.keptCount > 0
+        desk.putBackCount += left.keptCount
         lookIfDone()
     }
 
     private func lookIfDone() {
-        guard desk.live.isEmpty, !isClosing else { return }
+        guard !isClosing else { return }
+        if !areLanesStopped, desk.parkedCount == 0 { stopLanes(.finishQueued) }
+        guard desk.live.isEmpty, areLanesStopped else { return }
         isClosing = true
+        let shutdown = Confined(self, to: loop)
+        desk.flush { shutdown.value.isRecorded() }
+    }
+
+    /// All has ended, and the journal knows it.
+    private func isRecorded() {
         timers.forEach { $0.invalidate() }
         timers.removeAll()
         let (before, now) = (totalsAtStart, desk.store.totals)
         report.finishedCount = Int(now.done + now.failed - before.done - before.failed)
+        report.putBackCount = desk.putBackCount
         report.stoppedCount = Int(now.cancelled - before.cancelled)
         service.log.notice(
             "down: \(report.finishedCount) jobs finished, \(report.stoppedCount) stopped, "
                 + "\(report.abandonedWaitingCount) abandoned before they began, "
-                + "\(report.abandonedRunningCount) abandoned while they ran")
+                + "\(report.abandonedRunningCount) abandoned while they ran"
+                + (desk.durable == nil
+                    ? "" : ", \(report.keptCount) kept in the journal, \(report.putBackCount) put back"))
         let shutdown = Confined(self, to: loop)
         service.whenLastSessionEnds { shutdown.value.sayDown() }
         service.closeSessions()

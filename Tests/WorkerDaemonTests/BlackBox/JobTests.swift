@@ -117,13 +117,13 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(4)))
-    func `options that need a durable store are refused by name`() throws {
+    func `options that are not there yet are refused by name`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
             for option in ["KEY", "UNIQUE", "RETRY"] {
                 let reply = try client.call("PERFORM", "images", "echo", .text(option), "3", "x")
                 #expect(reply.errorWord == "ERR")
-                #expect(reply.errorMessage?.contains("\(option) needs a durable store") == true)
+                #expect(reply.errorMessage?.contains("\(option) is not there yet") == true)
             }
             #expect(try client.figure("total_jobs_accepted") == 0)
         }

@@ -22,8 +22,8 @@ internal import WorkerDaemon
         #expect(
             faults(text) == [
                 "listen.http: not served yet: remove it (line 2, column 35)",
-                "store: durable storage is not there yet: use \"memory\","
-                    + " is \"/var/lib/workerd/jobs.sqlite\" (line 3, column 10)",
+                "store: there is no directory \"/var/lib/workerd\" for the file"
+                    + " (line 3, column 10)",
                 "threads.images.cuont: unknown key, did you mean \"count\"? (line 5, column 15)",
                 "threads.mail.count: must be 1…1024, is 0 (line 6, column 20)",
                 "threads.mail.maxQueued: must be a number, is a string (line 6, column 34)",

@@ -87,7 +87,7 @@ internal import WorkerDaemon
                 environment."": the name of a variable has 1…1024 bytes, none of them "=" or
                 zero
             retries: 3
-                retries: not yet: it needs a durable store, remove it
+                retries: not there yet: remove it
             retry: 3
                 retry: unknown key, known are "program", "timeout", "graceAfterTerm",
                 "maxOutput", "maxMemory", "directory", "environment"
@@ -188,7 +188,20 @@ internal import WorkerDaemon
     @Test func `a store that is no string is a fault`() {
         #expect(
             sentences(configured("store: {}")) == [
-                "store: must be a string such as \"memory\", is a section"
+                "store: must be a string such as \"/var/lib/workerd/jobs.sqlite\", is a section"
             ])
+    }
+
+    @Test(arguments: [
+        (
+            "jobs.sqlite",
+            "must be \"memory\" or an absolute path such as \"/var/lib/workerd/jobs.sqlite\", "
+                + "is \"jobs.sqlite\""
+        ),
+        ("/tmp", "\"/tmp\" is a directory, must be the path of a file in one"),
+        ("/nowhere/jobs.sqlite", "there is no directory \"/nowhere\" for the file"),
+    ])
+    func `a store at no possible place is a fault`(text: String, sentence: String) {
+        #expect(sentences(configured("store: '\(text)'")) == ["store: \(sentence)"])
     }
 }

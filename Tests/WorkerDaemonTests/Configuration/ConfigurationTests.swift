@@ -48,7 +48,7 @@ internal import WorkerDaemon
         expected.threads = [.init(name: "a")]
         #expect(least == expected)
         #expect(least.listen.unixMode == 0o600)
-        #expect(least.store == .memory)
+        #expect(least.store == .automatic)
         #expect(least.threads.first?.maxQueued == 1_000_000)
         #expect(least.threads.first?.whenFull == .refuse)
         #expect(least.limits.payloadBytes == 8_388_608)
@@ -63,6 +63,20 @@ internal import WorkerDaemon
         #expect(gzip.selectors.first?.maxOutputBytes == 8_388_608)
         #expect(gzip.selectors.first?.maxMemoryBytes == nil)
         #expect(gzip.selectors.first?.directory == nil)
+    }
+
+    @Test func `a store is memory, a file, or what the service manager provides`() throws {
+        func store(_ text: String) throws -> Configuration.Store {
+            try configuration(configured("store: \(text)")).store
+        }
+        #expect(try store("'memory'") == .memory)
+        #expect(try store("'/tmp/jobs.sqlite'") == .file("/tmp/jobs.sqlite"))
+        let environment = ["STATE_DIRECTORY": "/var/lib/workerd:/var/lib/other"]
+        #expect(Configuration.Store.memory.path(in: environment) == nil)
+        #expect(Configuration.Store.file("/tmp/j").path(in: environment) == "/tmp/j")
+        let automatic = Configuration.Store.automatic
+        #expect(automatic.path(in: environment) == "/var/lib/workerd/jobs.sqlite")
+        #expect(automatic.path(in: [:]) == nil)
     }
 
     @Test func `every key can be given`() throws {

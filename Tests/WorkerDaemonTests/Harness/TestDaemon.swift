@@ -17,11 +17,17 @@ struct Setup {
     var log = "level: \"debug\""
     /// What `listen` has beside the Unix socket.
     var listen = ""
+    /// Where jobs are kept, in quotes.
+    var store = "\"memory\""
+
+    /// With a journal in the test's directory.
+    static let durable = Setup(store: "\"$DIR/jobs.sqlite\"")
 
     func text(directory: String) -> String {
         let text = """
             {
                 listen: { unix: "$DIR/s", \(listen) },
+                store: \(store),
                 threads: { \(threads) },
                 selectors: { \(selectors) },
                 limits: { \(limits) },
@@ -45,20 +51,31 @@ final class TestDaemon {
     private(set) var wasEnded = false
 
     /// Starts `workerd` with any arguments and waits for nothing.
-    init(arguments: [String], in scratch: Scratch, logName: String = "log") throws {
+    ///
+    /// - Parameters:
+    ///   - program: `workerd`, or a daemon of a test's own.
+    ///   - path: another executable in its place.
+    ///   - more: what is added to the environment.
+    init(
+        arguments: [String], in scratch: Scratch, logName: String = "log",
+        program: String = "workerd", path: String? = nil, environment more: [String: String] = [:]
+    ) throws {
         self.scratch = scratch
         self.logName = logName
         configurationFile = scratch.file("workerd.json5")
+        let program = "\(try productsDirectory())/\(program)"
         // The shell is replaced by the daemon: it only points standard error at a file.
         var command = ChildCommand(
             program: "/bin/sh",
             arguments: [
-                "-c", "exec \"$0\" \"$@\" 2>\"$LOG\"", "\(try productsDirectory())/workerd",
+                "-c", "exec \"$0\" \"$@\" 2>\"$LOG\"",
+                path ?? program,
             ]
                 + arguments)
         var environment = Program.inheritedEnvironment()
         environment["LOG"] = scratch.file(logName)
         environment["JOURNAL_STREAM"] = nil
+        environment.merge(more) { $1 }
         command.environment = environment
         var child = try ChildProcess.spawn(command)
         child.closeInput()
@@ -67,10 +84,13 @@ final class TestDaemon {
     }
 
     /// Starts `workerd` with a configuration and waits until it listens.
-    convenience init(_ setup: Setup, in scratch: Scratch, logName: String = "log") throws {
+    convenience init(
+        _ setup: Setup, in scratch: Scratch, logName: String = "log", program: String = "workerd"
+    ) throws {
         try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
         try self.init(
-            arguments: ["--config", scratch.file("workerd.json5")], in: scratch, logName: logName)
+            arguments: ["--config", scratch.file("workerd.json5")], in: scratch, logName: logName,
+            program: program)
         try waitUntilListening()
     }
 
@@ -108,6 +128,12 @@ final class TestDaemon {
             decoding: try output.readEverything("output", atMost: 1 << 20), as: UTF8.self)
     }
 
+    /// Ends it as a crash does, and waits until it is gone.
+    func crash() throws {
+        try send(.kill)
+        _ = try end()
+    }
+
     /// Ends it and its programs, whatever it is doing.
     func kill() {
         guard !child.hasEnded else { return }
@@ -133,5 +159,31 @@ func withDaemon(_ setup: Setup = Setup(), _ body: (TestDaemon) throws -> Void) t
     }
     if !daemon.isRunning {
         try #require(daemon.wasEnded, "workerd ended: \(daemon.log.suffix(4_000))")
+    }
+}
+
+extension TestDaemon {
+    /// Starts `workerd` so that no file of it becomes larger than this, as on a disk that is full.
+    convenience init(_ setup: Setup, in scratch: Scratch, fileByteCountMax: Int) throws {
+        try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
+        // The limit of the shell is inherited, and so is that its signal is ignored. Blocks of 512.
+        let script =
+            "trap '' XFSZ; ulimit -S -f \(fileByteCountMax / 512); exec '\(try productsDirectory())/workerd'"
+            + " --config '\(scratch.file("workerd.json5"))'"
+        try scratch.write("#!/bin/sh\n\(script)\n", to: "limited")
+        try scratch.makeExecutable("limited")
+        try self.init(arguments: [], in: scratch, path: scratch.file("limited"))
+        try waitUntilListening()
+    }
+
+    /// Takes that limit away.
+    func allowFilesOfAnySize() throws {
+        var child = try ChildProcess.spawn(
+            ChildCommand(
+                program: "/usr/bin/prlimit",
+                arguments: ["--pid", "\(processID)", "--fsize=unlimited:"]))
+        _ = isReady(child.endDescriptor.number, for: POLLIN, within: patienceMilliseconds)
+        let status = child.reap()
+        guard status == .exited(0) else { throw Unexpected("prlimit: \(status as Any)") }
     }
 }

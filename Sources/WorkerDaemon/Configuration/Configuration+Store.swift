@@ -1,0 +1,55 @@
+// Where jobs are kept, as configured.
+
+extension Configuration {
+    /// Where jobs are kept.
+    package enum Store: Sendable, Equatable {
+        /// Where the service manager says, and in memory without one.
+        case automatic
+        /// In memory: they are gone when the daemon ends.
+        case memory
+        /// In the SQLite file at this absolute path.
+        case file(String)
+
+        /// The path of the file; nil for memory.
+        ///
+        /// - Parameter environment: `STATE_DIRECTORY` there is what systemd has made for the
+        ///   service, of several the first.
+        /// - Source: systemd.exec(5), StateDirectory=.
+        package func path(in environment: [String: String]) -> String? {
+            switch self {
+            case .memory: nil
+            case .file(let path): path
+            case .automatic:
+                environment["STATE_DIRECTORY"]?.split(separator: ":").first.map {
+                    "\($0)/jobs.sqlite"
+                }
+            }
+        }
+    }
+}
+
+extension ValueRule<Configuration.Store> {
+    /// "memory", or the path of a file in a directory that is there.
+    static var store: ValueRule {
+        let example = "/var/lib/workerd/jobs.sqlite"
+        return .string(such: example) { text, place in
+            if text == "memory" { return .memory }
+            guard text.hasPrefix("/"), !text.utf8.contains(0), text.utf8.count <= 4_000 else {
+                place.report(
+                    "must be \"memory\" or an absolute path such as \"\(example)\", is "
+                        + text.quoted)
+                return nil
+            }
+            if place.files.kind(text) == .directory {
+                place.report("\(text.quoted) is a directory, must be the path of a file in one")
+                return nil
+            }
+            let parent = text[..<(text.lastIndex(of: "/") ?? text.startIndex)]
+            guard parent.isEmpty || place.files.kind(String(parent)) == .directory else {
+                place.report("there is no directory \(String(parent).quoted) for the file")
+                return nil
+            }
+            return .file(text)
+        }
+    }
+}

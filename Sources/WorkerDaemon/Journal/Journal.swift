@@ -1,0 +1,130 @@
+// The thread that makes jobs durable, as others see it: commands go in from any thread, answers come
+// back as messages. What was said before the thread gets round to it is one transaction.
+//
+// Values of `isFireOwed`: true while somebody has fired the buffer, or a timer of the journal will
+// look into it. Patient commands are added first and fire only if they find false:
+// E1  add, then exchange(true) by a worker; exchange(false), then a look into the buffer by the
+//     journal: whichever exchange comes second sees what the other's thread did before. Without it,
+//     a command could lie in the buffer with nobody to fire it.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import Synchronization
+internal import WorkerThreads
+
+/// The daemon's journal.
+///
+/// - Thread: any thread.
+final class Journal: Sendable {
+    /// What was in the file when it was opened.
+    struct Recovery: Sendable {
+        var nextNumber: UInt64 = 1
+        /// How many jobs are in turn in each queue.
+        var counts: [QueueName: Int] = [:]
+        /// The jobs that wait for their time or to be fired.
+        var held: [Job] = []
+    }
+
+    /// Where the jobs are.
+    let path: String
+    let thread: WorkerThread
+    private let buffer: CommandBuffer<JournalCommand>
+    private let writer: Confined<JournalWriter>
+    private let isFireOwed: FireFlag
+
+    /// Whether a fire is owed, shared with the writer.
+    final class FireFlag: Sendable {
+        private let isOwed = Atomic<Bool>(false)
+
+        /// - Returns: what was so before.
+        func exchange(_ value: Bool) -> Bool {
+            isOwed.exchange(value, ordering: .acquiringAndReleasing)  // E1
+        }
+    }
+
+    /// Opens a file of jobs on a thread of its own.
+    ///
+    /// - Returns: the journal, and what was in the file.
+    /// - Throws: `StoreFault`, or why there is no thread.
+    /// - Blocks: for the disk.
+    static func open(
+        _ path: String, limits: StoreLimits, log: Log
+    ) throws -> (Journal, Recovery) {
+        if try File.kind(of: path) == nil {
+            // SQLite would make it readable for everybody; jobs are their owner's.
+            do throws(SystemError) {
+                try File.write([], to: path, mode: File.ownerOnly)
+            } catch {
+                throw StoreFault(.notWritable, path: path, detail: error.reason)
+            }
+        }
+        let thread = try WorkerThread(name: "journal")
+        do {
+            return try open(path, limits: limits, log: log, on: thread)
+        } catch {
+            thread.stop()
+            thread.join()
+            throw error
+        }
+    }
+
+    private static func open(
+        _ path: String, limits: StoreLimits, log: Log, on thread: WorkerThread
+    ) throws -> (Journal, Recovery) {
+        let flag = FireFlag()
+        let (writer, recovery) = try thread.submitAndWait {
+            let loop = ThreadRunLoop.current
+            let store = try SQLiteStore(path: path, limits: limits)
+            let recovery = Recovery(
+                nextNumber: store.nextNumber, counts: try store.countsInTurn(),
+                held: try store.held())
+            let writer = JournalWriter(store, isFireOwed: flag, loop: loop, log: log)
+            return (Confined(writer, to: loop), recovery)
+        }
+        let buffer = CommandBuffer<JournalCommand> { writer.value.take($0) }
+        let journal = Journal(path: path, thread: thread, buffer, writer, flag)
+        try thread.submitAndWait { [weak buffer] in
+            writer.value.lookAgain = {
+                if buffer?.isEmpty == false { buffer?.fire() }
+            }
+        }
+        buffer.add(to: thread.runLoop)
+        return (journal, recovery)
+    }
+
+    private init(
+        path: String, thread: WorkerThread, _ buffer: CommandBuffer<JournalCommand>,
+        _ writer: Confined<JournalWriter>, _ flag: FireFlag
+    ) {
+        self.path = path
+        self.thread = thread
+        self.buffer = buffer
+        self.writer = writer
+        isFireOwed = flag
+    }
+
+    /// Adds a command that is handled with the next firing.
+    func add(_ command: JournalCommand) { buffer.add(command) }
+
+    /// Lets the journal handle what was added.
+    func fire() { buffer.fire() }
+
+    /// Has something recorded within a few milliseconds, together with what comes until then.
+    func record(_ command: JournalCommand) {
+        buffer.add(command)
+        if !isFireOwed.exchange(true) { buffer.fire() }
+    }
+
+    /// Writes what is left, closes the file and ends the thread.
+    ///
+    /// - Parameter nextNumber: what the next job will be numbered.
+    /// - Blocks: for the disk.
+    func close(nextNumber: UInt64) {
+        let left = buffer.invalidate()
+        let writer = writer
+        try? thread.submitAndWait { writer.value.close(left, nextNumber: nextNumber) }
+        thread.stop()
+        thread.join()
+    }
+}

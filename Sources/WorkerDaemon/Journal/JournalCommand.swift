@@ -1,0 +1,81 @@
+// What the desk and the workers say to the journal, and what it says back.
+
+internal import Jobs
+
+/// Something to be written, read or looked up on the journal's thread.
+enum JournalCommand: Sendable {
+    /// Keep a new job; a parked one is not in the memory of the desk.
+    case accept(Job, isParked: Bool)
+    /// Let buffered jobs go.
+    case release([JobID], at: Int64, ticket: UInt64)
+    /// An attempt has begun.
+    case start(JobID, Attempt)
+    /// A job has ended; without an attempt, it never began.
+    case end(JobID, Attempt?, Outcome, at: Int64)
+    /// An attempt does not count: as many as before it were made.
+    case putBack(JobID, attempt: Int)
+    /// No job of before has a number from here on.
+    case reserve(below: UInt64)
+    /// Say when everything before is on the disk.
+    case confirm(ticket: UInt64)
+    /// Take back a parked job.
+    case cancel(JobID, ticket: UInt64)
+    /// Take back the parked jobs of queues that ask for the same.
+    case cancelMatching([QueueName], selector: String, payload: [UInt8]?, ticket: UInt64)
+    /// Bring the next parked jobs of a queue.
+    case load(QueueName, limit: Int, byteCount: Int)
+    /// Look for a job that is not in memory.
+    case find(JobID, ticket: UInt64)
+    /// List jobs that are not in memory, the newest first.
+    case list(JobListing, ticket: UInt64)
+    /// Send answers to whoever this is from now on.
+    case answer(to: @Sendable ([JournalAnswer]) -> Void)
+
+    /// Whether it can wait a little for others to share its transaction.
+    var isPatient: Bool {
+        switch self {
+        case .start, .end, .putBack: true
+        default: false
+        }
+    }
+
+    /// Whether it changes what is on the disk.
+    var isWrite: Bool {
+        switch self {
+        case .accept, .release, .start, .end, .putBack, .reserve, .cancel, .cancelMatching: true
+        case .confirm, .load, .find, .list, .answer: false
+        }
+    }
+
+    /// Whether it has happened already and has to be recorded, however often that fails.
+    var isRecord: Bool {
+        switch self {
+        case .start, .end, .putBack, .reserve: true
+        default: false
+        }
+    }
+}
+
+/// Which jobs of the journal a listing wants.
+struct JobListing: Sendable {
+    /// The queues whose parked jobs are wanted; none if only ended ones are.
+    let queues: [QueueName]
+    let thread: String?
+    let state: JobState?
+    let limit: Int
+}
+
+/// What the journal says to the desk, in the order of the commands.
+enum JournalAnswer: Sendable {
+    /// The next so many jobs that were to be accepted are on the disk, or none of them is.
+    case accepted(count: Int, StoreFault?)
+    /// What was confirmed or released.
+    case confirmed(ticket: UInt64, StoreFault?)
+    /// The next jobs of a queue; none when there were none.
+    case loaded(QueueName, Result<[Job], StoreFault>)
+    /// What is known of a job.
+    case found(ticket: UInt64, Result<Job?, StoreFault>)
+    case listed(ticket: UInt64, Result<[Job], StoreFault>)
+    /// The parked jobs that were taken back, by their queues.
+    case cancelled(ticket: UInt64, Result<[QueueName: [JobID]], StoreFault>)
+}

@@ -1,0 +1,254 @@
+// The journal on its own thread: what has come in is one transaction, then its answers go out.
+//
+// A failed transaction refuses what clients asked for in it. What has happened already (a job began,
+// or ended) is kept and tried again with every later transaction, so nothing has to be told when the
+// disk has room again. It knows no client and no lane.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+
+/// Writes jobs to the store.
+///
+/// Confined to its loop's thread.
+final class JournalWriter {
+    /// How long a beginning or an end may wait for others to share its transaction.
+    private static let patience = Duration.milliseconds(5)
+    /// How long after a failure what has to be recorded is tried again.
+    private static let retryDelay = Duration.milliseconds(250)
+
+    private var store: SQLiteStore?
+    private let isFireOwed: Journal.FireFlag
+    private let loop: ThreadRunLoop
+    private let log: Log
+    private var send: (@Sendable ([JournalAnswer]) -> Void)?
+    private var pending: [JournalCommand] = []
+    private var timer: ThreadRunLoop.Timer?
+    /// Since when nothing can be written; nil while it can.
+    private var failingSince: Int64?
+    private var failureCount = 0
+    /// The last job of each queue that was brought into memory or began there: the parked ones are
+    /// behind it.
+    private var broughtThrough: [QueueName: JobID] = [:]
+    /// Fires the buffer if something is in it.
+    var lookAgain: (() -> Void)?
+
+    init(_ store: SQLiteStore, isFireOwed: Journal.FireFlag, loop: ThreadRunLoop, log: Log) {
+        self.store = store
+        self.isFireOwed = isFireOwed
+        self.loop = loop
+        self.log = log
+    }
+
+    /// Handles commands: at once, or in a while if all of them can wait.
+    func take(_ commands: [JournalCommand]) {
+        pending += commands
+        if commands.contains(where: { !$0.isPatient }) { commit() }
+        guard timer == nil else { return }
+        if pending.isEmpty { payFire() } else { wait(Self.patience) }
+    }
+
+    /// Writes what is left and lets go of the file.
+    func close(_ left: [JournalCommand], nextNumber: UInt64) {
+        timer?.invalidate()
+        timer = nil
+        pending += left
+        pending.append(.reserve(below: nextNumber))
+        commit()
+        timer?.invalidate()
+        timer = nil
+        store = nil
+    }
+
+    /// From here on, whoever adds something patient fires; what lies there already is looked at.
+    private func payFire() {
+        _ = isFireOwed.exchange(false)
+        lookAgain?()
+    }
+
+    private func wait(_ delay: Duration) {
+        _ = isFireOwed.exchange(true)
+        let writer = Confined(self, to: loop)
+        let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: delay)) { _ in
+            writer.value.waitIsOver()
+        }
+        self.timer = timer
+        loop.add(timer)
+    }
+
+    private func waitIsOver() {
+        timer = nil
+        payFire()
+        if !pending.isEmpty { commit() }
+    }
+
+    // MARK: - Transactions
+
+    private func commit() {
+        guard let store else { return }
+        var batch: [JournalCommand] = []
+        swap(&batch, &pending)
+        var answers = Answers()
+        if batch.contains(where: { $0.isWrite }) {
+            do throws(StoreFault) {
+                let now = WallClock.unixMilliseconds()
+                let ended = Self.endedJobs(in: batch)
+                try store.transaction(at: now) { () throws(StoreFault) in
+                    for command in batch {
+                        try write(command, to: store, at: now, ended: ended, &answers)
+                    }
+                }
+                noteSuccess()
+            } catch {
+                answers = Answers(fault: error)
+                pending = batch.filter { $0.isRecord }
+                noteFailure(error)
+            }
+        }
+        for command in batch { finish(command, store, &answers) }
+        if !answers.all.isEmpty { send?(answers.all) }
+        if failingSince != nil, timer == nil { wait(Self.retryDelay) }
+    }
+
+    /// What goes back to the desk, and what it needs from the transaction.
+    private struct Answers {
+        var fault: StoreFault?
+        var cancelled: [UInt64: [QueueName: [JobID]]] = [:]
+        private(set) var all: [JournalAnswer] = []
+
+        mutating func append(_ answer: JournalAnswer) {
+            if case .accepted(1, let fault) = answer,
+                case .accepted(let count, _) = all.last
+            {
+                all[all.count - 1] = .accepted(count: count + 1, fault)
+            } else {
+                all.append(answer)
+            }
+        }
+    }
+
+    /// The jobs that end in a batch: of these, the beginning need not be recorded.
+    private static func endedJobs(in batch: [JournalCommand]) -> Set<JobID> {
+        var ended: Set<JobID> = []
+        for case .end(let id, _, _, _) in batch { ended.insert(id) }
+        return ended
+    }
+
+    private func write(
+        _ command: JournalCommand, to store: SQLiteStore, at now: Int64, ended: Set<JobID>,
+        _ answers: inout Answers
+    ) throws(StoreFault) {
+        switch command {
+        case .accept(let job, _): try store.accept(job)
+        case .release(let ids, let moment, _):
+            for id in ids { try store.release(id, at: moment) }
+        case .start(let id, let attempt):
+            if !ended.contains(id) { try store.start(id, attempt) }
+        case .end(let id, let attempt, let outcome, let moment):
+            try store.end(id, attempt, outcome, at: moment)
+        case .putBack(let id, let attempt): try store.putBack(id, attempt: attempt)
+        case .reserve(let number): try store.reserve(below: number)
+        case .cancel(let id, let ticket):
+            guard let job = try store.job(id), isParked(job) else { break }
+            try store.end(id, nil, .cancelled, at: now)
+            answers.cancelled[ticket] = [job.queue: [id]]
+        case .cancelMatching(let queues, let selector, let payload, let ticket):
+            var cancelled: [QueueName: [JobID]] = [:]
+            for queue in queues {
+                let ids = try store.idsInTurn(
+                    queue, after: broughtThrough[queue] ?? JobID(0), selector: selector,
+                    payload: payload)
+                for id in ids { try store.end(id, nil, .cancelled, at: now) }
+                if !ids.isEmpty { cancelled[queue] = ids }
+            }
+            answers.cancelled[ticket] = cancelled
+        case .confirm, .load, .find, .list, .answer: break
+        }
+    }
+
+    /// Whether a job waits in the file and is not in the desk's memory.
+    private func isParked(_ job: Job) -> Bool {
+        job.state == .waiting && job.id > broughtThrough[job.queue] ?? JobID(0)
+    }
+
+    /// Answers a command, once the transaction is on the disk or has failed.
+    private func finish(
+        _ command: JournalCommand, _ store: SQLiteStore, _ answers: inout Answers
+    ) {
+        let fault = answers.fault
+        switch command {
+        case .start, .end, .putBack, .reserve: break
+        case .answer(let send): self.send = send
+        case .accept(let job, let isParked):
+            if !isParked, job.state == .waiting { broughtThrough[job.queue] = job.id }
+            answers.append(.accepted(count: 1, fault))
+        case .release(_, _, let ticket), .confirm(let ticket):
+            answers.append(.confirmed(ticket: ticket, fault))
+        case .cancel(_, let ticket), .cancelMatching(_, _, _, let ticket):
+            let cancelled = answers.cancelled[ticket] ?? [:]
+            let result = fault.map { Result.failure($0) } ?? .success(cancelled)
+            answers.append(.cancelled(ticket: ticket, result))
+        case .load(let queue, let limit, let byteCount):
+            let result = reading { () throws(StoreFault) in
+                let jobs = try store.inTurn(
+                    queue, after: broughtThrough[queue] ?? JobID(0), limit: limit,
+                    byteCount: byteCount)
+                if let last = jobs.last { broughtThrough[queue] = last.id }
+                return jobs
+            }
+            answers.append(.loaded(queue, result))
+        case .find(let id, let ticket):
+            let result = reading { () throws(StoreFault) in try store.job(id) }
+            answers.append(.found(ticket: ticket, result))
+        case .list(let listing, let ticket):
+            let result = reading { () throws(StoreFault) in try list(listing, store) }
+            answers.append(.listed(ticket: ticket, result))
+        }
+    }
+
+    private func reading<Value>(
+        _ body: () throws(StoreFault) -> Value
+    ) -> Result<Value, StoreFault> {
+        do throws(StoreFault) {
+            return .success(try body())
+        } catch {
+            log.error("the journal can't read: \(error)")
+            return .failure(error)
+        }
+    }
+
+    private func list(_ listing: JobListing, _ store: SQLiteStore) throws(StoreFault) -> [Job] {
+        var jobs = try store.newestEnded(
+            thread: listing.thread, state: listing.state, limit: listing.limit)
+        for queue in listing.queues {
+            jobs += try store.newestInTurn(
+                queue, after: broughtThrough[queue] ?? JobID(0), limit: listing.limit)
+        }
+        jobs.sort { $1.id < $0.id }
+        return Array(jobs.prefix(listing.limit))
+    }
+
+    // MARK: - Failures
+
+    private func noteFailure(_ fault: StoreFault) {
+        failureCount += 1
+        guard failingSince == nil else { return }
+        failingSince = WallClock.unixMilliseconds()
+        log.error(
+            "the journal can't write, durable jobs are refused until it can: \(fault)")
+    }
+
+    private func noteSuccess() {
+        guard let since = failingSince else { return }
+        let milliseconds = WallClock.unixMilliseconds() - since
+        log.notice(
+            "the journal writes again after \(milliseconds) ms and \(failureCount) failures")
+        failingSince = nil
+        failureCount = 0
+    }
+}
+
+extension Job {
+    /// The queue in which it waits.
+    var queue: QueueName { QueueName(thread: thread, priority: priority) }
+}

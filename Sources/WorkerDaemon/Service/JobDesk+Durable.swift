@@ -1,0 +1,314 @@
+// Durable jobs at the desk: they are known at once, and begin and are answered once the journal has
+// them on the disk. Of a long queue only the head is in memory.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import Structures
+internal import WorkerThreads
+
+extension JobDesk {
+    /// Whether a request goes through the journal.
+    func isDurable(_ request: Request) -> Bool { durable != nil && !request.isVolatile }
+
+    // MARK: - Accepting
+
+    /// Accepts a job durably.
+    ///
+    /// - Parameters:
+    ///   - hold: keeps it in the lane's buffer until it is fired.
+    ///   - answer: told its id when it is on the disk, or why it could not get there.
+    /// - Throws: why it is refused at once; then `answer` is not called.
+    func acceptDurably(
+        _ request: Request, hold: Bool = false,
+        answer: @escaping (Result<JobID, WireError>) -> Void
+    ) throws(WireError) {
+        guard let durable else { return }
+        let (lane, handler) = try check(request)
+        let now = WallClock.unixMilliseconds()
+        let backlog = backlog(of: request.thread, request.priority, lane, in: durable)
+        let isHeld = hold || request.dueAt.map { $0 > now } == true
+        let isParked = !isHeld && !backlog.takesToMemory
+        let liveCount = live.count + durable.parkedCount
+        guard liveCount < Jobs.Limits.liveCountMax else {
+            throw WireError(.busy, "the journal holds \(liveCount) jobs, its limit; try later")
+        }
+        let id = isParked ? store.takeNumber() : try keep(request, hold: hold, at: now)
+        reserveNumbers()
+        var job: LiveJob?
+        if isParked {
+            backlog.addParked()
+        } else {
+            let accepted = LiveJob(
+                id, context(of: request, id, handler), handler, for: request.thread, of: lane,
+                priority: request.priority, backlog: backlog)
+            live[id] = accepted
+            self.hold(accepted)
+            backlog.addInMemory(byteCount: request.payload.count)
+            if hold { buffered[lane.name, default: []].append(id) }
+            job = accepted
+        }
+        durable.accepting.append(
+            DurableJobs.Accepting(
+                id: id, job: job, backlog: backlog, dueAt: isHeld ? request.dueAt : nil,
+                answer: answer))
+        let kept = Job(id: id, request: request.asJobRequest(hold: hold), acceptedAt: now)
+        tell(.accept(kept, isParked: isParked))
+    }
+
+    /// The jobs of a queue, known from now on.
+    private func backlog(
+        of thread: String, _ priority: Priority, _ lane: Lane, in durable: DurableJobs
+    ) -> Backlog {
+        let queue = QueueName(thread: thread, priority: priority)
+        if let backlog = durable.backlogs[queue] { return backlog }
+        let backlog = Backlog(queue, of: lane)
+        durable.backlogs[queue] = backlog
+        return backlog
+    }
+
+    /// Sends the journal a command; all of this pass are handled together.
+    func tell(_ command: JournalCommand) {
+        guard let durable else { return }
+        durable.journal.add(command)
+        guard !durable.isFireScheduled else { return }
+        durable.isFireScheduled = true
+        let desk = Confined(self, to: loop)
+        loop.perform {
+            desk.value.durable?.isFireScheduled = false
+            desk.value.durable?.journal.fire()
+        }
+    }
+
+    /// Has the journal keep back numbers before they are given to jobs that leave no trace there.
+    func reserveNumbers() {
+        guard let durable else { return }
+        let half = DurableJobs.reservedCount / 2
+        guard store.nextNumber + half > durable.reservedBelow else { return }
+        durable.reservedBelow = store.nextNumber + DurableJobs.reservedCount
+        tell(.reserve(below: durable.reservedBelow))
+    }
+
+    // MARK: - What the journal says
+
+    /// Handles the journal's answers.
+    func take(_ answers: [JournalAnswer]) {
+        guard let durable else { return }
+        for answer in answers {
+            switch answer {
+            case .accepted(let count, let fault):
+                for _ in 0..<count {
+                    if let accepting = durable.accepting.popFirst() { committed(accepting, fault) }
+                }
+            case .loaded(let queue, let result): loaded(queue, result)
+            case .confirmed(let ticket, let fault):
+                if case .confirmed(let body) = durable.take(ticket) { body(fault) }
+            case .found(let ticket, let result):
+                if case .found(let body) = durable.take(ticket) { body(result) }
+            case .listed(let ticket, let result):
+                if case .listed(let body) = durable.take(ticket) { body(result) }
+            case .cancelled(let ticket, let result):
+                noteCancelled(result)
+                if case .cancelled(let body) = durable.take(ticket) { body(result) }
+            }
+        }
+        whenCompleted?()
+    }
+
+    /// A job is on the disk, or could not get there.
+    private func committed(_ accepting: DurableJobs.Accepting, _ fault: StoreFault?) {
+        let id = accepting.id
+        if let fault { return refuse(accepting, fault) }
+        accepting.answer(.success(id))
+        guard let job = accepting.job, live[id] === job else {
+            // Taken back meanwhile, or parked: what is parked may be wanted now.
+            return bringMore(of: accepting.backlog)
+        }
+        if store.state(of: id) == .buffered { return }
+        if let due = accepting.dueAt {
+            delay(job, byMilliseconds: max(0, due - WallClock.unixMilliseconds()))
+        } else {
+            stopHolding(job)
+            submit(job)
+        }
+    }
+
+    private func refuse(_ accepting: DurableJobs.Accepting, _ fault: StoreFault) {
+        let id = accepting.id
+        if let job = accepting.job {
+            if live[id] === job {
+                live[id] = nil
+                stopHolding(job)
+                buffered[job.lane.name]?.removeAll { $0 == id }
+                job.backlog?.removeFromMemory(byteCount: job.context.payload.count)
+            }
+            store.discard(id)
+        } else {
+            accepting.backlog.removeParked(1)
+        }
+        accepting.answer(.failure(Self.busy(fault)))
+    }
+
+    static func busy(_ fault: StoreFault) -> WireError {
+        WireError(.busy, "the journal can't write, try again later: \(fault)")
+    }
+
+    // MARK: - Parked jobs
+
+    /// How many jobs are in the journal and not in memory.
+    var parkedCount: Int { durable?.parkedCount ?? 0 }
+
+    /// How many jobs of a lane are in the journal and not in memory.
+    func parkedCount(of lane: Lane) -> Int {
+        guard let durable else { return 0 }
+        return durable.backlogs.values.reduce(0) { $0 + ($1.lane === lane ? $1.parkedCount : 0) }
+    }
+
+    /// How many jobs wait for a lane's threads, in memory or not.
+    func shownWaitingCount(of lane: Lane) -> Int {
+        lane.pool.waitingCount + parkedCount(of: lane)
+    }
+
+    /// Asks the journal for the next jobs of a queue, if there is room for some.
+    func bringMore(of backlog: Backlog) {
+        guard let durable, !durable.isClosed,
+            (try? backlog.lane.pool.isStopped(onThread: backlog.queue.thread)) == false,
+            let load = backlog.nextLoad()
+        else { return }
+        tell(.load(backlog.queue, limit: load.limit, byteCount: load.byteCount))
+    }
+
+    private func loaded(_ queue: QueueName, _ result: Result<[Job], StoreFault>) {
+        guard let durable, let backlog = durable.backlogs[queue] else { return }
+        backlog.loadEnded()
+        // Going down: they are in the journal, and stay there.
+        guard !durable.isClosed else { return }
+        switch result {
+        case .success(let jobs):
+            backlog.removeParked(jobs.count)
+            for job in jobs { bring(job, to: backlog) }
+            // None: those that are counted are on their way to the journal, which will say so.
+            if !jobs.isEmpty { bringMore(of: backlog) }
+        case .failure:
+            let desk = Confined((desk: self, backlog: backlog), to: loop)
+            let again = loop.now.advanced(by: .seconds(1))
+            loop.add(
+                ThreadRunLoop.Timer(at: again) { _ in desk.value.desk.bringMore(of: desk.value.backlog) })
+        }
+    }
+
+    /// Takes a job of before into memory and lets it wait for its thread.
+    private func bring(_ job: Job, to backlog: Backlog) {
+        guard let live = adopt(job, backlog) else { return }
+        submit(live)
+    }
+
+    private func adopt(_ job: Job, _ backlog: Backlog) -> LiveJob? {
+        guard let handler = handlers[job.selector] else {
+            log.warning(
+                "job \(job.id) for \(job.thread) stays in the journal: there is no selector "
+                    + "\(quoted(job.selector)) any more")
+            return nil
+        }
+        let request = Request(
+            thread: job.thread, selector: job.selector, payload: job.payload,
+            priority: job.priority, dueAt: job.dueAt,
+            timeoutMilliseconds: job.timeoutMilliseconds.map { Int($0) })
+        let context = context(of: request, job.id, handler, attempt: job.attempt + 1)
+        let adopted = LiveJob(
+            job.id, context, handler, for: job.thread, of: backlog.lane, priority: job.priority,
+            backlog: backlog)
+        store.adopt(job)
+        live[job.id] = adopted
+        backlog.addInMemory(byteCount: job.payload.count)
+        for waiter in durable?.waiters.removeValue(forKey: job.id) ?? [] {
+            adopted.addWaiter(waiter)
+        }
+        return adopted
+    }
+
+    /// Takes up what was in the journal when it was opened.
+    func restore(_ recovery: Journal.Recovery) {
+        guard let durable else { return }
+        var unserved: [String: Int] = [:]
+        for (queue, count) in recovery.counts {
+            guard let lane = try? lane(of: queue.thread) else {
+                unserved[queue.thread, default: 0] += count
+                continue
+            }
+            durable.backlogs[queue] = Backlog(queue, of: lane, parkedCount: count)
+        }
+        for job in recovery.held {
+            guard let lane = try? lane(of: job.thread) else {
+                unserved[job.thread, default: 0] += 1
+                continue
+            }
+            let backlog = backlog(of: job.thread, job.priority, lane, in: durable)
+            guard let adopted = adopt(job, backlog) else { continue }
+            hold(adopted)
+            if job.state == .buffered {
+                buffered[lane.name, default: []].append(job.id)
+            } else {
+                let due = job.dueAt ?? job.acceptedAt
+                delay(adopted, byMilliseconds: max(0, due - WallClock.unixMilliseconds()))
+            }
+        }
+        for (thread, count) in unserved.sorted(by: { $0.key < $1.key }) {
+            log.warning(
+                "\(count) jobs stay in the journal: there is no thread \(quoted(thread)) any more")
+        }
+        reserveNumbers()
+        for backlog in durable.backlogs.values { bringMore(of: backlog) }
+    }
+
+    // MARK: - Ends
+
+    /// Records how a durable job ended; makes room for the next of its queue.
+    func recordEnd(of job: LiveJob, _ attempt: Attempt?, _ outcome: Outcome, at time: Int64) {
+        guard let durable, let backlog = job.backlog else { return }
+        durable.journal.record(.end(job.id, attempt, outcome, at: time))
+        leave(job, backlog)
+    }
+
+    private func leave(_ job: LiveJob, _ backlog: Backlog) {
+        backlog.removeFromMemory(byteCount: job.context.payload.count)
+        bringMore(of: backlog)
+    }
+
+    /// Lets the journal have a job back whose attempt was interrupted.
+    func putBack(_ job: LiveJob) {
+        live[job.id] = nil
+        recordPutBack(job)
+        putBackCount += 1
+        job.tell(.failure(Self.abandoned))
+        whenCompleted?()
+    }
+
+    /// Has the journal record that the attempt of a job does not count.
+    func recordPutBack(_ job: LiveJob) {
+        guard job.isDurable else { return }
+        durable?.journal.record(.putBack(job.id, attempt: job.context.attempt - 1))
+    }
+
+    /// Leaves a job to the journal that has not begun: it runs after a restart.
+    func leaveToJournal(_ job: LiveJob) {
+        guard job.context.withdraw(), live[job.id] === job else { return }
+        live[job.id] = nil
+        job.tell(
+            .failure(
+                WireError(
+                    .noThread,
+                    "thread \(job.thread) has been stopped: job \(job.id) runs after a restart")))
+    }
+
+    /// Calls `body` when everything that was said to the journal is on the disk, or can't get there.
+    func flush(_ body: @escaping () -> Void) {
+        guard let durable else { return body() }
+        let ticket = durable.expect(
+            .confirmed { [log] fault in
+                if let fault { log.error("not all could be recorded: \(fault)") }
+                body()
+            })
+        tell(.confirm(ticket: ticket))
+    }
+}

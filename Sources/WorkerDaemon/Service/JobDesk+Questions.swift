@@ -1,0 +1,148 @@
+// What the desk has to ask the journal for: jobs that are not in memory. The answers come later, and
+// what has changed meanwhile counts.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+
+extension JobDesk {
+    /// Looks for a job that is not in memory.
+    ///
+    /// - Parameter body: told the job, or `NOJOB`.
+    func lookUp(_ id: JobID, _ body: @escaping (Result<Job, WireError>) -> Void) {
+        guard let durable else { return body(.failure(noJob(id))) }
+        let ticket = durable.expect(
+            .found { [unowned self] found in
+                switch found {
+                case .success(let job?): body(.success(job))
+                case .success(nil): body(.failure(noJob(id)))
+                case .failure(let fault): body(.failure(Self.busy(fault)))
+                }
+            })
+        tell(.find(id, ticket: ticket))
+    }
+
+    /// The result of a job as the journal knows it; nil if it has not ended.
+    static func answer(_ job: Job, _ id: JobID) -> Result<[UInt8]?, WireError> {
+        guard let outcome = job.outcome else { return .success(nil) }
+        return answer(outcome, id).map { $0 }
+    }
+
+    /// Cancels a job that is not in memory.
+    ///
+    /// - Parameter body: told whether there was anything left to cancel.
+    func cancelParked(_ id: JobID, _ body: @escaping (Result<Bool, WireError>) -> Void) {
+        guard let durable else { return body(.failure(noJob(id))) }
+        let ticket = durable.expect(
+            .cancelled { [unowned self] result in
+                switch result {
+                case .failure(let fault): body(.failure(Self.busy(fault)))
+                case .success(let cancelled) where !cancelled.isEmpty: body(.success(true))
+                case .success:
+                    // It has come into memory, or ended, or never was.
+                    if let isCancelled = cancel(id) { return confirm(isCancelled, body) }
+                    lookUp(id) { found in body(found.map { _ in false }) }
+                }
+            })
+        tell(.cancel(id, ticket: ticket))
+    }
+
+    /// Answers once what was done before is on the disk.
+    func confirm<Value>(
+        _ value: Value, _ body: @escaping (Result<Value, WireError>) -> Void
+    ) {
+        guard let durable else { return body(.success(value)) }
+        let ticket = durable.expect(
+            .confirmed { fault in
+                body(fault.map { .failure(Self.busy($0)) } ?? .success(value))
+            })
+        tell(.confirm(ticket: ticket))
+    }
+
+    /// Takes back all jobs of a thread and selector that have not begun, parked ones too.
+    func cancelDurably(
+        thread: String, selector: String, payload: [UInt8]?,
+        _ body: @escaping (Result<Int, WireError>) -> Void
+    ) throws(WireError) {
+        guard let durable else { return }
+        let lane = try lane(of: thread)
+        let next = store.nextNumber
+        let count = try cancel(thread: thread, selector: selector, payload: payload)
+        let queues = durable.backlogs.values.filter { backlog in
+            backlog.lane === lane && (thread == lane.name || backlog.queue.thread == thread)
+        }.map(\.queue)
+        let ticket = durable.expect(
+            .cancelled { [unowned self] result in
+                switch result {
+                case .failure(let fault): body(.failure(Self.busy(fault)))
+                case .success(let cancelled):
+                    let parked = cancelled.values.reduce(0) { $0 + $1.count }
+                    // Those that were on their way into memory.
+                    let late = try? cancel(
+                        thread: thread, selector: selector, payload: payload, before: next)
+                    confirm(count + parked + (late ?? 0), body)
+                }
+            })
+        tell(.cancelMatching(queues, selector: selector, payload: payload, ticket: ticket))
+    }
+
+    /// Takes note of parked jobs that were taken back.
+    func noteCancelled(_ result: Result<[QueueName: [JobID]], StoreFault>) {
+        guard let durable, case .success(let cancelled) = result else { return }
+        for (queue, ids) in cancelled {
+            durable.backlogs[queue]?.removeParked(ids.count)
+            for id in ids {
+                store.countCancelled()
+                let answer = Self.answer(Outcome.cancelled, id)
+                for waiter in durable.waiters.removeValue(forKey: id) ?? [] {
+                    waiter.alarm?.invalidate()
+                    waiter.receiver.receive(answer, token: waiter.token)
+                }
+            }
+        }
+    }
+
+    /// Lets buffered jobs go once that is on the disk.
+    func fireDurably(
+        _ thread: String, _ body: @escaping (Result<Int, WireError>) -> Void
+    ) throws(WireError) {
+        guard let durable else { return }
+        let lane = try lane(of: thread)
+        let ids = try takeBuffered(thread)
+        let ticket = durable.expect(
+            .confirmed { [unowned self] fault in
+                guard let fault else { return body(.success(release(ids))) }
+                // They stay what they were, in front of what has been collected since.
+                buffered[lane.name] = ids.filter { live[$0] != nil } + (buffered[lane.name] ?? [])
+                body(.failure(Self.busy(fault)))
+            })
+        tell(.release(ids, at: WallClock.unixMilliseconds(), ticket: ticket))
+    }
+
+    /// Lists the newest jobs, in memory and in the journal.
+    func list(
+        thread: String?, state: JobState?, limit: Int,
+        _ body: @escaping (Result<[Job], WireError>) -> Void
+    ) {
+        noteRunning()
+        let inMemory = store.list(thread: thread, state: state, limit: limit, order: .newestFirst)
+        guard let durable else { return body(.success(inMemory)) }
+        let wantsParked = state == nil || state == .waiting
+        let queues = durable.backlogs.values.filter { backlog in
+            wantsParked && backlog.parkedCount > 0
+                && (thread == nil || backlog.queue.thread == thread)
+        }.map(\.queue)
+        let listing = JobListing(queues: queues, thread: thread, state: state, limit: limit)
+        let ticket = durable.expect(
+            .listed { [unowned self] result in
+                switch result {
+                case .failure(let fault): body(.failure(Self.busy(fault)))
+                case .success(let stored):
+                    let others = stored.filter { store.state(of: $0.id) == nil }
+                    let all = (inMemory + others).sorted { $1.id < $0.id }
+                    body(.success(Array(all.prefix(limit))))
+                }
+            })
+        tell(.list(listing, ticket: ticket))
+    }
+}

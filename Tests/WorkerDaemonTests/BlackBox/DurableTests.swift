@@ -1,0 +1,298 @@
+// What outlives the daemon: accepted jobs, their order, their attempts, and how they ended.
+
+import Glibc
+import Kernel
+import RESP
+import Testing
+
+@Suite struct `A daemon with a journal` {
+    /// Runs a test over two lives of a daemon in one directory; `kill -9` lies between them.
+    private func acrossCrash(
+        _ setup: Setup = .durable, _ before: (TestDaemon) throws -> Void,
+        after: (TestDaemon) throws -> Void
+    ) throws {
+        let scratch = try Scratch()
+        let first = try TestDaemon(setup, in: scratch)
+        defer { first.kill() }
+        try before(first)
+        try first.crash()
+        let second = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { second.kill() }
+        do {
+            try after(second)
+        } catch {
+            Issue.record("\(error)\n--- the log:\n\(second.log.suffix(4_000))")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `runs after a crash what it has accepted, in the order of ids`() throws {
+        var setup = Setup.durable
+        setup.selectors = """
+            note: { program: ["sh", "-c", "cat >> order; echo >> order"], directory: "$DIR" },
+            """
+        try acrossCrash(setup) { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("PAUSE", "images")
+            for number in 1...5 {
+                #expect(try client.perform("images", "note", .integer(number)) == number)
+            }
+            _ = try client.perform("images", "note", "PRIORITY", "high", "first")
+        } after: { daemon in
+            let client = try daemon.connect()
+            #expect(try client.call("RESULT", 5, "WAIT").text == "")
+            #expect(daemon.scratch.read("order") == "first\n1\n2\n3\n4\n5\n")
+            let next = try client.perform("images", "echo", "x")
+            #expect(next > 6, "a number is given once")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `knows after a crash how jobs ended, and runs none of them again`() throws {
+        try acrossCrash { daemon in
+            let client = try daemon.connect()
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "kept").text == "kept")
+            #expect(try client.call("PERFORM", "images", "fail", "WAIT", "no").errorWord == "FAILED")
+            _ = try client.call("PAUSE", "images")
+            let cancelled = try client.perform("images", "echo", "never")
+            #expect(try client.call("CANCEL", .integer(cancelled)) == .integer(1))
+            // What has ended is recorded by the time that a later job is accepted.
+            _ = try client.perform("images", "echo", "DELAY", 3_600_000, "later")
+        } after: { daemon in
+            let client = try daemon.connect()
+            #expect(try client.call("RESULT", 1).text == "kept")
+            #expect(try client.call("RESULT", 2).errorMessage == "job 2: no")
+            #expect(try client.call("RESULT", 3, "WAIT").errorWord == "CANCELLED")
+            #expect(try client.job(1, "state").text == "done")
+            #expect(try client.job(1, "attempt") == .integer(1))
+            #expect(try client.job(4, "state").text == "delayed")
+            #expect(try client.call("RESULT", 4) == .null)
+            #expect(try client.call("RESULT", 99).errorWord == "NOJOB")
+            #expect(try client.figure("total_jobs_done") == 0)
+            let listed = try client.call("JOBS").elements ?? []
+            #expect(listed.compactMap { $0["id"]?.integer } == [4, 3, 2, 1])
+            let failed = try client.call("JOBS", "images", "failed").elements ?? []
+            #expect(failed.compactMap { $0["id"]?.integer } == [2])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `runs again what ran when it died, and the handler sees the attempt`() throws {
+        var setup = Setup.durable
+        setup.selectors = """
+            tells: {
+                program: ["sh", "-c",
+                    "echo $$ >> pid; echo $WORKERD_ATTEMPT >> tries; while [ ! -e go ]; do sleep 0.01; done"],
+                directory: "$DIR",
+            },
+            """
+        try acrossCrash(setup) { daemon in
+            let client = try daemon.connect()
+            let id = try client.perform("images", "tells", "x")
+            _ = try daemon.scratch.processID(in: "pid")
+            try client.waitUntil(id, is: "running")
+            // A later answer says that its beginning is recorded: the journal keeps the order.
+            _ = try client.perform("images", "echo", "y")
+        } after: { daemon in
+            try daemon.scratch.write("", to: "go")
+            let client = try daemon.connect()
+            #expect(try client.call("RESULT", 2, "WAIT").text == "y")
+            #expect(daemon.scratch.read("tries") == "1\n2\n")
+            #expect(try client.job(1, "attempt") == .integer(2))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `keeps delayed and buffered jobs, and forgets volatile ones`() throws {
+        try acrossCrash { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("PAUSE", "images")
+            #expect(try client.perform("images", "echo", "DELAY", 200, "delayed") == 1)
+            #expect(try client.call("BUFFER", "images", "echo", "held") == .integer(2))
+            #expect(try client.perform("images", "echo", "VOLATILE", "gone") == 3)
+            #expect(try client.call("BUFFER", "images", "echo", "fired") == .integer(4))
+            #expect(try client.call("FIRE", "images") == .integer(2))
+            #expect(try client.call("BUFFER", "images", "echo", "again") == .integer(5))
+        } after: { daemon in
+            let client = try daemon.connect()
+            #expect(try client.call("RESULT", 2, "WAIT").text == "held")
+            #expect(try client.call("RESULT", 4, "WAIT").text == "fired")
+            #expect(try client.call("RESULT", 1, "WAIT").text == "delayed")
+            #expect(try client.call("RESULT", 3).errorWord == "NOJOB")
+            #expect(try client.job(5, "state").text == "buffered")
+            #expect(try client.call("FIRE", "images") == .integer(1))
+            #expect(try client.call("RESULT", 5, "WAIT").text == "again")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `keeps of a long queue the head in memory, and runs all of it in order`() throws {
+        let count = 20_000
+        var setup = Setup.durable
+        setup.limits = "retainedResults: 100000"
+        try acrossCrash(setup) { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("PAUSE", "images")
+            for start in stride(from: 0, to: count, by: 5_000) {
+                var bytes: [UInt8] = []
+                for number in start..<start + 5_000 {
+                    bytes += TestClient.bytes(["PERFORM", "images", "echo", .integer(number)])
+                }
+                try client.send(bytes)
+                for number in start..<start + 5_000 {
+                    #expect(try client.reply() == .integer(number + 1))
+                }
+            }
+            #expect(try client.figure("waiting_jobs") == count)
+            // Parked and in memory, by id and by what they ask for.
+            #expect(try client.call("CANCEL", .integer(count)) == .integer(1))
+            #expect(try client.call("CANCEL", "images", "echo", "17000") == .integer(1))
+            #expect(try client.call("CANCEL", "images", "echo", "5") == .integer(1))
+            #expect(try client.call("RESULT", .integer(count)).errorWord == "CANCELLED")
+            #expect(try client.job(15_000, "state").text == "waiting")
+            #expect(try client.figure("waiting_jobs") == count - 3)
+            let newest = try client.call("JOBS", "images", "waiting", "LIMIT", 2).elements ?? []
+            #expect(newest.compactMap { $0["id"]?.integer } == [19_999, 19_998])
+        } after: { daemon in
+            let client = try daemon.connect()
+            let waits = try daemon.connect()
+            try waits.send("RESULT", .integer(count - 1), "WAIT")
+            #expect(try waits.reply().text == "\(count - 2)")
+            try eventually("all have run") { try client.figure("total_jobs_done") == count - 3 }
+            #expect(try client.figure("waiting_jobs") == 0)
+            #expect(try client.call("RESULT", .integer(count)).errorWord == "CANCELLED")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `at SIGTERM leaves what waits, and puts back what it interrupts without a cost`() throws {
+        var setup = Setup.durable
+        setup.selectors = """
+            held: {
+                program: ["sh", "-c", "echo $WORKERD_ATTEMPT >> tries; echo $$ > pid; sleep 3600"],
+                directory: "$DIR", graceAfterTerm: "100ms",
+            },
+            """
+        setup.shutdown = "grace: \"50ms\""
+        let scratch = try Scratch()
+        let first = try TestDaemon(setup, in: scratch)
+        defer { first.kill() }
+        let client = try first.connect()
+        let waits = try first.connect()
+        try waits.send("PERFORM", "images", "held", "WAIT", "x")
+        _ = try scratch.processID(in: "pid")
+        for number in 2...4 { #expect(try client.perform("images", "echo", "y") == number) }
+        _ = try client.perform("images", "echo", "VOLATILE", "gone")
+        try first.send(.terminate)
+        #expect(try waits.reply().errorWord == "SHUTTINGDOWN")
+        #expect(try first.end() == "exit status 0")
+        #expect(
+            first.log.contains(
+                "1 abandoned before they began, 0 abandoned while they ran, "
+                    + "3 kept in the journal, 1 put back"), "\(first.log)")
+        let second = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { second.kill() }
+        try eventually("it runs again") { scratch.read("tries") == "1\n1\n" }
+        let again = try second.connect()
+        #expect(try again.figure("waiting_jobs") == 3)
+        // An orderly end leaves no gap.
+        #expect(try again.perform("images", "echo", "z") == 6)
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `SHUTDOWN DRAIN runs what is parked too`() throws {
+        let scratch = try Scratch()
+        let daemon = try TestDaemon(.durable, in: scratch)
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        _ = try client.call("PAUSE", "images")
+        var bytes: [UInt8] = []
+        for _ in 0..<9_500 { bytes += TestClient.bytes(["PERFORM", "images", "echo", "x"]) }
+        try client.send(bytes)
+        for number in 1...9_500 { #expect(try client.reply() == .integer(number)) }
+        try client.send("SHUTDOWN", "DRAIN")
+        #expect(try daemon.end() == "exit status 0")
+        #expect(daemon.log.contains("down: 9500 jobs finished"), "\(daemon.log.suffix(500))")
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `refuses with BUSY while its disk is full, goes on with what runs, and recovers`() throws {
+        let scratch = try Scratch()
+        try scratch.write(Setup.durable.text(directory: scratch.path), to: "workerd.json5")
+        // A file may have a megabyte, which is what the process finds when it wants more.
+        let daemon = try TestDaemon(.durable, in: scratch, fileByteCountMax: 1 << 20)
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        let payload = CommandArgument.bytes([UInt8](repeating: 7, count: 30_000))
+        _ = try client.call("PAUSE", "images")
+        var accepted: [Int] = []
+        var refusal: RESPValue?
+        while refusal == nil, accepted.count < 200 {
+            let reply = try client.call("PERFORM", "images", "echo", payload)
+            if let id = reply.integer { accepted.append(id) } else { refusal = reply }
+        }
+        #expect(refusal?.errorWord == "BUSY")
+        #expect(accepted.count > 5)
+        #expect(daemon.log.contains("the journal can't write"))
+        // What is accepted runs, and volatile jobs are taken.
+        _ = try client.call("RESUME", "images")
+        let last = try #require(accepted.last)
+        #expect(try client.call("RESULT", .integer(last), "WAIT").bytes?.count == 30_000)
+        #expect(try client.call("PERFORM", "images", "echo", "VOLATILE", "WAIT", "v").text == "v")
+        try daemon.allowFilesOfAnySize()
+        try eventually("it recovers") {
+            try client.call("PERFORM", "images", "echo", payload).integer != nil
+        }
+        #expect(daemon.log.contains("the journal writes again"))
+        try daemon.crash()
+        let second = try TestDaemon(.durable, in: scratch, logName: "log2")
+        defer { second.kill() }
+        let again = try second.connect()
+        for id in accepted { #expect(try again.job(id, "state").text == "done") }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `says what is wrong with its file and ends`() throws {
+        let scratch = try Scratch()
+        let setup = Setup.durable.text(directory: scratch.path)
+        try scratch.write(setup, to: "workerd.json5")
+        func end() throws -> (status: String, log: String) {
+            let daemon = try TestDaemon(
+                arguments: ["--config", scratch.file("workerd.json5")], in: scratch)
+            defer { daemon.kill() }
+            return (try daemon.end(), daemon.log)
+        }
+        try scratch.write(String(repeating: "precious", count: 200), to: "jobs.sqlite")
+        let foreign = try end()
+        #expect(foreign.status == "exit status 78")
+        #expect(foreign.log.contains("jobs.sqlite: it is no SQLite database"))
+        #expect(scratch.read("jobs.sqlite").hasPrefix("preciousprecious"))
+        try File.remove(scratch.file("jobs.sqlite"))
+        let first = try TestDaemon(.durable, in: scratch, logName: "first")
+        defer { first.kill() }
+        let second = try end()
+        #expect(second.status == "exit status 69")
+        #expect(second.log.contains("another process has it open"))
+        #expect(try first.connect().perform("images", "echo", "x") == 1)
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `keeps what is for a thread that is configured no more`() throws {
+        let scratch = try Scratch()
+        var setup = Setup.durable
+        setup.threads = "images: {}, mail: {}"
+        let first = try TestDaemon(setup, in: scratch)
+        defer { first.kill() }
+        let client = try first.connect()
+        _ = try client.call("PAUSE", "mail")
+        #expect(try client.perform("mail", "echo", "x") == 1)
+        try first.crash()
+        let second = try TestDaemon(.durable, in: scratch, logName: "log2")
+        #expect(second.log.contains("1 jobs stay in the journal: there is no thread 'mail'"))
+        #expect(try second.connect().job(1, "state").text == "waiting")
+        try second.crash()
+        let third = try TestDaemon(setup, in: scratch, logName: "log3")
+        defer { third.kill() }
+        #expect(try third.connect().call("RESULT", 1, "WAIT").text == "x")
+    }
+}
