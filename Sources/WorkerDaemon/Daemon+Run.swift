@@ -271,16 +271,15 @@ private final class RunningDaemon {
 
     /// Ends the threads, when they can be ended.
     private func end() -> Int32 {
-        if let report, report.hasStuckThreads {
-            // A thread that runs what can't be stopped can't be joined.
-            ProcessExit.now(status: 0)
-        }
-        lanes.forEach { $0.pool.join() }
+        let isStuck = report?.hasStuckThreads == true
+        if !isStuck { lanes.forEach { $0.pool.join() } }
         let nextNumber = try? io.submitAndWait { [service] in
             service?.value.desk.close()
             return service?.value.desk.store.nextNumber
         }
         if let journal { journal.close(nextNumber: (nextNumber ?? nil) ?? 0) }
+        // A thread that runs what can't be stopped can't be joined.
+        if isStuck { ProcessExit.now(status: 0) }
         io.stop()
         io.join()
         events?.invalidate()

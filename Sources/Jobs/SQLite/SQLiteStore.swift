@@ -74,6 +74,8 @@ package final class SQLiteStore {
     /// The ended jobs that the file holds, in the order in which they will be dropped.
     private var ended = FIFO<Ended>()
     private var endedByteCount = 0
+    /// Whether commits wait for the disk at present.
+    private var syncs = true
     /// Those that the open transaction adds and drops.
     private var newlyEnded: [Ended] = []
     private var droppedCount = 0
@@ -107,12 +109,18 @@ package final class SQLiteStore {
     ///
     /// - Parameters:
     ///   - now: Unix milliseconds; ended jobs that are too old by then are dropped.
+    ///   - isSynced: without, it is with the kernel when this returns, which outlives this process
+    ///     but not the machine; the next transaction that is synced takes it to the disk.
     ///   - body: calls the operations of this store.
     /// - Throws: what `body` throws, or why it could not be written; then nothing has changed.
     /// - Blocks: for the disk.
     package func transaction(
-        at now: Int64, _ body: () throws(StoreFault) -> Void
+        at now: Int64, isSynced: Bool = true, _ body: () throws(StoreFault) -> Void
     ) throws(StoreFault) {
+        if isSynced != syncs {
+            try database.execute("PRAGMA synchronous = \(isSynced ? "FULL" : "NORMAL")")
+            syncs = isSynced
+        }
         newlyEnded.removeAll(keepingCapacity: true)
         droppedCount = 0
         try statements.begin.run()
@@ -167,6 +175,14 @@ package final class SQLiteStore {
         try statement.bind(2, attempt.startedAt)
         try statement.bind(3, attempt.workerName)
         try statement.bind(4, Int64(id.number))
+        try statement.run()
+    }
+
+    /// Records that a job has begun at least so often.
+    package func begun(_ id: JobID, attempts: Int) throws(StoreFault) {
+        let statement = try cached("UPDATE jobs SET attempt = ?1 WHERE id = ?2 AND attempt < ?1")
+        try statement.bind(1, Int64(attempts))
+        try statement.bind(2, Int64(clamping: id.number))
         try statement.run()
     }
 

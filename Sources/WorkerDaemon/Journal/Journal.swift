@@ -32,6 +32,7 @@ final class Journal: Sendable {
     private let buffer: CommandBuffer<JournalCommand>
     private let writer: Confined<JournalWriter>
     private let isFireOwed: FireFlag
+    private let starts: StartLog
 
     /// Whether a fire is owed, shared with the writer.
     final class FireFlag: Sendable {
@@ -73,9 +74,14 @@ final class Journal: Sendable {
         _ path: String, limits: StoreLimits, log: Log, on thread: WorkerThread
     ) throws -> (Journal, Recovery) {
         let flag = FireFlag()
+        let startsPath = path + "-starts"
         let (writer, recovery) = try thread.submitAndWait {
             let loop = ThreadRunLoop.current
             let store = try SQLiteStore(path: path, limits: limits)
+            let begun = StartLog.read(startsPath)
+            try store.transaction(at: WallClock.unixMilliseconds()) { () throws(StoreFault) in
+                for (id, attempt) in begun { try store.begun(JobID(id), attempts: attempt) }
+            }
             let recovery = Recovery(
                 nextNumber: store.nextNumber, counts: try store.countsInTurn(),
                 held: try store.held())
@@ -83,7 +89,9 @@ final class Journal: Sendable {
             return (Confined(writer, to: loop), recovery)
         }
         let buffer = CommandBuffer<JournalCommand> { writer.value.take($0) }
-        let journal = Journal(path: path, thread: thread, buffer, writer, flag)
+        // Only now is what it told in the store.
+        let starts = try StartLog(startsPath)
+        let journal = Journal(path: path, thread: thread, buffer, writer, flag, starts)
         try thread.submitAndWait { [weak buffer] in
             writer.value.lookAgain = {
                 if buffer?.isEmpty == false { buffer?.fire() }
@@ -95,13 +103,14 @@ final class Journal: Sendable {
 
     private init(
         path: String, thread: WorkerThread, _ buffer: CommandBuffer<JournalCommand>,
-        _ writer: Confined<JournalWriter>, _ flag: FireFlag
+        _ writer: Confined<JournalWriter>, _ flag: FireFlag, _ starts: StartLog
     ) {
         self.path = path
         self.thread = thread
         self.buffer = buffer
         self.writer = writer
         isFireOwed = flag
+        self.starts = starts
     }
 
     /// Adds a command that is handled with the next firing.
@@ -116,6 +125,15 @@ final class Journal: Sendable {
         if !isFireOwed.exchange(true) { buffer.fire() }
     }
 
+    /// Has the beginning of an attempt recorded; on return, a crash of the process does not undo it.
+    ///
+    /// - Thread: the worker's, before the handler is called.
+    /// - Blocks: for the length of a system call.
+    func noteStart(_ id: UInt64, _ attempt: Attempt) {
+        starts.note(id, attempt: attempt.number)
+        record(.start(JobID(id), attempt))
+    }
+
     /// Writes what is left, closes the file and ends the thread.
     ///
     /// - Parameter nextNumber: what the next job will be numbered.
@@ -123,7 +141,10 @@ final class Journal: Sendable {
     func close(nextNumber: UInt64) {
         let left = buffer.invalidate()
         let writer = writer
-        try? thread.submitAndWait { writer.value.close(left, nextNumber: nextNumber) }
+        let isWritten = try? thread.submitAndWait {
+            writer.value.close(left, nextNumber: nextNumber)
+        }
+        if isWritten == true { starts.clear() }
         thread.stop()
         thread.join()
     }

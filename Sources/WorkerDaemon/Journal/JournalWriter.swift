@@ -13,7 +13,10 @@ internal import RunLoops
 /// Confined to its loop's thread.
 final class JournalWriter {
     /// How long a beginning or an end may wait for others to share its transaction.
-    private static let patience = Duration.milliseconds(5)
+    ///
+    /// A transaction of these alone is not synced: it outlives a crash of the process, and nobody was
+    /// promised more.
+    private static let patience = Duration.milliseconds(1)
     /// How long after a failure what has to be recorded is tried again.
     private static let retryDelay = Duration.milliseconds(250)
 
@@ -49,7 +52,9 @@ final class JournalWriter {
     }
 
     /// Writes what is left and lets go of the file.
-    func close(_ left: [JournalCommand], nextNumber: UInt64) {
+    ///
+    /// - Returns: whether all of it could be written.
+    func close(_ left: [JournalCommand], nextNumber: UInt64) -> Bool {
         timer?.invalidate()
         timer = nil
         pending += left
@@ -58,6 +63,7 @@ final class JournalWriter {
         timer?.invalidate()
         timer = nil
         store = nil
+        return failingSince == nil
     }
 
     /// From here on, whoever adds something patient fires; what lies there already is looked at.
@@ -93,7 +99,8 @@ final class JournalWriter {
             do throws(StoreFault) {
                 let now = WallClock.unixMilliseconds()
                 let ended = Self.endedJobs(in: batch)
-                try store.transaction(at: now) { () throws(StoreFault) in
+                let isSynced = batch.contains { !$0.isPatient }
+                try store.transaction(at: now, isSynced: isSynced) { () throws(StoreFault) in
                     for command in batch {
                         try write(command, to: store, at: now, ended: ended, &answers)
                     }

@@ -193,7 +193,9 @@ extension JobDesk {
             let desk = Confined((desk: self, backlog: backlog), to: loop)
             let again = loop.now.advanced(by: .seconds(1))
             loop.add(
-                ThreadRunLoop.Timer(at: again) { _ in desk.value.desk.bringMore(of: desk.value.backlog) })
+                ThreadRunLoop.Timer(at: again) { _ in
+                    desk.value.desk.bringMore(of: desk.value.backlog)
+                })
         }
     }
 

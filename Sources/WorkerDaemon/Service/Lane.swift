@@ -54,7 +54,7 @@ final class Lane: Sendable {
         if let journal {
             let attempt = Attempt(
                 number: job.attempt, workerName: thread, startedAt: startedAt)
-            journal.record(.start(JobID(job.id), attempt))
+            journal.noteStart(job.id, attempt)
         }
         member.current.withLock { $0 = job }
         let outcome = handler.run(job, children: children)

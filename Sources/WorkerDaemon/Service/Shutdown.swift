@@ -138,7 +138,8 @@ final class Shutdown {
         for (id, job) in desk.live.sorted(by: { $0.key < $1.key }) {
             let place = job.context.run?.thread ?? job.thread
             service.log.warning(
-                (job.isDurable ? "put back" : "abandoned") + " job \(id) (\(job.context.selector)) that still runs on \(place)")
+                (job.isDurable ? "put back" : "abandoned")
+                    + " job \(id) (\(job.context.selector)) that still runs on \(place)")
         }
         let left = desk.abandonRunning()
         report.abandonedRunningCount = left.count
@@ -169,7 +170,8 @@ final class Shutdown {
                 + "\(report.abandonedWaitingCount) abandoned before they began, "
                 + "\(report.abandonedRunningCount) abandoned while they ran"
                 + (desk.durable == nil
-                    ? "" : ", \(report.keptCount) kept in the journal, \(report.putBackCount) put back"))
+                    ? ""
+                    : ", \(report.keptCount) kept in the journal, \(report.putBackCount) put back"))
         let shutdown = Confined(self, to: loop)
         service.whenLastSessionEnds { shutdown.value.sayDown() }
         service.closeSessions()

@@ -51,7 +51,8 @@ import Testing
     func `a daemon that is killed loses no job and keeps the order of its threads`() throws {
         let scratch = try Scratch()
         var setup = Setup.durable
-        setup.threads = "a: { maxQueued: \(Self.waitingCountMax) }, "
+        setup.threads =
+            "a: { maxQueued: \(Self.waitingCountMax) }, "
             + "b: { maxQueued: \(Self.waitingCountMax) }, "
             + "c: { maxQueued: \(Self.waitingCountMax), count: 2 }"
         setup.log = "level: \"warning\""
@@ -162,7 +163,9 @@ import Testing
         print(
             "\(Self.killCount) kills, seed \(Self.seed): \(given.count) numbers given, "
                 + "\(countByID.count) jobs ran, \(lost.count) lost, \(againCount) ran again "
-                + "(at most \(mostOften) times; \(unmarkedCount) starts without their attempt's number)")
+                + "(at most \(mostOften) times; \(unmarkedCount) starts without their attempt's number)"
+        )
+        #expect(unmarkedCount == 0, "a second run is told that it is one, seed \(Self.seed)")
         #expect(given.count > Self.killCount)
     }
 }

@@ -107,6 +107,7 @@ internal import WorkerDaemon
         var images = Configuration.Thread(name: "images")
         images.count = 3
         images.maxQueued = 7
+        expected.store = .memory
         expected.threads = [images]
         var selector = Configuration.Selector(name: "z")
         selector.program = .init(
