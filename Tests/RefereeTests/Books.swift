@@ -31,6 +31,8 @@ struct Books {
         var heldPort: Int?
         /// Whether a port was ready before the sleep, of which only CFRunLoop tells.
         var isSilent = false
+        /// Whether a block has run in this pass.
+        var hasRunBlock = false
     }
 
     let program: Program
@@ -108,6 +110,7 @@ struct Books {
             run.heldPort = nil
             run.hasNestedRun = false
             run.isSilent = false
+            run.hasRunBlock = false
             run.passCount += 1
         }
     }
@@ -215,5 +218,15 @@ struct Books {
 
     mutating func blockEnds() {
         blockDepth -= 1
+        withRun { $0.hasRunBlock = true }
+    }
+
+    /// Whether the run's mode held nothing but a block that has run in this pass.
+    var wasBlockAll: Bool {
+        guard let run = runs.last, run.hasRunBlock else { return false }
+        return !program.items.indices.contains { index in
+            let item = program.items[index]
+            return (item.isSource || item.isPort || item.isTimer) && isIn(index, run.mode)
+        }
     }
 }

@@ -137,6 +137,7 @@ final class Player {
     func aboutToSleep() {
         guard let last = endings.indices.last, !isSilent(.beforeWaiting) else { return }
         checkTime()
+        if books.wasBlockAll { mark(.blockWasAll) }
         guard let left = endings[last] else { return mark(books.sleepsUntilNextEvent()) }
         endings[last]?.removeFirst(left.isEmpty ? 0 : 1)
         books.sleeps()

@@ -39,6 +39,9 @@ enum Rule: String, CaseIterable {
     /// CFRunLoop does not arm a timer that sets its own date in its callout but in the mode in
     /// which it was called: a run in another of its modes sleeps past the date. Ours wakes for it.
     case ownDateInOtherMode
+    /// CFRunLoop sleeps until the time limit in a mode that held nothing but a block, once the block
+    /// has run. Ours wakes itself and is finished, by Apple's guide.
+    case blockWasAll
 
     /// The first rule that applies in a trace, and where.
     static func first(in trace: [String]) -> (index: Int, rule: Rule)? {

@@ -1,7 +1,7 @@
 // A thread that does nothing but run its loop, for tests on the real kernel.
 
-import Kernel
-import RunLoops
+internal import Kernel
+package import RunLoops
 
 /// A run loop that another thread keeps running until it is told to stop.
 package final class RunningLoop: Sendable {
