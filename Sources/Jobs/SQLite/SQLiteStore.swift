@@ -191,7 +191,9 @@ package final class SQLiteStore {
         try start(id, Attempt(number: attempt))
     }
 
-    /// Records that a job has ended: it never runs again. Does nothing if it had ended before.
+    /// Records that a job has ended, after which it never runs again.
+    ///
+    /// Does nothing if it had ended before.
     ///
     /// - Parameter attempt: the one that it ended with; nil for a job that had not begun.
     package func end(

@@ -45,7 +45,28 @@ final class DurableJobs {
     init(_ journal: Journal) { self.journal = journal }
 
     /// Jobs that are in the journal and not in memory.
-    var parkedCount: Int { backlogs.values.reduce(0) { $0 + $1.parkedCount } }
+    private(set) var parkedCount = 0
+    /// Selectors of jobs that nobody can run, which were told to the log.
+    var unservedSelectors: Set<String> = []
+
+    /// A queue and how many of its jobs are parked already.
+    func add(_ backlog: Backlog) {
+        backlogs[backlog.queue] = backlog
+        parkedCount += backlog.parkedCount
+    }
+
+    /// One more job of a queue is parked.
+    func addParked(to backlog: Backlog) {
+        backlog.addParked()
+        parkedCount += 1
+    }
+
+    /// Jobs of a queue are no longer parked.
+    func removeParked(_ count: Int, from backlog: Backlog) {
+        let before = backlog.parkedCount
+        backlog.removeParked(count)
+        parkedCount -= before - backlog.parkedCount
+    }
 
     /// The ticket under which an answer is expected.
     func expect(_ question: Question) -> UInt64 {

@@ -37,7 +37,7 @@ extension JobDesk {
         reserveNumbers()
         var job: LiveJob?
         if isParked {
-            backlog.addParked()
+            durable.addParked(to: backlog)
         } else {
             let accepted = LiveJob(
                 id, context(of: request, id, handler), handler, for: request.thread, of: lane,
@@ -63,7 +63,7 @@ extension JobDesk {
         let queue = QueueName(thread: thread, priority: priority)
         if let backlog = durable.backlogs[queue] { return backlog }
         let backlog = Backlog(queue, of: lane)
-        durable.backlogs[queue] = backlog
+        durable.add(backlog)
         return backlog
     }
 
@@ -144,7 +144,7 @@ extension JobDesk {
             }
             store.discard(id)
         } else {
-            accepting.backlog.removeParked(1)
+            durable?.removeParked(1, from: accepting.backlog)
         }
         accepting.answer(.failure(Self.busy(fault)))
     }
@@ -160,7 +160,7 @@ extension JobDesk {
 
     /// How many jobs of a lane are in the journal and not in memory.
     func parkedCount(of lane: Lane) -> Int {
-        guard let durable else { return 0 }
+        guard let durable, durable.parkedCount > 0 else { return 0 }
         return durable.backlogs.values.reduce(0) { $0 + ($1.lane === lane ? $1.parkedCount : 0) }
     }
 
@@ -185,7 +185,7 @@ extension JobDesk {
         guard !durable.isClosed else { return }
         switch result {
         case .success(let jobs):
-            backlog.removeParked(jobs.count)
+            durable.removeParked(jobs.count, from: backlog)
             for job in jobs { bring(job, to: backlog) }
             // None: those that are counted are on their way to the journal, which will say so.
             if !jobs.isEmpty { bringMore(of: backlog) }
@@ -207,9 +207,11 @@ extension JobDesk {
 
     private func adopt(_ job: Job, _ backlog: Backlog) -> LiveJob? {
         guard let handler = handlers[job.selector] else {
-            log.warning(
-                "job \(job.id) for \(job.thread) stays in the journal: there is no selector "
-                    + "\(quoted(job.selector)) any more")
+            if durable?.unservedSelectors.insert(job.selector).inserted == true {
+                log.warning(
+                    "job \(job.id) stays in the journal, and all others of selector "
+                        + "\(quoted(job.selector)): there is none of that name any more")
+            }
             return nil
         }
         let request = Request(
@@ -238,7 +240,7 @@ extension JobDesk {
                 unserved[queue.thread, default: 0] += count
                 continue
             }
-            durable.backlogs[queue] = Backlog(queue, of: lane, parkedCount: count)
+            durable.add(Backlog(queue, of: lane, parkedCount: count))
         }
         for job in recovery.held {
             guard let lane = try? lane(of: job.thread) else {

@@ -90,7 +90,9 @@ extension JobDesk {
     func noteCancelled(_ result: Result<[QueueName: [JobID]], StoreFault>) {
         guard let durable, case .success(let cancelled) = result else { return }
         for (queue, ids) in cancelled {
-            durable.backlogs[queue]?.removeParked(ids.count)
+            if let backlog = durable.backlogs[queue] {
+                durable.removeParked(ids.count, from: backlog)
+            }
             for id in ids {
                 store.countCancelled()
                 let answer = Self.answer(Outcome.cancelled, id)

@@ -110,7 +110,7 @@ final class JobDesk {
         return lane
     }
 
-    /// Accepts a job: from now on it is known by its number. It is in memory only.
+    /// Accepts a job, which is known by its number from now on, and in memory only.
     ///
     /// - Parameter hold: keeps it in the lane's buffer until it is fired.
     func accept(_ request: Request, hold: Bool = false) throws(WireError) -> JobID {
