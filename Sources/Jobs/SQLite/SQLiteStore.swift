@@ -222,6 +222,11 @@ package final class SQLiteStore {
         try statement.run()
     }
 
+    /// Writes something that changes nothing, so that the commit has something to sync.
+    package func touch() throws(StoreFault) {
+        try cached("UPDATE settings SET value = value WHERE name = 'next_id'").run()
+    }
+
     // MARK: - Ended jobs
 
     private func dropEnded(at now: Int64) throws(StoreFault) {

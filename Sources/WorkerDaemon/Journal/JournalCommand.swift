@@ -39,6 +39,14 @@ enum JournalCommand: Sendable {
         }
     }
 
+    /// Whether its answer says that it, and all before it, is on the disk.
+    var isSynced: Bool {
+        switch self {
+        case .accept, .release, .confirm, .cancel, .cancelMatching, .reserve: true
+        case .start, .end, .putBack, .load, .find, .list, .answer: false
+        }
+    }
+
     /// Whether it changes what is on the disk.
     var isWrite: Bool {
         switch self {

@@ -30,6 +30,8 @@ final class JournalWriter {
     /// Since when nothing can be written; nil while it can.
     private var failingSince: Int64?
     private var failureCount = 0
+    /// Whether the latest transaction is with the kernel only.
+    private var hasUnsynced = false
     /// The last job of each queue that was brought into memory or began there: the parked ones are
     /// behind it.
     private var broughtThrough: [QueueName: JobID] = [:]
@@ -95,16 +97,19 @@ final class JournalWriter {
         var batch: [JournalCommand] = []
         swap(&batch, &pending)
         var answers = Answers()
-        if batch.contains(where: { $0.isWrite }) {
+        let isSynced = batch.contains { $0.isSynced }
+        if batch.contains(where: { $0.isWrite }) || (isSynced && hasUnsynced) {
             do throws(StoreFault) {
                 let now = WallClock.unixMilliseconds()
                 let ended = Self.endedJobs(in: batch)
-                let isSynced = batch.contains { !$0.isPatient }
                 try store.transaction(at: now, isSynced: isSynced) { () throws(StoreFault) in
                     for command in batch {
                         try write(command, to: store, at: now, ended: ended, &answers)
                     }
+                    // A commit syncs if it writes: what was written before goes to the disk with it.
+                    if isSynced, hasUnsynced { try store.touch() }
                 }
+                hasUnsynced = !isSynced
                 noteSuccess()
             } catch {
                 answers = Answers(fault: error)
