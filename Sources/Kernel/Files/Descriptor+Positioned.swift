@@ -18,20 +18,18 @@ extension File {
 }
 
 extension Descriptor {
-    /// Writes two numbers at a place of a file, each in eight bytes of this machine's order.
+    /// Writes bytes at a place of a file, with one call.
     ///
-    /// It is with the kernel when this returns: it outlives the process, not the machine.
+    /// They are with the kernel when this returns: they outlive the process, not the machine.
     ///
     /// - Throws: ENOSPC, EIO.
-    /// - Thread: any; the pair is written in one call.
+    /// - Thread: any.
     /// - Blocks: hardly: for room in the kernel's memory, not for the disk.
-    package borrowing func write(
-        _ first: UInt64, _ second: UInt64, at offset: Int
-    ) throws(SystemError) {
-        var words = (first, second)
+    /// - Source: pwrite(2).
+    package borrowing func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
         let number = number
-        _ = try retrying("pwrite") {
-            unsafe withUnsafeBytes(of: &words) { bytes in
+        try retrying("pwrite") {
+            unsafe bytes.withUnsafeBytes { bytes in
                 unsafe pwrite(number, bytes.baseAddress, bytes.count, off_t(offset))
             }
         }

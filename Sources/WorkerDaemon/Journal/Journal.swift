@@ -32,7 +32,7 @@ final class Journal: Sendable {
     private let buffer: CommandBuffer<JournalCommand>
     private let writer: Confined<JournalWriter>
     private let isFireOwed: FireFlag
-    private let starts: StartLog
+    private let attempts: AttemptLog
 
     /// Whether a fire is owed, shared with the writer.
     final class FireFlag: Sendable {
@@ -74,14 +74,11 @@ final class Journal: Sendable {
         _ path: String, limits: StoreLimits, log: Log, on thread: WorkerThread
     ) throws -> (Journal, Recovery) {
         let flag = FireFlag()
-        let startsPath = path + "-starts"
+        let attemptsPath = path + "-attempts"
         let (writer, recovery) = try thread.submitAndWait {
             let loop = ThreadRunLoop.current
             let store = try SQLiteStore(path: path, limits: limits)
-            let begun = StartLog.read(startsPath)
-            try store.transaction(at: WallClock.unixMilliseconds()) { () throws(StoreFault) in
-                for (id, attempt) in begun { try store.begun(JobID(id), attempts: attempt) }
-            }
+            try catchUp(store, with: AttemptLog.read(attemptsPath))
             let recovery = Recovery(
                 nextNumber: store.nextNumber, counts: try store.countsInTurn(),
                 held: try store.held())
@@ -90,8 +87,8 @@ final class Journal: Sendable {
         }
         let buffer = CommandBuffer<JournalCommand> { writer.value.take($0) }
         // Only now is what it told in the store.
-        let starts = try StartLog(startsPath)
-        let journal = Journal(path: path, thread: thread, buffer, writer, flag, starts)
+        let attempts = try AttemptLog(attemptsPath)
+        let journal = Journal(path: path, thread: thread, buffer, writer, flag, attempts)
         try thread.submitAndWait { [weak buffer] in
             writer.value.lookAgain = {
                 if buffer?.isEmpty == false { buffer?.fire() }
@@ -103,14 +100,33 @@ final class Journal: Sendable {
 
     private init(
         path: String, thread: WorkerThread, _ buffer: CommandBuffer<JournalCommand>,
-        _ writer: Confined<JournalWriter>, _ flag: FireFlag, _ starts: StartLog
+        _ writer: Confined<JournalWriter>, _ flag: FireFlag, _ attempts: AttemptLog
     ) {
         self.path = path
         self.thread = thread
         self.buffer = buffer
         self.writer = writer
         isFireOwed = flag
-        self.starts = starts
+        self.attempts = attempts
+    }
+
+    /// Tells the store what it had not learnt before a crash.
+    private static func catchUp(
+        _ store: SQLiteStore, with entries: [UInt64: AttemptLog.Entry]
+    ) throws(StoreFault) {
+        guard !entries.isEmpty else { return }
+        let now = WallClock.unixMilliseconds()
+        try store.transaction(at: now) { () throws(StoreFault) in
+            // In the order of numbers, which is about that of their ends: the oldest are dropped first.
+            for (id, entry) in entries.sorted(by: { $0.key < $1.key }) {
+                if let result = entry.result {
+                    try store.end(
+                        JobID(id), Attempt(number: entry.attempt), .done(result), at: now)
+                } else {
+                    try store.begun(JobID(id), attempts: entry.attempt)
+                }
+            }
+        }
     }
 
     /// Adds a command that is handled with the next firing.
@@ -130,8 +146,18 @@ final class Journal: Sendable {
     /// - Thread: the worker's, before the handler is called.
     /// - Blocks: for the length of a system call.
     func noteStart(_ id: UInt64, _ attempt: Attempt) {
-        starts.note(id, attempt: attempt.number)
+        attempts.noteStart(id, attempt: attempt.number)
         record(.start(JobID(id), attempt))
+    }
+
+    /// Notes a small result, so that a crash does not make the job run again.
+    ///
+    /// The journal is told of the end by the desk.
+    ///
+    /// - Thread: the worker's, when the handler has returned.
+    /// - Blocks: for the length of a system call.
+    func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {
+        attempts.noteDone(id, attempt: attempt, result: result)
     }
 
     /// Writes what is left, closes the file and ends the thread.
@@ -144,7 +170,7 @@ final class Journal: Sendable {
         let isWritten = try? thread.submitAndWait {
             writer.value.close(left, nextNumber: nextNumber)
         }
-        if isWritten == true { starts.clear() }
+        if isWritten == true { attempts.clear() }
         thread.stop()
         thread.join()
     }

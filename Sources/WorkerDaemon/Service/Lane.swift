@@ -58,6 +58,9 @@ final class Lane: Sendable {
         }
         member.current.withLock { $0 = job }
         let outcome = handler.run(job, children: children)
+        if let journal, case .done(let result) = outcome {
+            journal.noteDone(job.id, attempt: job.attempt, result: result)
+        }
         job.end()
         member.current.withLock { $0 = nil }
         switch outcome.state {

@@ -218,11 +218,11 @@ import Testing
     func `refuses with BUSY while its disk is full, goes on with what runs, and recovers`() throws {
         let scratch = try Scratch()
         try scratch.write(Setup.durable.text(directory: scratch.path), to: "workerd.json5")
-        // A file may have a megabyte, which is what the process finds when it wants more.
-        let daemon = try TestDaemon(.durable, in: scratch, fileByteCountMax: 1 << 20)
+        // A file may have four megabytes, which is what the process finds when it wants more.
+        let daemon = try TestDaemon(.durable, in: scratch, fileByteCountMax: 4 << 20)
         defer { daemon.kill() }
         let client = try daemon.connect()
-        let payload = CommandArgument.bytes([UInt8](repeating: 7, count: 30_000))
+        let payload = CommandArgument.bytes([UInt8](repeating: 7, count: 100_000))
         _ = try client.call("PAUSE", "images")
         var accepted: [Int] = []
         var refusal: RESPValue?
@@ -236,7 +236,7 @@ import Testing
         // What is accepted runs, and volatile jobs are taken.
         _ = try client.call("RESUME", "images")
         let last = try #require(accepted.last)
-        #expect(try client.call("RESULT", .integer(last), "WAIT").bytes?.count == 30_000)
+        #expect(try client.call("RESULT", .integer(last), "WAIT").bytes?.count == 100_000)
         #expect(try client.call("PERFORM", "images", "echo", "VOLATILE", "WAIT", "v").text == "v")
         try daemon.allowFilesOfAnySize()
         try eventually("it recovers") {
