@@ -155,6 +155,25 @@ import Testing
         #expect(try store.apply(.finish(.done(bytes)), to: id, at: now) == .done)
     }
 
+    @Test func `adopts jobs of before, forgets refused ones, and lists all in order`() throws {
+        var store = MemoryStore(nextNumber: 10)
+        let ten = try store.accept(JobRequest(thread: "mail", selector: "send"), at: 0)
+        #expect(ten == JobID(10))
+        let request = JobRequest(thread: "mail", selector: "send", payload: [1])
+        store.adopt(Job(id: JobID(3), request: request, acceptedAt: 0))
+        store.adopt(Job(id: JobID(3), request: request, acceptedAt: 0))
+        #expect(store.takeNumber() == JobID(11))
+        let refused = try store.accept(request, at: 0)
+        #expect(refused == JobID(12))
+        store.discard(refused)
+        #expect(store.job(refused) == nil)
+        #expect(numbers(store, order: .oldestFirst) == [3, 10])
+        #expect(numbers(store, limit: 1, order: .newestFirst) == [10])
+        #expect(store.totals.accepted == 2)
+        #expect(store.nextNumber == 13)
+        store.checkInvariants()
+    }
+
     private func numbers(
         _ store: MemoryStore, thread: String? = nil, state: JobState? = nil, limit: Int = 100,
         order: JobOrder

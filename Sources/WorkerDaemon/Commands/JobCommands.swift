@@ -12,7 +12,7 @@ enum JobCommands {
         CommandSpecification(
             "perform", 4...24, .jobs,
             usage: "thread selector [WAIT [ms]] [DELAY ms | AT unix-ms] "
-                + "[PRIORITY high|normal|low] [TIMEOUT ms] [VOLATILE] payload",
+                + "[PRIORITY high|normal|low] [TIMEOUT ms] [RETRY n] [VOLATILE] payload",
             "Accepts a job. Answers with its number, or with WAIT with its result.",
             execute: perform)
 
@@ -317,7 +317,10 @@ struct PerformOptions {
     private(set) var dueAt: Int64?
     private(set) var timeoutMilliseconds: Int?
     private(set) var isVolatile = false
+    private(set) var retryCountMax = 0
 
+    /// More attempts than anybody waits for: the last pauses between them are an hour each.
+    private static let retryCountLimit = 100
     private static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
 
     init(_ command: Command) throws(WireError) {
@@ -333,7 +336,8 @@ struct PerformOptions {
         JobDesk.Request(
             thread: command.text(at: 1), selector: command.text(at: 2),
             payload: command.bytes(at: command.count - 1), priority: priority, dueAt: dueAt,
-            timeoutMilliseconds: timeoutMilliseconds, isVolatile: isVolatile)
+            timeoutMilliseconds: timeoutMilliseconds, isVolatile: isVolatile,
+            retryCountMax: retryCountMax)
     }
 
     /// - Returns: the place behind the option.
@@ -378,8 +382,14 @@ struct PerformOptions {
             isVolatile = true
             return index + 1
         }
-        for option: StaticString in ["KEY", "UNIQUE", "RETRY"] where command.matches(index, option)
-        {
+        if command.matches(index, "RETRY") {
+            guard index + 1 < end else {
+                throw WireError(.err, "RETRY needs a number, and a payload behind it")
+            }
+            retryCountMax = try command.count(at: index + 1, "RETRY", max: Self.retryCountLimit)
+            return index + 2
+        }
+        for option: StaticString in ["KEY", "UNIQUE"] where command.matches(index, option) {
             throw WireError(
                 .err, "\(option) is not there yet: leave it out")
         }

@@ -44,6 +44,12 @@ public final class JobContext: Sendable {
         self.timeout = timeout
     }
 
+    /// The same job for its next attempt.
+    func next() -> JobContext {
+        JobContext(
+            id: id, selector: selector, payload: payload, attempt: attempt + 1, timeout: timeout)
+    }
+
     /// The payload as text; bytes that are no UTF-8 become U+FFFD.
     public var text: String { String(decoding: payload, as: UTF8.self) }
 

@@ -14,6 +14,8 @@ enum JournalCommand: Sendable {
     case end(JobID, Attempt?, Outcome, at: Int64)
     /// An attempt does not count: as many as before it were made.
     case putBack(JobID, attempt: Int)
+    /// An attempt has failed, and the next one comes at that moment.
+    case retry(JobID, Attempt, dueAt: Int64)
     /// No job of before has a number from here on.
     case reserve(below: UInt64)
     /// Say when everything before is on the disk.
@@ -34,7 +36,7 @@ enum JournalCommand: Sendable {
     /// Whether it can wait a little for others to share its transaction.
     var isPatient: Bool {
         switch self {
-        case .start, .end, .putBack: true
+        case .start, .end, .putBack, .retry: true
         default: false
         }
     }
@@ -43,14 +45,15 @@ enum JournalCommand: Sendable {
     var isSynced: Bool {
         switch self {
         case .accept, .release, .confirm, .cancel, .cancelMatching, .reserve: true
-        case .start, .end, .putBack, .load, .find, .list, .answer: false
+        case .start, .end, .putBack, .retry, .load, .find, .list, .answer: false
         }
     }
 
     /// Whether it changes what is on the disk.
     var isWrite: Bool {
         switch self {
-        case .accept, .release, .start, .end, .putBack, .reserve, .cancel, .cancelMatching: true
+        case .accept, .release, .start, .end, .putBack, .retry, .reserve, .cancel, .cancelMatching:
+            true
         case .confirm, .load, .find, .list, .answer: false
         }
     }
@@ -58,7 +61,7 @@ enum JournalCommand: Sendable {
     /// Whether it has happened already and has to be recorded, however often that fails.
     var isRecord: Bool {
         switch self {
-        case .start, .end, .putBack, .reserve: true
+        case .start, .end, .putBack, .retry, .reserve: true
         default: false
         }
     }

@@ -159,6 +159,7 @@ final class JournalWriter {
         case .end(let id, let attempt, let outcome, let moment):
             try store.end(id, attempt, outcome, at: moment)
         case .putBack(let id, let attempt): try store.putBack(id, attempt: attempt)
+        case .retry(let id, let attempt, let due): try store.retry(id, attempt, dueAt: due)
         case .reserve(let number): try store.reserve(below: number)
         case .cancel(let id, let ticket):
             guard let job = try store.job(id), isParked(job) else { break }
@@ -189,7 +190,7 @@ final class JournalWriter {
     ) {
         let fault = answers.fault
         switch command {
-        case .start, .end, .putBack, .reserve: break
+        case .start, .end, .putBack, .retry, .reserve: break
         case .answer(let send): self.send = send
         case .accept(let job, let isParked):
             if !isParked, job.state == .waiting { broughtThrough[job.queue] = job.id }

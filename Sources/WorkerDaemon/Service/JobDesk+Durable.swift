@@ -41,7 +41,8 @@ extension JobDesk {
         } else {
             let accepted = LiveJob(
                 id, context(of: request, id, handler), handler, for: request.thread, of: lane,
-                priority: request.priority, backlog: backlog)
+                priority: request.priority, retryCountMax: request.retryCountMax,
+                backlog: backlog)
             live[id] = accepted
             self.hold(accepted)
             backlog.addInMemory(byteCount: request.payload.count)
@@ -221,7 +222,7 @@ extension JobDesk {
         let context = context(of: request, job.id, handler, attempt: job.attempt + 1)
         let adopted = LiveJob(
             job.id, context, handler, for: job.thread, of: backlog.lane, priority: job.priority,
-            backlog: backlog)
+            retryCountMax: job.retryCountMax, backlog: backlog)
         store.adopt(job)
         live[job.id] = adopted
         backlog.addInMemory(byteCount: job.payload.count)

@@ -157,6 +157,11 @@ extension JobDesk {
     }
 
     func complete(_ completion: Completion) {
+        if let job = live[completion.job], completion.outcome.state == .failed, job.mayRetry,
+            !job.isInterrupted, !isRefusing || job.isDurable
+        {
+            return retry(job, completion)
+        }
         if let job = live[completion.job], job.isDurable {
             if job.isInterrupted, completion.outcome.state != .done { return putBack(job) }
             let attempt = Attempt(

@@ -23,12 +23,15 @@ final class JobDesk {
         var timeoutMilliseconds: Int?
         /// Whether the journal is passed by.
         var isVolatile = false
+        /// How many further attempts follow one that failed.
+        var retryCountMax = 0
 
         func asJobRequest(hold: Bool) -> JobRequest {
             JobRequest(
                 thread: thread, selector: selector, payload: payload, priority: priority,
                 schedule: hold ? .buffered : dueAt.map { .at($0) } ?? .now,
-                timeoutMilliseconds: timeoutMilliseconds.map { Int64($0) })
+                timeoutMilliseconds: timeoutMilliseconds.map { Int64($0) },
+                retryCountMax: retryCountMax)
         }
     }
 
@@ -120,7 +123,7 @@ final class JobDesk {
         if durable != nil { reserveNumbers() }
         let job = LiveJob(
             id, context(of: request, id, handler), handler, for: request.thread, of: lane,
-            priority: request.priority)
+            priority: request.priority, retryCountMax: request.retryCountMax)
         live[id] = job
         if hold {
             self.hold(job)

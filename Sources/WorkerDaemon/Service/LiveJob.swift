@@ -24,7 +24,8 @@ final class LiveJob {
     }
 
     let id: JobID
-    let context: JobContext
+    /// Its present attempt.
+    private(set) var context: JobContext
     let handler: Handler
     /// The thread that it is for: the lane's name or a member's.
     let thread: String
@@ -32,6 +33,8 @@ final class LiveJob {
     let priority: Priority
     /// The queue of the journal that it belongs to; nil for a volatile job.
     let backlog: Backlog?
+    /// How many further attempts follow one that failed.
+    let retryCountMax: Int
     /// Whether a shutdown has asked it to end: what it has not done is done after the restart.
     var isInterrupted = false
     /// Its place among what waits; nil while the desk itself holds it.
@@ -42,7 +45,7 @@ final class LiveJob {
 
     init(
         _ id: JobID, _ context: JobContext, _ handler: Handler, for thread: String, of lane: Lane,
-        priority: Priority, backlog: Backlog? = nil
+        priority: Priority, retryCountMax: Int, backlog: Backlog? = nil
     ) {
         self.id = id
         self.context = context
@@ -50,7 +53,17 @@ final class LiveJob {
         self.thread = thread
         self.lane = lane
         self.priority = priority
+        self.retryCountMax = retryCountMax
         self.backlog = backlog
+    }
+
+    /// Whether another attempt may follow the present one.
+    var mayRetry: Bool { context.attempt <= retryCountMax && !context.isCancelRequested }
+
+    /// Goes on to the next attempt, which the desk holds.
+    func beginAnew() {
+        context = context.next()
+        ticket = nil
     }
 
     /// Whether the journal knows it.

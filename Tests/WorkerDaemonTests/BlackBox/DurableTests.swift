@@ -294,4 +294,54 @@ import Testing
         defer { third.kill() }
         #expect(try third.connect().call("RESULT", 1, "WAIT").text == "x")
     }
+
+    @Test(.timeLimit(.minutes(4)), arguments: [Setup(), Setup.durable])
+    func `tries a job again that failed, others of its thread first`(base: Setup) throws {
+        var setup = base
+        setup.selectors = """
+            third: {
+                program: ["sh", "-c", "echo $WORKERD_ATTEMPT; [ $WORKERD_ATTEMPT -ge 2 ]"],
+            },
+            """
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            let waits = try daemon.connect()
+            try waits.send("PERFORM", "images", "third", "RETRY", 1, "WAIT", "x")
+            try eventually("its first attempt failed") {
+                (try? client.job(1, "state").text) == "delayed"
+            }
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "y").text == "y")
+            #expect(try waits.reply().text == "2\n")
+            #expect(try client.job(1, "attempt") == .integer(2))
+            let failed = try client.call("PERFORM", "images", "fail", "RETRY", 1, "WAIT", "no")
+            #expect(failed.errorMessage == "job 3: no")
+            #expect(try client.job(3, "attempt") == .integer(2))
+            #expect(try client.figure("total_jobs_failed") == 1)
+            // What waits for its next attempt can be taken back.
+            _ = try client.perform("images", "fail", "RETRY", 5, "no")
+            try client.waitUntil(4, is: "delayed")
+            #expect(try client.call("CANCEL", 4) == .integer(1))
+            #expect(try client.call("RESULT", 4).errorWord == "CANCELLED")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `goes on after a crash with the attempts that are left`() throws {
+        var setup = Setup.durable
+        setup.selectors = """
+            never: { program: ["sh", "-c", "echo $WORKERD_ATTEMPT >> tries; false"], directory: "$DIR" },
+            """
+        try acrossCrash(setup) { daemon in
+            let client = try daemon.connect()
+            _ = try client.perform("images", "never", "RETRY", 2, "x")
+            try client.waitUntil(1, is: "delayed")
+            // Later answers say that the journal knows it.
+            _ = try client.perform("images", "echo", "y")
+        } after: { daemon in
+            let client = try daemon.connect()
+            #expect(try client.call("RESULT", 1, "WAIT").errorWord == "FAILED")
+            #expect(daemon.scratch.read("tries") == "1\n2\n3\n")
+            #expect(try client.job(1, "attempt") == .integer(3))
+        }
+    }
 }

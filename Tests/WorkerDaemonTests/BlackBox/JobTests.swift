@@ -120,7 +120,7 @@ import Testing
     func `options that are not there yet are refused by name`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
-            for option in ["KEY", "UNIQUE", "RETRY"] {
+            for option in ["KEY", "UNIQUE"] {
                 let reply = try client.call("PERFORM", "images", "echo", .text(option), "3", "x")
                 #expect(reply.errorWord == "ERR")
                 #expect(reply.errorMessage?.contains("\(option) is not there yet") == true)

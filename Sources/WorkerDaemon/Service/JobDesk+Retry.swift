@@ -1,0 +1,45 @@
+// What follows a failed attempt of a job that may be tried again: the next one, after a while. The job
+// moves aside meanwhile, so others of its thread go on.
+
+internal import Jobs
+internal import Kernel
+
+extension JobDesk {
+    /// The first pause between two attempts, doubled with each further one.
+    private static let firstPauseMilliseconds: Int64 = 1_000
+    /// The longest.
+    private static let pauseMillisecondsMax: Int64 = 3_600_000
+
+    /// Lets another attempt follow one that failed.
+    func retry(_ job: LiveJob, _ completion: Completion) {
+        noteStart(job.id, on: completion.thread, at: completion.startedAt)
+        let pause = Self.pause(after: job.context.attempt)
+        let due = completion.endedAt + pause
+        apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)
+        if job.isDurable {
+            let attempt = Attempt(
+                number: job.context.attempt, workerName: completion.thread,
+                startedAt: completion.startedAt)
+            durable?.journal.record(.retry(job.id, attempt, dueAt: due))
+        }
+        if isRefusing {
+            // Going down: the journal has it, and its next attempt comes after the restart.
+            live[job.id] = nil
+            job.tell(.failure(Self.abandoned))
+        } else {
+            job.beginAnew()
+            hold(job)
+            delay(job, byMilliseconds: max(0, due - WallClock.unixMilliseconds()))
+        }
+        whenCompleted?()
+    }
+
+    /// How long to wait after so many attempts, give or take a quarter.
+    ///
+    /// Without that, jobs that failed together would be tried again together.
+    private static func pause(after attempt: Int) -> Int64 {
+        let doublings = min(max(0, attempt - 1), 20)
+        let pause = min(firstPauseMilliseconds << Int64(doublings), pauseMillisecondsMax)
+        return Int64.random(in: pause * 3 / 4...pause * 5 / 4)
+    }
+}
