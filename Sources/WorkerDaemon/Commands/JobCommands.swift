@@ -317,10 +317,7 @@ struct PerformOptions {
     private(set) var dueAt: Int64?
     private(set) var timeoutMilliseconds: Int?
     private(set) var isVolatile = false
-    private(set) var retryCountMax = 0
-
-    /// More attempts than anybody waits for: the last pauses between them are an hour each.
-    private static let retryCountLimit = 100
+    private(set) var retryCountMax: Int?
     private static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
 
     init(_ command: Command) throws(WireError) {
@@ -386,7 +383,8 @@ struct PerformOptions {
             guard index + 1 < end else {
                 throw WireError(.err, "RETRY needs a number, and a payload behind it")
             }
-            retryCountMax = try command.count(at: index + 1, "RETRY", max: Self.retryCountLimit)
+            retryCountMax = try command.count(
+                at: index + 1, "RETRY", max: Configuration.Selector.retryCountLimit)
             return index + 2
         }
         for option: StaticString in ["KEY", "UNIQUE"] where command.matches(index, option) {

@@ -33,6 +33,11 @@ extension Configuration {
         package var directory: String?
         /// What is added to the environment it gets, or replaced there.
         package var environment: [String: String] = [:]
+        /// How many further attempts follow one that failed, unless the job says otherwise.
+        package var retryCountMax = 0
+
+        /// More attempts than anybody waits for: the last pauses between them are an hour each.
+        package static let retryCountLimit = 100
 
         package init(name: String) {
             self.name = name
@@ -61,7 +66,7 @@ extension Configuration.Selector: ConfigurationSection {
         section.read("directory", into: &directory, .directory)
         section.values(
             "environment", into: &environment, .argument, isName: Self.isEnvironmentName)
-        section.refuse("retries", "not there yet: remove it")
+        section.read("retries", into: &retryCountMax, .whole(0...Self.retryCountLimit))
     }
 
     /// environ(7): a name ends at the first `=`.

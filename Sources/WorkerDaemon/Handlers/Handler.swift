@@ -56,6 +56,12 @@ final class Handler: Sendable {
         return nil
     }
 
+    /// How many further attempts follow one that failed, unless its client says otherwise.
+    var retryCountMax: Int {
+        if case .program(let selector) = kind { return selector.retryCountMax }
+        return 0
+    }
+
     /// Runs a job to its end.
     ///
     /// - Thread: a worker thread.

@@ -20,11 +20,12 @@ extension JobDesk {
     ///   - answer: told its id when it is on the disk, or why it could not get there.
     /// - Throws: why it is refused at once; then `answer` is not called.
     func acceptDurably(
-        _ request: Request, hold: Bool = false,
+        _ asked: Request, hold: Bool = false,
         answer: @escaping (Result<JobID, WireError>) -> Void
     ) throws(WireError) {
         guard let durable else { return }
-        let (lane, handler) = try check(request)
+        let (lane, handler) = try check(asked)
+        let request = asked.completed(for: handler)
         let now = WallClock.unixMilliseconds()
         let backlog = backlog(of: request.thread, request.priority, lane, in: durable)
         let isHeld = hold || request.dueAt.map { $0 > now } == true
@@ -41,7 +42,7 @@ extension JobDesk {
         } else {
             let accepted = LiveJob(
                 id, context(of: request, id, handler), handler, for: request.thread, of: lane,
-                priority: request.priority, retryCountMax: request.retryCountMax,
+                priority: request.priority, retryCountMax: request.retryCountMax ?? 0,
                 backlog: backlog)
             live[id] = accepted
             self.hold(accepted)

@@ -23,15 +23,23 @@ final class JobDesk {
         var timeoutMilliseconds: Int?
         /// Whether the journal is passed by.
         var isVolatile = false
-        /// How many further attempts follow one that failed.
-        var retryCountMax = 0
+        /// How many further attempts follow one that failed; nil is as many as its selector has.
+        var retryCountMax: Int?
+
+        /// The same, with what its selector adds.
+        func completed(for handler: Handler) -> Request {
+            guard retryCountMax == nil else { return self }
+            var request = self
+            request.retryCountMax = handler.retryCountMax
+            return request
+        }
 
         func asJobRequest(hold: Bool) -> JobRequest {
             JobRequest(
                 thread: thread, selector: selector, payload: payload, priority: priority,
                 schedule: hold ? .buffered : dueAt.map { .at($0) } ?? .now,
                 timeoutMilliseconds: timeoutMilliseconds.map { Int64($0) },
-                retryCountMax: retryCountMax)
+                retryCountMax: retryCountMax ?? 0)
         }
     }
 
@@ -116,14 +124,15 @@ final class JobDesk {
     /// Accepts a job, which is known by its number from now on, and in memory only.
     ///
     /// - Parameter hold: keeps it in the lane's buffer until it is fired.
-    func accept(_ request: Request, hold: Bool = false) throws(WireError) -> JobID {
-        let (lane, handler) = try check(request)
+    func accept(_ asked: Request, hold: Bool = false) throws(WireError) -> JobID {
+        let (lane, handler) = try check(asked)
+        let request = asked.completed(for: handler)
         let now = WallClock.unixMilliseconds()
         let id = try keep(request, hold: hold, at: now)
         if durable != nil { reserveNumbers() }
         let job = LiveJob(
             id, context(of: request, id, handler), handler, for: request.thread, of: lane,
-            priority: request.priority, retryCountMax: request.retryCountMax)
+            priority: request.priority, retryCountMax: request.retryCountMax ?? 0)
         live[id] = job
         if hold {
             self.hold(job)

@@ -299,14 +299,15 @@ import Testing
     func `tries a job again that failed, others of its thread first`(base: Setup) throws {
         var setup = base
         setup.selectors = """
-            third: {
+            second: {
                 program: ["sh", "-c", "echo $WORKERD_ATTEMPT; [ $WORKERD_ATTEMPT -ge 2 ]"],
+                retries: 1,
             },
             """
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
             let waits = try daemon.connect()
-            try waits.send("PERFORM", "images", "third", "RETRY", 1, "WAIT", "x")
+            try waits.send("PERFORM", "images", "second", "WAIT", "x")
             try eventually("its first attempt failed") {
                 (try? client.job(1, "state").text) == "delayed"
             }

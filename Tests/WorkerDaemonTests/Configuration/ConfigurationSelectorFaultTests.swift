@@ -86,11 +86,11 @@ internal import WorkerDaemon
             environment: { '': '' }
                 environment."": the name of a variable has 1…1024 bytes, none of them "=" or
                 zero
-            retries: 3
-                retries: not there yet: remove it
+            retries: 101
+                retries: must be 0…100, is 101
             retry: 3
                 retry: unknown key, known are "program", "timeout", "graceAfterTerm",
-                "maxOutput", "maxMemory", "directory", "environment"
+                "maxOutput", "maxMemory", "directory", "environment", "retries"
             """#,
             more: [
                 Mistake(
