@@ -29,7 +29,9 @@ internal import WorkerDaemon
 
     @Test func `the lines of the sample that are commented out can be used`() throws {
         let text = String(decoding: try repositoryFile("Config/workerd.json5"), as: UTF8.self)
-        let examples = ["tcp:", "passwordFile:", "tcpAnywhere:", "maxMemory:", "environment:"]
+        let examples = [
+            "tcp:", "passwordFile:", "tcpAnywhere:", "maxMemory:", "environment:", "retries:",
+        ]
         var used = text
         for example in examples {
             #expect(text.contains("// \(example)"))
@@ -38,6 +40,7 @@ internal import WorkerDaemon
         let sample = try configuration(used)
         #expect(sample.listen.tcp?.description == "127.0.0.1:7711")
         #expect(sample.selectors.first?.maxMemoryBytes == 512 << 20)
+        #expect(sample.selectors.first?.retryCountMax == 3)
         #expect(sample.selectors.first?.environment == ["LANG": "C.UTF-8"])
     }
 
