@@ -20,6 +20,8 @@ final class Journal: Sendable {
     /// What was in the file when it was opened.
     struct Recovery: Sendable {
         var nextNumber: UInt64 = 1
+        /// Numbers below this one are kept back, so that none is given again after a crash.
+        var reservedBelow: UInt64 = 1
         /// How many jobs are in turn in each queue.
         var counts: [QueueName: Int] = [:]
         /// The jobs that wait for their time or to be fired.
@@ -80,7 +82,9 @@ final class Journal: Sendable {
             let store = try SQLiteStore(path: path, limits: limits)
             try catchUp(store, with: AttemptLog.read(attemptsPath))
             let recovery = Recovery(
-                nextNumber: store.nextNumber, counts: try store.countsInTurn(),
+                nextNumber: store.nextNumber,
+                reservedBelow: store.nextNumber + DurableJobs.reservedCount,
+                counts: try store.countsInTurn(),
                 held: try store.held())
             let writer = JournalWriter(store, isFireOwed: flag, loop: loop, log: log)
             return (Confined(writer, to: loop), recovery)
@@ -114,7 +118,6 @@ final class Journal: Sendable {
     private static func catchUp(
         _ store: SQLiteStore, with entries: [UInt64: AttemptLog.Entry]
     ) throws(StoreFault) {
-        guard !entries.isEmpty else { return }
         let now = WallClock.unixMilliseconds()
         try store.transaction(at: now) { () throws(StoreFault) in
             // In the order of numbers, which is about that of their ends: the oldest are dropped first.
@@ -126,6 +129,7 @@ final class Journal: Sendable {
                     try store.begun(JobID(id), attempts: entry.attempt)
                 }
             }
+            try store.reserve(below: store.nextNumber + DurableJobs.reservedCount)
         }
     }
 

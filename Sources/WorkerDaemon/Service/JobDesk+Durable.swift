@@ -263,7 +263,7 @@ extension JobDesk {
             log.warning(
                 "\(count) jobs stay in the journal: there is no thread \(quoted(thread)) any more")
         }
-        reserveNumbers()
+        durable.reservedBelow = recovery.reservedBelow
         for backlog in durable.backlogs.values { bringMore(of: backlog) }
     }
 
