@@ -9,6 +9,11 @@ struct DispatchLoop: TimerLoop {
     private let queue = DispatchQueue(label: "bench")
 
     @inline(__always)
+    func postBare() { queue.async { Tally.shared.note(1) } }
+
+    @inline(__always)
+    func post(_ tally: Tally, _ index: Int) { queue.async { tally.note(index) } }
+
     func post(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
 
     func stop() { queue.sync {} }

@@ -16,6 +16,11 @@ struct HandmadeLoop: Loop {
     init() throws { batch = try Batch { $0.body() } }
 
     @inline(__always)
+    func postBare() { batch.add(Job { Tally.shared.note(1) }) }
+
+    @inline(__always)
+    func post(_ tally: Tally, _ index: Int) { batch.add(Job { tally.note(index) }) }
+
     func post(_ body: @escaping @Sendable () -> Void) { batch.add(Job(body: body)) }
 
     func stop() { batch.stop() }

@@ -10,13 +10,26 @@ struct WorkerLoop: TimerLoop {
 
     init() throws { worker = try WorkerThread(name: "bench") }
 
+    // As a user writes them: a closure that is made in the call belongs to it, and nobody counts
+    // references for handing it on.
     @inline(__always)
-    func post(_ body: @escaping @Sendable () -> Void) {
-        do throws(SubmitError) {
-            try worker.submit(body)
-        } catch {
-            fatalError("the worker refuses work: \(error)")
+    func postBare() {
+        do throws(SubmitError) { try worker.submit { Tally.shared.note(1) } } catch {
+            refused(error)
         }
+    }
+
+    @inline(__always)
+    func post(_ tally: Tally, _ index: Int) {
+        do throws(SubmitError) { try worker.submit { tally.note(index) } } catch { refused(error) }
+    }
+
+    private func refused(_ error: SubmitError) -> Never {
+        fatalError("the worker refuses work: \(error)")
+    }
+
+    func post(_ body: @escaping @Sendable () -> Void) {
+        do throws(SubmitError) { try worker.submit(body) } catch { refused(error) }
     }
 
     func stop() {
