@@ -87,7 +87,8 @@ private final class RunningDaemon {
             return (nil, Journal.Recovery())
         }
         do {
-            let (journal, recovery) = try Journal.open(path, limits: storeLimits, log: log)
+            let (journal, recovery) = try Journal.open(
+                path, limits: StoreLimits(configuration.limits), log: log)
             let waiting = recovery.counts.values.reduce(0, +)
             log.notice(
                 "jobs are kept in \(path): \(waiting) wait, \(recovery.held.count) are delayed "
@@ -102,14 +103,6 @@ private final class RunningDaemon {
         } catch {
             throw DaemonError("can't start: \(error)", exitStatus: DaemonError.systemFault)
         }
-    }
-
-    private var storeLimits: StoreLimits {
-        var limits = StoreLimits()
-        limits.retainedCountMax = configuration.limits.retainedResults
-        limits.retainedByteCountMax = configuration.limits.retainedBytes
-        limits.retainedMilliseconds = configuration.limits.retainedFor.milliseconds
-        return limits
     }
 
     /// Serves signals and events until everything is down.
@@ -140,7 +133,7 @@ private final class RunningDaemon {
     ) throws(DaemonError) -> Confined<Service> {
         let password = try readPassword()
         let (configuration, lanes, children, log) = (configuration, lanes, children, log)
-        let (limits, journal) = (storeLimits, journal)
+        let (limits, journal) = (StoreLimits(configuration.limits), journal)
         do {
             return try io.submitAndWait {
                 let loop = ThreadRunLoop.current

@@ -1,6 +1,7 @@
 // The daemon as a library: configure it, register handlers, run it. What it does while it runs is in
 // Daemon+Run.swift.
 
+internal import Jobs
 internal import Kernel
 internal import RunLoops
 internal import WorkerThreads
@@ -131,4 +132,14 @@ extension FileChecks {
         },
         searchPath: (Program.inheritedEnvironment()["PATH"] ?? "/usr/bin:/bin")
             .split(separator: ":").map(String.init))
+}
+
+extension StoreLimits {
+    /// The limits of a configuration that are about jobs.
+    init(_ limits: Configuration.Limits) {
+        self.init()
+        retainedCountMax = limits.retainedResults
+        retainedByteCountMax = limits.retainedBytes
+        retainedMilliseconds = limits.retainedFor.milliseconds
+    }
 }

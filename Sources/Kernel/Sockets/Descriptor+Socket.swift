@@ -29,6 +29,12 @@ package struct SocketPair: ~Copyable, Sendable {
         first = Descriptor(owning: ends[0])
         second = Descriptor(owning: ends[1])
     }
+
+    /// Gives the second socket away and returns the first.
+    package consuming func split(_ takeSecond: (consuming Descriptor) -> Void) -> Descriptor {
+        takeSecond(second)
+        return first
+    }
 }
 
 extension Descriptor {

@@ -43,6 +43,27 @@ public struct SystemClock: LoopClock {
     public func whenMoved(_ wake: @escaping @Sendable () -> Void) {}
 }
 
+/// Wall-clock time as it passes for one part of a program: the machine's, or one that goes by a clock
+/// that is moved by hand.
+package struct WallTime: Sendable {
+    private let read: @Sendable () -> Int64
+
+    /// The machine's.
+    package static let system = WallTime { WallClock.unixMilliseconds() }
+
+    private init(_ read: @escaping @Sendable () -> Int64) { self.read = read }
+
+    /// Time that passes with `clock`, and is `unixMilliseconds` when that one shows zero.
+    package init(on clock: any LoopClock, from unixMilliseconds: Int64) {
+        self.init { unixMilliseconds + clock.now().nanoseconds / 1_000_000 }
+    }
+
+    /// Milliseconds since 1970-01-01 00:00 UTC.
+    ///
+    /// - Thread: any thread.
+    package func unixMilliseconds() -> Int64 { read() }
+}
+
 /// Wall-clock time, for records that people and other machines read.
 package enum WallClock {
     /// Milliseconds since 1970-01-01 00:00 UTC.

@@ -44,7 +44,7 @@ enum JobCommands {
     private static func perform(
         _ service: Service, _ session: Session, _ command: Command
     ) throws(WireError) -> RESPValue? {
-        let options = try PerformOptions(command)
+        let options = try PerformOptions(command, service.desk.wall)
         let request = options.request(command)
         let desk = service.desk
         guard desk.isDurable(request) else {
@@ -320,7 +320,10 @@ struct PerformOptions {
     private(set) var retryCountMax: Int?
     private static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
 
-    init(_ command: Command) throws(WireError) {
+    private let wall: WallTime
+
+    init(_ command: Command, _ wall: WallTime) throws(WireError) {
+        self.wall = wall
         var index = 3
         let payloadIndex = command.count - 1
         while index < payloadIndex {
@@ -359,7 +362,7 @@ struct PerformOptions {
             guard dueAt == nil else { throw WireError(.err, "DELAY and AT: one of them, once") }
             let isDelay = command.matches(index, "DELAY")
             let value = Int64(try milliseconds(isDelay ? "DELAY" : "AT"))
-            dueAt = isDelay ? WallClock.unixMilliseconds() + value : value
+            dueAt = isDelay ? wall.unixMilliseconds() + value : value
             return index + 2
         }
         if command.matches(index, "TIMEOUT") {

@@ -52,7 +52,7 @@ final class Journal: Sendable {
     /// - Throws: `StoreFault`, or why there is no thread.
     /// - Blocks: for the disk.
     static func open(
-        _ path: String, limits: StoreLimits, log: Log
+        _ path: String, limits: StoreLimits, clocks: Clocks = .system, log: Log
     ) throws -> (Journal, Recovery) {
         if try File.kind(of: path) == nil {
             // SQLite would make it readable for everybody; jobs are their owner's.
@@ -62,9 +62,10 @@ final class Journal: Sendable {
                 throw StoreFault(.notWritable, path: path, detail: error.reason)
             }
         }
-        let thread = try WorkerThread(name: "journal")
+        let thread = try WorkerThread(
+            name: "journal", poller: SystemPoller(clock: clocks.loop))
         do {
-            return try open(path, limits: limits, log: log, on: thread)
+            return try open(path, limits: limits, clocks.wall, log: log, on: thread)
         } catch {
             thread.stop()
             thread.join()
@@ -73,20 +74,20 @@ final class Journal: Sendable {
     }
 
     private static func open(
-        _ path: String, limits: StoreLimits, log: Log, on thread: WorkerThread
+        _ path: String, limits: StoreLimits, _ wall: WallTime, log: Log, on thread: WorkerThread
     ) throws -> (Journal, Recovery) {
         let flag = FireFlag()
         let attemptsPath = path + "-attempts"
         let (writer, recovery) = try thread.submitAndWait {
             let loop = ThreadRunLoop.current
             let store = try SQLiteStore(path: path, limits: limits)
-            try catchUp(store, with: AttemptLog.read(attemptsPath))
+            try catchUp(store, with: AttemptLog.read(attemptsPath), at: wall.unixMilliseconds())
             let recovery = Recovery(
                 nextNumber: store.nextNumber,
                 reservedBelow: store.nextNumber + DurableJobs.reservedCount,
                 counts: try store.countsInTurn(),
                 held: try store.held())
-            let writer = JournalWriter(store, isFireOwed: flag, loop: loop, log: log)
+            let writer = JournalWriter(store, isFireOwed: flag, loop: loop, wall: wall, log: log)
             return (Confined(writer, to: loop), recovery)
         }
         let buffer = CommandBuffer<JournalCommand> { writer.value.take($0) }
@@ -116,9 +117,9 @@ final class Journal: Sendable {
 
     /// Tells the store what it had not learnt before a crash.
     private static func catchUp(
-        _ store: SQLiteStore, with entries: [UInt64: AttemptLog.Entry]
+        _ store: SQLiteStore, with entries: [UInt64: AttemptLog.Entry],
+        at now: Int64
     ) throws(StoreFault) {
-        let now = WallClock.unixMilliseconds()
         try store.transaction(at: now) { () throws(StoreFault) in
             // In the order of numbers, which is about that of their ends: the oldest are dropped first.
             for (id, entry) in entries.sorted(by: { $0.key < $1.key }) {

@@ -23,6 +23,7 @@ final class JournalWriter {
     private var store: SQLiteStore?
     private let isFireOwed: Journal.FireFlag
     private let loop: ThreadRunLoop
+    private let wall: WallTime
     private let log: Log
     private var send: (@Sendable ([JournalAnswer]) -> Void)?
     private var pending: [JournalCommand] = []
@@ -38,10 +39,14 @@ final class JournalWriter {
     /// Fires the buffer if something is in it.
     var lookAgain: (() -> Void)?
 
-    init(_ store: SQLiteStore, isFireOwed: Journal.FireFlag, loop: ThreadRunLoop, log: Log) {
+    init(
+        _ store: SQLiteStore, isFireOwed: Journal.FireFlag, loop: ThreadRunLoop,
+        wall: WallTime = .system, log: Log
+    ) {
         self.store = store
         self.isFireOwed = isFireOwed
         self.loop = loop
+        self.wall = wall
         self.log = log
     }
 
@@ -100,7 +105,7 @@ final class JournalWriter {
         let isSynced = batch.contains { $0.isSynced }
         if batch.contains(where: { $0.isWrite }) || (isSynced && hasUnsynced) {
             do throws(StoreFault) {
-                let now = WallClock.unixMilliseconds()
+                let now = wall.unixMilliseconds()
                 let ended = Self.endedJobs(in: batch)
                 try store.transaction(at: now, isSynced: isSynced) { () throws(StoreFault) in
                     for command in batch {
@@ -246,14 +251,14 @@ final class JournalWriter {
     private func noteFailure(_ fault: StoreFault) {
         failureCount += 1
         guard failingSince == nil else { return }
-        failingSince = WallClock.unixMilliseconds()
+        failingSince = wall.unixMilliseconds()
         log.error(
             "the journal can't write, durable jobs are refused until it can: \(fault)")
     }
 
     private func noteSuccess() {
         guard let since = failingSince else { return }
-        let milliseconds = WallClock.unixMilliseconds() - since
+        let milliseconds = wall.unixMilliseconds() - since
         log.notice(
             "the journal writes again after \(milliseconds) ms and \(failureCount) failures")
         failingSince = nil

@@ -26,7 +26,7 @@ extension JobDesk {
         guard let durable else { return }
         let (lane, handler) = try check(asked)
         let request = asked.completed(for: handler)
-        let now = WallClock.unixMilliseconds()
+        let now = wall.unixMilliseconds()
         let backlog = backlog(of: request.thread, request.priority, lane, in: durable)
         let isHeld = hold || request.dueAt.map { $0 > now } == true
         let isParked = !isHeld && !backlog.takesToMemory
@@ -128,7 +128,7 @@ extension JobDesk {
         }
         if store.state(of: id) == .buffered { return }
         if let due = accepting.dueAt {
-            delay(job, byMilliseconds: max(0, due - WallClock.unixMilliseconds()))
+            delay(job, byMilliseconds: max(0, due - wall.unixMilliseconds()))
         } else {
             stopHolding(job)
             submit(job)
@@ -256,7 +256,7 @@ extension JobDesk {
                 buffered[lane.name, default: []].append(job.id)
             } else {
                 let due = job.dueAt ?? job.acceptedAt
-                delay(adopted, byMilliseconds: max(0, due - WallClock.unixMilliseconds()))
+                delay(adopted, byMilliseconds: max(0, due - wall.unixMilliseconds()))
             }
         }
         for (thread, count) in unserved.sorted(by: { $0.key < $1.key }) {

@@ -151,7 +151,7 @@ extension JobDesk {
             stopHolding(job)
         }
         apply(.cancel, to: job.id)
-        recordEnd(of: job, nil, .cancelled, at: WallClock.unixMilliseconds())
+        recordEnd(of: job, nil, .cancelled, at: wall.unixMilliseconds())
         tellEnd(of: job.id, .cancelled)
         return true
     }

@@ -118,7 +118,7 @@ extension JobDesk {
                 buffered[lane.name] = ids.filter { live[$0] != nil } + (buffered[lane.name] ?? [])
                 body(.failure(Self.busy(fault)))
             })
-        tell(.release(ids, at: WallClock.unixMilliseconds(), ticket: ticket))
+        tell(.release(ids, at: wall.unixMilliseconds(), ticket: ticket))
     }
 
     /// Lists the newest jobs, in memory and in the journal.

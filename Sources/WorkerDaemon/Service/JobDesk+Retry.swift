@@ -29,7 +29,7 @@ extension JobDesk {
         } else {
             job.beginAnew()
             hold(job)
-            delay(job, byMilliseconds: max(0, due - WallClock.unixMilliseconds()))
+            delay(job, byMilliseconds: max(0, due - wall.unixMilliseconds()))
         }
         whenCompleted?()
     }

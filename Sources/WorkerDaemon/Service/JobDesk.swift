@@ -45,6 +45,8 @@ final class JobDesk {
 
     let loop: ThreadRunLoop
     let log: Log
+    /// The time by which jobs are dated and due.
+    let wall: WallTime
     let lanes: [Lane]
     let handlers: [String: Handler]
     let children: ChildRegistry
@@ -75,7 +77,7 @@ final class JobDesk {
     ///   - journal: for durable jobs; nil if there are none.
     init(
         lanes: [Lane], handlers: [String: Handler], store: MemoryStore, journal: Journal?,
-        children: ChildRegistry, loop: ThreadRunLoop, log: Log
+        children: ChildRegistry, loop: ThreadRunLoop, wall: WallTime = .system, log: Log
     ) {
         self.lanes = lanes
         self.handlers = handlers
@@ -83,6 +85,7 @@ final class JobDesk {
         durable = journal.map { DurableJobs($0) }
         self.children = children
         self.loop = loop
+        self.wall = wall
         self.log = log
         var lanesByThread: [String: Lane] = [:]
         for lane in lanes {
@@ -127,7 +130,7 @@ final class JobDesk {
     func accept(_ asked: Request, hold: Bool = false) throws(WireError) -> JobID {
         let (lane, handler) = try check(asked)
         let request = asked.completed(for: handler)
-        let now = WallClock.unixMilliseconds()
+        let now = wall.unixMilliseconds()
         let id = try keep(request, hold: hold, at: now)
         if durable != nil { reserveNumbers() }
         let job = LiveJob(
@@ -280,10 +283,10 @@ final class JobDesk {
     }
 
     func apply(
-        _ event: JobEvent, to id: JobID, at time: Int64 = WallClock.unixMilliseconds()
+        _ event: JobEvent, to id: JobID, at time: Int64? = nil
     ) {
         do throws(JobStoreError) {
-            try store.apply(event, to: id, at: time)
+            try store.apply(event, to: id, at: time ?? wall.unixMilliseconds())
         } catch {
             // The desk asks for nothing that a job's state does not allow: this is a fault in here.
             log.error("job \(id): \(error)")

@@ -23,15 +23,20 @@ final class Lane: Sendable {
     let maxQueued: Int
     let pool: WorkerPool
     let members: [Member]
+    private let wall: WallTime
     private let membersByName: [String: Member]
 
     /// Starts the threads.
     ///
     /// - Throws: when the system has no room for so many threads.
-    init(_ configuration: Configuration.Thread) throws(SystemError) {
+    init(
+        _ configuration: Configuration.Thread, _ clocks: Clocks = .system
+    ) throws(SystemError) {
         name = configuration.name
         maxQueued = configuration.maxQueued
-        pool = try WorkerPool(name: configuration.name, count: configuration.count)
+        wall = clocks.wall
+        pool = try WorkerPool(
+            name: configuration.name, count: configuration.count, clock: clocks.loop)
         members = pool.members.map { Member($0) }
         membersByName = Dictionary(uniqueKeysWithValues: members.map { ($0.thread.name, $0) })
     }
@@ -49,7 +54,7 @@ final class Lane: Sendable {
         guard let thread = WorkerThread.currentName, let member = membersByName[thread] else {
             preconditionFailure("a job of \(name) runs on a foreign thread")
         }
-        let startedAt = WallClock.unixMilliseconds()
+        let startedAt = wall.unixMilliseconds()
         guard job.begin(on: thread, at: startedAt) else { return nil }
         if let journal {
             let attempt = Attempt(
@@ -70,7 +75,7 @@ final class Lane: Sendable {
         }
         return Completion(
             job: JobID(job.id), outcome: outcome, thread: thread, startedAt: startedAt,
-            endedAt: WallClock.unixMilliseconds())
+            endedAt: wall.unixMilliseconds())
     }
 }
 

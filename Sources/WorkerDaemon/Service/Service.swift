@@ -30,7 +30,7 @@ final class Service: SessionDelegate {
     let desk: JobDesk
     let commands = CommandTable()
     let password: [UInt8]?
-    let startedAt = WallClock.unixMilliseconds()
+    let startedAt: Int64
     private(set) var sessions: [UInt64: Session] = [:]
     private(set) var connectionCount: UInt64 = 0
     private(set) var rejectedCount: UInt64 = 0
@@ -51,6 +51,7 @@ final class Service: SessionDelegate {
         self.password = password
         self.loop = loop
         self.log = log
+        startedAt = desk.wall.unixMilliseconds()
         self.shutdownAsked = shutdownAsked
         let limits = configuration.limits
         sessionLimits = SessionLimits(
@@ -125,6 +126,11 @@ final class Service: SessionDelegate {
     }
 
     private func admit(_ socket: consuming Descriptor, through door: Door) {
+        admit(socket, from: door.address, asksForPassword: door.asksForPassword)
+    }
+
+    /// Serves a connection, whichever way it came in.
+    func admit(_ socket: consuming Descriptor, from address: String, asksForPassword: Bool) {
         connectionCount += 1
         guard sessions.count < configuration.limits.connections else {
             rejectedCount += 1
@@ -134,14 +140,14 @@ final class Service: SessionDelegate {
         }
         let number = connectionCount
         let session = Session(
-            number: number, socket: socket, peer: door.address,
-            isAuthenticated: !door.asksForPassword, limits: sessionLimits, loop: loop,
+            number: number, socket: socket, peer: address,
+            isAuthenticated: !asksForPassword, limits: sessionLimits, loop: loop,
             delegate: self)
         sessions[number] = session
         do throws(SystemError) {
             try session.start()
-            log.debug("client \(number) came in through \(door.address)")
-            if door.asksForPassword { expectPassword(of: session) }
+            log.debug("client \(number) came in through \(address)")
+            if asksForPassword { expectPassword(of: session) }
         } catch {
             session.close("it can't be watched: \(error)")
         }

@@ -56,9 +56,20 @@ public final class WorkerPool: Sendable {
     public convenience init(
         name: String, count: Int = 1, maxQueued: Int = .max, whenFull: WhenFull = .refuse
     ) throws(SystemError) {
+        try self.init(
+            name: name, count: count, maxQueued: maxQueued, whenFull: whenFull,
+            clock: SystemClock())
+    }
+
+    /// Starts such a pool, whose members go by `clock`.
+    package convenience init(
+        name: String, count: Int, maxQueued: Int = .max, whenFull: WhenFull = .refuse,
+        clock: any LoopClock
+    ) throws(SystemError) {
         precondition(count > 0, "a pool has at least 1 thread, not \(count)")
         let names = count == 1 ? [name] : (1...count).map { "\(name)/\($0)" }
-        try self.init(name: name, threads: names, maxQueued: maxQueued, whenFull: whenFull)
+        try self.init(
+            name: name, threads: names, maxQueued: maxQueued, whenFull: whenFull, clock: clock)
     }
 
     /// Starts a pool whose members have names of their own.
@@ -72,8 +83,18 @@ public final class WorkerPool: Sendable {
     /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.
     /// - Thread: any thread.
     /// - Blocks: until the threads have started.
-    public init(
+    public convenience init(
         name: String, threads: [String], maxQueued: Int = .max, whenFull: WhenFull = .refuse
+    ) throws(SystemError) {
+        try self.init(
+            name: name, threads: threads, maxQueued: maxQueued, whenFull: whenFull,
+            clock: SystemClock())
+    }
+
+    /// Starts such a pool, whose members go by `clock`.
+    package init(
+        name: String, threads: [String], maxQueued: Int = .max, whenFull: WhenFull = .refuse,
+        clock: any LoopClock
     ) throws(SystemError) {
         precondition(maxQueued > 0, "a queue holds at least 1 item, not \(maxQueued)")
         precondition(!threads.isEmpty, "a pool has at least 1 thread")
@@ -82,7 +103,9 @@ public final class WorkerPool: Sendable {
         let queues = PoolQueues(
             memberCount: threads.count, limit: maxQueued, whenFull: whenFull)
         var members: [WorkerThread] = []
-        for name in threads { members.append(try WorkerThread(name: name)) }
+        for name in threads {
+            members.append(try WorkerThread(name: name, poller: SystemPoller(clock: clock)))
+        }
         let parts = members.enumerated().map { index, member in
             PoolMember(index: index, queues: queues, core: member.core)
         }
