@@ -173,7 +173,11 @@ let package = Package(
         tests("JobsTests", may: ["Jobs", "Kernel", "Support"]),
         .testTarget(
             name: "WorkerDaemonTests",
-            dependencies: ["WorkerDaemon", "WorkerClient", "RESP", "Jobs", "Kernel", "Support"],
+            dependencies: [
+                "WorkerDaemon", "WorkerClient", "WorkerThreads", "RunLoops", "RunLoopsTesting",
+                "RESP",
+                "Jobs", "Kernel", "Support",
+            ],
             swiftSettings: rules + mimalloc),
         tests(
             "WorkerClientTests",

@@ -1,0 +1,93 @@
+// A daemon without doors, signals or a thread `main`: whoever owns it serves its loop pass by pass, on a
+// clock that is moved by hand, and may drop it as a crash does. All else is the daemon that users run.
+
+internal import Jobs
+package import Kernel
+internal import RunLoops
+package import WorkerThreads
+
+/// A daemon whose thread `io` is the caller's.
+///
+/// For simulations: the desk, the journal, the lanes and the wire are the real ones, their threads too.
+///
+/// - Thread: the one that made it, whose run loop goes by the same clock.
+package final class SteppedDaemon {
+    private let lanes: [Lane]
+    private let journal: Journal?
+    private let service: Service
+    private let loop = ThreadRunLoop.current
+
+    /// Starts the threads of a daemon and takes up what its store holds.
+    ///
+    /// - Parameters:
+    ///   - daemon: its configuration, of which `listen` is left aside, and its handlers.
+    ///   - clocks: the time by which it goes.
+    /// - Throws: as starting the daemon does.
+    /// - Blocks: for the disk.
+    package init(_ daemon: Daemon, _ clocks: Clocks) throws {
+        let configuration = daemon.configuration
+        let log = Log(level: configuration.log.level)
+        lanes = try configuration.threads.map { try Lane($0, clocks) }
+        var recovery = Journal.Recovery()
+        var journal: Journal?
+        if let path = configuration.store.path(in: [:]) {
+            let opened = try Journal.open(
+                path, limits: StoreLimits(configuration.limits), clocks: clocks, log: log)
+            (journal, recovery) = opened
+        }
+        self.journal = journal
+        let store = MemoryStore(
+            limits: StoreLimits(configuration.limits), nextNumber: recovery.nextNumber)
+        let desk = JobDesk(
+            lanes: lanes, handlers: daemon.handlers, store: store, journal: journal,
+            children: ChildRegistry(), loop: loop, wall: clocks.wall, log: log)
+        service = Service(
+            configuration: configuration, desk: desk, password: nil, loop: loop, log: log,
+            shutdownAsked: { _ in })
+        desk.restore(recovery)
+    }
+
+    /// The worker threads.
+    package var workers: [WorkerThread] { lanes.flatMap { $0.members.map(\.thread) } }
+
+    /// The thread that writes jobs down; nil if they are kept in memory.
+    package var journalThread: WorkerThread? { journal?.thread }
+
+    /// Makes a connection.
+    ///
+    /// - Returns: the client's end, which does not block.
+    package func connect() throws(SystemError) -> Descriptor {
+        try SocketPair().split { service.admit($0, from: "a pair", asksForPassword: false) }
+    }
+
+    /// Begins to go down as after SIGTERM; the caller goes on serving the loop.
+    ///
+    /// - Parameter whenDown: called on this thread once all is said and sent.
+    package func shutDown(whenDown: @escaping @Sendable () -> Void) {
+        service.shutDown(.finishRunning) { _ in whenDown() }
+    }
+
+    /// Ends the threads of a daemon that is down, in order.
+    ///
+    /// - Blocks: until they have ended.
+    package func end() {
+        for lane in lanes { lane.pool.join() }
+        service.desk.close()
+        journal?.close(nextNumber: service.desk.store.nextNumber)
+    }
+
+    /// Drops everything that was not yet written, and ends the threads.
+    ///
+    /// What they still write on the way counts as written by somebody else: copy the store's files
+    /// before, and go on with the copy. Handlers have to return.
+    ///
+    /// - Blocks: until the threads have ended.
+    package func abandon() {
+        service.dropSessions()
+        for lane in lanes {
+            lane.pool.resume()
+            lane.pool.stop(.finishCurrent)
+        }
+        end()
+    }
+}

@@ -1,0 +1,279 @@
+// What a simulation knows of its jobs: the plain model that the daemon is compared with. It knows what was
+// asked, what was answered and what has happened, and from that what may happen next.
+
+import Jobs
+import RESP
+
+/// The jobs of a simulation, by what their client calls them.
+struct Book {
+    /// Where a job is, as far as that is known.
+    enum State: Equatable {
+        /// It was asked for and not answered: it may exist.
+        case asked
+        /// Not to begin before this moment, in milliseconds of the clock.
+        case delayed(until: Int64)
+        case buffered
+        case waiting
+        case running(thread: String)
+        /// It begins anew between these moments.
+        case pausing(from: Int64, to: Int64)
+        case ended(JobState)
+        /// It was in memory, and its daemon died; or it was never accepted.
+        case gone
+    }
+
+    /// A job, or the wish for one.
+    struct Entry {
+        let token: Int
+        /// As it was asked for: a thread, a pool or a member.
+        let address: String
+        let priority: Priority
+        let isVolatile: Bool
+        let retryCountMax: Int
+        var id: UInt64?
+        var state = State.asked
+        /// How often it has begun, interrupted attempts not counted.
+        var attempt = 0
+        /// Whether it has never been delayed, buffered or tried again: then its number is its place.
+        var isInSequence: Bool
+        var isCancelAsked = false
+        /// Whether its buffer is being fired, and nobody has said yet that it was.
+        var isFireAsked = false
+        /// How often time had passed when it ended: until it has passed twice (for what the journal
+        /// has in hand, then for what lies in its buffer), a crash may undo an end.
+        var endedAfterLeaps = 0
+        var isEndCertain = true
+
+        /// Whether nothing can happen to it any more.
+        var isOver: Bool {
+            switch state {
+            case .ended, .gone: true
+            default: false
+            }
+        }
+    }
+
+    private(set) var entries: [Int: Entry] = [:]
+    private var tokens: [UInt64: Int] = [:]
+    private(set) var nextToken = 1
+    /// How often at least a millisecond has passed.
+    private var leapCount = 0
+    /// Those that have begun for the first time since the threads were at rest.
+    private var firstBegun: [Int] = []
+    /// Those that have ended and are still looked at.
+    private var overdue: [Int] = []
+
+    subscript(token: Int) -> Entry {
+        get throws {
+            guard let entry = entries[token] else {
+                throw SimulationFault("token \(token) is not known, or its job ended long ago")
+            }
+            return entry
+        }
+    }
+
+    mutating func add(
+        address: String, priority: Priority, isVolatile: Bool, retryCountMax: Int,
+        isInSequence: Bool
+    ) -> Int {
+        let token = nextToken
+        nextToken += 1
+        entries[token] = Entry(
+            token: token, address: address, priority: priority, isVolatile: isVolatile,
+            retryCountMax: retryCountMax, isInSequence: isInSequence)
+        return token
+    }
+
+    /// Changes what is known of a job.
+    mutating func change(_ token: Int, _ body: (inout Entry) throws -> Void) throws {
+        var entry = try self[token]
+        let wasOver = entry.isOver
+        try body(&entry)
+        entries[token] = entry
+        guard entry.isOver, !wasOver else { return }
+        overdue.append(token)
+        // Of those that are over, the latest are remembered: none of them may begin again.
+        if overdue.count > 2_000 {
+            for token in overdue.prefix(1_000) where entries[token]?.isOver == true {
+                entries[token] = nil
+            }
+            overdue.removeFirst(1_000)
+        }
+    }
+
+    /// The jobs that have not ended, in the sequence in which they were asked for.
+    var live: [Entry] {
+        entries.values.filter { !$0.isOver }.sorted { $0.token < $1.token }
+    }
+
+    /// The threads that may run what is addressed so.
+    static func threads(of address: String) -> Set<String> {
+        address == "two" ? ["two/1", "two/2"] : [address]
+    }
+
+    // MARK: - What happens
+
+    /// So many milliseconds have passed.
+    mutating func advance(byMilliseconds count: Int64) {
+        if count > 0 { leapCount += 1 }
+    }
+
+    /// A job has begun; says why it may not have.
+    mutating func begin(_ begun: Stage.Entry, at now: Int64) throws {
+        let entry = try self[begun.token]
+        let name = "job \(begun.id) (token \(begun.token))"
+        switch entry.state {
+        case .asked, .waiting: break
+        case .delayed(let moment) where moment <= now: break
+        case .pausing(let from, _) where from <= now: break
+        case .buffered where entry.isFireAsked: break
+        default:
+            throw SimulationFault("\(name) began at \(now), and was \(entry.state)")
+        }
+        if let id = entry.id, id != begun.id {
+            throw SimulationFault("\(name) was accepted as job \(id)")
+        }
+        guard begun.attempt == entry.attempt + 1 else {
+            throw SimulationFault(
+                "\(name) began as attempt \(begun.attempt), after \(entry.attempt) others")
+        }
+        guard Self.threads(of: entry.address).contains(begun.thread) else {
+            throw SimulationFault("\(name) for \(entry.address) runs on \(begun.thread)")
+        }
+        if entry.attempt == 0, entry.isInSequence { firstBegun.append(begun.token) }
+        try change(begun.token) {
+            $0.id = begun.id
+            $0.attempt = begun.attempt
+            $0.state = .running(thread: begun.thread)
+        }
+    }
+
+    /// A job that runs is let end.
+    mutating func end(_ token: Int, _ end: Stage.End, at now: Int64) throws {
+        let leaps = leapCount
+        try change(token) { entry in
+            entry.endedAfterLeaps = leaps
+            switch end {
+            case .done(let byteCount):
+                entry.state = .ended(.done)
+                entry.isEndCertain = byteCount <= 96
+            case .interrupted:
+                entry.state = .ended(.cancelled)
+                entry.isEndCertain = false
+            case .failed where entry.attempt <= entry.retryCountMax && !entry.isCancelAsked:
+                let pause = Int64(1_000) << Int64(entry.attempt - 1)
+                entry.state = .pausing(from: now + pause * 3 / 4, to: now + pause * 5 / 4)
+                entry.isInSequence = false
+            case .failed:
+                entry.state = .ended(.failed)
+                entry.isEndCertain = false
+            }
+        }
+    }
+
+    /// The daemon has died.
+    mutating func crash(at now: Int64) throws {
+        let leaps = leapCount
+        for token in entries.keys.sorted() {
+            try change(token) { entry in
+                if entry.isVolatile {
+                    entry.state = .gone
+                    return
+                }
+                switch entry.state {
+                case .running:
+                    entry.state = .waiting
+                    // To be asked for again: only what has ended is written down.
+                    entry.isCancelAsked = false
+                case .buffered where entry.isFireAsked:
+                    entry.state = .asked
+                    entry.isFireAsked = false
+                case .pausing(_, let to):
+                    // What was decided after the attempt may not have been written.
+                    entry.state = .pausing(from: now, to: max(now, to))
+                case .ended where !entry.isEndCertain && entry.endedAfterLeaps + 2 > leaps:
+                    // Told by whoever asks for it, see Simulation.look.
+                    entry.state = .asked
+                case .asked, .delayed, .buffered, .waiting, .ended, .gone: break
+                }
+            }
+        }
+    }
+
+    /// The daemon has gone down in order; `interrupted` had not ended.
+    mutating func shutDown(interrupted: Set<Int>) throws {
+        for token in entries.keys.sorted() {
+            try change(token) { entry in
+                if entry.isVolatile {
+                    entry.state = .gone
+                } else if interrupted.contains(token) {
+                    entry.state = .waiting
+                    entry.attempt -= 1
+                }
+                entry.isEndCertain = true
+            }
+        }
+    }
+
+    // MARK: - What must be so
+
+    /// Says whether one of those that have begun was not at the head of its queue.
+    ///
+    /// The threads are at rest: two that become free together may begin in either sequence.
+    mutating func checkSequence() throws {
+        defer { firstBegun.removeAll() }
+        guard !firstBegun.isEmpty else { return }
+        let waiting = entries.values.filter {
+            $0.state == .waiting && $0.attempt == 0 && $0.isInSequence && $0.id != nil
+        }
+        for token in firstBegun {
+            guard let begun = entries[token], let id = begun.id else { continue }
+            let passed = waiting.first { other in
+                other.address == begun.address && other.priority == begun.priority
+                    && other.isVolatile == begun.isVolatile && other.id ?? .max < id
+            }
+            if let passed {
+                throw SimulationFault("job \(id) began before job \(passed.id ?? 0)")
+            }
+        }
+    }
+
+    /// Says whether something waits for a thread that is free.
+    ///
+    /// - Parameter isFree: whether a thread is neither paused nor busy.
+    func checkNothingWaits(at now: Int64, isFree: (String) -> Bool) throws {
+        for entry in entries.values {
+            switch entry.state {
+            case .waiting: break
+            case .delayed(let moment) where moment <= now: break
+            case .pausing(_, let to) where to <= now: break
+            default: continue
+            }
+            if let thread = Self.threads(of: entry.address).first(where: isFree) {
+                throw SimulationFault(
+                    "job \(entry.id ?? 0) (token \(entry.token)) for \(entry.address) is "
+                        + "\(entry.state) at \(now), and \(thread) is free")
+            }
+        }
+    }
+
+    /// Says whether a job's state is another one than the daemon says.
+    func check(_ token: Int, isIn shown: JobState, at now: Int64) throws {
+        let entry = try self[token]
+        let mayBe: [JobState] =
+            switch entry.state {
+            case .asked, .gone: JobState.allCases
+            case .delayed(let moment): moment <= now ? [.waiting] : [.delayed]
+            case .buffered: [.buffered]
+            case .waiting: [.waiting]
+            case .running: [.running]
+            case .pausing(let from, let to):
+                now < from ? [.delayed] : now < to ? [.delayed, .waiting] : [.waiting]
+            case .ended(let state): [state]
+            }
+        guard mayBe.contains(shown) else {
+            throw SimulationFault(
+                "job \(entry.id ?? 0) (token \(token)) is \(shown) at \(now), not \(entry.state)")
+        }
+    }
+}

@@ -1,0 +1,8 @@
+// What a simulation found.
+
+/// A promise that was not kept.
+struct SimulationFault: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

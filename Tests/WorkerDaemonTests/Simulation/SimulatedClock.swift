@@ -1,0 +1,40 @@
+// The time of a simulation: moved by hand, and common to all daemons that live one after another in it.
+
+import Kernel
+import Synchronization
+
+/// Monotonic time that only moves when it is told to.
+final class SimulatedClock: LoopClock {
+    private struct State {
+        var now = Instant(nanoseconds: 0)
+        var wakers: [@Sendable () -> Void] = []
+    }
+
+    /// What the wall clock shows at its beginning.
+    static let beginning: Int64 = 1_800_000_000_000
+
+    private let state = Mutex(State())
+
+    var runsByItself: Bool { false }
+
+    func now() -> Instant { state.withLock { $0.now } }
+
+    func whenMoved(_ wake: @escaping @Sendable () -> Void) {
+        state.withLock { $0.wakers.append(wake) }
+    }
+
+    /// Milliseconds since its beginning.
+    var milliseconds: Int64 { now().nanoseconds / 1_000_000 }
+
+    /// Lets time pass.
+    func advance(byMilliseconds count: Int64) {
+        let wakers = state.withLock { state in
+            state.now = state.now.advanced(by: .milliseconds(count))
+            return state.wakers
+        }
+        for wake in wakers { wake() }
+    }
+
+    /// Forgets the loops that went by it: their threads have ended.
+    func forgetLoops() { state.withLock { $0.wakers.removeAll() } }
+}

@@ -1,0 +1,330 @@
+// Random operations on a daemon, and after each of them a look at whether all that it has promised is so.
+
+import Jobs
+import RESP
+import Support
+
+/// One run of a simulation.
+///
+/// Confined to the thread that made it.
+final class Simulation {
+    private let world: World
+    private var book = Book()
+    private var random: SeededRandom
+    private var pausedThreads: Set<String> = []
+    /// What was done last, to be told with a fault.
+    private var steps: [String] = []
+    private var stepCount = 0
+    /// What was counted, so that a run can be seen to have tried everything.
+    private(set) var counts: [String: Int] = [:]
+
+    private static let addresses = ["one", "one", "two", "two", "two/1", "two/2"]
+    private static let members = ["one", "two/1", "two/2"]
+    private static let liveCountMax = 60
+
+    init(seed: UInt64, directory: String) throws {
+        random = SeededRandom(seed: seed)
+        world = try World(directory)
+    }
+
+    /// Does so many things, one after another.
+    ///
+    /// - Throws: what was found, with the steps that led to it.
+    func run(_ count: Int) throws {
+        do {
+            for _ in 0..<count {
+                stepCount += 1
+                try step()
+            }
+            world.close()
+        } catch {
+            let story = steps.suffix(40).joined(separator: "\n")
+            throw SimulationFault("step \(stepCount): \(error)\nafter\n\(story)")
+        }
+    }
+
+    private func note(_ step: String) {
+        steps.append("\(stepCount) at \(world.clock.milliseconds): \(step)")
+        if steps.count > 200 { steps.removeFirst(100) }
+        counts[String(step.prefix { $0 != " " }), default: 0] += 1
+    }
+
+    // MARK: - Steps
+
+    private func step() throws {
+        switch random.below(1_000) {
+        case ..<300: try submit()
+        case ..<350: try collect()
+        case ..<380: try fire()
+        case ..<450: try cancel()
+        case ..<700: try endOne()
+        case ..<850: try advance(byMilliseconds: Int64(random.below(random.chance(20) ? 3_000 : 5)))
+        case ..<880: try pauseOrResume()
+        case ..<960: try lookAtSome()
+        case ..<990: return try submitAndCrash()
+        case ..<996: return try crash("crash")
+        default: return try shutDown()
+        }
+        try settle()
+    }
+
+    private func submit() throws {
+        for _ in 0...random.below(4) where book.live.count < Self.liveCountMax { try submitOne() }
+    }
+
+    private func submitOne() throws {
+        let address = Self.addresses.randomElement(using: &random) ?? "one"
+        let priority = Priority.allCases.randomElement(using: &random) ?? .normal
+        let isVolatile = random.chance(15)
+        let retryCountMax = random.chance(30) ? random.below(3) : 0
+        let delay = random.chance(20) ? Int64(random.below(4_000)) : 0
+        let token = book.add(
+            address: address, priority: priority, isVolatile: isVolatile,
+            retryCountMax: retryCountMax, isInSequence: delay == 0)
+        var command: [CommandArgument] = [
+            "PERFORM", .text(address), "play", "PRIORITY", .text(priority.name), "RETRY",
+            .integer(retryCountMax),
+        ]
+        if isVolatile { command.append("VOLATILE") }
+        if delay > 0 { command += ["DELAY", .integer(Int(delay))] }
+        command.append(.integer(token))
+        let due = world.clock.milliseconds + delay
+        note(
+            "submit \(token) to \(address), \(priority), retries \(retryCountMax), delay \(delay)"
+                + (isVolatile ? ", volatile" : ""))
+        try world.ask(command) { [unowned self] reply in
+            try accepted(token, reply, as: delay > 0 ? .delayed(until: due) : .waiting)
+        }
+    }
+
+    private func collect() throws {
+        guard book.live.count < Self.liveCountMax else { return }
+        let address = Self.addresses.randomElement(using: &random) ?? "one"
+        let token = book.add(
+            address: address, priority: .normal, isVolatile: false, retryCountMax: 0,
+            isInSequence: false)
+        note("collect \(token) for \(address)")
+        try world.ask(["BUFFER", .text(address), "play", .integer(token)]) {
+            [unowned self] reply in try accepted(token, reply, as: .buffered)
+        }
+    }
+
+    private func accepted(_ token: Int, _ reply: RESPValue, as state: Book.State) throws {
+        guard case .integer(let id) = reply else {
+            throw SimulationFault("token \(token) was answered \(reply)")
+        }
+        try observe()
+        try book.change(token) { entry in
+            if let known = entry.id, known != UInt64(id) {
+                throw SimulationFault("token \(token) has numbers \(known) and \(id)")
+            }
+            entry.id = UInt64(id)
+            if entry.state == .asked { entry.state = state }
+        }
+    }
+
+    private func fire() throws {
+        let address = Self.addresses.randomElement(using: &random) ?? "one"
+        note("fire \(address)")
+        let fired = book.live.filter {
+            $0.state == .buffered
+                && ($0.address == address || address == "two" && $0.address != "one")
+        }
+        for entry in fired { try book.change(entry.token) { $0.isFireAsked = true } }
+        try world.ask(["FIRE", .text(address)]) { [unowned self] reply in
+            guard case .integer(fired.count) = reply else {
+                throw SimulationFault("\(fired.count) were fired, answered \(reply)")
+            }
+            try observe()
+            for entry in fired {
+                try book.change(entry.token) {
+                    $0.isFireAsked = false
+                    if $0.state == .buffered { $0.state = .waiting }
+                }
+            }
+        }
+    }
+
+    private func cancel() throws {
+        guard
+            let entry = book.entries.values.filter({ $0.id != nil && $0.state != .gone })
+                .sorted(by: { $0.token < $1.token }).randomElement(using: &random),
+            let id = entry.id
+        else { return }
+        note("cancel \(entry.token), job \(id), \(entry.state)")
+        let token = entry.token
+        try world.ask(["CANCEL", .integer(Int(id))]) { [unowned self] reply in
+            try cancelled(token, reply)
+        }
+    }
+
+    private func cancelled(_ token: Int, _ reply: RESPValue) throws {
+        try observe()
+        try book.change(token) { entry in
+            let expected: Int
+            switch entry.state {
+            case .running:
+                expected = 1
+                entry.isCancelAsked = true
+            case .ended:
+                expected = 0
+            case .asked, .gone: return
+            case .delayed, .buffered, .waiting, .pausing:
+                expected = 1
+                entry.state = .ended(.cancelled)
+            }
+            guard case .integer(expected) = reply else {
+                throw SimulationFault(
+                    "CANCEL of job \(entry.id ?? 0), \(entry.state), was answered \(reply)")
+            }
+        }
+    }
+
+    private func endOne() throws {
+        let running = book.live.filter { if case .running = $0.state { true } else { false } }
+        guard let entry = running.randomElement(using: &random) else { return }
+        let end = randomEnd(of: entry)
+        note("end \(entry.token): \(end)")
+        try book.end(entry.token, end, at: world.clock.milliseconds)
+        world.stage.end(entry.token, end)
+    }
+
+    private func randomEnd(of entry: Book.Entry) -> Stage.End {
+        if entry.isCancelAsked, random.chance(70) { return .interrupted }
+        if random.chance(30) { return .failed }
+        return .done(byteCount: random.chance(20) ? 200 : 2)
+    }
+
+    private func advance(byMilliseconds count: Int64) throws {
+        note("advance by \(count)")
+        world.clock.advance(byMilliseconds: count)
+        book.advance(byMilliseconds: count)
+    }
+
+    private func pauseOrResume() throws {
+        let member = Self.members.randomElement(using: &random) ?? "one"
+        let isPaused = pausedThreads.contains(member)
+        note("\(isPaused ? "resume" : "pause") \(member)")
+        if isPaused { pausedThreads.remove(member) } else { pausedThreads.insert(member) }
+        try world.ask([isPaused ? "RESUME" : "PAUSE", .text(member)]) { reply in
+            guard case .simpleString("OK") = reply else {
+                throw SimulationFault("\(member) was answered \(reply)")
+            }
+        }
+    }
+
+    private func lookAtSome() throws {
+        for entry in book.entries.values.filter({ $0.id != nil && $0.state != .gone })
+            .sorted(by: { $0.token < $1.token }).shuffled(using: &random).prefix(5)
+        { try look(entry.token) }
+    }
+
+    // MARK: - Ends of the daemon
+
+    private func submitAndCrash() throws {
+        try submit()
+        if random.chance(50) { try fire() }
+        if random.chance(50) { try endOne() }
+        for _ in 0..<random.below(3) { _ = try world.servePass() }
+        try crash("crash in the middle")
+    }
+
+    private func crash(_ what: String) throws {
+        note(what)
+        try world.crash { try observe() }
+        try book.crash(at: world.clock.milliseconds)
+        pausedThreads.removeAll()
+        try comeBack()
+    }
+
+    private func shutDown() throws {
+        note("shutdown")
+        try settle()
+        var interrupted: Set<Int> = []
+        var hasWaited = false
+        try world.shutDown {
+            try observe()
+            let running = book.live.filter {
+                if case .running = $0.state { !interrupted.contains($0.token) } else { false }
+            }
+            guard let entry = running.first else { return false }
+            if hasWaited {
+                interrupted.insert(entry.token)
+                world.stage.end(entry.token, .interrupted)
+            } else if random.chance(50) {
+                let end = Stage.End.done(byteCount: 2)
+                try book.end(entry.token, end, at: world.clock.milliseconds)
+                world.stage.end(entry.token, end)
+            } else {
+                hasWaited = true
+                return false
+            }
+            return true
+        }
+        // Who was asked by a client to end, and did, is not put back.
+        for token in interrupted where try book[token].isCancelAsked {
+            try book.end(token, .interrupted, at: world.clock.milliseconds)
+            interrupted.remove(token)
+        }
+        try book.shutDown(interrupted: interrupted)
+        pausedThreads.removeAll()
+        try comeBack()
+    }
+
+    /// Looks at all that there is after a restart.
+    private func comeBack() throws {
+        try world.settle()
+        try observe()
+        for entry in book.entries.values.sorted(by: { $0.token < $1.token })
+        where entry.id != nil && entry.state != .gone { try look(entry.token) }
+        try settle()
+    }
+
+    // MARK: - Looking
+
+    private func settle() throws {
+        try world.settle()
+        try observe()
+        try book.checkSequence()
+        let now = world.clock.milliseconds
+        try book.checkNothingWaits(at: now) { thread in
+            !pausedThreads.contains(thread) && !world.stage.isPlaying(on: thread)
+        }
+    }
+
+    private func observe() throws {
+        for entry in world.stage.takeEntries() {
+            note("began \(entry.token), job \(entry.id), attempt \(entry.attempt), \(entry.thread)")
+            try book.begin(entry, at: world.clock.milliseconds)
+        }
+    }
+
+    /// Compares what the daemon says of a job with what is known of it.
+    private func look(_ token: Int) throws {
+        guard let id = try book[token].id else { return }
+        try world.ask(["JOB", .integer(Int(id))]) { [unowned self] reply in
+            try observe()
+            guard let shown = Self.state(in: reply) else {
+                throw SimulationFault("JOB \(id) was answered \(reply)")
+            }
+            let now = world.clock.milliseconds
+            try book.check(token, isIn: shown, at: now)
+            try book.change(token) { entry in
+                guard entry.state == .asked else { return }
+                switch shown {
+                case .waiting: entry.state = .waiting
+                case .delayed: entry.state = .pausing(from: now, to: .max)
+                case .buffered: entry.state = .buffered
+                case .running: break
+                case .done, .failed, .cancelled:
+                    entry.state = .ended(shown)
+                    entry.isEndCertain = true
+                }
+            }
+        }
+    }
+
+    private static func state(in reply: RESPValue) -> JobState? {
+        reply["state"]?.text.flatMap { JobState(rawValue: $0) }
+    }
+}

@@ -1,0 +1,188 @@
+// The daemon of a simulation and its one client, on the calling thread; crashes and restarts.
+
+import Kernel
+import RESP
+import RunLoops
+import RunLoopsTesting
+import WorkerDaemon
+import WorkerThreads
+
+/// A daemon that lives, dies and lives again on the same files.
+///
+/// Confined to the thread that made it.
+final class World {
+    let clock = SimulatedClock()
+    let stage = Stage()
+    private let loop: ThreadRunLoop
+    private let directory: String
+    private var generation = 0
+    private var daemon: SteppedDaemon
+    private var client: Client
+
+    /// The client's end of a connection, and who waits for which reply on it.
+    private final class Client {
+        let socket: Descriptor
+        var parser = ReplyParser()
+        var expected: [(RESPValue) throws -> Void] = []
+        var answered = 0
+
+        init(_ socket: consuming Descriptor) { self.socket = socket }
+    }
+
+    /// The threads of every daemon: one alone, and a pool of two.
+    static let threads = ["one": 1, "two": 2]
+    static let grace: Int64 = 25_000
+
+    /// - Parameter directory: where the files of each generation are kept; empty.
+    init(_ directory: String) throws {
+        self.directory = directory
+        loop = ThreadRunLoop.makeCurrent(poller: SystemPoller(clock: clock))
+        daemon = try Self.start(clock, stage, directory, generation: 0)
+        client = Client(try daemon.connect())
+    }
+
+    private static func path(_ directory: String, _ generation: Int) -> String {
+        "\(directory)/jobs-\(generation % 2).sqlite"
+    }
+
+    private static func start(
+        _ clock: SimulatedClock, _ stage: Stage, _ directory: String, generation: Int
+    ) throws -> SteppedDaemon {
+        var configuration = Configuration()
+        configuration.threads = threads.sorted { $0.key < $1.key }.map { name, count in
+            var thread = Configuration.Thread(name: name)
+            thread.count = count
+            return thread
+        }
+        configuration.store = .file(path(directory, generation))
+        configuration.log.level = .error
+        let daemon = Daemon(configuration: configuration)
+        daemon.register("play") { job in
+            try stage.play(job, on: WorkerThread.currentName ?? "none")
+        }
+        let wall = WallTime(on: clock, from: SimulatedClock.beginning)
+        return try SteppedDaemon(daemon, Clocks(loop: clock, wall: wall))
+    }
+
+    // MARK: - Talking
+
+    /// Sends a command.
+    ///
+    /// - Parameter body: called with its reply when that has come; never after a crash.
+    func ask(_ arguments: [CommandArgument], _ body: @escaping (RESPValue) throws -> Void) throws {
+        var bytes: [UInt8] = []
+        CommandWriter.write(arguments, to: &bytes)
+        client.expected.append(body)
+        var sent = 0
+        while sent < bytes.count {
+            switch try client.socket.send(contentsOf: bytes, from: sent) {
+            case .wrote(let count): sent += count
+            case .wouldBlock: _ = try servePass()
+            }
+        }
+    }
+
+    /// Serves the daemon until nobody has anything to do: all that was asked is answered.
+    func settle() throws {
+        repeat {
+            try restThreads()
+        } while try servePass()
+    }
+
+    /// Makes one pass of the daemon's loop.
+    ///
+    /// - Returns: whether there was anything to do.
+    func servePass() throws -> Bool {
+        let pass = loop.stepOnePass()
+        return try receive() || !pass.wasIdle
+    }
+
+    private func restThreads() throws {
+        for worker in daemon.workers {
+            try rest(worker) { stage.isPlaying(on: worker.name) }
+        }
+        if let journal = daemon.journalThread { try rest(journal) { false } }
+    }
+
+    private func rest(_ thread: WorkerThread, orElse isHeld: () -> Bool) throws {
+        let deadline = SystemClock().now().advanced(by: .seconds(60))
+        while !thread.runLoop.isWaiting, !thread.hasEnded, !isHeld() {
+            guard SystemClock().now() < deadline else {
+                throw SimulationFault("thread \(thread.name) never comes to rest")
+            }
+            SystemThread.yield()
+        }
+    }
+
+    private func receive() throws -> Bool {
+        var count = 0
+        try client.parser.withUninitializedTail(atLeast: 4_096) {
+            (room: inout OutputSpan<UInt8>) throws(SystemError) in
+            if case .bytes(let read) = try client.socket.read(into: &room) { count = read }
+        }
+        guard count > 0 else { return false }
+        while let reply = try client.parser.next() {
+            let body = client.expected[client.answered]
+            client.answered += 1
+            if client.answered == client.expected.count {
+                client.expected.removeAll(keepingCapacity: true)
+                client.answered = 0
+            }
+            try body(reply)
+        }
+        return true
+    }
+
+    // MARK: - Dying
+
+    /// Lets the daemon die, with all that was not with the kernel, and starts another.
+    ///
+    /// - Parameter observe: called before, when whatever has begun is known on the stage.
+    func crash(_ observe: () throws -> Void) throws {
+        // Whatever the journal has begun is with the kernel; what the desk has not told it is lost.
+        try restThreads()
+        try observe()
+        let (old, new) = (path, Self.path(directory, generation + 1))
+        for suffix in ["", "-wal", "-attempts"] {
+            let bytes = try File.read(old + suffix, atMost: .max)
+            try File.write(bytes, to: new + suffix, mode: File.ownerOnly)
+        }
+        client = Client(try SocketPair().split { _ in })
+        stage.close()
+        daemon.abandon()
+        for suffix in ["", "-wal", "-attempts"] { try? File.remove(old + suffix) }
+        generation += 1
+        try startAgain()
+    }
+
+    /// Lets the daemon go down as after SIGTERM.
+    ///
+    /// - Parameter wait: called while it waits for what runs; returns false when it has no more ends
+    ///   to give, and the grace period is over.
+    func shutDown(whileItWaits wait: () throws -> Bool) throws {
+        let isDown = Latch()
+        daemon.shutDown { isDown.open() }
+        while !isDown.isOpen {
+            try settle()
+            guard !isDown.isOpen else { break }
+            if try !wait() { clock.advance(byMilliseconds: Self.grace) }
+        }
+        daemon.end()
+        try startAgain()
+    }
+
+    private var path: String { Self.path(directory, generation) }
+
+    private func startAgain() throws {
+        clock.forgetLoops()
+        stage.open()
+        daemon = try Self.start(clock, stage, directory, generation: generation)
+        client = Client(try daemon.connect())
+    }
+
+    /// Ends the daemon for good.
+    func close() {
+        stage.close()
+        daemon.abandon()
+    }
+}
