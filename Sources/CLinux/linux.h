@@ -46,9 +46,6 @@ static inline int clinux_futex_wake(const void *word, int count) {
     return result < 0 ? -errno : (int)result;
 }
 
-/// Whether the calling thread is the process's first: its thread id is the process's id.
-static inline int clinux_is_main_thread(void) { return syscall(SYS_gettid) == getpid(); }
-
 /// pidfd_open(2); the descriptor is close-on-exec. Returns it, or -errno.
 static inline int clinux_pidfd_open(pid_t pid) {
     long result = syscall(SYS_pidfd_open, pid, 0);

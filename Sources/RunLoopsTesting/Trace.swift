@@ -47,10 +47,6 @@ extension ThreadRunLoop {
     ///
     /// - Thread: any thread.
     public func keepAlive(_ mode: Mode = .default) {
-        do {
-            try add(Port { _, _ in }, to: mode)
-        } catch {
-            preconditionFailure("a port without a descriptor asks nothing of the kernel: \(error)")
-        }
+        add(signalled: Port { _, _ in }, to: mode)
     }
 }

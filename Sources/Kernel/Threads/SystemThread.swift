@@ -100,7 +100,7 @@ package struct SystemThread: ~Copyable, Sendable {
     /// Whether the calling thread is the process's main thread.
     ///
     /// - Source: gettid(2): the first thread's id is the process's.
-    package static var isMain: Bool { clinux_is_main_thread() != 0 }
+    package static var isMain: Bool { ID.current.number == getpid() }
 
     /// Lets timed waits of the calling thread end as exactly as the kernel can.
     ///

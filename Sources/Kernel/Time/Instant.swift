@@ -41,6 +41,19 @@ public struct Instant: InstantProtocol, Sendable, CustomStringConvertible {
         return .nanoseconds(difference)
     }
 
+    /// The first instant after `now` on a grid, which goes through this instant.
+    ///
+    /// - Parameters:
+    ///   - interval: nanoseconds between two places of the grid; more than 0.
+    ///   - now: before this instant or not, the answer lies after both.
+    package func nextOnGrid(every interval: Int64, after now: Instant) -> Instant {
+        // Twice as wide: from the distant past to now is more than 64 bits hold.
+        let interval = Int128(interval)
+        let late = max(0, Int128(now.nanoseconds) - Int128(nanoseconds))
+        let next = Int128(nanoseconds) + (late / interval + 1) * interval
+        return Instant(nanoseconds: Int64(clamping: next))
+    }
+
     /// Whether `left` comes before `right`.
     public static func < (left: Instant, right: Instant) -> Bool {
         left.nanoseconds < right.nanoseconds

@@ -87,11 +87,12 @@ extension ThreadRunLoop {
 
         /// Puts it into a mode, and notes it.
         final func join(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
+            lock.lock()
+            // Under the lock: where it is wrongly in another loop, that one's thread changes both.
             precondition(
                 link == nil || link === loop.link,
                 "an item can be in one run loop only; this one is in another thread's")
-            if homes.contains(where: { $0 === state }) { return }
-            lock.lock()
+            if homes.contains(where: { $0 === state }) { return lock.unlock() }
             if link == nil {
                 link = loop.link
                 settled(in: link)

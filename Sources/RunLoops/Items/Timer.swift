@@ -101,7 +101,9 @@ extension ThreadRunLoop {
             isFiring = false
             if intervalNanoseconds == 0 { invalidate() }
             guard isValid else { return true }
-            if date <= calledFor { date = nextOnGrid(after: calledFor, now: loop.now) }
+            if date <= calledFor {
+                date = calledFor.nextOnGrid(every: intervalNanoseconds, after: loop.now)
+            }
             for state in states { wait(in: state) }
             return true
         }
@@ -138,15 +140,6 @@ extension ThreadRunLoop {
                 _ = state.timerHeap.update(
                     entry, fire: date.nanoseconds, latest: latest.nanoseconds)
             }
-        }
-
-        /// The first date of the grid through `date` that lies after `now`.
-        private func nextOnGrid(after date: Instant, now: Instant) -> Instant {
-            // Twice as wide: from the distant past to now is more than 64 bits hold.
-            let interval = Int128(intervalNanoseconds)
-            let late = max(0, Int128(now.nanoseconds) - Int128(date.nanoseconds))
-            let next = Int128(date.nanoseconds) + (late / interval + 1) * interval
-            return Instant(nanoseconds: Int64(clamping: next))
         }
     }
 }

@@ -17,8 +17,6 @@ final class ModeState: @unchecked Sendable {
     var liveCount = 0
     /// What any observer of this mode wants to be told.
     private(set) var observed: ThreadRunLoop.Activity = []
-    /// Whether it has a port without a descriptor.
-    private(set) var hasSignalledPorts = false
     /// How many timers are in this mode, with those that fire right now and wait in no heap.
     var timerCount = 0
 
@@ -49,10 +47,7 @@ final class ModeState: @unchecked Sendable {
     /// Ports without a descriptor, by `order`.
     var signalledPorts: [ThreadRunLoop.Port] {
         _read { yield unsafe uncheckedPorts }
-        _modify {
-            yield unsafe &uncheckedPorts
-            hasSignalledPorts = unsafe !uncheckedPorts.isEmpty
-        }
+        _modify { yield unsafe &uncheckedPorts }
     }
 
     /// Ports on descriptors, by the token that the poller reports.
@@ -84,9 +79,7 @@ final class ModeState: @unchecked Sendable {
     }
 
     /// Whether a port without a descriptor is signalled.
-    var hasSignalledPort: Bool {
-        hasSignalledPorts && signalledPorts.contains { $0.isSignalled }
-    }
+    var hasSignalledPort: Bool { signalledPorts.contains { $0.isSignalled } }
 
     /// Watches a port's descriptor; the poller reports it by the handle's number.
     func watch(

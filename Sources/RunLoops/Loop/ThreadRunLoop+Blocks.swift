@@ -63,7 +63,6 @@ extension ThreadRunLoop {
 
     /// Does what other threads asked for, and sorts their blocks in behind those that wait.
     func takeRequests() {
-        guard !requests.isEmpty else { return }
         let end = requests.end
         while !requests.isTaken(upTo: end) {
             guard let request = requests.popFirst() else {

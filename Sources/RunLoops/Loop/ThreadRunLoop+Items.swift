@@ -40,6 +40,15 @@ extension ThreadRunLoop {
         try put(port, into: mode)
     }
 
+    /// Adds a port without a descriptor, which asks nothing of the kernel and so can't fail.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    package func add(signalled port: Port, to mode: Mode = .default) {
+        precondition(!port.watchesDescriptor, "the kernel may refuse to watch a descriptor")
+        addFromAnywhere(port, mode)
+    }
+
     /// Takes an item out of a mode; it stays valid.
     ///
     /// With `.common`, what was added to the common modes leaves each of them; what was not stays
@@ -102,6 +111,7 @@ extension ThreadRunLoop {
     }
 
     private func addFromAnywhere(_ item: Item, _ mode: Mode) {
+        // Asked here too, though `onThread` asks: on the loop's own thread no closure is made.
         if isOnThread { return putOrTrap(item, into: mode) }
         onThread { [self] in putOrTrap(item, into: mode) }
     }

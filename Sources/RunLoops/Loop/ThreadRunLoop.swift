@@ -23,9 +23,10 @@ internal import Synchronization
 ///
 /// - Source: Apple, Threading Programming Guide, "Run Loops"; CFRunLoop.
 public final class ThreadRunLoop: @unchecked Sendable {
-    // SAFETY: `poller`, `requests`, `stopRequested`, `thread`, `counts` and what belongs to measuring are safe from any thread. All other
-    // properties are confined to the loop's own thread: each entry point asserts it with
-    // `preconditionOnLoop()`, and other threads send a request instead.
+    // SAFETY: `poller`, `requests`, `stopRequested`, `thread`, `counts` and what belongs to
+    // measuring are safe from any thread. All other properties are confined to the loop's own
+    // thread: each entry point asserts it with `preconditionOnLoop()`, and other threads send a
+    // request instead.
 
     /// Sleeps and wakes; any thread may wake.
     let poller: any Poller

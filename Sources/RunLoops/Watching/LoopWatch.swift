@@ -31,7 +31,8 @@ package protocol LoopGuardian: AnyObject, Sendable {
 
 /// What a loop's thread does, and has done since it is measured.
 package final class LoopWatch: @unchecked Sendable {
-    // SAFETY: `current` and `isReachable` are touched on the loop's thread only; the rest is safe from any thread.
+    // SAFETY: `current` and `isReachable` are touched on the loop's thread only; the rest is safe
+    // from any thread.
 
     /// One thing that the thread does without a break.
     struct Stretch {

@@ -103,7 +103,7 @@ extension MessagePort {
         if receivingLoop === loop && !receivingModes.contains(mode) { throw .ownThread }
         let deadline = timeout.map { loop.now.advanced(by: $0) } ?? .distantFuture
         let answer = LoopAnswer<Reply>()
-        answer.add(to: loop, mode: mode)
+        loop.add(signalled: answer.port, to: mode)
         defer { answer.port.invalidate() }
         let pending = PendingReply<Reply> { answer.give($0) }
         switch send(PortMessage(id: id, body: body, reply: ReplyPort(pending))) {
@@ -136,13 +136,5 @@ private final class LoopAnswer<Reply: Sendable>: Sendable {
     func give(_ result: Result<Reply, PortError>) {
         stored.withLock { $0 = result }
         port.signal()
-    }
-
-    func add(to loop: ThreadRunLoop, mode: ThreadRunLoop.Mode) {
-        do {
-            try loop.add(port, to: mode)
-        } catch {
-            preconditionFailure("a port without a descriptor asks nothing of the kernel: \(error)")
-        }
     }
 }

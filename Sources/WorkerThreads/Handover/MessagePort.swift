@@ -72,11 +72,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
     ///
     /// - Thread: any thread.
     public func add(to loop: ThreadRunLoop, mode: ThreadRunLoop.Mode = .default) {
-        do {
-            try loop.add(port, to: mode)
-        } catch {
-            preconditionFailure("a port without a descriptor asks nothing of the kernel: \(error)")
-        }
+        loop.add(signalled: port, to: mode)
         // A loop whose thread has ended takes nothing: what waits here would wait for ever.
         if !loop.isOnThread && !loop.perform(inModes: [mode], {}) {
             port.invalidate()

@@ -43,15 +43,9 @@ extension ThreadRunLoop {
                     return nil
                 }
                 let date = due
-                due = nextOnGrid(after: date, now: clock.now)
+                due = date.nextOnGrid(
+                    every: ticks.interval.nanosecondsClamped, after: clock.now)
                 return date
-            }
-
-            private func nextOnGrid(after date: Instant, now: Instant) -> Instant {
-                let interval = Int128(ticks.interval.nanosecondsClamped)
-                let late = Swift.max(0, Int128(now.nanoseconds) - Int128(date.nanoseconds))
-                let next = Int128(date.nanoseconds) + (late / interval + 1) * interval
-                return Instant(nanoseconds: Int64(clamping: next))
             }
         }
     }

@@ -9,8 +9,7 @@ internal import Synchronization
 /// What a worker's thread and its handles share.
 package final class WorkerCore: @unchecked Sendable {
     // SAFETY: `life`, `queue`, `delayed`, `held`, `control`, `ended` and `name` are safe from any
-    // thread. The others are
-    // touched on the worker's thread only, once it has started.
+    // thread. The others are touched on the worker's thread only, once it has started.
 
     package let name: String
     let queue: PerformQueue
