@@ -48,8 +48,8 @@ package final class Posted: Sendable {
     package let location: CodeLocation
     package let instant: Instant
 
-    package init(location: CodeLocation, instant: Instant) {
-        self.location = location
+    package init(_ fileID: StaticString, _ line: UInt, at instant: Instant) {
+        location = CodeLocation(fileID: fileID, line: line)
         self.instant = instant
     }
 }

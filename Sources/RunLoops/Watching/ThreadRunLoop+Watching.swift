@@ -45,7 +45,7 @@ extension ThreadRunLoop {
         _ fileID: StaticString, _ line: UInt, due: @autoclosure () -> Instant? = nil
     ) -> Posted? {
         guard isMeasured else { return nil }
-        return Posted(location: CodeLocation(fileID: fileID, line: line), instant: due() ?? now)
+        return Posted(fileID, line, at: due() ?? now)
     }
 
     /// Has a closure called with each change of `isMeasured`, and now if it is.

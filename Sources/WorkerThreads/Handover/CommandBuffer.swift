@@ -21,18 +21,11 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     @usableFromInline let source: ThreadRunLoop.Source
     private let clients = Mutex<[Client]>([])
     /// The most commands that may wait; `Int.max` for as many as memory holds.
-    public var limit: Int { store.limit }
+    public var limit: Int { store.room.limit }
 
     private struct Client {
         let scheduled: ClientNotice
         let cancelled: ClientNotice
-    }
-
-    /// What the source's callouts reach the buffer by, without holding it.
-    private final class Back: @unchecked Sendable {
-        // SAFETY: both are set once, before the source is in any loop.
-        weak var buffer: CommandBuffer?
-        weak var source: ThreadRunLoop.Source?
     }
 
     /// A buffer that is in no loop yet.
@@ -53,7 +46,9 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
 
     @usableFromInline
     init(limit: Int, order: Int, drain: @escaping @Sendable (CommandStore<Command>) -> Bool) {
-        let back = Back()
+        // Set before the source is in any loop.
+        let backToBuffer = BackReference<CommandBuffer>()
+        let backToSource = BackReference<ThreadRunLoop.Source>()
         let store = CommandStore<Command>(limit: limit)
         self.store = store
         source = ThreadRunLoop.Source(
@@ -61,14 +56,14 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
             schedule: { loop, mode in
                 // A firing that found no loop could wake none.
                 if !store.isEmpty { loop.wakeUp() }
-                back.buffer?.tellScheduled(loop, mode)
+                backToBuffer.target?.tellScheduled(loop, mode)
             },
-            cancel: { loop, mode in back.buffer?.tellCancelled(loop, mode) },
+            cancel: { loop, mode in backToBuffer.target?.tellCancelled(loop, mode) },
             perform: {
-                if !drain(store) { back.source?.signalAndWake() }
+                if !drain(store) { backToSource.target?.signalAndWake() }
             })
-        back.buffer = self
-        back.source = source
+        backToBuffer.target = self
+        backToSource.target = source
     }
 
     deinit {

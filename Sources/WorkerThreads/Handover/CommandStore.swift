@@ -2,16 +2,14 @@
 
 internal import Kernel
 public import Structures
-public import Synchronization
 
 /// The commands of one buffer, added by many threads and drained by one.
 @usableFromInline
 final class CommandStore<Command: Sendable>: @unchecked Sendable {
     // SAFETY: `batch` is touched on the loop's thread only; the rest is safe from any thread.
 
-    @usableFromInline let limit: Int
+    @usableFromInline let room: Room
     @usableFromInline let inbox = Inbox<Command>()
-    @usableFromInline let waitingCount = Atomic<Int>(0)
     /// Empty between two drains; kept for its memory.
     @usableFromInline var batch: [Command] = []
 
@@ -19,19 +17,13 @@ final class CommandStore<Command: Sendable>: @unchecked Sendable {
     @inlinable static var keptCount: Int { 4_096 }
 
     init(limit: Int) {
-        self.limit = limit
+        room = Room(limit: limit)
     }
 
     /// - Returns: false when it is full or closed.
     @inlinable
     func add(_ command: consuming Command) -> Bool {
-        if limit != .max {
-            let (_, count) = waitingCount.add(1, ordering: .relaxed)
-            if count > limit {
-                waitingCount.subtract(1, ordering: .relaxed)
-                return false
-            }
-        }
+        guard room.take() else { return false }
         return inbox.push(command) != .closed
     }
 
@@ -48,7 +40,7 @@ final class CommandStore<Command: Sendable>: @unchecked Sendable {
         let isWhole = inbox.drain(into: &commands)
         if !isWhole { giveWay() }
         if !commands.isEmpty {
-            if limit != .max { waitingCount.subtract(commands.count, ordering: .relaxed) }
+            room.giveBack(commands.count)
             perform(commands)
             commands.removeAll(keepingCapacity: commands.count <= Self.keptCount)
         }

@@ -4,7 +4,6 @@
 internal import Kernel
 public import RunLoops
 internal import Structures
-internal import Synchronization
 
 /// What became of a message.
 public enum SendResult: Sendable, Hashable {
@@ -49,7 +48,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
     }
 
     /// The most messages that may wait; `Int.max` for as many as memory holds.
-    public var limit: Int { mailbox.limit }
+    public var limit: Int { mailbox.room.limit }
 
     /// Sends a message and wakes the receiver's loop.
     ///
@@ -59,7 +58,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
     @discardableResult
     public func send(_ message: Message) -> SendResult {
         guard port.isValid else { return .closed }
-        guard mailbox.makeRoom() else { return .full }
+        guard mailbox.room.take() else { return .full }
         switch mailbox.inbox.push(message) {
         case .first: port.signal()
         case .queued: break
@@ -109,24 +108,14 @@ private final class Mailbox<Message: Sendable>: @unchecked Sendable {
     // SAFETY: messages are taken out of `inbox` on the loop's thread only, or by whoever closes the
     // box once no loop handles it. The rest is safe from any thread.
     let inbox = Inbox<Message>()
-    let limit: Int
-    /// Counted only if there is a limit.
-    private let waitingCount = Atomic<Int>(0)
+    let room: Room
 
-    init(limit: Int) { self.limit = limit }
-
-    /// - Returns: false when as many wait as may.
-    func makeRoom() -> Bool {
-        if limit == .max { return true }
-        if waitingCount.add(1, ordering: .relaxed).newValue <= limit { return true }
-        waitingCount.subtract(1, ordering: .relaxed)
-        return false
-    }
+    init(limit: Int) { room = Room(limit: limit) }
 
     /// - Returns: the next of the messages before a mark.
     func next(upTo mark: Inbox<Message>.Mark) -> Message? {
         guard !inbox.isTaken(upTo: mark), let message = inbox.popFirst() else { return nil }
-        if limit != .max { waitingCount.subtract(1, ordering: .relaxed) }
+        room.giveBack()
         return message
     }
 

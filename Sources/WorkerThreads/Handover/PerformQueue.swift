@@ -12,10 +12,9 @@ final class PerformQueue: @unchecked Sendable {
     // any thread.
 
     private let inbox = Inbox<PerformRequest>()
-    private let waitingCount = Atomic<Int>(0)
     /// Instead of the inbox, where senders wait or the oldest gives way.
     private let bounded: BoundedRequests?
-    private let limit: Int
+    private let room: Room
     private let thread: String
     private let loop: ThreadRunLoop
     private let poller: any Poller
@@ -47,7 +46,7 @@ final class PerformQueue: @unchecked Sendable {
         thread: String, limit: Int, whenFull: WhenFull, loop: ThreadRunLoop, poller: any Poller
     ) {
         self.thread = thread
-        self.limit = limit
+        room = Room(limit: limit)
         self.loop = loop
         self.poller = poller
         let isBounded = limit != .max
@@ -69,7 +68,7 @@ final class PerformQueue: @unchecked Sendable {
     }
 
     /// Puts the queue into a mode in which requests are performed; on the worker's thread.
-    func add(to loop: ThreadRunLoop, mode: ThreadRunLoop.Mode) {
+    func add(to mode: ThreadRunLoop.Mode) {
         loop.add(source, to: mode)
         loop.add(observer, to: mode)
     }
@@ -85,8 +84,13 @@ final class PerformQueue: @unchecked Sendable {
         // A stop is visible at once, not only when the thread has got round to it.
         let traits = traits.load(ordering: .relaxed)
         if traits != 0 { return try pushSpecially(consume request, traits, fileID, line) }
+        try enter(consume request)
+    }
+
+    @inline(__always)
+    private func enter(_ request: consuming PerformRequest) throws(SubmitError) {
         switch inbox.push(consume request) {
-        case .first: announceFirst()
+        case .first: wakeThread()
         case .queued: break
         case .closed: throw stopped()
         }
@@ -98,17 +102,12 @@ final class PerformQueue: @unchecked Sendable {
     ) throws(SubmitError) {
         if traits & Trait.refuses != 0 { throw stopped() }
         if traits & Trait.measured != 0 {
-            let location = CodeLocation(fileID: fileID, line: line)
-            let posted = Posted(location: location, instant: poller.clock.now())
+            let posted = Posted(fileID, line, at: poller.clock.now())
             request = .answered(NotedPerform(request, posted: posted))
         }
         if let bounded { return try add(request, to: bounded) }
-        if traits & Trait.bounded != 0 { try count() }
-        switch inbox.push(request) {
-        case .first: announceFirst()
-        case .queued: break
-        case .closed: throw stopped()
-        }
+        if traits & Trait.bounded != 0 && !room.take() { throw full() }
+        try enter(request)
     }
 
     private func add(
@@ -116,11 +115,11 @@ final class PerformQueue: @unchecked Sendable {
     ) throws(SubmitError) {
         switch bounded.add(request, mayBlock: !loop.isOnThread) {
         case .added(let wakes, let oldest):
-            if wakes { announceFirst() }
+            if wakes { wakeThread() }
             guard let oldest, oldest.refuse(.dropped(thread: thread)) else { return }
             dropped.add(1, ordering: .relaxed)
         case .waits(let admission): try admission?.wait()
-        case .full: throw .full(thread: thread, limit: limit)
+        case .full: throw full()
         case .closed: throw stopped()
         }
     }
@@ -133,14 +132,17 @@ final class PerformQueue: @unchecked Sendable {
         }
     }
 
+    /// Lets the thread perform what waits.
     @inline(never)
-    private func announceFirst() {
+    private func wakeThread() {
         source.signal()
         poller.wake()
     }
 
     @inline(never)
     private func stopped() -> SubmitError { .stopped(thread: thread) }
+
+    private func full() -> SubmitError { .full(thread: thread, limit: room.limit) }
 
     /// Whether nothing waits; on the worker's thread.
     var isEmpty: Bool { bounded?.isEmpty ?? inbox.isEmpty }
@@ -213,23 +215,16 @@ final class PerformQueue: @unchecked Sendable {
         return refusedCount
     }
 
-    private func count() throws(SubmitError) {
-        let (_, count) = waitingCount.add(1, ordering: .relaxed)
-        guard count > limit else { return }
-        waitingCount.subtract(1, ordering: .relaxed)
-        throw .full(thread: thread, limit: limit)
-    }
-
     @inline(__always)
     private func next() -> PerformRequest? {
-        limit == .max ? inbox.popFirst() : nextOfLimited()
+        room.limit == .max ? inbox.popFirst() : nextOfLimited()
     }
 
     @inline(never)
     private func nextOfLimited() -> PerformRequest? {
         if let bounded { return bounded.popFirst() }
         guard let request = inbox.popFirst() else { return nil }
-        waitingCount.subtract(1, ordering: .relaxed)
+        room.giveBack()
         return request
     }
 
@@ -241,14 +236,13 @@ final class PerformQueue: @unchecked Sendable {
             // It is announced again when the thread's next run begins.
             if isInterrupted { return }
             guard let request = next() else {
-                if limit == .max ? inbox.rest() : restLimited() { return }
+                if room.limit == .max ? inbox.rest() : restLimited() { return }
                 SystemThread.yield()
                 break
             }
             request.perform()
         }
         // What is left is for the next pass.
-        source.signal()
-        poller.wake()
+        wakeThread()
     }
 }

@@ -147,7 +147,6 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
             request.perform()
         }
         // More may wait, for the next pass.
-        source?.signal()
-        core.loop.wakeUp()
+        wake()
     }
 }

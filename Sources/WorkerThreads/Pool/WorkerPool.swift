@@ -342,8 +342,7 @@ public final class WorkerPool: Sendable {
         _ request: PerformRequest, _ fileID: StaticString, _ line: UInt
     ) -> PerformRequest {
         guard queues.measuredCount.load(ordering: .relaxed) > 0 else { return request }
-        let location = CodeLocation(fileID: fileID, line: line)
-        let posted = Posted(location: location, instant: members[0].runLoop.now)
+        let posted = Posted(fileID, line, at: members[0].runLoop.now)
         return .answered(NotedPerform(request, posted: posted))
     }
 

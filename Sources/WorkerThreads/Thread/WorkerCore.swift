@@ -45,12 +45,6 @@ package final class WorkerCore: @unchecked Sendable {
         case call(@Sendable (ThreadRunLoop) -> Void)
     }
 
-    /// Lets the control port, which is made first, reach the core.
-    private final class ControlBox: @unchecked Sendable {
-        // SAFETY: set once in the core's initializer, read on the worker's thread after its start.
-        weak var core: WorkerCore?
-    }
-
     /// Keeps the core for its thread, where `current` finds it.
     private final class Box: Sendable {
         let core: WorkerCore
@@ -67,10 +61,10 @@ package final class WorkerCore: @unchecked Sendable {
             thread: name, limit: maxQueued, whenFull: whenFull, loop: loop, poller: poller)
         held = HeldPerforms(thread: name, limit: maxQueued)
         delayed = DelayedPerforms(thread: name, limit: maxQueued)
-        let box = ControlBox()
-        control = MessagePort(order: .min) { message in box.core?.handle(message) }
-        box.core = self
-        loop.whenFirstRun = { [unowned self] mode in furnish(mode, of: self.loop) }
+        let back = BackReference<WorkerCore>()
+        control = MessagePort(order: .min) { message in back.target?.handle(message) }
+        back.target = self
+        loop.whenFirstRun = { [unowned self] mode in furnish(mode) }
         loop.prepareFirstRun(of: .default)
     }
 
@@ -122,7 +116,7 @@ package final class WorkerCore: @unchecked Sendable {
             announceLife()
             _ = loop.run(mode: life.mode)
         }
-        drain(loop)
+        drain()
         // Who was told that a message is taken can rely on it.
         for message in control.invalidate() { handle(message) }
         for attachment in attachments { attachment.workerEnded(self) }
@@ -135,11 +129,11 @@ package final class WorkerCore: @unchecked Sendable {
 
     /// Puts into a mode what a worker has there, when it is first run: most threads are never
     /// paused, serve no job and drain nothing.
-    private func furnish(_ mode: ThreadRunLoop.Mode, of loop: ThreadRunLoop) {
+    private func furnish(_ mode: ThreadRunLoop.Mode) {
         guard Self.modes.contains(mode) else { return }
         control.add(to: loop, mode: mode)
         guard Self.performModes.contains(mode) else { return }
-        queue.add(to: loop, mode: mode)
+        queue.add(to: mode)
         for attachment in attachments { attachment.workerEnters(mode, self) }
     }
 
@@ -237,7 +231,7 @@ package final class WorkerCore: @unchecked Sendable {
     }
 
     /// Finishes what was queued before the stop, if that was asked for.
-    private func drain(_ loop: ThreadRunLoop) {
+    private func drain() {
         while life.withLock({ $0.stop == .finishQueued }) {
             queue.resume()
             announceLife()

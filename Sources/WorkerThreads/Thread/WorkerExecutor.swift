@@ -26,9 +26,9 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
 
     init(loop: ThreadRunLoop) {
         self.loop = loop
-        let box = Box()
-        source = ThreadRunLoop.Source(order: -1) { box.executor?.runArrived() }
-        box.executor = self
+        let back = BackReference<WorkerExecutor>()
+        source = ThreadRunLoop.Source(order: -1) { back.target?.runArrived() }
+        back.target = self
         for mode in WorkerThread.taskModes { loop.add(source, to: mode) }
     }
 
@@ -44,9 +44,7 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     /// - Thread: any thread.
     func add(_ step: UnownedJob) {
         switch inbox.push(step) {
-        case .first:
-            source.signal()
-            loop.wakeUp()
+        case .first: announce()
         case .queued: break
         case .closed: runLate([step])
         }
@@ -84,10 +82,13 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
                 run(step)
             }
         }
-        if !inbox.rest() {
-            source.signal()
-            loop.wakeUp()
-        }
+        if !inbox.rest() { announce() }
+    }
+
+    /// Lets the thread run what waits.
+    private func announce() {
+        source.signal()
+        loop.wakeUp()
     }
 
     /// Runs steps one after another; on one thread at a time, so that actors stay isolated.
@@ -113,11 +114,6 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     private func run(_ step: UnownedJob) {
         unsafe step.runSynchronously(
             isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-    }
-
-    private final class Box: @unchecked Sendable {
-        // SAFETY: set once in the executor's initializer, before anything can be enqueued.
-        weak var executor: WorkerExecutor?
     }
 }
 

@@ -115,7 +115,7 @@ public final class WorkerThread: Sendable {
     /// Whether it was asked to stop.
     ///
     /// - Thread: any thread.
-    public var isStopped: Bool { core.queue.refusesMore }
+    public var isStopped: Bool { queue.refusesMore }
 
     /// Whether it has ended, with everything that it was to finish.
     ///

@@ -112,19 +112,14 @@ final class Kennel: Sendable {
 
     init(worker: WorkerThread) {
         self.worker = worker
-        let box = Box()
-        source = ThreadRunLoop.Source { box.kennel?.look() }
+        let back = BackReference<Kennel>()
+        source = ThreadRunLoop.Source { back.target?.look() }
         // It repeats only so that it stays valid: each look sets its next date.
         timer = Mutex(
             ThreadRunLoop.Timer(at: .distantFuture, every: .seconds(1 << 32)) { _ in
-                box.kennel?.look()
+                back.target?.look()
             })
-        box.kennel = self
-    }
-
-    private final class Box: @unchecked Sendable {
-        // SAFETY: set once in the kennel's initializer, before its thread has the items.
-        weak var kennel: Kennel?
+        back.target = self
     }
 
     /// Puts its items into its thread's loop.
