@@ -38,17 +38,17 @@ public final class ManualClock: LoopClock {
     /// A repeating timer that was due several times on the way fires once, as it does when its
     /// thread is held up. Advance step by step to see each.
     public func advance(by duration: Duration) {
-        let wakers = state.withLock { state in
-            state.now = max(state.now, state.now.advanced(by: duration))
-            return state.wakers
-        }
-        for wake in wakers { wake() }
+        move { $0.advanced(by: duration) }
     }
 
     /// Lets time pass until `instant`; an earlier one changes nothing.
     public func move(to instant: Instant) {
+        move { _ in instant }
+    }
+
+    private func move(_ next: (Instant) -> Instant) {
         let wakers = state.withLock { state in
-            state.now = max(state.now, instant)
+            state.now = max(state.now, next(state.now))
             return state.wakers
         }
         for wake in wakers { wake() }

@@ -1,5 +1,6 @@
 // The asynchronous client against the real daemon.
 
+import Support
 import Testing
 import WorkerClient
 import WorkerThreads

@@ -1,6 +1,7 @@
 // The real `workerctl` as a child process: every command, what it prints, how it exits.
 
 import Kernel
+import Support
 import Testing
 import WorkerClient
 import WorkerDaemon

@@ -1,6 +1,7 @@
 // The blocking client against the real daemon.
 
 import Kernel
+import Support
 import Synchronization
 import Testing
 import WorkerClient

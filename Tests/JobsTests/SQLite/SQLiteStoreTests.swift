@@ -1,6 +1,7 @@
 // Proves that the durable store gives back, after it was opened again, what was committed.
 
 import Jobs
+import Support
 import Testing
 
 @Suite struct `A store in a file` {

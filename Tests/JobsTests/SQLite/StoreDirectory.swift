@@ -1,23 +1,12 @@
 // What the tests of the store share: a directory of their own and short ways to do things.
 
 import Jobs
-import Kernel
+import Support
 
-/// A directory that only this test knows; removed with the files in it.
-final class StoreDirectory: Sendable {
-    let path: String
+/// A directory with a store in it.
+typealias StoreDirectory = TestDirectory
 
-    init() throws {
-        path = try Directory.createTemporary(prefix: "/tmp/workerd-store-")
-    }
-
-    deinit {
-        for name in (try? Directory.names(in: path)) ?? [] { try? File.remove(file(name)) }
-        try? Directory.remove(path)
-    }
-
-    func file(_ name: String) -> String { "\(path)/\(name)" }
-
+extension StoreDirectory {
     var database: String { file("jobs.sqlite") }
 
     func open(

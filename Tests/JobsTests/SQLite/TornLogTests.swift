@@ -2,6 +2,7 @@
 
 import Jobs
 import Kernel
+import Support
 import Testing
 
 @Suite struct `A store whose log was cut off` {

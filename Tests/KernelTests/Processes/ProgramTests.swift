@@ -2,6 +2,7 @@
 
 import Glibc
 import Kernel
+import Support
 import Testing
 
 @Suite struct ProgramTests {

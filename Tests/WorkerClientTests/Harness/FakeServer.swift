@@ -4,6 +4,7 @@
 import Glibc
 import Kernel
 import RESP
+import Support
 import Synchronization
 import WorkerClient
 

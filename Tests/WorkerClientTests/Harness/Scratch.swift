@@ -3,6 +3,7 @@
 
 import Glibc
 import Kernel
+import Support
 
 /// What a test waited for did not happen, or something else did.
 struct Unexpected: Error, CustomStringConvertible {
@@ -11,21 +12,10 @@ struct Unexpected: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// A directory that only this test knows; removed with the files in it.
-final class Scratch: Sendable {
-    let path: String
+/// A directory for a test's files.
+typealias Scratch = TestDirectory
 
-    init() throws {
-        path = try Directory.createTemporary(prefix: "/tmp/workerd-client-")
-    }
-
-    deinit {
-        for name in (try? Directory.names(in: path)) ?? [] { try? File.remove(file(name)) }
-        try? Directory.remove(path)
-    }
-
-    func file(_ name: String) -> String { "\(path)/\(name)" }
-
+extension Scratch {
     func write(_ bytes: [UInt8], to name: String) throws -> String {
         try File.write(bytes, to: file(name), mode: File.ownerOnly)
         return file(name)
@@ -45,15 +35,4 @@ func waitUntilReady(_ number: CInt, for events: Int32 = POLLIN) throws {
 }
 
 /// A program of this package, beside the running test bundle.
-func product(_ name: String) throws -> String {
-    var buffer = [UInt8](repeating: 0, count: 4_096)
-    let count = unsafe buffer.withUnsafeMutableBufferPointer { room -> Int in
-        guard let base = room.baseAddress else { return -1 }
-        return unsafe base.withMemoryRebound(to: CChar.self, capacity: room.count) {
-            unsafe readlink("/proc/self/exe", $0, room.count)
-        }
-    }
-    guard count > 0 else { throw Unexpected("no /proc/self/exe") }
-    let path = String(decoding: buffer[..<count], as: UTF8.self)
-    return path[..<(path.lastIndex(of: "/") ?? path.startIndex)] + "/" + name
-}
+func product(_ name: String) throws -> String { "\(try productsDirectory())/\(name)" }

@@ -2,6 +2,7 @@
 
 import Glibc
 import Kernel
+import Support
 import WorkerClient
 
 /// A running daemon; letting go of it kills it.

@@ -1,23 +1,7 @@
-// What the tests of this target share: a directory of their own, and waiting with a bound.
+// What the tests of this target share: waiting with a bound, and the errors that calls throw.
 
 import Glibc
 import Kernel
-
-/// A directory that only this test knows; removed with the files in it.
-final class TestDirectory: Sendable {
-    let path: String
-
-    init() throws {
-        path = try Directory.createTemporary(prefix: "/tmp/workerd-test-")
-    }
-
-    deinit {
-        for name in (try? Directory.names(in: path)) ?? [] { try? File.remove(file(name)) }
-        try? Directory.remove(path)
-    }
-
-    func file(_ name: String) -> String { "\(path)/\(name)" }
-}
 
 /// What a test waited for did not happen in ten seconds, or there was more than it asked for.
 struct Unexpected: Error {

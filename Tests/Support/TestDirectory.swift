@@ -1,0 +1,20 @@
+// A directory of a test's own.
+
+internal import Kernel
+
+/// A directory that only this test knows; removed with the files in it.
+package final class TestDirectory: Sendable {
+    package let path: String
+
+    package init() throws {
+        path = try Directory.createTemporary(prefix: "/tmp/workerd-test-")
+    }
+
+    deinit {
+        for name in (try? Directory.names(in: path)) ?? [] { try? File.remove(file(name)) }
+        try? Directory.remove(path)
+    }
+
+    /// The path of a file in it.
+    package func file(_ name: String) -> String { "\(path)/\(name)" }
+}
