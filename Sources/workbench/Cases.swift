@@ -10,8 +10,15 @@ enum Contender {
     static let glib = "GLib"
     static let uv = "libuv"
     static let ev = "libev"
+    static let appended = "appended"
+    static let redis = "Redis"
+    static let beanstalkd = "beanstalkd"
+    static let postgreSQL = "PostgreSQL"
 
-    static let columns = [ours, floor, handmade, dispatch, coreFoundation, glib, uv, ev]
+    static let columns = [
+        ours, floor, handmade, dispatch, coreFoundation, glib, uv, ev,
+        appended, redis, beanstalkd, postgreSQL,
+    ]
 }
 
 /// Cases of one discipline, one for each loop; those of other libraries where they are compiled in.
@@ -21,24 +28,16 @@ enum Cases {
         _ group: String, _ operations: Int, quick: Int,
         slow: Int? = nil, _ measure: some LoopMeasure
     ) -> [Case] {
-        func make<L: Loop>(_ contender: String, _ type: L.Type, _ operations: Int) -> Case {
-            Case(group: group, contender: contender, operations: operations, quickOperations: quick)
-            { count, conditions in try measure(type, count, conditions) }
-        }
-        var cases = [
-            make(Contender.ours, WorkerLoop.self, operations),
-            make(Contender.handmade, HandmadeLoop.self, operations),
-            make(Contender.dispatch, DispatchLoop.self, operations),
-            make(Contender.coreFoundation, CoreFoundationLoop.self, slow ?? operations),
-        ]
-        #if RIVALS
-            cases += [
-                make(Contender.glib, NativeLoop<GLib>.self, operations),
-                make(Contender.uv, NativeLoop<UV>.self, operations),
-                make(Contender.ev, NativeLoop<EV>.self, operations),
-            ]
-        #endif
-        return cases
+        let make = LoopCaseMaker(
+            group: group, operations: operations, quickOperations: quick, measure: measure)
+        var slower = make
+        slower.operations = slow ?? operations
+        return [
+            make(Contender.ours, WorkerLoop.self),
+            make(Contender.handmade, HandmadeLoop.self),
+            make(Contender.dispatch, DispatchLoop.self),
+            slower(Contender.coreFoundation, CoreFoundationLoop.self),
+        ] + ofLibraries(make)
     }
 
     /// For every loop that has timers; `slow` for those whose work grows with what is pending.
@@ -46,29 +45,62 @@ enum Cases {
         _ group: String, _ operations: Int, quick: Int,
         coreFoundationObstacle: String? = nil, _ measure: some TimerMeasure
     ) -> [Case] {
-        func make<L: TimerLoop>(
-            _ contender: String, _ type: L.Type, obstacle: String? = nil
-        ) -> Case {
-            Case(
-                group: group, contender: contender, operations: operations,
-                quickOperations: quick, obstacle: { obstacle }
-            ) { count, conditions in try measure(type, count, conditions) }
-        }
-        var cases = [
+        let make = TimerCaseMaker(
+            group: group, operations: operations, quickOperations: quick, measure: measure)
+        var hindered = make
+        hindered.obstacle = coreFoundationObstacle
+        return [
             make(Contender.ours, WorkerLoop.self),
             make(Contender.dispatch, DispatchLoop.self),
-            make(
-                Contender.coreFoundation, CoreFoundationLoop.self,
-                obstacle: coreFoundationObstacle),
-        ]
+            hindered(Contender.coreFoundation, CoreFoundationLoop.self),
+        ] + ofLibraries(make)
+    }
+
+    /// For the loops of C libraries: the only place that names them.
+    static func ofLibraries(_ make: some LibraryCaseMaker) -> [Case] {
         #if RIVALS
-            cases += [
+            [
                 make(Contender.glib, NativeLoop<GLib>.self),
                 make(Contender.uv, NativeLoop<UV>.self),
                 make(Contender.ev, NativeLoop<EV>.self),
             ]
+        #else
+            []
         #endif
-        return cases
+    }
+}
+
+/// Makes a case for a loop that can do everything; a type, because closures can't be generic.
+protocol LibraryCaseMaker {
+    func callAsFunction<L: TimerLoop & CommandLoop>(_ contender: String, _ type: L.Type) -> Case
+}
+
+private struct LoopCaseMaker<Measure: LoopMeasure>: LibraryCaseMaker {
+    let group: String
+    var operations: Int
+    let quickOperations: Int
+    let measure: Measure
+
+    func callAsFunction<L: Loop>(_ contender: String, _ type: L.Type) -> Case {
+        Case(
+            group: group, contender: contender, operations: operations,
+            quickOperations: quickOperations
+        ) { [measure] count, conditions in try measure(type, count, conditions) }
+    }
+}
+
+private struct TimerCaseMaker<Measure: TimerMeasure>: LibraryCaseMaker {
+    let group: String
+    let operations: Int
+    let quickOperations: Int
+    var obstacle: String?
+    let measure: Measure
+
+    func callAsFunction<L: TimerLoop>(_ contender: String, _ type: L.Type) -> Case {
+        Case(
+            group: group, contender: contender, operations: operations,
+            quickOperations: quickOperations, obstacle: { [obstacle] in obstacle }
+        ) { [measure] count, conditions in try measure(type, count, conditions) }
     }
 }
 

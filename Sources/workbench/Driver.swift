@@ -130,25 +130,35 @@ struct Driver {
     private func countSystemCalls(
         _ scenario: Scenario, _ entries: [Entry], _ results: inout [CaseResult]
     ) throws {
-        guard let count = scenario.tracedOperations, options.countsSystemCalls,
+        guard let most = scenario.tracedOperations, options.countsSystemCalls,
             !options.isQuick, (try? Executable.find("strace")) != nil
         else { return }
+        let count = min(most, options.operations ?? most)
         let directory = try Directory.createTemporary(prefix: "/tmp/workbench-")
         defer { try? Directory.remove(directory) }
         let file = "\(directory)/strace"
-        for (index, entry) in entries.enumerated() where results[index].obstacle == nil {
+        for (index, entry) in entries.enumerated()
+        where results[index].obstacle == nil && entry.item.isTraced {
             progress("\(scenario.name) system calls: \(entry.item.name)")
-            var counts: [Int] = []
+            var counts: [[String: Int]] = []
             for operations in [count, 6 * count] {
                 var command = try round(entry, of: scenario, operations, trace: file)
                 if !scenario.tracesServer { command = try Executable.traced(command, to: file) }
                 _ = try runChild(command)
-                counts.append(try Executable.tracedCount(in: file))
+                counts.append(try Executable.tracedCounts(in: file))
                 try File.remove(file)
             }
             // Where there are next to none, the difference may be less than nothing.
-            let perOperation = max(0, Double(counts[1] - counts[0]) / Double(5 * count))
-            results[index].values[Scenario.systemCalls.name] = [perOperation]
+            func perOperation(_ names: Set<String>) -> Double {
+                let more = names.reduce(0) { sum, name in
+                    sum + counts[1][name, default: 0] - counts[0][name, default: 0]
+                }
+                return max(0, Double(more) / Double(5 * count))
+            }
+            results[index].values[Scenario.systemCalls.name] = [perOperation(["total"])]
+            for (metric, names) in scenario.tracedCalls {
+                results[index].values[metric] = [perOperation(names)]
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 /// A condition on our figure.
 enum Limit: Sendable {
     case atMost(Double)
+    case atLeast(Double)
     /// At most so many times another contender's figure in the same run.
     case within(Double, of: String)
     /// Another contender's figure in the same run is at least so many times ours.
@@ -23,7 +24,7 @@ struct Goal: Sendable {
 }
 
 extension Goal {
-    static let all: [Goal] = posts + wakes + roundTrips + timers + threads
+    static let all: [Goal] = posts + wakes + roundTrips + timers + threads + durable
 
     private static func of(
         _ title: String, _ scenario: Scenario, _ group: String, _ metric: String,

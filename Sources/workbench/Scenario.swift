@@ -45,6 +45,8 @@ struct Case: Sendable {
     let quickOperations: Int
     /// Whether it allocates by glibc, though the program is linked with another allocator.
     var hasSystemMalloc = false
+    /// Whether system calls are counted, where the scenario has that.
+    var isTraced = true
     /// Why it can't be measured here; nil if it can.
     var obstacle: @Sendable () -> String? = { nil }
     let measure: @Sendable (_ operations: Int, Conditions) throws -> Sample
@@ -65,11 +67,13 @@ struct Scenario: Sendable {
     let tracedOperations: Int?
     /// Whether it is the case's server whose system calls are counted.
     var tracesServer = false
+    /// Metrics that are counts of some system calls, beside that of all.
+    var tracedCalls: [String: Set<String>] = [:]
 
     static let systemCalls = Metric(name: "system calls", unit: "per operation")
 
     /// Those of the run loop and the worker threads.
     static let loops: [Scenario] = [post, wake, pingpong, submit, timers, lateness, idle]
 
-    static let all: [Scenario] = loops + [jobs]
+    static let all: [Scenario] = loops + [jobs, durable]
 }

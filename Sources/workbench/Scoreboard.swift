@@ -27,6 +27,7 @@ struct Scoreboard {
             let mine = ours.median < 0.005 ? 0 : ours.median
             switch limit {
             case .atMost(let most): return mine <= most * 1.005
+            case .atLeast(let least): return mine >= least
             case .within(let factor, let name):
                 return others[name].map { mine <= factor * $0.median }
             case .better(let factor, let name):
@@ -38,6 +39,7 @@ struct Scoreboard {
             goal.limits.map { limit in
                 switch limit {
                 case .atMost(let most): most == 0 ? "0" : "≤ \(readable(most))"
+                case .atLeast(let least): "≥ \(readable(least))"
                 case .within(let factor, let name): "≤ \(readable(factor)) × \(name)"
                 case .better(let factor, let name):
                     factor == 1 ? "better than \(name)" : "\(readable(factor))× better than \(name)"
@@ -64,7 +66,7 @@ struct Scoreboard {
         }
     }
 
-    /// Behind a rival's figure stands how many times ours it is: above 1 we win.
+    /// Behind a rival's figure stands how many times better ours is: above 1 we win.
     var text: String {
         guard !rows.isEmpty else { return "" }
         let names = Contender.columns.dropFirst().filter { name in
@@ -74,7 +76,7 @@ struct Scoreboard {
         for row in rows {
             var cells = ["\(row.title), \(row.metric.unit)", Self.cell(row.ours)]
             cells += names.map { name in
-                row.others[name].map { Self.cell($0.median, row.ours.median) } ?? "·"
+                row.others[name].map { Self.cell($0.median, row.ours.median, row.metric) } ?? "·"
             }
             cells += [row.goalText, row.isReached.map { $0 ? "yes" : "NO" } ?? ""]
             table.append(cells)
@@ -86,7 +88,7 @@ struct Scoreboard {
         let judged = rows.compactMap(\.isReached)
         let reachedCount = judged.count { $0 }
         return
-            (["", "medians; N×: so many times our figure, above 1 we win"] + lines + [
+            (["", "medians; N×: so many times better is ours, above 1 we win"] + lines + [
                 "\(reachedCount) of \(judged.count) goals reached"
             ]).joined(separator: "\n")
     }
@@ -97,8 +99,9 @@ struct Scoreboard {
         return "\(median) [\(readable(spread.min))–\(readable(spread.max))]"
     }
 
-    private static func cell(_ value: Double, _ ours: Double) -> String {
+    private static func cell(_ value: Double, _ ours: Double, _ metric: Metric) -> String {
         guard value > 0, ours > 0 else { return readable(value) }
-        return "\(readable(value)) \(readableRatio(value / ours))"
+        let ratio = metric.isRate ? ours / value : value / ours
+        return "\(readable(value)) \(readableRatio(ratio))"
     }
 }

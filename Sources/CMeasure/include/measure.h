@@ -53,3 +53,11 @@ void measure_threads_end(void);
 /// by futex(2) or by timerfd_create(2) and epoll. Returns 0 or -errno.
 int measure_lateness_futex(int count, const int64_t *deadlines, int64_t *lateness);
 int measure_lateness_timerfd(int count, const int64_t *deadlines, int64_t *lateness);
+
+/// Writes `size` bytes and syncs them, `count` times: at the end of a file, or into space that was
+/// written before. Gives how long each took. Returns 0 or -errno.
+int measure_synced_writes(
+    const char *path, int count, size_t size, int is_prewritten, int64_t *durations);
+
+/// Returns whether what is written to a directory stays in memory (tmpfs, ramfs), or -errno.
+int measure_is_in_memory(const char *directory);

@@ -1,5 +1,6 @@
 // Programs: this one, those beside it, and those of the system.
 
+internal import CMeasure
 internal import Foundation
 internal import Kernel
 
@@ -32,6 +33,33 @@ enum Executable {
         }
     }
 
+    /// Why a program of the system can't be started; nil if it can.
+    static func obstacle(_ name: String) -> String? {
+        (try? find(name)) == nil ? "there is no \(name); Scripts/bench installs it" : nil
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// - Throws: what it said, if it failed.
+    static func run(_ command: ChildCommand, input: String = "") throws {
+        var child = try ChildProcess.spawn(command)
+        Interrupts.note(child.processID)
+        defer { Interrupts.forget(child.processID) }
+        if let pipe = child.takeInput() { try pipe.write(everything: Array(input.utf8)) }
+        guard let output = child.takeOutput(), let errors = child.takeErrors() else { return }
+        _ = try output.readEverything("its output", atMost: 1 << 20)
+        let complaints = try errors.readEverything("its errors", atMost: 1 << 20)
+        while true {
+            switch child.reap() {
+            case .exited(0): return
+            case nil: measure_sleep(1_000_000)
+            case .some(let status):
+                let words = String(decoding: complaints, as: UTF8.self)
+                throw WorkbenchError("\(command.program) ended badly (\(status)): \(words)")
+            }
+        }
+    }
+
     /// The same command under strace, which writes its counts to a file when the command ends.
     ///
     /// Pauses are the harness's own, so they are not counted.
@@ -47,14 +75,20 @@ enum Executable {
         return traced
     }
 
-    /// How many system calls strace counted.
-    static func tracedCount(in file: String) throws -> Int {
+    /// How many system calls strace counted, by their names; all of them are "total".
+    static func tracedCounts(in file: String) throws -> [String: Int] {
         let text = String(decoding: try File.read(file, atMost: 1 << 20), as: UTF8.self)
-        // % time, seconds, usecs/call, calls, maybe errors, "total".
-        for line in text.split(separator: "\n") where line.hasSuffix(" total") {
+        var counts: [String: Int] = [:]
+        // % time, seconds, usecs/call, calls, maybe errors, the name.
+        for line in text.split(separator: "\n") {
             let columns = line.split(separator: " ")
-            if columns.count >= 5, let count = Int(columns[3]) { return count }
+            if columns.count >= 5, let count = Int(columns[3]), let name = columns.last {
+                counts[String(name)] = count
+            }
         }
-        throw WorkbenchError("strace counted nothing: \(text)")
+        guard counts["total"] != nil else {
+            throw WorkbenchError("strace counted nothing: \(text)")
+        }
+        return counts
     }
 }

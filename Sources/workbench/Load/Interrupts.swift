@@ -1,12 +1,14 @@
 // Control-C ends what was started, too: each child is in a process group of its own, which the
-// terminal's signal does not reach.
+// terminal's signal does not reach. What lies in directories of ours goes, too.
 
 internal import Dispatch
+internal import Foundation
 internal import Glibc
 internal import Synchronization
 
 enum Interrupts {
     private static let groups = Mutex<Set<Int>>([])
+    private static let directories = Mutex<Set<String>>([])
 
     /// Passes SIGINT and SIGTERM on from now on, for as long as what it returns is kept.
     static func passOn() -> [any DispatchSourceSignal] {
@@ -15,6 +17,10 @@ enum Interrupts {
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
                 for group in groups.withLock({ $0 }) { kill(-pid_t(group), SIGTERM) }
+                // Their servers may still write: what is open goes when they end.
+                for directory in directories.withLock({ $0 }) {
+                    try? FileManager.default.removeItem(atPath: directory)
+                }
                 exit(128 + number)
             }
             // Until libdispatch has its descriptors and threads for this: no scenario is to find
@@ -25,6 +31,10 @@ enum Interrupts {
             isRegistered.wait()
             return source
         }
+    }
+
+    static func note(directory: String) {
+        directories.withLock { _ = $0.insert(directory) }
     }
 
     static func note(_ group: Int) {

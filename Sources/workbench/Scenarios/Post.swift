@@ -74,26 +74,22 @@ extension Scenario {
     }
 
     private static var commands: [Case] {
-        func make<L: CommandLoop>(_ contender: String, _ type: L.Type) -> Case {
+        let make = CommandCaseMaker()
+        return [
+            make(Contender.ours, CommandBufferLoop.self),
+            make(Contender.handmade, HandmadeCommandLoop.self),
+            make(Contender.dispatch, DispatchCommandLoop.self),
+            make(Contender.coreFoundation, CoreFoundationCommandLoop.self),
+        ] + Cases.ofLibraries(make) + [floor("commands", 0)]
+    }
+
+    private struct CommandCaseMaker: LibraryCaseMaker {
+        func callAsFunction<L: CommandLoop>(_ contender: String, _ type: L.Type) -> Case {
             Case(
                 group: "commands", contender: contender, operations: postCount,
                 quickOperations: quickPostCount
             ) { try PostMeasure(shape: .commands).measure(type, $0, $1) }
         }
-        var cases = [
-            make(Contender.ours, CommandBufferLoop.self),
-            make(Contender.handmade, HandmadeCommandLoop.self),
-            make(Contender.dispatch, DispatchCommandLoop.self),
-            make(Contender.coreFoundation, CoreFoundationCommandLoop.self),
-        ]
-        #if RIVALS
-            cases += [
-                make(Contender.glib, NativeLoop<GLib>.self),
-                make(Contender.uv, NativeLoop<UV>.self),
-                make(Contender.ev, NativeLoop<EV>.self),
-            ]
-        #endif
-        return cases + [floor("commands", 0)]
     }
 }
 

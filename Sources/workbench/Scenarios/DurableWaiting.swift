@@ -1,0 +1,150 @@
+// The part of `durable` with a million jobs that wait.
+//
+// Method:   a server gets so many jobs of 64 bytes, 100 outstanding (workerd: on a paused thread; all
+//           but a thousandth of them, because a million is its limit of jobs that have not ended, and
+//           the rest of the round needs room; beanstalkd without syncs, which would take minutes).
+//           "memory growth" is that of its resident memory from before the first job to after the
+//           last, "file" the growth of all files in its directory, logs included. Then kill -9: "restart"
+//           is from starting it on what it left to the first answer (PING; list-tube-used; a statement
+//           prepared), "restart, accepted" to the answer to the first job. workerd's thread is not
+//           paused any more then: it works meanwhile. "exit" is from SIGTERM to the end of the
+//           process, its threads paused again, its clients gone.
+//           "late" is told by clients, not by the daemon, whose records have milliseconds only: jobs of
+//           another thread, AT a random millisecond from 100 to 3,000 ms ahead, WAIT; lateness is when
+//           the client has read the result, less when it was due. So it has the wake-up, the run, and
+//           the way to the client in it. They are sent by one client in the order in which they are due,
+//           each a commit of its own. "late, idle" is the same with nothing else waiting.
+
+internal import CMeasure
+internal import Foundation
+internal import Kernel
+
+enum DurableWaiting {
+    static let group = "1,000,000 waiting"
+    static let idleGroup = "none waiting"
+
+    static let metrics = [
+        Metric(name: "memory growth", unit: "MiB"),
+        Metric(name: "memory", unit: "bytes per job"),
+        Metric(name: "memory restarted", unit: "MiB"),
+        Metric(name: "file", unit: "bytes per job"),
+        Metric(name: "restart", unit: "ms"),
+        Metric(name: "restart accepted", unit: "ms"),
+        Metric(name: "exit", unit: "ms"),
+        Metric(name: "late p50", unit: "µs"),
+        Metric(name: "late p99", unit: "µs"),
+        Metric(name: "early", unit: "jobs"),
+    ]
+
+    static var cases: [Case] {
+        let waiting = Store.all.map { store in
+            Case(
+                group: group, contender: store.contender, operations: 1_000_000,
+                quickOperations: 2_000, isTraced: false, obstacle: store.obstacle
+            ) { count, conditions in try measure(store, count, conditions) }
+        }
+        let idle = Case(
+            group: idleGroup, contender: Contender.ours, operations: lateCount,
+            quickOperations: 20, isTraced: false
+        ) { count, conditions in
+            var sample = Sample()
+            let server = try StoringServer(.workerd)
+            try measureLateness(server, min(count, lateCount), conditions, &sample)
+            try server.stop()
+            sample.hash = UInt64(count)
+            return sample
+        }
+        return waiting + [idle]
+    }
+
+    /// How many jobs are delayed: so many that the fifth-latest is the p99.
+    private static let lateCount = 500
+    private static let mebibyte = 1_048_576.0
+
+    private static func measure(
+        _ store: Store, _ count: Int, _ conditions: Conditions
+    ) throws -> Sample {
+        let isOurs = store.contender == Contender.ours
+        let waitingCount = count - count / 1_000 - 1
+        var sample = Sample()
+        let server = try StoringServer(store, .filling)
+        try DurableShape.hold(server)
+        try fill(server, waitingCount, &sample)
+        if isOurs {
+            try check(server, waitingCount)
+            try measureLateness(server, lateCount(of: count), conditions, &sample)
+        }
+        try server.kill()
+        let restart = try server.start()
+        sample.values["restart"] = Double(restart) / 1_000_000
+        let accepted = try firstAccepted(server)
+        sample.values["restart accepted"] = Double(restart + accepted) / 1_000_000
+        if let resident = server.residentBytes {
+            sample.values["memory restarted"] = Double(resident) / mebibyte
+        }
+        try DurableShape.hold(server)
+        sample.values["exit"] = Double(try server.stop()) / 1_000_000
+        sample.hash = UInt64(count)
+        return sample
+    }
+
+    private static func fill(
+        _ server: StoringServer, _ count: Int, _ sample: inout Sample
+    ) throws {
+        // More, and a server whose answers fill the socket would wait for a client that still writes.
+        let load = try StoreLoad(server, clientCount: 1, outstanding: 100)
+        let files = server.fileBytes
+        let resident = server.residentBytes
+        try load.run(count)
+        sample.values["file"] = Double(server.fileBytes - files) / Double(count)
+        if let resident, let now = server.residentBytes {
+            sample.values["memory growth"] = Double(now - resident) / mebibyte
+            sample.values["memory"] = Double(now - resident) / Double(count)
+        }
+    }
+
+    /// All of them wait, or what is measured is something else.
+    private static func check(_ server: StoringServer, _ count: Int) throws {
+        let waiting = try Asker(server).information("jobs", "waiting_jobs")
+        guard waiting == count else { throw WorkbenchError("\(waiting) of \(count) jobs wait") }
+    }
+
+    /// Nanoseconds until a job is accepted on a new connection.
+    private static func firstAccepted(_ server: StoringServer) throws -> Int64 {
+        let begin = nanoseconds()
+        try StoreLoad(server, clientCount: 1, outstanding: 1).run(1)
+        return nanoseconds() - begin
+    }
+
+    // MARK: - Delayed jobs
+
+    private static func lateCount(of count: Int) -> Int { min(lateCount, count / 2_000 + 10) }
+
+    private static func measureLateness(
+        _ server: StoringServer, _ count: Int, _ conditions: Conditions, _ sample: inout Sample
+    ) throws {
+        let span = conditions.isQuick ? 100...300 : 100...3_000
+        // Sending takes a while, too: it is to be done when the first is due.
+        let start = unixMicroseconds() / 1_000 + Int64(count)
+        var random = SystemRandomNumberGenerator()
+        let dues = (0..<count).map { _ in start + Int64(Int.random(in: span, using: &random)) }
+            .sorted()
+        let asker = try Asker(server)
+        let payload = String(decoding: StoredPayload.bytes, as: UTF8.self)
+        for due in dues {
+            try asker.send(["PERFORM", "timely", "echo", "AT", "\(due)", "WAIT", payload])
+        }
+        // Replies come in the order of the commands, which is that in which they are due.
+        let lateness = try dues.map { due in
+            _ = try asker.next()
+            return unixMicroseconds() - due * 1_000
+        }
+        sample.values["late p50"] = percentile(50, of: lateness)
+        sample.values["late p99"] = percentile(99, of: lateness)
+        sample.values["early"] = Double(lateness.count { $0 < 0 })
+    }
+
+    private static func unixMicroseconds() -> Int64 {
+        Int64((Date().timeIntervalSince1970 * 1_000_000).rounded(.down))
+    }
+}
