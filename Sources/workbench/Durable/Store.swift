@@ -26,8 +26,9 @@ struct Store: Sendable {
     /// All of them, ours first.
     static let all = [workerd, redis, beanstalkd, postgreSQL]
 
-    /// The workerd beside this program, its jobs in a file. What is sent to `store` waits there, once
-    /// that is paused; what is sent to `run` and `timely` runs.
+    /// The workerd beside this program, its jobs in a file.
+    ///
+    /// What is sent to `store` waits there once that is paused; what is sent to `run` and `timely` runs.
     static let workerd = Store(
         contender: Contender.ours, dialect: { LineDialect.command("PERFORM", "store", "echo") }
     ) { directory, socket, _ in

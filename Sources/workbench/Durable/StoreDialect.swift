@@ -56,7 +56,8 @@ protocol StoreDialect {
 /// The job that every server gets.
 enum StoredPayload {
     static let byteCount = 64
-    static let bytes = Array("0123456789abcdef0123456789ABCDEF0123456789abcdef0123456789ABCDEF".utf8)
+    static let bytes = Array(
+        "0123456789abcdef0123456789ABCDEF0123456789abcdef0123456789ABCDEF".utf8)
 }
 
 /// A dialect with a line for each answer: workerd's and Redis's numbers, and beanstalkd's.

@@ -10,7 +10,7 @@ enum StoreDirectory {
         let parent = Program.inheritedEnvironment()["TMPDIR"] ?? "/var/tmp"
         guard unsafe measure_is_in_memory(parent) == 0 else {
             throw WorkbenchError(
-                "\(parent) is in memory, where a sync is nothing: set TMPDIR to a directory on a disk")
+                "\(parent) is in memory, where a sync is nothing: set TMPDIR to one on a disk")
         }
         let directory = try Directory.createTemporary(prefix: "\(parent)/workbench-")
         Interrupts.note(directory: directory)

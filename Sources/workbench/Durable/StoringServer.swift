@@ -78,7 +78,8 @@ final class StoringServer {
         // PostgreSQL's are in groups of their own.
         for process in processes.dropFirst() { try? Signal.kill.send(toProcess: process) }
         try waitForEnd()
-        while processes.contains(where: { (try? File.kind(of: "/proc/\($0)")) == .directory }) {
+        let deadline = nanoseconds() + Self.patienceNanoseconds
+        while processes.contains(where: isAlive), nanoseconds() < deadline {
             measure_sleep(Self.pauseNanoseconds)
         }
     }
@@ -104,11 +105,24 @@ final class StoringServer {
         var all = [first]
         for name in (try? Directory.names(in: "/proc")) ?? [] {
             guard let process = Int(name) else { continue }
-            // The parent stands behind the name in brackets, and the state.
-            let fields = text("/proc/\(name)/stat").split(separator: ")").last?.split(separator: " ")
-            if let fields, fields.count > 1, Int(fields[1]) == first { all.append(process) }
+            let state = state(process)
+            if state.count > 1, state[1] == "\(first)" { all.append(process) }
         }
         return all
+    }
+
+    /// Whether a process runs; one that only waits to be collected does not.
+    private func isAlive(_ process: Int) -> Bool {
+        guard let letter = state(process).first else { return false }
+        return letter != "Z" && letter != "X"
+    }
+
+    /// The state of a process, its parent, and more; empty if there is none.
+    ///
+    /// - Source: proc(5), `/proc/pid/stat`: they stand behind the name in brackets.
+    private func state(_ process: Int) -> [Substring] {
+        let text = text("/proc/\(process)/stat")
+        return text.split(separator: ")").last?.split(separator: " ") ?? []
     }
 
     /// Its resident memory in bytes; nil if it is more than one process, which share some of it.

@@ -18,6 +18,23 @@ import Testing
         .timeLimit(.minutes(4)),
         arguments: ["post", "wake", "pingpong", "submit", "timers", "lateness", "idle"])
     func `runs each scenario in a small size`(scenario: String) throws {
+        let text = try output(of: scenario)
+        #expect(text.contains("CFRunLoop"))
+        #expect(text.contains("goals reached"))
+        // Where a block of malloc's lies, not what was asked for in the build.
+        #expect(text.contains(Self.allocator))
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `hands durable jobs to a daemon that it kills, starts again and stops`() throws {
+        let text = try output(of: "durable")
+        for row in ["floor", "64: accepted", "executed and recorded", "SIGTERM to exit"] {
+            #expect(text.contains(row))
+        }
+        #expect(text.contains("goals reached"))
+    }
+
+    private func output(of scenario: String) throws -> String {
         let command = ChildCommand(
             program: "\(try productsDirectory())/workbench", arguments: [scenario, "--quick"])
         var child = try ChildProcess.spawn(command)
@@ -26,10 +43,6 @@ import Testing
         let bytes = try output.readEverything("the workbench's output", atMost: 1 << 20)
         _ = isReady(child.endDescriptor.number, for: 1, within: patienceMilliseconds)
         #expect(child.reap() == .exited(0))
-        let text = String(decoding: bytes, as: UTF8.self)
-        #expect(text.contains("CFRunLoop"))
-        #expect(text.contains("goals reached"))
-        // Where a block of malloc's lies, not what was asked for in the build.
-        #expect(text.contains(Self.allocator))
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
