@@ -1,0 +1,74 @@
+// What becomes of runs whose moment has passed while nothing could be done: the daemon was down, the
+// machine slept, there was no room for a job. Pure: whoever asks says what time it is.
+
+/// The rule for runs that were missed.
+package enum MissedRuns: String, CaseIterable, Sendable {
+    /// One run for all of them.
+    case once
+    /// Each of them is made up for, one after another.
+    case all
+    /// They are left out.
+    case none
+
+    /// A run that is later than this was missed.
+    package static let graceMilliseconds: Int64 = 1_000
+    /// At most so many runs are made up for, the latest ones.
+    package static let countMax = 1_000
+
+    /// What is due, and what was left out.
+    package struct Due: Hashable, Sendable {
+        /// The moments for which there is a run now, the earliest first.
+        package let runs: [Int64]
+        /// How many moments there is no run for; if more than `countMax`, only that.
+        package let leftOutCount: Int
+        /// All moments until this one are dealt with.
+        package let through: Int64
+
+        /// What is due, for tests to compare with.
+        package init(runs: [Int64], leftOutCount: Int, through: Int64) {
+            self.runs = runs
+            self.leftOutCount = leftOutCount
+            self.through = through
+        }
+    }
+
+    /// Finds out what there is to do.
+    ///
+    /// - Parameters:
+    ///   - schedule: when it is due.
+    ///   - last: all moments until this one are dealt with.
+    ///   - now: in Unix milliseconds.
+    /// - Returns: nil if nothing was due since.
+    package func due(of schedule: Schedule, since last: Int64, at now: Int64) -> Due? {
+        var moments: [Int64] = []
+        var moment = last
+        while moments.count <= Self.countMax, let next = schedule.next(after: moment),
+            next <= now
+        {
+            moments.append(next)
+            moment = next
+        }
+        guard let latest = schedule.latest(until: now, after: last) else { return nil }
+        let isMore = moments.last != latest
+        let runs: [Int64]
+        switch self {
+        case .once: runs = [latest]
+        case .none: runs = now - latest <= Self.graceMilliseconds ? [latest] : []
+        case .all:
+            let isTooMany = isMore || moments.count > Self.countMax
+            runs = isTooMany ? newest(of: schedule, until: latest, after: last) : moments
+        }
+        let leftOutCount = isMore ? Self.countMax + 1 : moments.count - runs.count
+        return Due(runs: runs, leftOutCount: leftOutCount, through: latest)
+    }
+
+    private func newest(of schedule: Schedule, until last: Int64, after first: Int64) -> [Int64] {
+        var moments = [last]
+        while moments.count < Self.countMax, let earliest = moments.last,
+            let before = schedule.latest(until: earliest - 1, after: first)
+        {
+            moments.append(before)
+        }
+        return moments.reversed()
+    }
+}
