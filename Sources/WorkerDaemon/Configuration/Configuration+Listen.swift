@@ -100,16 +100,7 @@ extension ValueRule<String> {
             let max = Configuration.Listen.unixPathByteCountMax
             let rule = absolutePath(such: "/run/workerd/workerd.sock", byteCountMax: max)
             guard let path = rule.read(value, place) else { return nil }
-            if place.files.kind(path) == .directory {
-                place.report("\(path.quoted) is a directory, must be the path of a socket in one")
-                return nil
-            }
-            let parent = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
-            guard parent.isEmpty || place.files.kind(String(parent)) == .directory else {
-                place.report("there is no directory \(String(parent).quoted) for the socket")
-                return nil
-            }
-            return path
+            return place.isForNew("socket", path) ? path : nil
         }
     }
 

@@ -40,16 +40,7 @@ extension ValueRule<Configuration.Store> {
                         + text.quoted)
                 return nil
             }
-            if place.files.kind(text) == .directory {
-                place.report("\(text.quoted) is a directory, must be the path of a file in one")
-                return nil
-            }
-            let parent = text[..<(text.lastIndex(of: "/") ?? text.startIndex)]
-            guard parent.isEmpty || place.files.kind(String(parent)) == .directory else {
-                place.report("there is no directory \(String(parent).quoted) for the file")
-                return nil
-            }
-            return .file(text)
+            return place.isForNew("file", text) ? .file(text) : nil
         }
     }
 }

@@ -52,3 +52,19 @@ package struct FileChecks: Sendable {
             .first { kind($0) == .program }
     }
 }
+
+extension Place {
+    /// Whether a file can be made at an absolute path, or is there; reports what is in the way.
+    func isForNew(_ what: String, _ path: String) -> Bool {
+        if files.kind(path) == .directory {
+            report("\(path.quoted) is a directory, must be the path of a \(what) in one")
+            return false
+        }
+        let parent = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+        guard parent.isEmpty || files.kind(parent) == .directory else {
+            report("there is no directory \(parent.quoted) for the \(what)")
+            return false
+        }
+        return true
+    }
+}
