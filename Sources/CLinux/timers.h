@@ -1,0 +1,4 @@
+// Timers as descriptors.
+#pragma once
+
+#include <sys/timerfd.h>

@@ -1,0 +1,71 @@
+// An alarm on the wall clock, as something to read: it follows the clock when somebody sets it, which
+// the timers of a loop, being on the monotonic clock, do not.
+
+internal import CLinux
+internal import Glibc
+
+/// A descriptor that becomes readable when the wall clock shows a time, or has been set.
+///
+/// - Source: timerfd_create(2), CLOCK_REALTIME, TFD_TIMER_CANCEL_ON_SET.
+package struct WallAlarm: ~Copyable, Sendable {
+    /// Why it became readable.
+    package enum Event: Sendable, Equatable {
+        /// The time has come.
+        case rang
+        /// Somebody has set the clock; the alarm has to be set anew.
+        case clockWasSet
+    }
+
+    /// What the poller watches.
+    package let descriptor: Descriptor
+
+    /// Makes one that is not set.
+    ///
+    /// - Throws: EMFILE, ENFILE, ENOMEM.
+    /// - Thread: any.
+    /// - Blocks: never.
+    package init() throws(SystemError) {
+        descriptor = Descriptor(
+            owning: try retrying("timerfd_create") {
+                timerfd_create(CLOCK_REALTIME, CInt(TFD_NONBLOCK) | CInt(TFD_CLOEXEC))
+            })
+    }
+
+    /// Sets the alarm in place of what it was set to; a time that has passed rings at once.
+    ///
+    /// - Parameter unixMilliseconds: since 1970-01-01 00:00 UTC; nil for never.
+    /// - Thread: any.
+    /// - Blocks: never.
+    package borrowing func set(to unixMilliseconds: Int64?) throws(SystemError) {
+        var setting = itimerspec()
+        if let unixMilliseconds {
+            // All zero would be never.
+            let time = max(1, unixMilliseconds)
+            setting.it_value.tv_sec = time_t(time / 1_000)
+            setting.it_value.tv_nsec = Int(time % 1_000) * 1_000_000
+        }
+        let flags = CInt(TFD_TIMER_ABSTIME) | CInt(TFD_TIMER_CANCEL_ON_SET)
+        try retrying("timerfd_settime") {
+            unsafe timerfd_settime(descriptor.number, flags, &setting, nil)
+        }
+    }
+
+    /// What has happened since it was last set; nil if nothing has.
+    ///
+    /// - Thread: any.
+    /// - Blocks: never.
+    package borrowing func next() throws(SystemError) -> Event? {
+        var count: UInt64 = 0
+        do throws(SystemError) {
+            let result = try unsafe withUnsafeMutableBytes(of: &count) {
+                (bytes) throws(SystemError) in
+                try unsafe descriptor.read(into: bytes)
+            }
+            if case .bytes = result { return .rang }
+            return nil
+        } catch {
+            if error.errno == ECANCELED { return .clockWasSet }
+            throw error
+        }
+    }
+}
