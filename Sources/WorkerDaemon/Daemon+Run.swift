@@ -16,6 +16,7 @@ extension Daemon {
     public func run() -> Int32 {
         let log = Log(level: configuration.log.level)
         do throws(DaemonError) {
+            try checkSchedules()
             return try RunningDaemon(configuration, handlers, log).run()
         } catch {
             log.error(error.description)
@@ -141,18 +142,22 @@ private final class RunningDaemon {
                 let desk = JobDesk(
                     lanes: lanes, handlers: handlers, store: store, journal: journal,
                     children: children, loop: loop, log: log)
+                let schedules = try ScheduleBook(desk: desk, loop: loop, log: log)
                 let service = Service(
-                    configuration: configuration, desk: desk, password: password, loop: loop,
-                    log: log, shutdownAsked: { events.send(.shutdownAsked($0)) })
+                    configuration: configuration, desk: desk, schedules: schedules,
+                    password: password, loop: loop, log: log,
+                    shutdownAsked: { events.send(.shutdownAsked($0)) })
                 do {
                     try Self.openDoors(of: service, configuration.listen)
                 } catch {
                     // One may be open: its port in the loop would keep the socket's file.
                     service.closeDoors()
+                    schedules.close()
                     throw error
                 }
                 // Not before: a daemon that can't listen runs nothing.
                 desk.restore(recovery)
+                schedules.start(configuration.schedules, recovered: recovery.schedules)
                 return Confined(service, to: loop)
             }
         } catch let error as SocketError {

@@ -47,6 +47,7 @@ public enum DaemonCommandLine {
         do throws(DaemonError) {
             let daemon = try Daemon(configurationFile: path)
             if isCheck {
+                try daemon.checkSchedules()
                 say("\(path): no fault\n", on: .output)
                 return 0
             }

@@ -67,6 +67,27 @@ package struct Schema: Sendable {
                 result BLOB)
             """,
             "INSERT INTO settings (name, value) VALUES ('next_id', 1)",
-        ]
+        ],
+        [
+            """
+            CREATE TABLE schedules (
+                name TEXT NOT NULL PRIMARY KEY,
+                from_command INTEGER NOT NULL,
+                cron TEXT,
+                zone TEXT,
+                every_ms BIGINT,
+                missed TEXT NOT NULL,
+                thread TEXT NOT NULL,
+                selector TEXT NOT NULL,
+                payload BLOB NOT NULL,
+                priority INTEGER NOT NULL,
+                retries INTEGER,
+                timeout_ms BIGINT,
+                since BIGINT NOT NULL,
+                through BIGINT NOT NULL,
+                last_run_at BIGINT,
+                last_job BIGINT)
+            """
+        ],
     ])
 }

@@ -58,7 +58,9 @@ struct CommandTable {
     private let perform: CommandSpecification
 
     init() {
-        all = JobCommands.all + ThreadCommands.all + ConnectionCommands.all + ServerCommands.all
+        all =
+            JobCommands.all + ScheduleCommands.all + ThreadCommands.all + ConnectionCommands.all
+            + ServerCommands.all
         perform = JobCommands.performCommand
         byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
     }

@@ -255,7 +255,7 @@ enum JobCommands {
 ///
 /// Its place among the replies is reserved only when the command has turned out to be fine: an error
 /// that is thrown takes a place of its own.
-private final class Pledge {
+final class Pledge {
     private let session: Session
     private var slot: Session.Slot?
     private var value: RESPValue?

@@ -12,6 +12,8 @@ package struct Configuration: Sendable, Equatable {
     package var threads: [Thread] = []
     /// In the order of the file.
     package var selectors: [Selector] = []
+    /// In the order of the file.
+    package var schedules: [Schedule] = []
     package var limits = Limits()
     package var shutdown = Shutdown()
     package var log = Log()
@@ -44,6 +46,13 @@ extension Configuration {
     ///
     /// No slash: `mail/1` is the first member of the pool `mail`.
     static func isName(_ name: String, at place: Place) -> Bool {
+        if isName(name) { return true }
+        place.report("a name is 1…64 of the characters A-Z a-z 0-9 _ . -")
+        return false
+    }
+
+    /// Whether a text can be such a name.
+    static func isName(_ name: String) -> Bool {
         let isName = name.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -53,9 +62,7 @@ extension Configuration {
             default: false
             }
         }
-        if isName, (1...64).contains(name.utf8.count) { return true }
-        place.report("a name is 1…64 of the characters A-Z a-z 0-9 _ . -")
-        return false
+        return isName && (1...64).contains(name.utf8.count)
     }
 }
 
@@ -65,6 +72,9 @@ extension Configuration: ConfigurationSection {
         section.read("store", into: &store, .store)
         section.sections("threads", into: &threads, make: Thread.make)
         section.sections("selectors", into: &selectors, make: Selector.make)
+        section.sections("schedules", into: &schedules) { [threads] name, place in
+            Schedule.make(name, at: place, threads: threads)
+        }
         section.section("limits", into: &limits)
         section.section("shutdown", into: &shutdown)
         section.section("log", into: &log)

@@ -26,6 +26,7 @@ final class Journal: Sendable {
         var counts: [QueueName: Int] = [:]
         /// The jobs that wait for their time or to be fired.
         var held: [Job] = []
+        var schedules: [ScheduleRecord] = []
     }
 
     /// Where the jobs are.
@@ -86,7 +87,8 @@ final class Journal: Sendable {
                 nextNumber: store.nextNumber,
                 reservedBelow: store.nextNumber + DurableJobs.reservedCount,
                 counts: try store.countsInTurn(),
-                held: try store.held())
+                held: try store.held(),
+                schedules: try store.schedules())
             let writer = JournalWriter(store, isFireOwed: flag, loop: loop, wall: wall, log: log)
             return (Confined(writer, to: loop), recovery)
         }

@@ -6,6 +6,12 @@ internal import Jobs
 enum JournalCommand: Sendable {
     /// Keep a new job; a parked one is not in the memory of the desk.
     case accept(Job, isParked: Bool)
+    /// Keep the job of a schedule, and that it was made.
+    case run(ScheduleRun, Job, isParked: Bool)
+    /// Keep a schedule.
+    case keepSchedule(ScheduleRecord, ticket: UInt64)
+    /// Forget a schedule.
+    case dropSchedule(String, ticket: UInt64)
     /// Let buffered jobs go.
     case release([JobID], at: Int64, ticket: UInt64)
     /// An attempt has begun.
@@ -45,6 +51,7 @@ enum JournalCommand: Sendable {
     var isSynced: Bool {
         switch self {
         case .accept, .release, .confirm, .cancel, .cancelMatching, .reserve: true
+        case .run, .keepSchedule, .dropSchedule: true
         case .start, .end, .putBack, .retry, .load, .find, .list, .answer: false
         }
     }
@@ -54,6 +61,7 @@ enum JournalCommand: Sendable {
         switch self {
         case .accept, .release, .start, .end, .putBack, .retry, .reserve, .cancel, .cancelMatching:
             true
+        case .run, .keepSchedule, .dropSchedule: true
         case .confirm, .load, .find, .list, .answer: false
         }
     }

@@ -17,10 +17,11 @@ extension JobDesk {
     ///
     /// - Parameters:
     ///   - hold: keeps it in the lane's buffer until it is fired.
+    ///   - run: what is recorded of the schedule that makes it, together with it.
     ///   - answer: told its id when it is on the disk, or why it could not get there.
     /// - Throws: why it is refused at once; then `answer` is not called.
     func acceptDurably(
-        _ asked: Request, hold: Bool = false,
+        _ asked: Request, hold: Bool = false, of run: ScheduleRun? = nil,
         answer: @escaping (Result<JobID, WireError>) -> Void
     ) throws(WireError) {
         guard let durable else { return }
@@ -55,7 +56,11 @@ extension JobDesk {
                 id: id, job: job, backlog: backlog, dueAt: isHeld ? request.dueAt : nil,
                 answer: answer))
         let kept = Job(id: id, request: request.asJobRequest(hold: hold), acceptedAt: now)
-        tell(.accept(kept, isParked: isParked))
+        if let run {
+            tell(.run(run, kept, isParked: isParked))
+        } else {
+            tell(.accept(kept, isParked: isParked))
+        }
     }
 
     /// The jobs of a queue, known from now on.

@@ -28,6 +28,7 @@ final class Service: SessionDelegate {
     let loop: ThreadRunLoop
     let log: Log
     let desk: JobDesk
+    let schedules: ScheduleBook
     let commands = CommandTable()
     let password: [UInt8]?
     let startedAt: Int64
@@ -43,11 +44,13 @@ final class Service: SessionDelegate {
     private let shutdownAsked: @Sendable (ShutdownManner) -> Void
 
     init(
-        configuration: Configuration, desk: JobDesk, password: [UInt8]?, loop: ThreadRunLoop,
+        configuration: Configuration, desk: JobDesk, schedules: ScheduleBook, password: [UInt8]?,
+        loop: ThreadRunLoop,
         log: Log, shutdownAsked: @escaping @Sendable (ShutdownManner) -> Void
     ) {
         self.configuration = configuration
         self.desk = desk
+        self.schedules = schedules
         self.password = password
         self.loop = loop
         self.log = log

@@ -55,6 +55,7 @@ final class Shutdown {
         totalsAtStart = service.desk.store.totals
         service.closeDoors()
         desk.refuse()
+        service.schedules.close()
         desk.whenCompleted = { [unowned self] in lookIfDone() }
         hurry(to: manner)
     }

@@ -19,6 +19,8 @@ struct Setup {
     var listen = ""
     /// Where jobs are kept, in quotes.
     var store = "\"memory\""
+    /// Further sections, each with its name and a comma.
+    var more = ""
 
     /// With a journal in the test's directory.
     static let durable = Setup(store: "\"$DIR/jobs.sqlite\"")
@@ -33,6 +35,7 @@ struct Setup {
                 limits: { \(limits) },
                 shutdown: { \(shutdown) },
                 log: { \(log) },
+                \(more)
             }
             """
         return text.split(separator: "$DIR", omittingEmptySubsequences: false)

@@ -1,0 +1,84 @@
+// A schedule as it is given, and how far it has come: what a store keeps of it.
+
+/// What somebody wants to be done again and again.
+package struct ScheduleDefinition: Hashable, Sendable {
+    /// When, as it was given.
+    package enum Rhythm: Hashable, Sendable {
+        /// A cron expression and the name of a time zone.
+        case cron(String, zone: String)
+        case every(milliseconds: Int64)
+    }
+
+    package var name: String
+    package var rhythm: Rhythm
+    package var missed = MissedRuns.once
+    /// The thread or pool that its jobs are for.
+    package var thread: String
+    package var selector: String
+    package var payload: [UInt8]
+    package var priority = Priority.normal
+    package var timeoutMilliseconds: Int64?
+    /// How many further attempts follow one that failed; nil is as many as its selector has.
+    package var retryCountMax: Int?
+
+    /// Wants a selector to be performed on a thread in a rhythm.
+    package init(
+        name: String, rhythm: Rhythm, thread: String, selector: String, payload: [UInt8] = []
+    ) {
+        self.name = name
+        self.rhythm = rhythm
+        self.thread = thread
+        self.selector = selector
+        self.payload = payload
+    }
+}
+
+/// How far a schedule has come; moments are Unix milliseconds.
+package struct ScheduleProgress: Hashable, Sendable {
+    /// When it was first given: what periods are counted from.
+    package var since: Int64
+    /// All moments until this one are dealt with.
+    package var through: Int64
+    /// When its last job was made.
+    package var lastRunAt: Int64?
+    /// Its last job.
+    package var lastJob: JobID?
+
+    /// A schedule that begins now.
+    package init(since: Int64) {
+        self.since = since
+        through = since
+    }
+}
+
+/// A schedule in a store.
+package struct ScheduleRecord: Hashable, Sendable {
+    package var definition: ScheduleDefinition
+    /// Whether a client has given it; else it is in the configuration.
+    package var isFromCommand: Bool
+    package var progress: ScheduleProgress
+
+    /// A schedule that has come so far.
+    package init(
+        _ definition: ScheduleDefinition, isFromCommand: Bool, progress: ScheduleProgress
+    ) {
+        self.definition = definition
+        self.isFromCommand = isFromCommand
+        self.progress = progress
+    }
+}
+
+/// That a schedule's job is made, to be recorded together with the job.
+package struct ScheduleRun: Hashable, Sendable {
+    package let name: String
+    /// All moments until this one are dealt with then.
+    package let through: Int64
+    package let at: Int64
+
+    /// A run of the schedule of this name.
+    package init(name: String, through: Int64, at: Int64) {
+        self.name = name
+        self.through = through
+        self.at = at
+    }
+}

@@ -1,0 +1,152 @@
+// How schedules come into the book and leave it: from the configuration, from the store, by command.
+// What a command changes is in the store before it is answered.
+
+internal import Jobs
+internal import Kernel
+
+extension ScheduleBook {
+    // MARK: - At the start
+
+    /// Takes up the schedules of the configuration, and those that commands have left in the store.
+    ///
+    /// Runs that were missed are made up for, as each schedule's rule says.
+    func start(_ configured: [Configuration.Schedule], recovered: [ScheduleRecord]) {
+        let now = WallClock.unixMilliseconds()
+        let names = Set(configured.map(\.name))
+        var kept: [String: ScheduleRecord] = [:]
+        for record in recovered {
+            let name = record.definition.name
+            if names.contains(name) {
+                kept[name] = record
+                if record.isFromCommand {
+                    desk.log.warning(
+                        "schedule \(name): the one of the configuration takes the place of the "
+                            + "one that a command gave")
+                }
+            } else if record.isFromCommand {
+                restore(record)
+            } else {
+                desk.log.notice("schedule \(name) is in the configuration no more: forgotten")
+                tell { .dropSchedule(name, ticket: $0) }
+            }
+        }
+        for schedule in configured {
+            var record = ScheduleRecord(
+                schedule.definition, isFromCommand: false,
+                progress: ScheduleProgress(since: now))
+            let before = kept[schedule.name]
+            if let before, before.definition.rhythm == record.definition.rhythm {
+                record.progress = before.progress
+            }
+            if before != record { tell { .keepSchedule(record, ticket: $0) } }
+            insert(ScheduleEntry(record, schedule.cron, schedule.zone.rules))
+        }
+    }
+
+    private func restore(_ record: ScheduleRecord) {
+        do throws(ScheduleFault) {
+            insert(try entry(record))
+        } catch {
+            // It stays in the store, for the day on which its zone is there again.
+            desk.log.error("schedule \(record.definition.name) is not followed: \(error)")
+        }
+    }
+
+    private func entry(_ record: ScheduleRecord) throws(ScheduleFault) -> ScheduleEntry {
+        guard case .cron(let text, let zone) = record.definition.rhythm else {
+            return ScheduleEntry(record, nil, .utc)
+        }
+        // A file of some kilobytes, which only who gives a schedule waits for.
+        return ScheduleEntry(
+            record, try CronExpression(text), try ZoneFiles.rules(zone, .system))
+    }
+
+    /// Has the journal change something, if there is one.
+    private func tell(_ command: (UInt64) -> JournalCommand) {
+        guard let durable = desk.durable else { return }
+        let ticket = durable.expect(
+            .confirmed { [log = desk.log] fault in
+                if let fault { log.error("schedules can't be recorded: \(fault)") }
+            })
+        desk.tell(command(ticket))
+    }
+
+    // MARK: - By command
+
+    /// Follows a schedule from now on, in place of one of the same name.
+    ///
+    /// With the same rhythm it goes on from where that one is.
+    ///
+    /// - Parameter answer: called when it is in the store, or can't get there.
+    func add(
+        _ definition: ScheduleDefinition, answer: @escaping (Result<Void, WireError>) -> Void
+    ) throws(WireError) {
+        if desk.isRefusing { throw WireError(.shuttingDown, "the daemon is going down") }
+        let name = definition.name
+        let before = entries[name]
+        if before?.isFromCommand == false { throw Self.isConfigured(name) }
+        if before == nil, entries.count + addingCount >= Self.countMax {
+            throw WireError(.busy, "there are \(entries.count) schedules, as many as may be")
+        }
+        _ = try desk.lane(of: definition.thread)
+        guard desk.handlers[definition.selector] != nil else {
+            throw WireError(
+                .noSelector,
+                "there is no selector \(quoted(definition.selector)); SELECTORS lists them")
+        }
+        let record = ScheduleRecord(
+            definition, isFromCommand: true,
+            progress: ScheduleProgress(since: WallClock.unixMilliseconds()))
+        let entry: ScheduleEntry
+        do throws(ScheduleFault) {
+            entry = try self.entry(record)
+        } catch {
+            throw WireError(.err, "\(error)")
+        }
+        guard let durable = desk.durable else {
+            replace(with: entry)
+            return answer(.success(()))
+        }
+        addingCount += 1
+        let ticket = durable.expect(
+            .confirmed { [self] fault in
+                addingCount -= 1
+                if let fault { return answer(.failure(JobDesk.busy(fault))) }
+                replace(with: entry)
+                answer(.success(()))
+            })
+        desk.tell(.keepSchedule(record, ticket: ticket))
+    }
+
+    private func replace(with entry: ScheduleEntry) {
+        if let before = entries[entry.definition.name],
+            before.definition.rhythm == entry.definition.rhythm
+        {
+            entry.progress = before.progress
+        }
+        insert(entry)
+    }
+
+    /// Follows a schedule no more.
+    ///
+    /// - Parameter answer: told whether there was one, when the store has forgotten it.
+    func remove(
+        _ name: String, answer: @escaping (Result<Bool, WireError>) -> Void
+    ) throws(WireError) {
+        if entries[name]?.isFromCommand == false { throw Self.isConfigured(name) }
+        let entry = entries[name]
+        if let entry { remove(entry) }
+        guard let durable = desk.durable else { return answer(.success(entry != nil)) }
+        let ticket = durable.expect(
+            .confirmed { [self] fault in
+                guard let fault else { return answer(.success(entry != nil)) }
+                if let entry, entries[name] == nil { insert(entry) }
+                answer(.failure(JobDesk.busy(fault)))
+            })
+        desk.tell(.dropSchedule(name, ticket: ticket))
+    }
+
+    private static func isConfigured(_ name: String) -> WireError {
+        WireError(.err, "schedule \(name) is in the configuration: change it there")
+    }
+}

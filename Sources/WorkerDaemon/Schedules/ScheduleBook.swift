@@ -1,0 +1,269 @@
+// All schedules of the daemon: when each is due next, and what follows. One alarm on the wall clock
+// serves them all; nothing is looked at before it rings.
+//
+// A run is a job like any other. It and the record that its moment is dealt with are one transaction,
+// so a crash neither loses nor doubles a run. Until that transaction is on the disk, the schedule waits;
+// if it fails, or there is no room for the job, the run was missed, and the schedule's rule says what
+// becomes of it when there is room.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import Structures
+
+/// A schedule and how far it has come.
+///
+/// Confined to the desk's thread.
+final class ScheduleEntry {
+    let definition: ScheduleDefinition
+    let isFromCommand: Bool
+    private let zone: TimeZoneRules
+    private let cron: CronExpression?
+    var progress: ScheduleProgress
+    /// Its place among what is due; nil while a commit is awaited, or if it is never due again.
+    var handle: TimerHeap<ScheduleEntry>.Handle?
+    /// When the alarm rings for it.
+    var dueAt: Int64?
+    /// How many of its jobs are on their way to the disk.
+    var awaitedCount = 0
+    /// Why the latest run could not be; told to the log once.
+    var fault: WireError?
+    var isFaultTold = false
+
+    init(
+        _ record: ScheduleRecord, _ cron: CronExpression?, _ zone: TimeZoneRules
+    ) {
+        definition = record.definition
+        isFromCommand = record.isFromCommand
+        progress = record.progress
+        self.cron = cron
+        self.zone = zone
+    }
+
+    /// The moments at which it is due.
+    var schedule: Schedule {
+        if let cron { return Schedule(.cron(cron, zone)) }
+        guard case .every(let milliseconds) = definition.rhythm else {
+            preconditionFailure("a schedule has a cron expression or a period")
+        }
+        return Schedule(.every(milliseconds: milliseconds, from: progress.since))
+    }
+
+    /// Begins anew if the clock was set back so far that it would be silent for long.
+    func correct(at now: Int64) {
+        // Not a second time what has run already, if the clock was only put right.
+        let tolerance: Int64 = cron == nil ? 0 : 3_600_000
+        guard progress.through > now + tolerance else { return }
+        progress.through = now
+        progress.since = now
+    }
+}
+
+/// The schedules by their names.
+///
+/// Confined to the desk's thread.
+final class ScheduleBook {
+    static let countMax = 10_000
+    /// How long after a run that could not be it is tried again, if there may be room by then.
+    private static let retryMilliseconds: Int64 = 1_000
+    /// At most so many schedules are looked at, and so many runs of one made, before others get a turn.
+    private static let turnCountMax = 256
+
+    let desk: JobDesk
+    private let loop: ThreadRunLoop
+    private let log: Log
+    var entries: [String: ScheduleEntry] = [:]
+    /// Names that are not in the book yet: their commits are awaited.
+    var addingCount = 0
+    private var due = TimerHeap<ScheduleEntry>()
+    private var dueHandles: [TimerHeap<ScheduleEntry>.Handle] = []
+    private let alarm: WallAlarm
+    private var alarmAt: Int64?
+    private var port: ThreadRunLoop.Port?
+
+    init(desk: JobDesk, loop: ThreadRunLoop, log: Log) throws(SystemError) {
+        self.desk = desk
+        self.loop = loop
+        self.log = log
+        alarm = try WallAlarm()
+        let book = Confined(self, to: loop)
+        let port = ThreadRunLoop.Port(watching: alarm.descriptor.number) { _, _ in
+            book.value.alarmRang()
+        }
+        try loop.add(port)
+        self.port = port
+    }
+
+    /// Makes no job any more.
+    func close() {
+        port?.invalidate()
+        port = nil
+    }
+
+    // MARK: - What is in it
+
+    /// Puts a schedule into the book, in place of one of the same name.
+    func insert(_ entry: ScheduleEntry) {
+        if let before = entries[entry.definition.name] { takeOut(before) }
+        entries[entry.definition.name] = entry
+        entry.correct(at: WallClock.unixMilliseconds())
+        arm(entry)
+        setAlarm()
+    }
+
+    /// Takes a schedule out of the book.
+    func remove(_ entry: ScheduleEntry) {
+        takeOut(entry)
+        entries[entry.definition.name] = nil
+        setAlarm()
+    }
+
+    private func takeOut(_ entry: ScheduleEntry) {
+        if let handle = entry.handle { _ = due.remove(handle) }
+        entry.handle = nil
+        entry.dueAt = nil
+    }
+
+    // MARK: - When
+
+    private func alarmRang() {
+        let now = WallClock.unixMilliseconds()
+        alarmAt = nil
+        if (try? alarm.next()) == .clockWasSet {
+            log.notice("the clock was set: schedules follow it")
+            for entry in entries.values where entry.awaitedCount == 0 {
+                entry.correct(at: now)
+                arm(entry)
+            }
+        }
+        guard !desk.isRefusing else { return }
+        due.collectDue(upTo: now, into: &dueHandles)
+        for handle in dueHandles.prefix(Self.turnCountMax) {
+            guard let entry = due.remove(handle) else { continue }
+            entry.handle = nil
+            entry.dueAt = nil
+            run(entry, at: now)
+        }
+        setAlarm()
+    }
+
+    private func setAlarm() {
+        guard port != nil, alarmAt != due.firstFire else { return }
+        do throws(SystemError) {
+            try alarm.set(to: due.firstFire)
+            alarmAt = due.firstFire
+        } catch {
+            log.error("schedules: the alarm can't be set: \(error)")
+        }
+    }
+
+    /// Lets the alarm ring for a schedule, at its next moment or at another one.
+    private func arm(_ entry: ScheduleEntry, at moment: Int64? = nil) {
+        takeOut(entry)
+        guard let moment = moment ?? entry.schedule.next(after: entry.progress.through) else {
+            return
+        }
+        entry.dueAt = moment
+        entry.handle = due.insert(fire: moment, latest: moment, payload: entry)
+    }
+
+    // MARK: - Runs
+
+    private func run(_ entry: ScheduleEntry, at now: Int64) {
+        let rule = entry.definition.missed
+        let name = entry.definition.name
+        guard let found = rule.due(of: entry.schedule, since: entry.progress.through, at: now)
+        else { return arm(entry) }
+        if found.leftOutCount > 0 {
+            let isMore = found.leftOutCount > MissedRuns.countMax
+            let count = isMore ? "more than \(MissedRuns.countMax)" : "\(found.leftOutCount)"
+            log.notice(
+                "schedule \(name): \(count) missed runs are left out (missed: \(rule.rawValue))")
+        }
+        if found.runs.isEmpty { entry.progress.through = found.through }
+        entry.fault = nil
+        for moment in found.runs.prefix(Self.turnCountMax) {
+            let run = ScheduleRun(name: name, through: moment, at: now)
+            do throws(WireError) {
+                try make(run, of: entry)
+            } catch {
+                entry.fault = error
+                break
+            }
+        }
+        if entry.awaitedCount == 0 { goOn(entry) }
+    }
+
+    private func make(_ run: ScheduleRun, of entry: ScheduleEntry) throws(WireError) {
+        var request = entry.definition.request
+        // It has passed: the job is not delayed, but shows which moment it is for.
+        request.dueAt = run.through
+        guard desk.isDurable(request) else {
+            return note(run, try desk.accept(request), of: entry)
+        }
+        try desk.acceptDurably(request, of: run) { [self] result in
+            committed(run, result, of: entry)
+        }
+        entry.awaitedCount += 1
+    }
+
+    private func committed(
+        _ run: ScheduleRun, _ result: Result<JobID, WireError>, of entry: ScheduleEntry
+    ) {
+        entry.awaitedCount -= 1
+        switch result {
+        case .success(let id): note(run, id, of: entry)
+        case .failure(let error): entry.fault = error
+        }
+        guard entry.awaitedCount == 0, entries[run.name] === entry else { return }
+        goOn(entry)
+        setAlarm()
+    }
+
+    private func note(_ run: ScheduleRun, _ id: JobID, of entry: ScheduleEntry) {
+        entry.progress.through = max(entry.progress.through, run.through)
+        entry.progress.lastRunAt = run.at
+        entry.progress.lastJob = id
+        // Whoever was put in its place meanwhile goes on from there.
+        guard let present = entries[run.name], present !== entry,
+            present.definition.rhythm == entry.definition.rhythm
+        else { return }
+        present.progress = entry.progress
+        if present.awaitedCount == 0 { arm(present) }
+    }
+
+    /// Waits for the next moment, or for room.
+    private func goOn(_ entry: ScheduleEntry) {
+        guard let fault = entry.fault else {
+            if entry.isFaultTold {
+                log.notice("schedule \(entry.definition.name): jobs can be made again")
+            }
+            entry.isFaultTold = false
+            entry.correct(at: WallClock.unixMilliseconds())
+            return arm(entry)
+        }
+        guard !desk.isRefusing else { return }
+        if !entry.isFaultTold {
+            entry.isFaultTold = true
+            log.warning(
+                "schedule \(entry.definition.name): no job could be made, the run counts as "
+                    + "missed: \(fault.word.rawValue) \(fault.message)")
+        }
+        let now = WallClock.unixMilliseconds()
+        // A thread or selector that is not there is looked for with the next run.
+        let isPassing = fault.word == .busy
+        arm(
+            entry,
+            at: isPassing ? now + Self.retryMilliseconds : entry.schedule.next(after: now))
+    }
+}
+
+extension ScheduleDefinition {
+    /// The job that it makes.
+    var request: JobDesk.Request {
+        JobDesk.Request(
+            thread: thread, selector: selector, payload: payload, priority: priority,
+            timeoutMilliseconds: timeoutMilliseconds.map { Int($0) },
+            retryCountMax: retryCountMax)
+    }
+}

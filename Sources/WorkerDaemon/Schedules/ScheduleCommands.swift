@@ -1,0 +1,167 @@
+// The commands about schedules.
+
+internal import Jobs
+internal import RESP
+
+enum ScheduleCommands {
+    static let all: [CommandSpecification] = [
+        CommandSpecification(
+            "schedule", 7...20, .jobs,
+            usage: "name CRON expression [ZONE zone] | name EVERY ms, then [MISSED once|all|none] "
+                + "[PRIORITY high|normal|low] [TIMEOUT ms] [RETRY n] thread selector payload",
+            "Makes a job again and again. Answers OK.", execute: schedule),
+        CommandSpecification(
+            "unschedule", 2...2, .jobs, usage: "name",
+            "Ends a schedule that a command gave. Answers how many.", execute: unschedule),
+        CommandSpecification(
+            "schedules", 1...1, .jobs, "Every schedule, and when it is due next.",
+            execute: schedules),
+    ]
+
+    private static func schedule(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        let definition = try ScheduleOptions(command).definition
+        let pledge = Pledge(session)
+        try service.schedules.add(definition) { pledge.fill($0.map { .simpleString("OK") }) }
+        return pledge.take()
+    }
+
+    private static func unschedule(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        let pledge = Pledge(session)
+        try service.schedules.remove(command.text(at: 1)) {
+            pledge.fill($0.map { .integer($0 ? 1 : 0) })
+        }
+        return pledge.take()
+    }
+
+    private static func schedules(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        let entries = service.schedules.entries.values
+            .sorted { $0.definition.name < $1.definition.name }
+        return .array(entries.map { .map(describe($0)) })
+    }
+
+    private static func describe(_ schedule: ScheduleEntry) -> [RESPValue.Entry] {
+        let definition = schedule.definition
+        var cron = RESPValue.null
+        var zone = RESPValue.null
+        var every = RESPValue.null
+        switch definition.rhythm {
+        case .cron(let expression, let name): (cron, zone) = (text(expression), text(name))
+        case .every(let milliseconds): every = .integer(Int(milliseconds))
+        }
+        func number(_ number: Int64?) -> RESPValue { number.map { .integer(Int($0)) } ?? .null }
+        return [
+            entry("name", text(definition.name)),
+            entry("from", text(schedule.isFromCommand ? "command" : "configuration")),
+            entry("cron", cron),
+            entry("zone", zone),
+            entry("every-ms", every),
+            entry("missed", text(definition.missed.rawValue)),
+            entry("thread", text(definition.thread)),
+            entry("selector", text(definition.selector)),
+            entry("priority", text(definition.priority.name)),
+            entry("next-due-at", number(schedule.dueAt)),
+            entry("last-run-at", number(schedule.progress.lastRunAt)),
+            entry("last-job", number(schedule.progress.lastJob.map { Int64($0.number) })),
+        ]
+    }
+}
+
+/// What a SCHEDULE asks for.
+struct ScheduleOptions {
+    private(set) var definition: ScheduleDefinition
+    private var zone: String?
+
+    init(_ command: Command) throws(WireError) {
+        let end = command.count - 3
+        let name = command.text(at: 1)
+        guard Configuration.isName(name) else {
+            throw WireError(
+                .err,
+                "a schedule's name is 1 to 64 of the characters A-Z a-z 0-9 _ . -, not "
+                    + quoted(name))
+        }
+        definition = ScheduleDefinition(
+            name: name, rhythm: try Self.rhythm(command), thread: command.text(at: end),
+            selector: command.text(at: end + 1), payload: command.bytes(at: end + 2))
+        var index = 4
+        while index < end {
+            try read(command, at: index, before: end)
+            index += 2
+        }
+        guard let zone else { return }
+        guard case .cron(let expression, _) = definition.rhythm else {
+            throw WireError(.err, "ZONE is of no use without CRON")
+        }
+        definition.rhythm = .cron(expression, zone: zone)
+    }
+
+    private static func rhythm(
+        _ command: Command
+    ) throws(WireError) -> ScheduleDefinition.Rhythm {
+        if command.matches(2, "CRON") {
+            do throws(ScheduleFault) {
+                let expression = try CronExpression(command.text(at: 3))
+                return .cron(expression.text, zone: ZoneFiles.defaultName)
+            } catch {
+                throw WireError(.err, "CRON \(quoted(command.text(at: 3))): \(error)")
+            }
+        }
+        guard command.matches(2, "EVERY") else {
+            throw WireError(
+                .err, "SCHEDULE name CRON or EVERY: what is \(quoted(command.text(at: 2)))?")
+        }
+        let (least, most) = (Schedule.periodMillisecondsMin, Schedule.periodMillisecondsMax)
+        let milliseconds = Int64(try command.count(at: 3, "EVERY", max: Int(most)))
+        guard milliseconds >= least else {
+            throw WireError(.err, "EVERY must be at least \(least) ms, is \(milliseconds)")
+        }
+        return .every(milliseconds: milliseconds)
+    }
+
+    /// Reads an option and its value.
+    private mutating func read(
+        _ command: Command, at index: Int, before end: Int
+    ) throws(WireError) {
+        guard index + 1 < end else {
+            throw WireError(
+                .err,
+                "\(quoted(command.text(at: index))) needs a value, and thread, selector and "
+                    + "payload behind it")
+        }
+        if command.matches(index, "ZONE") {
+            zone = command.text(at: index + 1)
+        } else if command.matches(index, "MISSED") {
+            let word = command.text(at: index + 1).lowercased()
+            guard let rule = MissedRuns(rawValue: word) else {
+                throw WireError(.err, "MISSED must be once, all or none")
+            }
+            definition.missed = rule
+        } else if command.matches(index, "PRIORITY") {
+            guard let priority = Priority(name: command[index + 1]) else {
+                throw WireError(.err, "PRIORITY must be high, normal or low")
+            }
+            definition.priority = priority
+        } else if command.matches(index, "TIMEOUT") {
+            let limit = Int(Schedule.periodMillisecondsMax)
+            let milliseconds = try command.count(at: index + 1, "TIMEOUT", max: limit)
+            guard milliseconds > 0 else {
+                throw WireError(.err, "TIMEOUT must be at least 1 ms")
+            }
+            definition.timeoutMilliseconds = Int64(milliseconds)
+        } else if command.matches(index, "RETRY") {
+            definition.retryCountMax = try command.count(
+                at: index + 1, "RETRY", max: Configuration.Selector.retryCountLimit)
+        } else {
+            throw WireError(
+                .err,
+                "unknown option \(quoted(command.text(at: index))); thread, selector and payload "
+                    + "are the last three arguments")
+        }
+    }
+}

@@ -1,0 +1,223 @@
+// Jobs that are made again and again: by the configuration and by command, over crashes, with the rule
+// for what was missed, and without room.
+
+import Jobs
+import Kernel
+import RESP
+import Testing
+
+extension TestClient {
+    /// What SCHEDULES says of one.
+    fileprivate func schedule(_ name: String) throws -> RESPValue? {
+        try call("SCHEDULES").elements?.first { $0["name"]?.text == name }
+    }
+
+    /// The moments for which a schedule has made jobs, in the order of the jobs.
+    fileprivate func dueMoments(of selector: String) throws -> [Int] {
+        let jobs = try call("JOBS", "LIMIT", 10_000).elements ?? []
+        let ids = jobs.filter { $0["selector"]?.text == selector }.compactMap { $0["id"]?.integer }
+        return try ids.sorted().compactMap { try job($0, "due-at").integer }
+    }
+}
+
+@Suite struct `A schedule` {
+    @Test(.timeLimit(.minutes(4)))
+    func `of the configuration makes jobs, and is shown`() throws {
+        var setup = Setup()
+        setup.more = """
+            schedules: {
+                beat: { every: "20ms", thread: "images", selector: "echo", payload: "tick" },
+                nightly: {
+                    cron: "30 3 * * *", zone: "UTC", thread: "images", selector: "sha256",
+                    missed: "none", priority: "high",
+                },
+            },
+            """
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            try eventually("three beats") { try client.figure("total_jobs_done") >= 3 }
+            #expect(try client.call("RESULT", 1).text == "tick")
+            let nightly = try client.schedule("nightly")
+            #expect(nightly?["from"]?.text == "configuration")
+            #expect(nightly?["cron"]?.text == "30 3 * * *")
+            #expect(nightly?["zone"]?.text == "UTC")
+            #expect(nightly?["every-ms"] == .null)
+            #expect(nightly?["missed"]?.text == "none")
+            #expect(nightly?["priority"]?.text == "high")
+            #expect(nightly?["last-run-at"] == .null)
+            let due = try #require(nightly?["next-due-at"]?.integer)
+            #expect(due % 86_400_000 == 12_600_000)
+            let reply = try client.call("UNSCHEDULE", "beat")
+            #expect(reply.errorWord == "ERR")
+            let moments = try client.dueMoments(of: "echo")
+            #expect(zip(moments, moments.dropFirst()).allSatisfy { ($1 - $0) % 20 == 0 && $1 > $0 })
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `neither loses nor doubles a run when the daemon is killed`() throws {
+        let scratch = try Scratch()
+        for life in 1...4 {
+            let daemon = try TestDaemon(.durable, in: scratch, logName: "log\(life)")
+            defer { daemon.kill() }
+            let client = try daemon.connect()
+            if life == 1 {
+                let reply = try client.call(
+                    "SCHEDULE", "beat", "EVERY", 20, "MISSED", "ALL", "images", "echo", "tick")
+                #expect(reply.text == "OK")
+            }
+            let before = try client.schedule("beat")?["last-job"]?.integer ?? 0
+            try eventually("more beats") {
+                try client.schedule("beat")?["last-job"]?.integer ?? 0 >= before + 5
+            }
+            if life < 4 {
+                try daemon.crash()
+            } else {
+                #expect(try client.call("UNSCHEDULE", "beat") == .integer(1))
+                #expect(try client.call("UNSCHEDULE", "beat") == .integer(0))
+                #expect(try client.call("SCHEDULES").elements == [])
+                let moments = try client.dueMoments(of: "echo")
+                #expect(moments.count >= 20)
+                let steps = zip(moments, moments.dropFirst()).map { $1 - $0 }
+                #expect(steps.allSatisfy { $0 == 20 }, "\(steps)")
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `makes up for what was missed as its rule says`() throws {
+        let scratch = try Scratch()
+        let now = WallClock.unixMilliseconds()
+        do {
+            // Five moments have passed while nobody was there; the sixth is far.
+            let store = try SQLiteStore(path: scratch.file("jobs.sqlite"))
+            try store.transaction(at: now) { () throws(StoreFault) in
+                for rule in MissedRuns.allCases {
+                    var definition = ScheduleDefinition(
+                        name: rule.rawValue, rhythm: .every(milliseconds: 600_000),
+                        thread: "images", selector: "echo", payload: Array(rule.rawValue.utf8))
+                    definition.missed = rule
+                    try store.keep(
+                        ScheduleRecord(
+                            definition, isFromCommand: true,
+                            progress: ScheduleProgress(since: now - 3_500_000)))
+                }
+            }
+        }
+        let daemon = try TestDaemon(.durable, in: scratch)
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        try eventually("six jobs are done") { try client.figure("total_jobs_done") == 6 }
+        let results = try (1...6).compactMap { try client.call("RESULT", .integer($0)).text }
+        #expect(results.filter { $0 == "once" }.count == 1)
+        #expect(results.filter { $0 == "all" }.count == 5)
+        let next = Int(now - 3_500_000 + 6 * 600_000)
+        for rule in MissedRuns.allCases {
+            let schedule = try client.schedule(rule.rawValue)
+            #expect(schedule?["next-due-at"] == .integer(next))
+            #expect(schedule?["from"]?.text == "command")
+        }
+        #expect(daemon.log.contains("schedule none: 5 missed runs are left out"))
+        try daemon.crash()
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `waits for room, and catches up when there is some`() throws {
+        var setup = Setup.durable
+        setup.threads = "images: { maxQueued: 2 }"
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("PAUSE", "images")
+            let reply = try client.call(
+                "SCHEDULE", "beat", "EVERY", 20, "MISSED", "all", "images", "echo", "")
+            #expect(reply.text == "OK")
+            try eventually("there is no room") { daemon.log.contains("counts as missed: BUSY") }
+            _ = try client.call("RESUME", "images")
+            try eventually("it has caught up") { try client.figure("total_jobs_done") >= 60 }
+            let moments = try client.dueMoments(of: "echo")
+            let steps = zip(moments, moments.dropFirst()).map { $1 - $0 }
+            #expect(steps.allSatisfy { $0 == 20 }, "\(steps)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `that is given again goes on from where it is`() throws {
+        try withDaemon(.durable) { daemon in
+            let client = try daemon.connect()
+            for payload in ["one", "two"] {
+                let reply = try client.call(
+                    "schedule", "beat", "every", 3_600_000, "priority", "low", "timeout", 500,
+                    "retry", 3, "images", "echo", .text(payload))
+                #expect(reply.text == "OK")
+            }
+            let due = try client.schedule("beat")?["next-due-at"]
+            let reply = try client.call(
+                "SCHEDULE", "beat", "EVERY", 3_600_000, "images", "echo", "three")
+            #expect(reply.text == "OK")
+            #expect(try client.schedule("beat")?["next-due-at"] == due)
+            #expect(try client.schedule("beat")?["priority"]?.text == "normal")
+            let other = try client.call(
+                "SCHEDULE", "beat", "CRON", "0 0 1 1 *", "images", "echo", "four")
+            #expect(other.text == "OK")
+            #expect(try client.schedule("beat")?["every-ms"] == .null)
+            #expect(try client.call("SCHEDULES").elements?.count == 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `that is wrong is refused with a sentence`() throws {
+        try withDaemon(.durable) { daemon in
+            let client = try daemon.connect()
+            let commands: [([CommandArgument], String)] = [
+                (["x", "EVERY", 5, "images", "echo", ""], "ERR EVERY must be at least 10 ms"),
+                (["x", "EVERY", "soon", "images", "echo", ""], "ERR EVERY must be a whole number"),
+                (
+                    ["x", "CRON", "61 * * * *", "images", "echo", ""],
+                    "ERR CRON '61 * * * *': minute"
+                ),
+                (["x", "CRON", "0 0 30 2 *", "images", "echo", ""], "never due"),
+                (
+                    ["x", "CRON", "@daily", "ZONE", "Europe/Berln", "images", "echo", ""],
+                    "ERR there is no time zone 'Europe/Berln'"
+                ),
+                (
+                    ["x", "CRON", "@daily", "ZONE", "../../etc/passwd", "images", "echo", ""],
+                    "ERR there is no time zone"
+                ),
+                (["x", "EVERY", 50, "ZONE", "UTC", "images", "echo", ""], "ERR ZONE is of no use"),
+                (["x", "EVERY", 50, "MISSED", "some", "images", "echo", ""], "ERR MISSED must be"),
+                (["x", "EVERY", 50, "MISSED", "images", "echo", ""], "ERR 'MISSED' needs a value"),
+                (
+                    ["x", "EVERY", 50, "WAIT", "5", "images", "echo", ""],
+                    "ERR unknown option 'WAIT'"
+                ),
+                (["x y", "EVERY", 50, "images", "echo", ""], "ERR a schedule's name"),
+                (["x", "AT", 50, "images", "echo", ""], "ERR SCHEDULE name CRON or EVERY"),
+                (["x", "EVERY", 50, "nowhere", "echo", ""], "NOTHREAD"),
+                (["x", "EVERY", 50, "images", "nothing", ""], "NOSELECTOR"),
+                (["x", "EVERY", 50, "images", "echo"], "ERR wrong number of arguments"),
+            ]
+            for (arguments, sentence) in commands {
+                try client.send(TestClient.bytes(["SCHEDULE"] + arguments))
+                let reply = try client.reply()
+                let text = "\(reply.errorWord ?? "no error") \(reply.errorMessage ?? "")"
+                #expect(text.contains(sentence), "\(text)")
+            }
+            #expect(try client.call("SCHEDULES").elements == [])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `without a handler keeps the daemon from starting`() throws {
+        let scratch = try Scratch()
+        var setup = Setup()
+        setup.more = "schedules: { x: { every: '1s', thread: 'images', selector: 'paint' } },"
+        try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
+        for more in [[], ["--check"]] {
+            let daemon = try TestDaemon(
+                arguments: ["--config", scratch.file("workerd.json5")] + more, in: scratch)
+            #expect(try daemon.end() == "exit status 78")
+            #expect(daemon.log.contains("schedules.x.selector: there is no selector \"paint\""))
+        }
+    }
+}

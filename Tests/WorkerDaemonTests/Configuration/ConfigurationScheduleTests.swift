@@ -1,0 +1,59 @@
+// Proves how schedules are configured, and that each fault is named by its path.
+
+import Jobs
+import Testing
+import WorkerDaemon
+
+@Suite struct `Configured schedules` {
+    private func schedule(_ inside: String) -> String {
+        configured(
+            "schedules: { nightly: { \(inside) } }", threads: "ledger: {}, mail: { count: 2 }")
+    }
+
+    @Test func `have what is given, and defaults`() throws {
+        let cron = try configuration(
+            schedule(
+                "cron: '30 3 * * *', thread: 'ledger', selector: 'close', payload: 'x', "
+                    + "missed: 'all', priority: 'low', timeout: '5s', retries: 2"))
+        let first = try #require(cron.schedules.first)
+        #expect(first.name == "nightly" && first.cron?.text == "30 3 * * *" && first.every == nil)
+        #expect(first.zone.name == "UTC" && first.missed == .all && first.priority == .low)
+        #expect(first.timeout == .seconds(5) && first.retries == 2 && first.payload == "x")
+        let every = try configuration(schedule("every: '10s', thread: 'mail/2', selector: 'echo'"))
+        let second = try #require(every.schedules.first)
+        #expect(second.every == .seconds(10) && second.cron == nil && second.missed == .once)
+        #expect(second.timeout == nil && second.retries == nil && second.payload == "")
+        #expect(try configuration(configured("")).schedules == [])
+    }
+
+    @Test(arguments: [
+        ("", "schedules.nightly.cron: give either cron"),
+        ("cron: '@daily', every: '1s', ", "schedules.nightly.cron: give either cron"),
+        ("cron: '0 24 * * *', ", "schedules.nightly.cron: \"0 24 * * *\": hour field: '24' at"),
+        ("cron: '0 0 31 NOV *', ", "never due"),
+        ("every: '5ms', ", "schedules.nightly.every: must be 10ms…876000h, is \"5ms\""),
+        ("every: 10, ", "schedules.nightly.every: must be a string such as \"30s\""),
+        ("every: '1s', zone: 'UTC', ", "schedules.nightly.zone: is of no use without cron"),
+        (
+            "cron: '@daily', zone: 'Europe/Berln', ",
+            "schedules.nightly.zone: there is no time zone 'Europe/Berln'"
+        ),
+        ("cron: '@daily', zone: '/etc/passwd', ", "schedules.nightly.zone: there is no time zone"),
+        ("every: '1s', missed: 'never', ", "schedules.nightly.missed: must be one of"),
+        ("every: '1s', priority: 'urgent', ", "schedules.nightly.priority: must be"),
+        ("every: '1s', crom: 1, ", "schedules.nightly.crom: unknown key, did you mean \"cron\"?"),
+    ])
+    func `are refused by path`(inside: String, sentence: String) {
+        let found = sentences(schedule("\(inside) thread: 'ledger', selector: 'echo'"))
+        #expect(found.contains { $0.contains(sentence) }, "\(found)")
+    }
+
+    @Test func `are for a thread that is there`() {
+        #expect(
+            sentences(schedule("every: '1s', thread: 'mail/3', selector: 'echo'")) == [
+                "schedules.nightly.thread: there is no thread \"mail/3\" under threads"
+            ])
+        let missing = sentences(schedule("every: '1s'"))
+        #expect(missing.count == 2 && missing.allSatisfy { $0.contains("is missing") })
+    }
+}
