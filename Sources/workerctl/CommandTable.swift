@@ -21,7 +21,7 @@ struct CommandSpecification {
 
 enum CommandTable {
     static var all: [CommandSpecification] {
-        JobCommands.all + ThreadCommands.all + ServerCommands.all
+        JobCommands.all + ScheduleCommands.all + ThreadCommands.all + ServerCommands.all
     }
 
     static func command(named name: String) throws(Failure) -> CommandSpecification {

@@ -15,6 +15,10 @@ enum Option: String, CaseIterable {
     case at = "--at"
     case priority = "--priority"
     case timeout = "--timeout"
+    case cron = "--cron"
+    case zone = "--zone"
+    case every = "--every"
+    case missed = "--missed"
     case thread = "--thread"
     case state = "--state"
     case limit = "--limit"
@@ -36,7 +40,10 @@ enum Option: String, CaseIterable {
         case .socket: .value("PATH")
         case .tcp: .value("HOST:PORT")
         case .passwordFile, .file: .value("FILE")
-        case .delay, .timeout: .value("DURATION")
+        case .delay, .timeout, .every: .value("DURATION")
+        case .cron: .value("EXPRESSION")
+        case .zone: .value("ZONE")
+        case .missed: .value("once|all|none")
         case .at: .value("UNIX-MS")
         case .priority: .value("high|normal|low")
         case .thread: .value("NAME")
@@ -73,6 +80,10 @@ enum Option: String, CaseIterable {
         case .at: "begin at this time, in milliseconds since 1970-01-01 00:00 UTC"
         case .priority: "which of the jobs that wait goes first"
         case .timeout: "how long the job may run"
+        case .cron: "when, such as '30 3 * * *'"
+        case .zone: "whose clock --cron means, such as Europe/Berlin; UTC if not given"
+        case .every: "once in this time, such as 10s"
+        case .missed: "what becomes of missed runs: one for all of them if not given"
         case .thread: "only jobs for this thread or pool"
         case .state:
             "only jobs that are delayed, buffered, waiting, running, done, failed or cancelled"

@@ -1,0 +1,115 @@
+// Commands that show schedules, give them and end them.
+
+internal import WorkerClient
+
+enum ScheduleCommands {
+    static var all: [CommandSpecification] {
+        [
+            CommandSpecification(
+                name: "schedules", arguments: "",
+                summary: "Every schedule, and when it is due next.", wordCount: 0...0,
+                run: schedules),
+            CommandSpecification(
+                name: "schedule", arguments: "NAME THREAD SELECTOR [PAYLOAD | -]",
+                summary: "Makes a job again and again, with --cron or --every.",
+                details: """
+                    A cron expression has the fields minute, hour, day of month, month and day of week, or
+                    six with the second first. A schedule of the same name is replaced.
+                    """, wordCount: 3...4,
+                options: [.cron, .zone, .every, .missed, .priority, .timeout, .file],
+                run: schedule),
+            CommandSpecification(
+                name: "unschedule", arguments: "NAME", summary: "Ends a schedule.",
+                wordCount: 1...1, run: unschedule),
+        ]
+    }
+
+    private static func schedules(_ invocation: Invocation) throws(Failure) {
+        let reply = try invocation.withDaemon("can't list the schedules") {
+            (client) throws(WorkerClientError) in try client.command(["SCHEDULES"])
+        }
+        guard case .list(let schedules) = reply else { return }
+        if invocation.isJSON { return try Output.write(.array(schedules.map(json))) }
+        var table = Table([
+            ("SCHEDULE", .left), ("WHEN", .left), ("MISSED", .left), ("THREAD", .left),
+            ("SELECTOR", .left), ("NEXT", .left), ("LAST JOB", .right), ("FROM", .left),
+        ])
+        for schedule in schedules {
+            table.add([
+                shown(schedule["name"]), rhythm(of: schedule), shown(schedule["missed"]),
+                shown(schedule["thread"]), shown(schedule["selector"]),
+                time(schedule["next-due-at"]), shown(schedule["last-job"]),
+                shown(schedule["from"]),
+            ])
+        }
+        try Output.write(table.text(invocation.style))
+    }
+
+    private static func schedule(_ invocation: Invocation) throws(Failure) {
+        let name = invocation.word(0)
+        var parts: [CommandPart] = ["SCHEDULE", .text(name)]
+        switch (invocation.text(.cron), try invocation.duration(.every)) {
+        case (let expression?, nil): parts += ["CRON", .text(expression)]
+        case (nil, let period?): parts += ["EVERY", .integer(Int(period / .milliseconds(1)))]
+        default:
+            throw .usage(
+                "--cron or --every: one of them", try: "workerctl help \(invocation.command.name)")
+        }
+        for (option, word) in [
+            (Option.zone, "ZONE"), (.missed, "MISSED"), (.priority, "PRIORITY"),
+        ] {
+            if let value = invocation.text(option) { parts += [.text(word), .text(value)] }
+        }
+        if let timeout = try invocation.duration(.timeout) {
+            parts += ["TIMEOUT", .integer(Int(timeout / .milliseconds(1)))]
+        }
+        let payload = try Payload.read(invocation, at: 3) ?? []
+        parts += [.text(invocation.word(1)), .text(invocation.word(2)), .bytes(payload)]
+        _ = try invocation.withDaemon("can't schedule '\(name)'") {
+            (client) throws(WorkerClientError) in try client.command(parts)
+        }
+        try invocation.isJSON
+            ? Output.write(.object([("scheduled", .string(name))]))
+            : Output.write("scheduled \(name)\n")
+    }
+
+    private static func unschedule(_ invocation: Invocation) throws(Failure) {
+        let name = invocation.word(0)
+        let reply = try invocation.withDaemon("can't end schedule '\(name)'") {
+            (client) throws(WorkerClientError) in
+            try client.command(["UNSCHEDULE", .text(name)])
+        }
+        let isEnded = reply == .integer(1)
+        if invocation.isJSON { return try Output.write(.object([("ended", .boolean(isEnded))])) }
+        try Output.write(isEnded ? "ended \(name)\n" : "there is no schedule \(name)\n")
+    }
+
+    // MARK: - How they are shown
+
+    private static func rhythm(of schedule: Reply) -> String {
+        if case .integer(let milliseconds)? = schedule["every-ms"] {
+            return "every " + Durations.span(Int64(milliseconds))
+        }
+        return "\(shown(schedule["cron"])) \(shown(schedule["zone"]))"
+    }
+
+    private static func shown(_ reply: Reply?) -> String {
+        if case .integer(let number)? = reply { return "\(number)" }
+        return reply?.text ?? "-"
+    }
+
+    private static func time(_ reply: Reply?) -> String {
+        guard case .integer(let milliseconds)? = reply else { return "-" }
+        return Durations.time(Int64(milliseconds))
+    }
+
+    private static func json(_ schedule: Reply) -> JSON {
+        guard case .map(let entries) = schedule else { return .null }
+        return .object(
+            entries.map { entry in
+                let key = String((entry.key.text ?? "").map { $0 == "-" ? "_" : $0 })
+                if case .integer(let number) = entry.value { return (key, .integer(number)) }
+                return (key, entry.value.text.map(JSON.string) ?? .null)
+            })
+    }
+}
