@@ -42,8 +42,9 @@ package final class SteppedDaemon {
             lanes: lanes, handlers: daemon.handlers, store: store, journal: journal,
             children: ChildRegistry(), loop: loop, wall: clocks.wall, log: log)
         service = Service(
-            configuration: configuration, desk: desk, password: nil, loop: loop, log: log,
-            shutdownAsked: { _ in })
+            configuration: configuration, desk: desk,
+            schedules: try ScheduleBook(desk: desk, loop: loop, log: log), password: nil,
+            loop: loop, log: log, shutdownAsked: { _ in })
         desk.restore(recovery)
     }
 
@@ -72,6 +73,7 @@ package final class SteppedDaemon {
     /// - Blocks: until they have ended.
     package func end() {
         for lane in lanes { lane.pool.join() }
+        service.schedules.close()
         service.desk.close()
         journal?.close(nextNumber: service.desk.store.nextNumber)
     }

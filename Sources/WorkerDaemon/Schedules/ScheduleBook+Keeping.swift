@@ -11,7 +11,7 @@ extension ScheduleBook {
     ///
     /// Runs that were missed are made up for, as each schedule's rule says.
     func start(_ configured: [Configuration.Schedule], recovered: [ScheduleRecord]) {
-        let now = WallClock.unixMilliseconds()
+        let now = desk.wall.unixMilliseconds()
         let names = Set(configured.map(\.name))
         var kept: [String: ScheduleRecord] = [:]
         for record in recovered {
@@ -96,7 +96,7 @@ extension ScheduleBook {
         }
         let record = ScheduleRecord(
             definition, isFromCommand: true,
-            progress: ScheduleProgress(since: WallClock.unixMilliseconds()))
+            progress: ScheduleProgress(since: desk.wall.unixMilliseconds()))
         let entry: ScheduleEntry
         do throws(ScheduleFault) {
             entry = try self.entry(record)

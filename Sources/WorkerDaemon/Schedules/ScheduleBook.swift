@@ -106,7 +106,7 @@ final class ScheduleBook {
     func insert(_ entry: ScheduleEntry) {
         if let before = entries[entry.definition.name] { takeOut(before) }
         entries[entry.definition.name] = entry
-        entry.correct(at: WallClock.unixMilliseconds())
+        entry.correct(at: desk.wall.unixMilliseconds())
         arm(entry)
         setAlarm()
     }
@@ -127,7 +127,7 @@ final class ScheduleBook {
     // MARK: - When
 
     private func alarmRang() {
-        let now = WallClock.unixMilliseconds()
+        let now = desk.wall.unixMilliseconds()
         alarmAt = nil
         if (try? alarm.next()) == .clockWasSet {
             log.notice("the clock was set: schedules follow it")
@@ -239,7 +239,7 @@ final class ScheduleBook {
                 log.notice("schedule \(entry.definition.name): jobs can be made again")
             }
             entry.isFaultTold = false
-            entry.correct(at: WallClock.unixMilliseconds())
+            entry.correct(at: desk.wall.unixMilliseconds())
             return arm(entry)
         }
         guard !desk.isRefusing else { return }
@@ -249,7 +249,7 @@ final class ScheduleBook {
                 "schedule \(entry.definition.name): no job could be made, the run counts as "
                     + "missed: \(fault.word.rawValue) \(fault.message)")
         }
-        let now = WallClock.unixMilliseconds()
+        let now = desk.wall.unixMilliseconds()
         // A thread or selector that is not there is looked for with the next run.
         let isPassing = fault.word == .busy
         arm(

@@ -45,8 +45,7 @@ final class Service: SessionDelegate {
 
     init(
         configuration: Configuration, desk: JobDesk, schedules: ScheduleBook, password: [UInt8]?,
-        loop: ThreadRunLoop,
-        log: Log, shutdownAsked: @escaping @Sendable (ShutdownManner) -> Void
+        loop: ThreadRunLoop, log: Log, shutdownAsked: @escaping @Sendable (ShutdownManner) -> Void
     ) {
         self.configuration = configuration
         self.desk = desk
