@@ -150,6 +150,7 @@ let package = Package(
         testProgram("MainQueue"),
         testProgram("Callouts"),
         testProgram("Ledger", may: ["WorkerDaemon"]),
+        testProgram("Obedient", may: ["WorkerDaemon"]),
 
         // Proof.
         .target(

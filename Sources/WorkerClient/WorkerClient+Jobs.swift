@@ -55,12 +55,12 @@ extension WorkerClient {
 
     /// Takes back a job that has not begun, or asks a running one to end.
     ///
-    /// - Returns: whether there was anything left to cancel.
+    /// - Returns: what became of it.
     /// - Throws: `.daemon` with NOJOB.
     /// - Thread: any thread.
     /// - Blocks: until the daemon has answered.
-    public func cancel(_ id: UInt64) throws(WorkerClientError) -> Bool {
-        try run(.cancel(id)) > 0
+    public func cancel(_ id: UInt64) throws(WorkerClientError) -> CancelAnswer {
+        try run(.cancel(id))
     }
 
     /// Takes back all jobs of a thread and selector that have not begun.

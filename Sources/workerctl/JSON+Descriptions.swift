@@ -66,7 +66,8 @@ extension JobDescription {
                 ("accepted_at", .integer(Int(acceptedAt))), ("due_at", .optional(dueAt)),
                 ("started_at", .optional(startedAt)), ("ended_at", .optional(endedAt)),
                 ("worker", .optional(worker)), ("payload_bytes", .integer(payloadByteCount)),
-                ("failure", .optional(failure)),
+                ("failure", .optional(failure)), ("progress", progress.map(JSON.double) ?? .null),
+                ("progress_text", .optional(progressText)),
             ])
     }
 }

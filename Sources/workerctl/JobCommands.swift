@@ -94,28 +94,41 @@ enum JobCommands {
     }
 
     private static func cancel(_ invocation: Invocation) throws(Failure) {
-        let count: Int
-        if invocation.words.count == 1 {
-            if invocation.has(.file) {
-                throw .usage("--file is for THREAD SELECTOR", try: "workerctl help cancel")
-            }
-            let id = try invocation.id(0)
-            count = try invocation.withDaemon("can't cancel job \(id)") {
-                (client) throws(WorkerClientError) in try client.cancel(id) ? 1 : 0
-            }
-        } else {
-            let (thread, selector) = (invocation.word(0), invocation.word(1))
-            let payload = try Payload.read(invocation, at: 2)
-            count = try invocation.withDaemon("can't cancel '\(selector)' on thread '\(thread)'") {
-                (client) throws(WorkerClientError) in
-                try client.cancel(onThread: thread, selector: selector, payload: payload)
-            }
+        if invocation.words.count == 1 { return try cancelOne(invocation) }
+        let (thread, selector) = (invocation.word(0), invocation.word(1))
+        let payload = try Payload.read(invocation, at: 2)
+        let count = try invocation.withDaemon("can't cancel '\(selector)' on thread '\(thread)'") {
+            (client) throws(WorkerClientError) in
+            try client.cancel(onThread: thread, selector: selector, payload: payload)
         }
         if invocation.isJSON {
             return try Output.write(.object([("cancelled", .integer(count))]))
         }
-        let none = "nothing to cancel: no such job has still to begin or to end\n"
+        let none = "nothing to cancel: no such job has still to begin\n"
         try Output.write(count == 0 ? none : "cancelled \(count) \(count == 1 ? "job" : "jobs")\n")
+    }
+
+    private static func cancelOne(_ invocation: Invocation) throws(Failure) {
+        if invocation.has(.file) {
+            throw .usage("--file is for THREAD SELECTOR", try: "workerctl help cancel")
+        }
+        let id = try invocation.id(0)
+        let answer = try invocation.withDaemon("can't cancel job \(id)") {
+            (client) throws(WorkerClientError) in try client.cancel(id)
+        }
+        if invocation.isJSON {
+            return try Output.write(
+                .object([("id", .integer(Int(clamping: id))), ("answer", .string("\(answer)"))]))
+        }
+        let sentence =
+            switch answer {
+            case .cancelled: "cancelled job \(id): it never runs"
+            case .requested: "asked job \(id) to end: it runs"
+            case .tooLate: "too late: job \(id) has ended"
+            case .stuck: "job \(id) is stuck: it runs, and does not listen"
+            default: "job \(id): \(answer)"
+            }
+        try Output.write(sentence + "\n")
     }
 
     private static func result(_ invocation: Invocation) throws(Failure) {
@@ -152,6 +165,7 @@ enum JobCommands {
                 [
                     ("job", "\(id)"), ("thread", job.summary.thread),
                     ("selector", job.summary.selector), ("state", job.summary.state.rawValue),
+                    ("progress", Progress.text(job.progress, job.progressText)),
                     ("failure", job.failure), ("priority", job.summary.priority),
                     ("attempt", "\(job.summary.attempt)"),
                     ("accepted", Durations.time(job.acceptedAt)),

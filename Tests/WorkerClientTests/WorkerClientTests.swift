@@ -92,8 +92,8 @@ struct `Blocking client` {
         let first = try delayed(1)
         for payload in [2, 2, 3, 3, 3] as [UInt8] { _ = try delayed(payload) }
         #expect(try client.job(first).summary.state == .delayed)
-        #expect(try client.cancel(first))
-        #expect(try !client.cancel(first))
+        #expect(try client.cancel(first) == .cancelled)
+        #expect(try client.cancel(first) == .tooLate)
         #expect(try client.job(first).summary.state == .cancelled)
         #expect(try client.cancel(onThread: "images", selector: "echo", payload: [2]) == 2)
         #expect(try client.cancel(onThread: "images", selector: "fail") == 0)

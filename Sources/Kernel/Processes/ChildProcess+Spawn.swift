@@ -16,6 +16,8 @@ package struct ChildCommand: Sendable {
     package var workingDirectory: String?
     /// What the child may use; `ChildProcess` says from when on.
     package var limits: [ResourceLimit: UInt64]
+    /// Whether the child has one more pipe to write to, as descriptor 3.
+    package var hasReportPipe = false
 
     package init(
         program: String, arguments: [String] = [], environment: [String: String]? = nil,
@@ -33,8 +35,9 @@ extension ChildProcess {
     /// Starts a program in a process group of its own, with three pipes as its standard streams.
     ///
     /// The child's ends are blocking, ours are not. The child blocks no signal and ignores none.
-    /// It gets no other descriptor, not even what a library opened without close-on-exec. Limits hold from the moment
-    /// this returns: the program may have run its first instructions without them.
+    /// It gets no other descriptor, not even what a library opened without close-on-exec, but for the
+    /// one that it may report to. Limits hold from the moment this returns: the program may have run
+    /// its first instructions without them.
     ///
     /// - Throws: what exec says, with the program's path: ENOENT (no such program, or none that its
     ///   first line names), EACCES, ENOEXEC, E2BIG; with the directory's, if it cannot be entered;
@@ -47,8 +50,10 @@ extension ChildProcess {
         let input = try Pipe(nonBlocking: .writeEnd)
         let output = try Pipe(nonBlocking: .readEnd)
         let errors = try Pipe(nonBlocking: .readEnd)
+        let report = command.hasReportPipe ? try Pipe(nonBlocking: .readEnd) : nil
         let processID = try command.spawn(
-            input: input.readEnd, output: output.writeEnd, errors: errors.writeEnd)
+            input: input.readEnd, output: output.writeEnd, errors: errors.writeEnd,
+            report: writeNumber(of: report))
         let endDescriptor = clinux_pidfd_open(processID)
         if endDescriptor < 0 {
             // Without it nobody would learn of the child's end, so it must not live.
@@ -59,11 +64,23 @@ extension ChildProcess {
         let child = ChildProcess(
             processID: processID, endDescriptor: Descriptor(owning: endDescriptor),
             input: input.keepWriteEnd(), output: output.keepReadEnd(),
-            errors: errors.keepReadEnd())
+            errors: errors.keepReadEnd(), report: readEnd(of: report))
         for (limit, value) in command.limits {
             try limit.set(value, ofProcess: processID)
         }
         return child
+    }
+
+    private static func writeNumber(of pipe: borrowing Pipe?) -> CInt? {
+        switch pipe {
+        case .some(let pipe): pipe.writeEnd.number
+        case nil: nil
+        }
+    }
+
+    private static func readEnd(of pipe: consuming Pipe?) -> Descriptor? {
+        guard let pipe else { return nil }
+        return pipe.keepReadEnd()
     }
 }
 
@@ -87,16 +104,19 @@ extension ChildCommand {
     }
 
     fileprivate func spawn(
-        input: borrowing Descriptor, output: borrowing Descriptor, errors: borrowing Descriptor
+        input: borrowing Descriptor, output: borrowing Descriptor, errors: borrowing Descriptor,
+        report: CInt?
     ) throws(SystemError) -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         try check("posix_spawn_file_actions_init", unsafe posix_spawn_file_actions_init(&actions))
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        // No end of a pipe has a number below 3 (see Pipe), so none overwrites another one here.
-        let streams = [
+        // No end of a pipe has a number below 3 (see Pipe), so none overwrites another one here; what
+        // the last one overwrites has been handed over already.
+        var streams = [
             (input.number, STDIN_FILENO), (output.number, STDOUT_FILENO),
             (errors.number, STDERR_FILENO),
         ]
+        if let report { streams.append((report, StandardStream.count)) }
         for (from, to) in streams {
             try check(
                 "posix_spawn_file_actions_adddup2",
@@ -104,7 +124,7 @@ extension ChildCommand {
         }
         try check(
             "posix_spawn_file_actions_addclosefrom_np",
-            unsafe posix_spawn_file_actions_addclosefrom_np(&actions, StandardStream.count))
+            unsafe posix_spawn_file_actions_addclosefrom_np(&actions, CInt(streams.count)))
         if let workingDirectory {
             try check(
                 "posix_spawn_file_actions_addchdir_np",

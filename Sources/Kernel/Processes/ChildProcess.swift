@@ -24,18 +24,21 @@ package struct ChildProcess: ~Copyable, Sendable {
     private var input: Descriptor?
     private var output: Descriptor?
     private var errors: Descriptor?
+    private var report: Descriptor?
     private var status: ChildStatus?
 
     /// Takes over a child that was just started.
     init(
         processID: pid_t, endDescriptor: consuming Descriptor, input: consuming Descriptor,
-        output: consuming Descriptor, errors: consuming Descriptor
+        output: consuming Descriptor, errors: consuming Descriptor,
+        report: consuming Descriptor?
     ) {
         self.processID = Int(processID)
         self.endDescriptor = endDescriptor
         self.input = consume input
         self.output = consume output
         self.errors = consume errors
+        self.report = consume report
     }
 
     deinit {
@@ -57,6 +60,12 @@ package struct ChildProcess: ~Copyable, Sendable {
     ///
     /// - Thread: the one that owns the child.
     package mutating func takeErrors() -> Descriptor? { errors.take() }
+
+    /// Gives away the end that the child's descriptor 3 writes to; nil the second time, and for a
+    /// child that has none.
+    ///
+    /// - Thread: the one that owns the child.
+    package mutating func takeReport() -> Descriptor? { report.take() }
 
     /// Ends the child's input, unless it was taken.
     ///

@@ -51,11 +51,11 @@ extension AsyncWorkerClient {
 
     /// Takes back a job that has not begun, or asks a running one to end.
     ///
-    /// - Returns: whether there was anything left to cancel.
+    /// - Returns: what became of it.
     /// - Throws: `.daemon` with NOJOB.
     /// - Thread: any task.
-    public func cancel(_ id: UInt64) async throws -> Bool {
-        try await run(.cancel(id)) > 0
+    public func cancel(_ id: UInt64) async throws -> CancelAnswer {
+        try await run(.cancel(id))
     }
 
     /// Takes back all jobs of a thread and selector that have not begun.

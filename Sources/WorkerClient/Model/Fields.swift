@@ -25,6 +25,8 @@ struct Fields {
 
     func optionalInteger(_ key: String) -> Int? { reply[key]?.integer }
 
+    func optionalDouble(_ key: String) -> Double? { reply[key]?.double }
+
     func optionalText(_ key: String) -> String? { reply[key]?.text }
 
     private func missing(_ key: String, _ kind: String) -> WorkerClientError {

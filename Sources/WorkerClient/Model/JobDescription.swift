@@ -67,6 +67,10 @@ public struct JobDescription: Sendable, Equatable {
     public let payloadByteCount: Int
     /// Why it failed; nil if it did not.
     public let failure: String?
+    /// How far it is, from 0 to 1; nil if its handler does not say, and when it does not run.
+    public let progress: Double?
+    /// What it is doing; nil if its handler does not say, and when it does not run.
+    public let progressText: String?
 }
 
 extension JobSummary {
@@ -92,5 +96,7 @@ extension JobDescription {
         worker = fields.optionalText("worker")
         payloadByteCount = try fields.integer("payload-bytes")
         failure = fields.optionalText("failure")
+        progress = fields.optionalDouble("progress")
+        progressText = fields.optionalText("progress-text")
     }
 }

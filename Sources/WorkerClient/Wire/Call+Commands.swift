@@ -39,11 +39,16 @@ extension Call where Value == [UInt8]? {
     }
 }
 
-extension Call where Value == Int {
+extension Call where Value == CancelAnswer {
     static func cancel(_ id: UInt64) -> Call {
-        Call(["CANCEL", .text("\(id)")], read: Read.integer)
+        Call(["CANCEL", .text("\(id)")]) { (reply) throws(WorkerClientError) in
+            guard let word = reply.text else { throw Read.unexpected(reply, "a word") }
+            return CancelAnswer(rawValue: word)
+        }
     }
+}
 
+extension Call where Value == Int {
     static func cancel(_ thread: String, _ selector: String, _ payload: [UInt8]?) -> Call {
         Call(
             ["CANCEL", .text(thread), .text(selector)] + (payload.map { [.bytes($0)] } ?? []),

@@ -20,7 +20,8 @@ enum JobCommands {
         performCommand,
         CommandSpecification(
             "cancel", 2...4, .jobs, usage: "id | thread selector [payload]",
-            "Takes back what has not begun; asks a running job to end. Answers how many.",
+            "Takes back what has not begun; asks a running job to end. Answers what became of the "
+                + "job, or how many were taken back.",
             execute: cancel),
         CommandSpecification(
             "buffer", 4...4, .jobs, usage: "thread selector payload",
@@ -82,17 +83,14 @@ enum JobCommands {
             return slot.take()
         }
         let id = try id(command, at: 1)
-        let isCancelled = desk.cancel(id)
-        guard desk.durable != nil else {
-            guard let isCancelled else { throw desk.noJob(id) }
-            return .integer(isCancelled ? 1 : 0)
-        }
-        if isCancelled == false { return .integer(0) }
+        let answer = desk.cancel(id)
+        // What was not in the journal's hands need not be on the disk.
+        if let answer, answer != .cancelled { return .simpleString(answer.rawValue) }
         let slot = Pledge(session)
-        let answer = { (result: Result<Bool, WireError>) in
-            slot.fill(result.map { .integer($0 ? 1 : 0) })
+        let reply = { (result: Result<CancelAnswer, WireError>) in
+            slot.fill(result.map { .simpleString($0.rawValue) })
         }
-        if isCancelled == nil { desk.cancelParked(id, answer) } else { desk.confirm(true, answer) }
+        if let answer { desk.confirm(answer, reply) } else { desk.cancelParked(id, reply) }
         return slot.take()
     }
 
@@ -129,15 +127,18 @@ enum JobCommands {
     ) throws(WireError) -> RESPValue? {
         let id = try id(command, at: 1)
         service.desk.noteRunning()
-        if let job = service.desk.store.job(id) { return .map(describe(job) + details(job)) }
-        guard service.desk.durable != nil else { throw service.desk.noJob(id) }
+        let desk = service.desk
+        if let job = desk.store.job(id) {
+            return .map(describe(job) + details(job) + desk.progressEntries(of: id))
+        }
+        guard desk.durable != nil else { throw desk.noJob(id) }
         let slot = Pledge(session)
-        service.desk.lookUp(id) { [desk = service.desk] found in
+        desk.lookUp(id) { found in
             // It may have come into memory since, where more is known of it.
             slot.fill(
                 found.map {
                     let job = desk.store.job(id) ?? $0
-                    return .map(describe(job) + details(job))
+                    return .map(describe(job) + details(job) + desk.progressEntries(of: id))
                 })
         }
         return slot.take()

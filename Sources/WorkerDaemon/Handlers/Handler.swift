@@ -67,7 +67,7 @@ final class Handler: Sendable {
     /// - Thread: a worker thread.
     /// - Blocks: until the job has ended; the thread serves its loop in mode `job` meanwhile, except
     ///   for a closure.
-    func run(_ job: JobContext, children: ChildRegistry) -> Outcome {
+    func run(_ job: JobContext, children: ChildRegistry, log: Log) -> Outcome {
         switch kind {
         case .closure(let body):
             do {
@@ -77,7 +77,7 @@ final class Handler: Sendable {
             }
         case .task(let body): return runTask(job, body)
         case .program(let program):
-            return ProgramRun(program, job: job, children: children).run()
+            return ProgramRun(program, job: job, children: children, log: log).run()
         }
     }
 

@@ -27,6 +27,8 @@ public final class JobContext: Sendable {
     private struct State {
         var run: Run?
         var onCancel: (@Sendable () -> Void)?
+        var progress: JobProgress?
+        var whenChanged: (@Sendable () -> Void)?
     }
 
     /// Where and since when a job runs.
@@ -46,8 +48,10 @@ public final class JobContext: Sendable {
 
     /// The same job for its next attempt.
     func next() -> JobContext {
-        JobContext(
+        let next = JobContext(
             id: id, selector: selector, payload: payload, attempt: attempt + 1, timeout: timeout)
+        if let tell = state.withLock({ $0.whenChanged.take() }) { next.tellNextChange(tell) }
+        return next
     }
 
     /// The payload as text; bytes that are no UTF-8 become U+FFFD.
@@ -86,10 +90,33 @@ public final class JobContext: Sendable {
     func begin(on thread: String, at unixMilliseconds: Int64) -> Bool {
         guard leaveWaiting(for: 1) else { return false }
         let deadline = timeout.map { SystemClock().now().advanced(by: $0) } ?? .distantFuture
-        state.withLock {
+        let tell = state.withLock {
             $0.run = Run(thread: thread, startedAt: unixMilliseconds, deadline: deadline)
+            return $0.whenChanged.take()
         }
+        tell?()
         return true
+    }
+
+    /// What its handler has said last about how far it is.
+    var progress: JobProgress? { state.withLock { $0.progress } }
+
+    /// Notes what the handler says about how far it is.
+    func note(_ progress: JobProgress) {
+        let tell = state.withLock {
+            $0.progress = progress
+            return $0.whenChanged.take()
+        }
+        tell?()
+    }
+
+    /// Has `body` called once, when it begins or says how far it is.
+    ///
+    /// Whoever looks at it after this call sees all changes that `body` is not called for.
+    ///
+    /// - Thread: any thread; `body` is called on the one that makes the change.
+    func tellNextChange(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.whenChanged = body }
     }
 
     /// Takes the job back.

@@ -25,6 +25,7 @@ final class ProgramRun {
     private let selector: Configuration.Selector
     private let job: JobContext
     private let children: ChildRegistry
+    private let log: Log
     private let worker: WorkerCore
     private var loop: ThreadRunLoop { worker.loop }
 
@@ -32,6 +33,8 @@ final class ProgramRun {
     private var input: Descriptor?
     private var output: Descriptor?
     private var errors: Descriptor?
+    private var report: Descriptor?
+    private var progressLines = ProgressLines()
     private var ports: [Stream: ThreadRunLoop.Port] = [:]
     private var timers: [ThreadRunLoop.Timer] = []
     private var sentByteCount = 0
@@ -41,14 +44,17 @@ final class ProgramRun {
     private var status: ChildStatus?
 
     private enum Stream: Hashable {
-        case input, output, errors, end
+        case input, output, errors, report, end
     }
 
-    init(_ selector: Configuration.Selector, job: JobContext, children: ChildRegistry) {
+    init(
+        _ selector: Configuration.Selector, job: JobContext, children: ChildRegistry, log: Log
+    ) {
         guard let worker = WorkerCore.current else { preconditionFailure("not on a worker thread") }
         self.selector = selector
         self.job = job
         self.children = children
+        self.log = log
         self.worker = worker
     }
 
@@ -73,12 +79,14 @@ final class ProgramRun {
             .merging(selector.environment) { $1 }
             .merging(jobEnvironment) { $1 }
         command.workingDirectory = selector.directory
+        command.hasReportPipe = true
         if let bytes = selector.maxMemoryBytes { Self.limitMemory(of: &command, to: bytes) }
         var child = try ChildProcess.spawn(command)
         children.add(child.processID)
         input = child.takeInput()
         output = child.takeOutput()
         errors = child.takeErrors()
+        report = child.takeReport()
         let end = child.endDescriptor.number
         self.child = consume child
         try watch(.end, end, for: .readable) { $0.childEnded() }
@@ -103,6 +111,7 @@ final class ProgramRun {
         [
             "WORKERD_JOB": "\(job.id)", "WORKERD_SELECTOR": job.selector,
             "WORKERD_ATTEMPT": "\(job.attempt)", "WORKERD_THREAD": worker.name,
+            "WORKERD_PROGRESS_FD": "3",
         ]
     }
 
@@ -112,6 +121,9 @@ final class ProgramRun {
         }
         if let number = errors?.number {
             try watch(.errors, number, for: .readable) { $0.readErrors() }
+        }
+        if let number = report?.number {
+            try watch(.report, number, for: .readable) { $0.readReport() }
         }
         if job.payload.isEmpty {
             input = nil
@@ -198,6 +210,20 @@ final class ProgramRun {
         return read != .end && read != .wouldBlock
     }
 
+    /// Reads what the program says about how far it is.
+    private func readReport() {
+        var bytes: [UInt8] = []
+        let read = read(from: report, into: &bytes, atMost: Self.readByteCount)
+        let junkCountBefore = progressLines.junkCount
+        if let progress = progressLines.take(bytes) { job.note(progress) }
+        if junkCountBefore == 0, progressLines.junkCount > 0 {
+            log.warning(
+                "job \(job.id) (\(job.selector)) writes lines to descriptor 3 that are no progress, "
+                    + "such as '40% converting': they are passed over")
+        }
+        if read == .end { stopWatching(.report) }
+    }
+
     private func read(
         from descriptor: borrowing Descriptor?, into bytes: inout [UInt8], atMost byteCount: Int
     ) -> ReadResult {
@@ -228,6 +254,7 @@ final class ProgramRun {
         case .input: input = nil
         case .output: output = nil
         case .errors: errors = nil
+        case .report: report = nil
         case .end: break
         }
     }
@@ -241,6 +268,7 @@ final class ProgramRun {
         input = nil
         output = nil
         errors = nil
+        report = nil
         // Without a status the start failed half-way: letting go of the child kills and reaps it.
         if status == nil, let processID = child?.processID { children.remove(processID) }
         child = nil

@@ -71,16 +71,6 @@ extension JobDesk {
         return Self.answer(outcome, id)
     }
 
-    /// Takes back a job that has not begun, or asks a running one to end.
-    ///
-    /// - Returns: whether there was anything left to cancel; nil if it is not in memory.
-    func cancel(_ id: JobID) -> Bool? {
-        guard let job = live[id] else { return store.job(id) == nil ? nil : false }
-        if withdraw(job) { return true }
-        job.context.requestCancel()
-        return true
-    }
-
     /// Takes back all jobs of a thread and selector that have not begun.
     ///
     /// - Parameters:

@@ -28,25 +28,6 @@ extension JobDesk {
         return answer(outcome, id).map { $0 }
     }
 
-    /// Cancels a job that is not in memory.
-    ///
-    /// - Parameter body: told whether there was anything left to cancel.
-    func cancelParked(_ id: JobID, _ body: @escaping (Result<Bool, WireError>) -> Void) {
-        guard let durable else { return body(.failure(noJob(id))) }
-        let ticket = durable.expect(
-            .cancelled { [unowned self] result in
-                switch result {
-                case .failure(let fault): body(.failure(Self.busy(fault)))
-                case .success(let cancelled) where !cancelled.isEmpty: body(.success(true))
-                case .success:
-                    // It has come into memory, or ended, or never was.
-                    if let isCancelled = cancel(id) { return confirm(isCancelled, body) }
-                    lookUp(id) { found in body(found.map { _ in false }) }
-                }
-            })
-        tell(.cancel(id, ticket: ticket))
-    }
-
     /// Answers once what was done before is on the disk.
     func confirm<Value>(
         _ value: Value, _ body: @escaping (Result<Value, WireError>) -> Void
@@ -93,14 +74,7 @@ extension JobDesk {
             if let backlog = durable.backlogs[queue] {
                 durable.removeParked(ids.count, from: backlog)
             }
-            for id in ids {
-                store.countCancelled()
-                let answer = Self.answer(Outcome.cancelled, id)
-                for waiter in durable.waiters.removeValue(forKey: id) ?? [] {
-                    waiter.alarm?.invalidate()
-                    waiter.receiver.receive(answer, token: waiter.token)
-                }
-            }
+            for id in ids { tellCancelled(id) }
         }
     }
 

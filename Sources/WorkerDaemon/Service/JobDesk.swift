@@ -220,13 +220,14 @@ final class JobDesk {
     func submit(_ job: LiveJob) {
         guard let completions else { return }
         let (context, lane, handler, children) = (job.context, job.lane, job.handler, children)
+        let log = log
         let journal = job.isDurable ? durable?.journal : nil
         do throws(SubmitError) {
             let (ticket, owed) = try lane.pool.submitOwingWake(
                 onThread: job.thread, priority: job.priority.submitPriority
             ) {
                 let completion = lane.run(
-                    context, handler, children: children, journal: journal)
+                    context, handler, children: children, journal: journal, log: log)
                 if let completion { completions.send(completion) }
             }
             job.ticket = ticket

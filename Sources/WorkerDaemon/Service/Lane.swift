@@ -49,7 +49,8 @@ final class Lane: Sendable {
     /// - Parameter journal: where the beginning is recorded; nil for a volatile job.
     /// - Returns: nil when it was withdrawn before: it did not run.
     func run(
-        _ job: JobContext, _ handler: Handler, children: ChildRegistry, journal: Journal?
+        _ job: JobContext, _ handler: Handler, children: ChildRegistry, journal: Journal?,
+        log: Log
     ) -> Completion? {
         guard let thread = WorkerThread.currentName, let member = membersByName[thread] else {
             preconditionFailure("a job of \(name) runs on a foreign thread")
@@ -62,7 +63,7 @@ final class Lane: Sendable {
             journal.noteStart(job.id, attempt)
         }
         member.current.withLock { $0 = job }
-        let outcome = handler.run(job, children: children)
+        let outcome = handler.run(job, children: children, log: log)
         if let journal, case .done(let result) = outcome {
             journal.noteDone(job.id, attempt: job.attempt, result: result)
         }

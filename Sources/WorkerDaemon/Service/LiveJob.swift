@@ -21,6 +21,12 @@ final class LiveJob {
         let receiver: any OutcomeReceiver
         let token: UInt64
         let alarm: ThreadRunLoop.Timer?
+
+        /// Tells the one who waits, who then waits no longer.
+        func tell(_ result: Result<[UInt8], WireError>) {
+            alarm?.invalidate()
+            receiver.receive(result, token: token)
+        }
     }
 
     let id: JobID
@@ -71,10 +77,7 @@ final class LiveJob {
 
     /// Tells everybody who waits.
     func tell(_ result: Result<[UInt8], WireError>) {
-        for waiter in waiters {
-            waiter.alarm?.invalidate()
-            waiter.receiver.receive(result, token: waiter.token)
-        }
+        for waiter in waiters { waiter.tell(result) }
         waiters.removeAll()
     }
 

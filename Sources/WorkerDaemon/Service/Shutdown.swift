@@ -98,12 +98,7 @@ final class Shutdown {
         guard let durable = desk.durable, !durable.isClosed else { return }
         durable.isClosed = true
         report.keptCount += durable.parkedCount
-        for (_, waiters) in durable.waiters {
-            for waiter in waiters {
-                waiter.alarm?.invalidate()
-                waiter.receiver.receive(.failure(JobDesk.abandoned), token: waiter.token)
-            }
-        }
+        for waiter in durable.waiters.values.joined() { waiter.tell(.failure(JobDesk.abandoned)) }
         durable.waiters.removeAll()
     }
 

@@ -151,8 +151,10 @@ final class TestDaemon {
 }
 
 /// Runs a test with a daemon, which has to be alive at its end unless the test has seen it end.
-func withDaemon(_ setup: Setup = Setup(), _ body: (TestDaemon) throws -> Void) throws {
-    let daemon = try TestDaemon(setup, in: Scratch())
+func withDaemon(
+    _ setup: Setup = Setup(), program: String = "workerd", _ body: (TestDaemon) throws -> Void
+) throws {
+    let daemon = try TestDaemon(setup, in: Scratch(), program: program)
     defer { daemon.kill() }
     do {
         try body(daemon)

@@ -1,0 +1,74 @@
+// What becomes of a job that somebody wants to cancel, and who waited for it. Confined to the desk's
+// thread.
+
+internal import Jobs
+internal import Kernel
+
+/// What `CANCEL id` is answered with; each word is on the wire as it is here.
+enum CancelAnswer: String {
+    /// It had not begun, and never runs.
+    case cancelled
+    /// It runs, and was asked to end.
+    case requested
+    /// It has ended.
+    case tooLate = "toolate"
+    /// It runs, was asked to end or is over its time limit, and does not listen.
+    case stuck
+}
+
+extension JobDesk {
+    /// Takes back a job that has not begun, or asks a running one to end.
+    ///
+    /// - Returns: what became of it; nil if it is not in memory.
+    func cancel(_ id: JobID) -> CancelAnswer? {
+        guard let job = live[id] else { return store.job(id) == nil ? nil : .tooLate }
+        if withdraw(job) { return .cancelled }
+        job.context.requestCancel()
+        return .requested
+    }
+
+    /// Cancels a job that is not in memory.
+    ///
+    /// - Parameter body: told what became of it.
+    func cancelParked(_ id: JobID, _ body: @escaping (Result<CancelAnswer, WireError>) -> Void) {
+        guard let durable else { return body(.failure(noJob(id))) }
+        let ticket = durable.expect(
+            .cancelled { [unowned self] result in
+                switch result {
+                case .failure(let fault): body(.failure(Self.busy(fault)))
+                case .success(let cancelled) where !cancelled.isEmpty: body(.success(.cancelled))
+                case .success:
+                    // It has come into memory, or ended, or never was.
+                    if let answer = cancel(id) { return confirm(answer, body) }
+                    lookUp(id) { [unowned self] found in
+                        switch found {
+                        case .failure(let error): body(.failure(error))
+                        case .success(let job): cancelUnserved(job, body)
+                        }
+                    }
+                }
+            })
+        tell(.cancel(id, ticket: ticket))
+    }
+
+    /// Cancels a job of the journal that was brought and is not in memory: it has ended, or nobody
+    /// serves it any more.
+    private func cancelUnserved(
+        _ job: Job, _ body: @escaping (Result<CancelAnswer, WireError>) -> Void
+    ) {
+        // It may have ended in memory since it was read.
+        if let answer = cancel(job.id) { return confirm(answer, body) }
+        if job.state.isEnded { return body(.success(.tooLate)) }
+        let now = WallClock.unixMilliseconds()
+        durable?.journal.record(.end(job.id, nil, .cancelled, at: now))
+        tellCancelled(job.id)
+        confirm(.cancelled, body)
+    }
+
+    /// Counts a job that is not in memory as cancelled, and tells who waited for it.
+    func tellCancelled(_ id: JobID) {
+        store.countCancelled()
+        let answer = Self.answer(Outcome.cancelled, id)
+        for waiter in durable?.waiters.removeValue(forKey: id) ?? [] { waiter.tell(answer) }
+    }
+}
