@@ -23,7 +23,7 @@ public final class WorkerClient: Sendable {
     /// Its limits.
     public let options: ClientOptions
     private let connection: Mutex<Connection?>
-    private let interruption = Interruption()
+    let interruption = Interruption()
 
     /// Connects to a daemon.
     ///

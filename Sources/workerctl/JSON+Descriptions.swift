@@ -72,6 +72,17 @@ extension JobDescription {
     }
 }
 
+extension JobNews {
+    var json: JSON {
+        .object([
+            ("id", .integer(Int(clamping: id))), ("state", .string(state.rawValue)),
+            ("attempt", .integer(attempt)), ("worker", .optional(worker)),
+            ("progress", progress.map(JSON.double) ?? .null),
+            ("progress_text", .optional(progressText)), ("failure", .optional(failure)),
+        ])
+    }
+}
+
 extension ThreadDescription {
     var json: JSON {
         .object(

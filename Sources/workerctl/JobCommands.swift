@@ -30,6 +30,10 @@ enum JobCommands {
                 name: "job", arguments: "ID", summary: "Everything that is known of a job.",
                 wordCount: 1...1, run: job),
             CommandSpecification(
+                name: "watch", arguments: "ID",
+                summary: "Prints a line for each change of a job until it has ended.",
+                details: "With --json, each line is a document.", wordCount: 1...1, run: watch),
+            CommandSpecification(
                 name: "result", arguments: "ID",
                 summary: "The result of a job, as it is.", details: waitDetails,
                 wordCount: 1...1, options: [.wait], run: result),
@@ -175,6 +179,31 @@ enum JobCommands {
                     ("took", runtime.map(Durations.span)), ("worker", job.worker),
                     ("payload", "\(job.payloadByteCount) bytes"),
                 ], invocation.style))
+    }
+
+    private static func watch(_ invocation: Invocation) throws(Failure) {
+        let id = try invocation.id(0)
+        var failure: Failure?
+        try invocation.withDaemon("can't watch job \(id)") { (client) throws(WorkerClientError) in
+            try client.watch(id) { news in
+                do throws(Failure) {
+                    try write(news, invocation)
+                } catch {
+                    failure = error
+                }
+                return failure == nil
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private static func write(_ news: JobNews, _ invocation: Invocation) throws(Failure) {
+        if invocation.isJSON { return try Output.write(news.json) }
+        let details = [Progress.text(news.progress, news.progressText), news.failure]
+        let parts =
+            [invocation.style.state(news.state.rawValue)]
+            + details.compactMap { $0.map(Terminal.printable) }
+        try Output.write(parts.joined(separator: "  ") + "\n")
     }
 
     private static func jobs(_ invocation: Invocation) throws(Failure) {

@@ -230,7 +230,7 @@ struct `workerctl` {
         #expect(try CommandLineRun(["--help"]).text == help.text)
         #expect(try CommandLineRun(["-h"]).text == help.text)
         let commands = [
-            "perform", "cancel", "job", "result", "jobs", "buffer", "fire", "threads", "thread",
+            "perform", "cancel", "job", "watch", "result", "jobs", "buffer", "fire", "threads", "thread",
             "selectors", "pause", "resume", "stop", "info", "ping", "shutdown", "help",
         ]
         for command in commands {

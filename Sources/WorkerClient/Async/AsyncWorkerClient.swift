@@ -30,17 +30,19 @@ public final class AsyncWorkerClient: Sendable {
     public let options: ClientOptions
     private let budget: Budget
     private let pipeline: PipelineHandle
+    let pushes: PushBoard
     /// The thread that serves the connection, if it is this client's own.
     private let ownThread: WorkerThread?
 
     private init(
         _ address: WorkerAddress, _ options: ClientOptions, _ budget: Budget,
-        _ pipeline: PipelineHandle, ownThread: WorkerThread?
+        _ pipeline: PipelineHandle, _ pushes: PushBoard, ownThread: WorkerThread?
     ) {
         self.address = address
         self.options = options
         self.budget = budget
         self.pipeline = pipeline
+        self.pushes = pushes
         self.ownThread = ownThread
     }
 
@@ -68,12 +70,12 @@ public final class AsyncWorkerClient: Sendable {
         let ownThread = try thread == nil ? startThread(address) : nil
         guard let worker = thread ?? ownThread else { preconditionFailure("one of them is there") }
         let interruption = Interruption()
-        let budget = Budget(options)
+        let (budget, pushes) = (Budget(options), PushBoard())
         let pipeline = try await withTaskCancellationHandler {
             do {
                 return try await worker.submit {
                     let connection = try Connection.open(address, options, interruption)
-                    return try Pipeline.start(connection.handOver(), budget)
+                    return try Pipeline.start(connection.handOver(), budget, pushes)
                 }
             } catch  where Task.isCancelled {
                 throw CancellationError()
@@ -83,7 +85,8 @@ public final class AsyncWorkerClient: Sendable {
         } onCancel: {
             interruption.interrupt()
         }
-        return AsyncWorkerClient(address, options, budget, pipeline, ownThread: ownThread)
+        return AsyncWorkerClient(
+            address, options, budget, pipeline, pushes, ownThread: ownThread)
     }
 
     /// Ends the connection: every task that waits throws `.closed`, and so does every later command.
@@ -93,6 +96,7 @@ public final class AsyncWorkerClient: Sendable {
     public func close() {
         budget.end(Self.closedHere)
         pipeline.close()
+        pushes.finish(Self.closedHere)
         ownThread?.stop()
     }
 
@@ -125,6 +129,12 @@ public final class AsyncWorkerClient: Sendable {
             pending.answer(.failure(CancellationError()))
         }
         return try call.value(of: reply)
+    }
+
+    /// Sends a command whose reply nobody waits for.
+    func sendUnanswered<Value>(_ call: Call<Value>) {
+        // A client that is over has nothing to take back.
+        try? send(call.encoded, PendingReply())
     }
 
     private func send(_ chunks: [[UInt8]], _ pending: PendingReply) throws(WorkerClientError) {

@@ -42,6 +42,7 @@ struct PipelineHandle: Sendable {
 final class Pipeline {
     private var wire: Wire
     private let budget: Budget
+    private let pushes: PushBoard
     private var outbox = Outbox()
     /// The places of the commands whose replies are to come, in order.
     private var places = FIFO<ReplyPlace>()
@@ -52,13 +53,15 @@ final class Pipeline {
     /// Reads in one go before others on the loop get their turn.
     private static let readCountMax = 16
 
-    private init(_ wire: consuming Wire, _ budget: Budget) {
+    private init(_ wire: consuming Wire, _ budget: Budget, _ pushes: PushBoard) {
         self.wire = wire
         self.budget = budget
+        self.pushes = pushes
     }
 
     deinit {
         budget.end(.closed("the thread that serves the client has ended"))
+        if let reason = budget.endReason { pushes.finish(reason) }
         // Commands that came too late for the loop are let go of with the buffer's content.
         buffer?.invalidate()
     }
@@ -67,11 +70,11 @@ final class Pipeline {
     ///
     /// - Throws: when the kernel can't watch one more descriptor.
     static func start(
-        _ wire: consuming Wire, _ budget: Budget
+        _ wire: consuming Wire, _ budget: Budget, _ pushes: PushBoard
     ) throws(SystemError) -> PipelineHandle {
         let loop = ThreadRunLoop.current
         let number = wire.socket.number
-        let pipeline = Pipeline(wire, budget)
+        let pipeline = Pipeline(wire, budget, pushes)
         let confined = Confined(pipeline, to: loop)
         let port = ThreadRunLoop.Port(watching: number) { _, readiness in
             confined.value.handle(readiness)
@@ -105,7 +108,11 @@ final class Pipeline {
     }
 
     private func deliver() throws(WorkerClientError) {
-        while let reply = try wire.nextReply() {
+        while let reply = try wire.nextValue() {
+            if case .push = reply {
+                try pushes.take(reply)
+                continue
+            }
             guard let place = places.popFirst() else {
                 if case .error(let text) = reply { throw .closed("the daemon says: \(text)") }
                 throw .protocolFault("\(reply.kind) came that no command asked for")
@@ -134,6 +141,7 @@ final class Pipeline {
             port?.invalidate()
             buffer?.invalidate()
             places.removeAll()
+            pushes.finish(error)
         }
     }
 }

@@ -55,6 +55,14 @@ extension Call where Value == Int {
             read: Read.integer)
     }
 
+    static func watch(_ id: UInt64) -> Call {
+        Call(["WATCH", .text("\(id)")], read: Read.integer)
+    }
+
+    static func unwatch(_ id: UInt64) -> Call {
+        Call(["UNWATCH", .text("\(id)")], read: Read.integer)
+    }
+
     static func fire(_ thread: String) -> Call {
         Call(["FIRE", .text(thread)], read: Read.integer)
     }

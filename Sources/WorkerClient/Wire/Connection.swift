@@ -66,6 +66,22 @@ struct Connection: ~Copyable {
         }
     }
 
+    /// Waits for the next push.
+    ///
+    /// - Throws: `.closed`, `.protocolFault`; the connection is of no use afterwards.
+    /// - Blocks: until there is one.
+    mutating func nextPush() throws(WorkerClientError) -> RESPValue {
+        try watch(for: .readable)
+        while true {
+            if let value = try wire.nextValue() {
+                guard case .push = value else { throw Read.unexpected(value, "a push") }
+                return value
+            }
+            try waitUntilReady(until: .distantFuture, nil)
+            _ = try wire.read()
+        }
+    }
+
     /// Whether the daemon has not hung up since the last reply.
     ///
     /// - Parameter idle: a connection that was used later than that is not looked at.

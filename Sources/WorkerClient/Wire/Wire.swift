@@ -26,13 +26,20 @@ struct Wire: ~Copyable {
     /// - Throws: `.protocolFault`.
     mutating func nextReply() throws(WorkerClientError) -> RESPValue? {
         while true {
-            do throws(ProtocolError) {
-                guard let reply = try parser.next() else { return nil }
-                if case .push = reply { continue }
-                return reply
-            } catch {
-                throw .protocolFault("\(error)")
-            }
+            guard let reply = try nextValue() else { return nil }
+            if case .push = reply { continue }
+            return reply
+        }
+    }
+
+    /// The next reply or push that is complete; nil if more has to be read.
+    ///
+    /// - Throws: `.protocolFault`.
+    mutating func nextValue() throws(WorkerClientError) -> RESPValue? {
+        do throws(ProtocolError) {
+            return try parser.next()
+        } catch {
+            throw .protocolFault("\(error)")
         }
     }
 

@@ -42,8 +42,9 @@ enum ConnectionCommands {
         CommandSpecification(
             "reset", 1...1, .connection, "Makes the connection as new.",
             permission: .unauthenticated,
-            execute: { _, session, _ throws(WireError) in
+            execute: { service, session, _ throws(WireError) in
                 session.reset()
+                service.desk.watches.removeAll(of: session)
                 return .simpleString("RESET")
             }),
         CommandSpecification(
@@ -88,6 +89,7 @@ enum ConnectionCommands {
         }
         if let name { session.name = name }
         session.setVersion(version)
+        if version == .two { service.desk.watches.removeAll(of: session) }
         return .map([
             entry("server", text("workerd")), entry("version", text(Service.version)),
             entry("proto", .integer(version.rawValue)),

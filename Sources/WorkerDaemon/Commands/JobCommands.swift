@@ -210,7 +210,7 @@ enum JobCommands {
         .bulk(try result.get())
     }
 
-    private static func id(_ command: Command, at index: Int) throws(WireError) -> JobID {
+    static func id(_ command: Command, at index: Int) throws(WireError) -> JobID {
         guard let id = JobID(bytes: command[index]) else {
             throw WireError(
                 .err, "a job's number is a positive integer, not \(quoted(command.text(at: index)))"

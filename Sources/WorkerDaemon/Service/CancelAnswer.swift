@@ -68,6 +68,7 @@ extension JobDesk {
     /// Counts a job that is not in memory as cancelled, and tells who waited for it.
     func tellCancelled(_ id: JobID) {
         store.countCancelled()
+        tellWatchers(id, .cancelled)
         let answer = Self.answer(Outcome.cancelled, id)
         for waiter in durable?.waiters.removeValue(forKey: id) ?? [] { waiter.tell(answer) }
     }

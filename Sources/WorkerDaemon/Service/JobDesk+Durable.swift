@@ -235,6 +235,7 @@ extension JobDesk {
         for waiter in durable?.waiters.removeValue(forKey: job.id) ?? [] {
             adopted.addWaiter(waiter)
         }
+        if watches.isWatched(job.id) { listen(to: adopted) }
         return adopted
     }
 

@@ -62,6 +62,7 @@ final class JobDesk {
     var putBackCount = 0
     /// How many jobs of each lane are held here, for their time or to be fired.
     private(set) var heldCounts: [String: Int] = [:]
+    let watches = JobWatches()
     /// Called after completions, commits and loads have been handled.
     var whenCompleted: (() -> Void)?
     private var owedWakes: [WorkerPool.OwedWake] = []
@@ -288,6 +289,7 @@ final class JobDesk {
     ) {
         do throws(JobStoreError) {
             try store.apply(event, to: id, at: time ?? wall.unixMilliseconds())
+            if !watches.isEmpty { tellWatchers(event, of: id) }
         } catch {
             // The desk asks for nothing that a job's state does not allow: this is a fault in here.
             log.error("job \(id): \(error)")

@@ -123,6 +123,7 @@ final class Service: SessionDelegate {
 
     func sessionEnded(_ session: Session, reason: String) {
         sessions[session.number] = nil
+        desk.watches.removeAll(of: session)
         if sessions.isEmpty { lastSessionEnded.take()?() }
         log.debug("client \(session.number) left: \(reason)")
     }

@@ -66,10 +66,14 @@ final class Session {
     private var hasInputEnded = false
     private var closesWhenSent = false
     private var isFlushScheduled = false
+    /// What is told unasked, once the client has read what is on its way to it.
+    private var heldPushes = HeldPushes()
     private var isExecuting = false
 
     /// Bytes asked for by one read, and taken in one go before others get their turn.
     private static let readByteCount = 64 << 10
+    /// While so much waits for the client, what is told unasked is held back.
+    private static let pushByteCountMax = 64 << 10
 
     init(
         number: UInt64, socket: consuming Descriptor, peer: String, isAuthenticated: Bool,
@@ -119,15 +123,41 @@ final class Session {
     /// Speaks another version of the protocol from the next reply on.
     func setVersion(_ version: ProtocolVersion) {
         writer.version = version
+        if version == .two { heldPushes.removeAll() }
     }
 
     /// Forgets what the client has set, and that it has given the password.
     func reset() {
-        writer.version = .two
+        setVersion(.two)
         name = ""
         guard asksForPassword else { return }
         isAuthenticated = false
         parser.limits = CommandLimits.unauthenticated
+    }
+
+    /// How many pushes are held back until the client has read.
+    var heldPushCount: Int { heldPushes.count }
+
+    /// Tells the client something that no command asked for, between two replies.
+    ///
+    /// - Parameter subject: while the client does not read, a later push takes an earlier one's place.
+    func push(_ value: RESPValue, about subject: UInt64) {
+        guard socket != nil else { return }
+        if heldPushes.isEmpty, output.byteCount < Self.pushByteCountMax {
+            write(value)
+        } else {
+            heldPushes.hold(value, about: subject)
+        }
+        scheduleFlush()
+    }
+
+    /// - Returns: whether there was anything to tell.
+    private func writeHeldPushes() -> Bool {
+        guard !heldPushes.isEmpty else { return false }
+        while output.byteCount < Self.pushByteCountMax, let push = heldPushes.popFirst() {
+            write(push)
+        }
+        return true
     }
 
     /// Answers a command.
@@ -306,7 +336,10 @@ final class Session {
     private func flush() {
         guard let socket else { return }
         do throws(SystemError) {
-            let isAllSent = try output.send(to: socket.descriptor)
+            var isAllSent = try output.send(to: socket.descriptor)
+            while isAllSent, writeHeldPushes() {
+                isAllSent = try output.send(to: socket.descriptor)
+            }
             if hasInputEnded && pendingReplyCount == 0 { closesWhenSent = true }
             if isAllSent && closesWhenSent { return close("done") }
         } catch {

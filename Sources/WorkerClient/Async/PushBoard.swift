@@ -1,0 +1,59 @@
+// Who is told which pushes: the connection's thread puts them here, tasks take them from their streams.
+
+internal import RESP
+internal import Synchronization
+
+/// The streams of those who watch jobs.
+final class PushBoard: Sendable {
+    typealias Stream = AsyncThrowingStream<JobNews, any Error>
+
+    private struct State {
+        var streams: [UInt64: [UInt64: Stream.Continuation]] = [:]
+        var lastTicket: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// - Returns: a ticket to be removed with.
+    func add(_ stream: Stream.Continuation, for job: UInt64) -> UInt64 {
+        state.withLock { state in
+            state.lastTicket += 1
+            state.streams[job, default: [:]][state.lastTicket] = stream
+            return state.lastTicket
+        }
+    }
+
+    /// Removes one who watches.
+    ///
+    /// - Parameter unwatch: called if that was the last one, before another can be added: so what it
+    ///   says comes before what the next one does.
+    func remove(_ ticket: UInt64, for job: UInt64, unwatch: () -> Void) {
+        state.withLock { state in
+            guard state.streams[job]?.removeValue(forKey: ticket) != nil else { return }
+            guard state.streams[job]?.isEmpty == true else { return }
+            state.streams[job] = nil
+            unwatch()
+        }
+    }
+
+    /// Hands a push to those who watch its job.
+    func take(_ push: RESPValue) throws(WorkerClientError) {
+        guard let news = try JobNews(push) else { return }
+        let streams = state.withLock { state in
+            news.isFinal ? state.streams.removeValue(forKey: news.id) : state.streams[news.id]
+        }
+        for stream in (streams ?? [:]).values {
+            stream.yield(news)
+            if news.isFinal { stream.finish() }
+        }
+    }
+
+    /// Ends all streams.
+    func finish(_ error: any Error) {
+        let streams = state.withLock { state in
+            defer { state.streams = [:] }
+            return state.streams
+        }
+        for stream in streams.values.joined() { stream.value.finish(throwing: error) }
+    }
+}

@@ -1,0 +1,42 @@
+// What the daemon tells, unasked, of a job that is watched.
+
+internal import RESP
+
+/// What is so with a job that is watched.
+public struct JobNews: Sendable, Equatable {
+    /// Its number.
+    public let id: UInt64
+    /// Where it is in its life.
+    public let state: JobSummary.State
+    /// How often it was begun, this time included.
+    public let attempt: Int
+    /// The name of the thread that performs it, or did last; nil before it was begun.
+    public let worker: String?
+    /// How far it is, from 0 to 1; nil if its handler does not say, and when it does not run.
+    public let progress: Double?
+    /// What it is doing; nil if its handler does not say, and when it does not run.
+    public let progressText: String?
+    /// Why it failed; nil if it did not.
+    public let failure: String?
+
+    /// Whether it has ended: nothing follows.
+    public var isFinal: Bool { [.done, .failed, .cancelled].contains(state) }
+}
+
+extension JobNews {
+    /// - Returns: nil if a push is about something else.
+    init?(_ push: RESPValue) throws(WorkerClientError) {
+        guard case .push(let parts) = push, parts.count >= 4, parts[0].text == "job",
+            let number = parts[1].integer
+        else { return nil }
+        guard let state = parts[2].text else { throw Read.unexpected(parts[2], "a state") }
+        let fields = Fields(parts[3], of: "a watched job")
+        id = UInt64(clamping: number)
+        self.state = JobSummary.State(rawValue: state)
+        attempt = try fields.integer("attempt")
+        worker = fields.optionalText("worker")
+        progress = fields.optionalDouble("progress")
+        progressText = fields.optionalText("progress-text")
+        failure = fields.optionalText("failure")
+    }
+}

@@ -1,0 +1,75 @@
+// Commands that have a client told, unasked, what becomes of jobs; and how that looks on the wire.
+
+internal import Jobs
+internal import RESP
+
+enum WatchCommands {
+    static let all: [CommandSpecification] = [
+        CommandSpecification(
+            "watch", 2...JobWatches.countMax + 1, .jobs, usage: "id [id …]",
+            "Pushes what is so now, and each change of state and progress until the jobs have ended. "
+                + "Needs HELLO 3. Answers how many jobs these are.",
+            execute: watch),
+        CommandSpecification(
+            "unwatch", 1...JobWatches.countMax + 1, .jobs, usage: "[id …]",
+            "Pushes nothing more about these jobs, or any. Answers how many were watched.",
+            execute: unwatch),
+    ]
+
+    private static func watch(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        guard session.writer.version == .three else {
+            throw WireError(
+                .err,
+                "WATCH pushes, which version 2 of the protocol can't: HELLO 3 first, or ask JOB again "
+                    + "and again")
+        }
+        let ids = try ids(command)
+        let watches = service.desk.watches
+        // Those it has not read yet count, or a client that never reads could watch for ever.
+        let count = watches.count(of: session) + session.heldPushCount + ids.count
+        guard count <= JobWatches.countMax else {
+            throw WireError(
+                .err, "a connection may watch \(JobWatches.countMax) jobs at a time: UNWATCH some")
+        }
+        let pledge = Pledge(session)
+        // In its place before the first push, unless earlier replies hold it back.
+        _ = pledge.number
+        service.desk.watch(ids, by: session) { pledge.fill($0.map { .integer($0) }) }
+        return nil
+    }
+
+    private static func unwatch(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        let watches = service.desk.watches
+        if command.count == 1 { return .integer(watches.removeAll(of: session)) }
+        return .integer(try ids(command).count { watches.remove(session, from: $0) })
+    }
+
+    private static func ids(_ command: Command) throws(WireError) -> Set<JobID> {
+        var ids: Set<JobID> = []
+        for index in 1..<command.count { ids.insert(try JobCommands.id(command, at: index)) }
+        return ids
+    }
+}
+
+extension Session: JobWatcher {
+    /// Pushes `job`, its number, its state, and a map with what else there is to say.
+    func tell(_ news: JobNews) {
+        var details = [entry("attempt", .integer(news.attempt))]
+        if let worker = news.worker { details.append(entry("worker", text(worker))) }
+        if let fraction = news.progress?.fraction {
+            details.append(entry("progress", .double(fraction)))
+        }
+        if let shown = news.progress?.shownText {
+            details.append(entry("progress-text", text(shown)))
+        }
+        if let failure = news.failure { details.append(entry("failure", text(failure))) }
+        let number = news.id.number
+        push(
+            .push([text("job"), .integer(Int(number)), text(news.state), .map(details)]),
+            about: number)
+    }
+}

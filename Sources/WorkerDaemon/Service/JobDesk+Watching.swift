@@ -1,0 +1,133 @@
+// Telling those who watch a job what becomes of it. What the desk itself does to a job is told at once;
+// what its worker does (begin it, say how far it is) rings a bell, which is then looked after with a
+// pause between two looks. So a handler may report in a tight loop, and rings once in that time.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+
+extension JobDesk {
+    // MARK: - Commands
+
+    /// Has a client told what becomes of jobs, beginning with what is so now.
+    ///
+    /// - Parameter answer: told how many these are, or that one of them is not known; then none of
+    ///   those that it did not watch before is watched.
+    func watch(
+        _ ids: Set<JobID>, by watcher: any JobWatcher,
+        answer: @escaping (Result<Int, WireError>) -> Void
+    ) {
+        let added = ids.filter { !watches.isWatched($0, by: watcher) }
+        for id in ids {
+            if let run = live[id]?.context.run { noteStart(id, on: run.thread, at: run.startedAt) }
+        }
+        // Before anything is asked: what becomes of them meanwhile is told, too.
+        for id in ids { watches.add(watcher, to: id) }
+        let unknown = ids.filter { live[$0] == nil && store.job($0) == nil }
+        var (missing, fault) = (unknown.count, WireError?.none)
+        var found: [Job] = []
+        let finish = { [unowned self] in
+            if let fault {
+                for id in added { watches.remove(watcher, from: id) }
+                return answer(.failure(fault))
+            }
+            answer(.success(ids.count))
+            let elsewhere = Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0) })
+            for id in ids.sorted() { greet(watcher, id, elsewhere[id]) }
+        }
+        guard missing > 0 else { return finish() }
+        for id in unknown {
+            lookUp(id) { result in
+                switch result {
+                case .success(let job): found.append(job)
+                case .failure(let error): fault = fault ?? error
+                }
+                missing -= 1
+                if missing == 0 { finish() }
+            }
+        }
+    }
+
+    /// Tells somebody new what is so now.
+    ///
+    /// - Parameter stored: the job as the journal knows it, if it is not in memory.
+    private func greet(_ watcher: any JobWatcher, _ id: JobID, _ stored: Job?) {
+        // It may have ended since, which was told then.
+        guard watches.isWatched(id, by: watcher) else { return }
+        if let job = live[id] { listen(to: job) }
+        guard let job = store.job(id) ?? stored else { return }
+        watches.tell(news(of: job), to: watcher)
+    }
+
+    // MARK: - What has changed
+
+    /// Looks at a job when its worker has changed it.
+    func listen(to job: LiveJob) {
+        let (desk, id, loop) = (Confined(self, to: loop), job.id, loop)
+        job.context.tellNextChange { loop.perform { desk.value.rang(id) } }
+    }
+
+    private func rang(_ id: JobID) {
+        guard let due = watches.changed(id, at: loop.now) else { return }
+        if due <= loop.now { return look(at: id) }
+        let desk = Confined(self, to: loop)
+        loop.add(ThreadRunLoop.Timer(at: due) { _ in desk.value.look(at: id) })
+    }
+
+    private func look(at id: JobID) {
+        watches.looked(at: id, at: loop.now)
+        guard let job = live[id], watches.isWatched(id) else { return }
+        // First: what changes from here on rings again.
+        listen(to: job)
+        if let run = job.context.run { noteStart(id, on: run.thread, at: run.startedAt) }
+        guard let stored = store.job(id) else { return }
+        watches.tell(news(of: stored))
+    }
+
+    /// Tells those who watch a job what the desk has made of it.
+    func tellWatchers(_ event: JobEvent, of id: JobID) {
+        guard watches.isWatched(id) else { return }
+        switch event {
+        case .finish(let outcome): tellWatchers(id, outcome)
+        case .cancel: tellWatchers(id, .cancelled)
+        case .release, .start, .retry:
+            guard let job = store.job(id) else { return }
+            watches.tell(news(of: job))
+        }
+    }
+
+    /// Tells those who watch a job how it ended, for the last time.
+    func tellWatchers(_ id: JobID, _ outcome: Outcome) {
+        guard watches.isWatched(id) else { return }
+        // The store keeps only so many: it may have dropped this one at once.
+        let run = live[id]?.context.run
+        let attempt = live[id]?.context.attempt ?? 1
+        var news = JobNews(
+            id: id, state: outcome.state.rawValue,
+            attempt: store.job(id)?.attempt ?? (run == nil ? attempt - 1 : attempt),
+            worker: store.job(id)?.workerName ?? run?.thread)
+        news.failure = outcome.failureReason
+        news.isFinal = true
+        watches.tell(news)
+    }
+
+    private func news(of job: Job) -> JobNews {
+        var news = JobNews(
+            id: job.id, state: job.state.rawValue, attempt: job.attempt, worker: job.workerName)
+        news.progress = job.state == .running ? live[job.id]?.context.progress : nil
+        news.failure = job.outcome?.failureReason
+        news.isFinal = job.state.isEnded
+        return news
+    }
+}
+
+extension Outcome {
+    /// Why a job failed; nil if it did not.
+    var failureReason: String? {
+        switch self {
+        case .failed(let reason): reason
+        case .timedOut: "took longer than its time limit"
+        case .cancelled, .done: nil
+        }
+    }
+}

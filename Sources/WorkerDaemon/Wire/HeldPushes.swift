@@ -1,0 +1,28 @@
+// What a client that reads slowly has still to be told unasked: of each subject only the latest. Pure.
+
+package import RESP
+internal import Structures
+
+/// Pushes that wait until the client has read what is on its way.
+package struct HeldPushes {
+    private var latest: [UInt64: RESPValue] = [:]
+    /// Each subject once, in the order in which they were first held.
+    private var subjects = FIFO<UInt64>()
+
+    package init() {}
+
+    package var count: Int { latest.count }
+    package var isEmpty: Bool { latest.isEmpty }
+
+    /// Holds a push in place of an earlier one about the same subject.
+    package mutating func hold(_ push: RESPValue, about subject: UInt64) {
+        if latest.updateValue(push, forKey: subject) == nil { subjects.append(subject) }
+    }
+
+    /// Takes out the next one.
+    package mutating func popFirst() -> RESPValue? {
+        subjects.popFirst().flatMap { latest.removeValue(forKey: $0) }
+    }
+
+    package mutating func removeAll() { self = HeldPushes() }
+}

@@ -1,0 +1,80 @@
+// Watching jobs with the clients.
+
+import Testing
+import WorkerClient
+
+@Suite struct `Watching with a client` {
+    @Test(.timeLimit(.minutes(4)))
+    func `ends with the job's end`() throws {
+        let daemon = try TestDaemon()
+        let client = try WorkerClient(daemon.address)
+        let id = try client.perform(
+            onThread: "images", selector: "echo",
+            options: PerformOptions(schedule: .after(.milliseconds(100))))
+        var states: [JobSummary.State] = []
+        try client.watch(id) { news in
+            states.append(news.state)
+            return true
+        }
+        #expect(states.first == .delayed)
+        #expect(states.last == .done)
+        try client.watch(id) { news in
+            #expect(news.isFinal)
+            #expect(news.attempt == 1)
+            return true
+        }
+        let error = #expect(throws: WorkerClientError.self) { try client.watch(77) { _ in true } }
+        guard case .daemon("NOJOB", _) = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        let printed = try daemon.workerctl("watch", "\(id)")
+        #expect(printed.text == "done\n")
+        let document = try daemon.workerctl("--json", "watch", "\(id)").json()
+        #expect(document["state"]?.text == "done")
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `is a sequence for tasks`() async throws {
+        let daemon = try TestDaemon()
+        let client = try await AsyncWorkerClient.connect(to: daemon.address)
+        let options = PerformOptions(schedule: .after(.milliseconds(100)))
+        let id = try await client.perform(
+            onThread: "images", selector: "echo", options: options)
+        var last: JobNews?
+        for try await news in client.watch(id) { last = news }
+        #expect(last?.state == .done)
+        await #expect(throws: WorkerClientError.self) {
+            for try await _ in client.watch(77) {}
+        }
+        // Two watch, one leaves, the other is still told.
+        let later = try await client.perform(
+            onThread: "images", selector: "echo",
+            options: PerformOptions(schedule: .after(.seconds(3_600))))
+        var stays = client.watch(later).makeAsyncIterator()
+        #expect(try await stays.next()?.state == .delayed)
+        for try await news in client.watch(later) {
+            #expect(news.state == .delayed)
+            break
+        }
+        #expect(try await client.cancel(later) == .cancelled)
+        var end: JobNews?
+        while let news = try await stays.next() { end = news }
+        #expect(end?.state == .cancelled)
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `ends when the client does`() async throws {
+        let daemon = try TestDaemon()
+        let client = try await AsyncWorkerClient.connect(to: daemon.address)
+        let id = try await client.perform(
+            onThread: "images", selector: "echo",
+            options: PerformOptions(schedule: .after(.seconds(3_600))))
+        var news = client.watch(id).makeAsyncIterator()
+        #expect(try await news.next()?.state == .delayed)
+        client.close()
+        await #expect(throws: WorkerClientError.self) {
+            while try await news.next() != nil {}
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// What keeps those who watch a job from being told more than they can read.
+
+import Kernel
+import RESP
+import Testing
+import WorkerDaemon
+
+@Suite struct `A pacer` {
+    private let start = SystemClock().now()
+
+    private func after(_ milliseconds: Int) -> Instant {
+        start.advanced(by: .milliseconds(milliseconds))
+    }
+
+    @Test func `looks at the first change at once, and at the next ones together`() {
+        var pacer = Pacer(pause: .milliseconds(50))
+        #expect(pacer.changed(at: start) == start)
+        pacer.looked(at: start)
+        #expect(pacer.changed(at: after(10)) == after(50))
+        #expect(pacer.changed(at: after(20)) == nil)
+        #expect(pacer.changed(at: after(60)) == nil, "the look that is due sees it")
+        pacer.looked(at: after(60))
+        #expect(pacer.changed(at: after(300)) == after(300))
+    }
+
+    @Test func `looks at most once in a pause, and after the last change`() {
+        var pacer = Pacer(pause: .milliseconds(50))
+        var looks: [Int] = []
+        var due: Instant?
+        var seen = -1
+        for now in 0..<1_000 {
+            if now < 905, let next = pacer.changed(at: after(now)) { due = next }
+            if let moment = due, moment <= after(now) {
+                due = nil
+                pacer.looked(at: after(now))
+                looks.append(now)
+                seen = min(now, 904)
+            }
+        }
+        #expect(looks == Array(stride(from: 0, through: 900, by: 50)) + [950])
+        #expect(seen == 904)
+    }
+}
+
+@Suite struct `Pushes that are held back` {
+    @Test func `are the latest of each subject, in the order of the subjects`() {
+        var held = HeldPushes()
+        for round in 0..<1_000 {
+            for subject in [7, 3, 5] as [UInt64] { held.hold(.integer(round), about: subject) }
+        }
+        held.hold(.null, about: 3)
+        #expect(held.count == 3)
+        #expect(held.popFirst() == .integer(999))
+        #expect(held.popFirst() == .null)
+        held.hold(.integer(1), about: 7)
+        #expect(held.popFirst() == .integer(999))
+        #expect(held.popFirst() == .integer(1))
+        #expect(held.popFirst() == nil)
+        #expect(held.isEmpty)
+    }
+}
