@@ -1,6 +1,7 @@
 // Proves that schedules are kept, and that a run and its job are there together or not at all.
 
 import Jobs
+import Support
 import Testing
 
 @Suite struct `Schedules in a store` {

@@ -161,19 +161,18 @@ final class Simulation {
     private func cancelled(_ token: Int, _ reply: RESPValue) throws {
         try observe()
         try book.change(token) { entry in
-            let expected: Int
+            let expected: String
             switch entry.state {
             case .running:
-                expected = 1
+                expected = entry.isCancelAsked ? "stuck" : "requested"
                 entry.isCancelAsked = true
-            case .ended:
-                expected = 0
+            case .ended: expected = "toolate"
             case .asked, .gone: return
             case .delayed, .buffered, .waiting, .pausing:
-                expected = 1
+                expected = "cancelled"
                 entry.state = .ended(.cancelled)
             }
-            guard case .integer(expected) = reply else {
+            guard reply.text == expected else {
                 throw SimulationFault(
                     "CANCEL of job \(entry.id ?? 0), \(entry.state), was answered \(reply)")
             }
