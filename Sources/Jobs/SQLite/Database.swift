@@ -8,7 +8,9 @@ internal import CSQLite
 /// - Thread: one at a time.
 @safe final class Database {
     let path: String
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
+    /// What the connection and its hook share.
+    let moving: UnsafeMutablePointer<LogMoving>
 
     /// Opens a file, or makes it.
     ///
@@ -23,6 +25,8 @@ internal import CSQLite
             throw StoreFault(.failed, path: path, detail: "out of memory")
         }
         unsafe handle = opened
+        unsafe moving = .allocate(capacity: 1)
+        unsafe moving.initialize(to: LogMoving())
         guard code == SQLITE_OK else {
             // A connection whose opening has failed has to be closed as well: deinit does.
             throw unsafe Self.fault(code, opened, path)
@@ -31,6 +35,7 @@ internal import CSQLite
 
     deinit {
         _ = unsafe sqlite3_close_v2(handle)
+        unsafe moving.deallocate()
     }
 
     /// Whether SQLite could open it for reading only.

@@ -76,6 +76,11 @@ package final class SQLiteStore {
     private var endedByteCount = 0
     /// Whether commits wait for the disk at present.
     private var syncs = true
+    /// Whether a sync has failed since the log was last known to be on the disk.
+    private var isLogDoubtful = false
+    /// Why the log could not be moved into the database after the latest transaction; nil if it
+    /// could, or did not have to be.
+    package private(set) var checkpointFault: StoreFault?
     /// Those that the open transaction adds and drops.
     private var newlyEnded: [Ended] = []
     private var droppedCount = 0
@@ -86,16 +91,18 @@ package final class SQLiteStore {
     ///   - path: the database; SQLite keeps `path-wal` beside it.
     ///   - limits: of these, those of ended jobs.
     ///   - byteCountMax: how large the database may become; nil for as large as its disk.
+    ///   - logPageCountMax: how many pages the log may have before it is moved into the database.
     ///   - schema: the steps to its tables.
     /// - Throws: a fault that says what to do; then nothing in the file has changed.
     /// - Blocks: for the disk.
     package init(
         path: String, limits: StoreLimits = StoreLimits(), byteCountMax: Int? = nil,
-        schema: Schema = .current
+        logPageCountMax: Int = 1_000, schema: Schema = .current
     ) throws(StoreFault) {
         database = try Database(path: path)
         self.limits = limits
         try Self.takeOver(database, schema)
+        database.moveLog(at: logPageCountMax)
         if let byteCountMax {
             let pageByteCount = Int(try database.integer("PRAGMA page_size") ?? 4_096)
             try database.execute("PRAGMA max_page_count = \(byteCountMax / pageByteCount)")
@@ -121,6 +128,10 @@ package final class SQLiteStore {
             try database.execute("PRAGMA synchronous = \(isSynced ? "FULL" : "NORMAL")")
             syncs = isSynced
         }
+        if isLogDoubtful {
+            try database.rewriteLog()
+            isLogDoubtful = false
+        }
         newlyEnded.removeAll(keepingCapacity: true)
         droppedCount = 0
         try statements.begin.run()
@@ -129,10 +140,13 @@ package final class SQLiteStore {
             try body()
             try statements.commit.run()
         } catch {
+            if database.hasFailedToSync { isLogDoubtful = true }
             // A full disk may have ended the transaction already.
             if database.isInTransaction { try? statements.rollback.run() }
             throw error
         }
+        if database.hasMovingFailedToSync { isLogDoubtful = true }
+        checkpointFault = database.takeMovingFault()
         for _ in 0..<droppedCount {
             if let dropped = ended.popFirst() { endedByteCount -= dropped.byteCount }
         }
@@ -228,9 +242,17 @@ package final class SQLiteStore {
         try statement.run()
     }
 
-    /// Writes something that changes nothing, so that the commit has something to sync.
+    /// Writes something that means nothing, so that the commit has something to sync.
+    ///
+    /// It has to be another value each time: SQLite does not write a page for the one that is there,
+    /// and does not sync without a page.
     package func touch() throws(StoreFault) {
-        try cached("UPDATE settings SET value = value WHERE name = 'next_id'").run()
+        try cached(
+            """
+            INSERT INTO settings (name, value) VALUES ('touched', 1)
+            ON CONFLICT (name) DO UPDATE SET value = settings.value + 1
+            """
+        ).run()
     }
 
     // MARK: - Ended jobs

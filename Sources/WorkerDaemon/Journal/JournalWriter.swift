@@ -31,6 +31,8 @@ final class JournalWriter {
     /// Since when nothing can be written; nil while it can.
     private var failingSince: Int64?
     private var failureCount = 0
+    /// Whether the log's move into the database fails, which was told.
+    private var isMovingFailing = false
     /// Whether the latest transaction is with the kernel only.
     private var hasUnsynced = false
     /// The last job of each queue that was brought into memory or began there: the parked ones are
@@ -116,6 +118,7 @@ final class JournalWriter {
                 }
                 hasUnsynced = !isSynced
                 noteSuccess()
+                noteMoving(store.checkpointFault)
             } catch {
                 answers = Answers(fault: error)
                 pending = batch.filter { $0.isRecord }
@@ -267,6 +270,17 @@ final class JournalWriter {
             "the journal writes again after \(milliseconds) ms and \(failureCount) failures")
         failingSince = nil
         failureCount = 0
+    }
+
+    /// Nothing is refused and nothing lost while only this fails: the log grows.
+    private func noteMoving(_ fault: StoreFault?) {
+        guard (fault != nil) != isMovingFailing else { return }
+        isMovingFailing = fault != nil
+        if let fault {
+            log.error("the journal can't be moved from its log into the database: \(fault)")
+        } else {
+            log.notice("the journal is moved from its log into the database again")
+        }
     }
 }
 
