@@ -156,6 +156,7 @@ let package = Package(
         .target(
             name: "Support", dependencies: ["RunLoops", "Kernel"], path: "Tests/Support",
             swiftSettings: rules),
+        .target(name: "CFaults", dependencies: ["CSQLite"], path: "Tests/CFaults"),
         tests("KernelTests", may: ["Kernel", "RunLoopsTesting", "Support"]),
         tests("StructuresTests", may: ["Structures", "Kernel", "Support"]),
         tests("RunLoopsTests", may: ["RunLoops", "RunLoopsTesting", "Kernel", "Support"]),
@@ -171,7 +172,7 @@ let package = Package(
             may: ["RunLoopsTesting", "WorkerThreads", "RunLoops", "Kernel", "Support"]),
         tests("DocumentationTests", may: ["Kernel", "Support"]),
         tests("RESPTests", may: ["RESP", "Support"]),
-        tests("JobsTests", may: ["Jobs", "Kernel", "Support"]),
+        tests("JobsTests", may: ["Jobs", "Kernel", "Support", "CFaults"]),
         .testTarget(
             name: "WorkerDaemonTests",
             dependencies: [

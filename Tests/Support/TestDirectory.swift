@@ -6,8 +6,9 @@ internal import Kernel
 package final class TestDirectory: Sendable {
     package let path: String
 
-    package init() throws {
-        path = try Directory.createTemporary(prefix: "/tmp/workerd-test-")
+    /// - Parameter parent: the directory in which it is made.
+    package init(in parent: String = "/tmp") throws {
+        path = try Directory.createTemporary(prefix: "\(parent)/workerd-test-")
     }
 
     deinit {
