@@ -1,0 +1,104 @@
+// Lets the daemon's disk fail at a call, in each way: no number that was given is lost, what is refused
+// is refused with a sentence, the log says what happened, and the daemon goes on when the disk does.
+//
+// A few calls each; FAULTS in the environment says that each n-th is taken, up to the last
+// (Scripts/fault-test).
+
+import Kernel
+import RESP
+import Support
+import Testing
+
+@Suite(.serialized) struct DaemonDiskFaultTests {
+    private static let every = Program.inheritedEnvironment()["FAULTS"].flatMap { Int($0) }
+
+    @Test(
+        .timeLimit(.minutes(60)),
+        arguments: [
+            ("EIO", "any", 1), ("EIO", "sync", 1), ("EIO", "sync", 0), ("ENOSPC", "write", 1),
+            ("ENOSPC", "write", 0), ("SHORT", "write", 1),
+        ])
+    func `a disk that fails loses no job that was accepted`(
+        error: String, calls: String, count: Int
+    ) throws {
+        let numbers = Self.every.map { Array(Swift.stride(from: 1, to: 10_000, by: $0)) }
+        // At the start, among the first jobs, and later.
+        for number in numbers ?? [14, 62, 87] {
+            let fault = DiskFault(error: error, calls: calls, number: number, count: count)
+            let scratch = try Scratch()
+            do {
+                try run(fault, scratch)
+            } catch {
+                Issue.record(
+                    "\(fault): \(error)\n\(scratch.read("log"))\n\(scratch.read("log2"))")
+            }
+            let callCount = scratch.read("calls").utf8.count { $0 == UInt8(ascii: "\n") }
+            if callCount < number { break }
+        }
+    }
+
+    private func run(_ fault: DiskFault, _ scratch: Scratch) throws {
+        var given: [Int] = []
+        var refusals: [RESPValue] = []
+        let daemon = try TestDaemon(in: scratch, failing: fault)
+        defer { daemon.kill() }
+        if try daemon.listensAtLast() {
+            try submit(to: daemon, &given, &refusals)
+            // The disk is mended; then all is well without anybody's help.
+            try scratch.write("", to: "control")
+            let client = try daemon.connect()
+            try eventually("it recovers") {
+                let reply = try client.call("PERFORM", "images", "note", "at last")
+                if let id = reply.integer { given.append(id) }
+                return reply.integer != nil
+            }
+            if fault.number % 2 == 0 {
+                try daemon.crash()
+            } else {
+                try client.send("SHUTDOWN")
+                let end = try daemon.end()
+                #expect(end == "exit status 0", "\(fault): \(daemon.log)")
+            }
+        } else {
+            let end = try daemon.end()
+            #expect(end.hasPrefix("exit status") && end != "exit status 0", "\(fault): \(end)")
+            #expect(daemon.log.contains("jobs.sqlite"), "\(fault), \(end): \(daemon.log)")
+        }
+        for refusal in refusals {
+            #expect(refusal.errorWord == "BUSY", "\(fault): \(refusal)")
+            #expect("\(refusal)".contains("jobs.sqlite"), "\(fault): \(refusal)")
+        }
+        if !refusals.isEmpty {
+            #expect(daemon.log.contains("the journal can't write"), "\(fault): \(daemon.log)")
+            #expect(daemon.log.contains("the journal writes again"), "\(fault): \(daemon.log)")
+        }
+        try finish(given, scratch, fault)
+    }
+
+    /// Some one by one, some together.
+    private func submit(
+        to daemon: TestDaemon, _ given: inout [Int], _ refusals: inout [RESPValue]
+    ) throws {
+        let client = try daemon.connect()
+        for size in [1, 1, 1, 4, 1, 1, 4, 1, 1, 1] {
+            for _ in 0..<size { try client.send("PERFORM", "images", "note", "a payload") }
+            for _ in 0..<size {
+                let reply = try client.reply()
+                if let id = reply.integer { given.append(id) } else { refusals.append(reply) }
+            }
+        }
+    }
+
+    /// Starts it anew: what was accepted and has not run runs now.
+    private func finish(_ given: [Int], _ scratch: Scratch, _ fault: DiskFault) throws {
+        let second = try TestDaemon(afterFaultsIn: scratch)
+        defer { second.kill() }
+        let last = try second.connect().perform("images", "note", "the last")
+        #expect(Set(given + [last]).count == given.count + 1, "\(fault): a number is given once")
+        try eventually("all \(given) ran") {
+            let lines = scratch.read("ledger").split(separator: "\n")
+            let ran = Set(lines.compactMap { Int($0.split(separator: " ")[1]) })
+            return ran.isSuperset(of: given + [last])
+        }
+    }
+}

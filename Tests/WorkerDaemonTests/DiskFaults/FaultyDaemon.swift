@@ -1,0 +1,77 @@
+// A daemon whose disk fails when a test says so: the shim of Tests/Preload lies between it and the
+// kernel.
+
+import Glibc
+import Kernel
+import RESP
+import Support
+
+/// What is to fail.
+struct DiskFault: CustomStringConvertible {
+    /// EIO, ENOSPC or SHORT.
+    let error: String
+    /// `write,sync`, or `any`.
+    let calls: String
+    /// The number of the first call, of all on the daemon's files.
+    let number: Int
+    /// How many fail; 0 for all until the disk is mended.
+    let count: Int
+
+    var description: String { "\(error) \(calls) \(number) \(count)" }
+}
+
+/// The shim, compiled when it is first needed.
+private let shim: Result<String, Unexpected> = {
+    do {
+        let library = "\(try productsDirectory())/disk-faults.so"
+        let source = "\(repositoryDirectory)/Tests/Preload/disk-faults.c"
+        let command =
+            "$(command -v clang || command -v cc) -std=gnu11 -O1 -shared -fPIC '\(source)'"
+            + " -o '\(library)'"
+        var child = try ChildProcess.spawn(
+            ChildCommand(program: "/bin/sh", arguments: ["-c", command]))
+        _ = isReady(child.endDescriptor.number, for: POLLIN, within: patienceMilliseconds)
+        let status = child.reap()
+        guard status == .exited(0) else {
+            return .failure(Unexpected("no shim: \(status as Any)"))
+        }
+        return .success(library)
+    } catch {
+        return .failure(Unexpected("no shim: \(error)"))
+    }
+}()
+
+extension TestDaemon {
+    /// Starts a daemon with a ledger over a disk that fails.
+    convenience init(in scratch: Scratch, failing fault: DiskFault) throws {
+        try scratch.write(Setup.durable.text(directory: scratch.path), to: "workerd.json5")
+        try scratch.write("\(fault)", to: "control")
+        try self.init(
+            arguments: ["--config", scratch.file("workerd.json5")], in: scratch,
+            program: "ProgramLedger",
+            environment: [
+                "LEDGER": scratch.file("ledger"), "LD_PRELOAD": try shim.get(),
+                "DISK_FAULTS_FILES": scratch.file("jobs.sqlite"),
+                "DISK_FAULTS_CONTROL": scratch.file("control"),
+                "DISK_FAULTS_LOG": scratch.file("calls"),
+            ])
+    }
+
+    /// Starts one over the same files and a disk that does not.
+    convenience init(afterFaultsIn scratch: Scratch) throws {
+        try self.init(
+            arguments: ["--config", scratch.file("workerd.json5")], in: scratch, logName: "log2",
+            program: "ProgramLedger", environment: ["LEDGER": scratch.file("ledger")])
+        try waitUntilListening()
+    }
+
+    /// Waits until it listens or has ended.
+    ///
+    /// - Returns: whether it listens.
+    func listensAtLast() throws -> Bool {
+        try eventually("the daemon listens or ends") {
+            !isRunning || log.contains("listening on \(socket)\n")
+        }
+        return isRunning
+    }
+}
