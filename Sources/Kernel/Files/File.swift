@@ -48,7 +48,11 @@ package enum File {
         _ bytes: [UInt8], to path: String, mode: UInt32 = 0o644
     ) throws(SystemError) {
         let descriptor = try open("open \(path)", path, O_WRONLY | O_CREAT | O_TRUNC, mode)
-        try descriptor.write(everything: bytes)
+        do throws(SystemError) {
+            try descriptor.write(everything: bytes)
+        } catch {
+            throw SystemError(operation: "write \(path)", errno: error.errno)
+        }
     }
 
     /// Gives a file another path, in place of what is there.
