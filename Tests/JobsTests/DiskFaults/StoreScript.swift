@@ -146,8 +146,10 @@ struct StoreModel {
 
 extension Contents {
     static func line(_ job: Job, _ state: JobState, _ attempt: Int) -> String {
-        let isPattern = job.payload.allSatisfy { $0 == UInt8(job.id.number % 251) }
-        return "\(job.thread) \(state) \(attempt) \(job.payload.count) \(isPattern)"
+        let count = job.payload.count
+        let isPattern =
+            job.payload == [UInt8](repeating: UInt8(job.id.number % 251), count: count)
+        return "\(job.thread) \(state) \(attempt) \(count) \(isPattern)"
     }
 
     /// Everything that an open store tells.
