@@ -190,7 +190,7 @@ import Testing
                     "cut at \(count) without what file \(file) had unsynced")
             }
         }
-        #expect(caseCount > 100)
+        #expect(caseCount > 0)
     }
 
     @Test(.timeLimit(.minutes(60)))
