@@ -5,6 +5,7 @@
 
 import Jobs
 import Kernel
+import Support
 import Testing
 
 @Suite struct DiskFaultTests {
