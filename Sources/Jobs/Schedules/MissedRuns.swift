@@ -19,13 +19,13 @@ package enum MissedRuns: String, CaseIterable, Sendable {
     package struct Due: Hashable, Sendable {
         /// The moments for which there is a run now, the earliest first.
         package let runs: [Int64]
-        /// How many moments there is no run for; if more than `countMax`, only that.
-        package let leftOutCount: Int
+        /// How many moments there is no run for; nil if more than `countMax` moments have passed.
+        package let leftOutCount: Int?
         /// All moments until this one are dealt with.
         package let through: Int64
 
         /// What is due, for tests to compare with.
-        package init(runs: [Int64], leftOutCount: Int, through: Int64) {
+        package init(runs: [Int64], leftOutCount: Int?, through: Int64) {
             self.runs = runs
             self.leftOutCount = leftOutCount
             self.through = through
@@ -49,16 +49,14 @@ package enum MissedRuns: String, CaseIterable, Sendable {
             moment = next
         }
         guard let latest = schedule.latest(until: now, after: last) else { return nil }
-        let isMore = moments.last != latest
+        let isMore = moments.count > Self.countMax
         let runs: [Int64]
         switch self {
         case .once: runs = [latest]
         case .none: runs = now - latest <= Self.graceMilliseconds ? [latest] : []
-        case .all:
-            let isTooMany = isMore || moments.count > Self.countMax
-            runs = isTooMany ? newest(of: schedule, until: latest, after: last) : moments
+        case .all: runs = isMore ? newest(of: schedule, until: latest, after: last) : moments
         }
-        let leftOutCount = isMore ? Self.countMax + 1 : moments.count - runs.count
+        let leftOutCount = isMore ? nil : moments.count - runs.count
         return Due(runs: runs, leftOutCount: leftOutCount, through: latest)
     }
 

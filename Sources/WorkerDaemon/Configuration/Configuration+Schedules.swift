@@ -55,7 +55,7 @@ extension Configuration {
 
 extension Configuration.Schedule: ConfigurationSection {
     /// The longest payload: more belongs into a file.
-    private static let payloadByteCountMax = 64 << 10
+    static let payloadByteCountMax = 64 << 10
 
     /// A schedule for one of these threads or their members.
     static func make(

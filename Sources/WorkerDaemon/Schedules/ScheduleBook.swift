@@ -24,8 +24,6 @@ final class ScheduleEntry {
     var handle: TimerHeap<ScheduleEntry>.Handle?
     /// When the alarm rings for it.
     var dueAt: Int64?
-    /// How many of its jobs are on their way to the disk.
-    var awaitedCount = 0
     /// Why the latest run could not be; told to the log once.
     var fault: WireError?
     var isFaultTold = false
@@ -75,6 +73,8 @@ final class ScheduleBook {
     var entries: [String: ScheduleEntry] = [:]
     /// Names that are not in the book yet: their commits are awaited.
     var addingCount = 0
+    /// The schedules whose job is on its way to the disk: they wait for it.
+    private var awaited: Set<String> = []
     private var due = TimerHeap<ScheduleEntry>()
     private var dueHandles: [TimerHeap<ScheduleEntry>.Handle] = []
     private let alarm: WallAlarm
@@ -107,7 +107,8 @@ final class ScheduleBook {
         if let before = entries[entry.definition.name] { takeOut(before) }
         entries[entry.definition.name] = entry
         entry.correct(at: desk.wall.unixMilliseconds())
-        arm(entry)
+        // Jobs of the one before may be awaited: how far that has come is known then.
+        if !awaited.contains(entry.definition.name) { arm(entry) }
         setAlarm()
     }
 
@@ -131,7 +132,7 @@ final class ScheduleBook {
         alarmAt = nil
         if (try? alarm.next()) == .clockWasSet {
             log.notice("the clock was set: schedules follow it")
-            for entry in entries.values where entry.awaitedCount == 0 {
+            for entry in entries.values where !awaited.contains(entry.definition.name) {
                 entry.correct(at: now)
                 arm(entry)
             }
@@ -174,15 +175,17 @@ final class ScheduleBook {
         let name = entry.definition.name
         guard let found = rule.due(of: entry.schedule, since: entry.progress.through, at: now)
         else { return arm(entry) }
-        if found.leftOutCount > 0 {
-            let isMore = found.leftOutCount > MissedRuns.countMax
-            let count = isMore ? "more than \(MissedRuns.countMax)" : "\(found.leftOutCount)"
+        // What a short period leaves out on a slow disk is not told each time.
+        let isLate = now - entry.progress.through > MissedRuns.graceMilliseconds
+        if isLate, found.leftOutCount != 0 {
+            let count = found.leftOutCount.map { "\($0)" } ?? "all but \(found.runs.count)"
             log.notice(
                 "schedule \(name): \(count) missed runs are left out (missed: \(rule.rawValue))")
         }
         if found.runs.isEmpty { entry.progress.through = found.through }
         entry.fault = nil
-        for moment in found.runs.prefix(Self.turnCountMax) {
+        // One at a time if it goes to the disk: should that fail for a moment, none may be left out.
+        for moment in found.runs.prefix(desk.durable == nil ? Self.turnCountMax : 1) {
             let run = ScheduleRun(name: name, through: moment, at: now)
             do throws(WireError) {
                 try make(run, of: entry)
@@ -191,7 +194,7 @@ final class ScheduleBook {
                 break
             }
         }
-        if entry.awaitedCount == 0 { goOn(entry) }
+        if !awaited.contains(name) { goOn(entry) }
     }
 
     private func make(_ run: ScheduleRun, of entry: ScheduleEntry) throws(WireError) {
@@ -204,19 +207,21 @@ final class ScheduleBook {
         try desk.acceptDurably(request, of: run) { [self] result in
             committed(run, result, of: entry)
         }
-        entry.awaitedCount += 1
+        awaited.insert(run.name)
     }
 
     private func committed(
         _ run: ScheduleRun, _ result: Result<JobID, WireError>, of entry: ScheduleEntry
     ) {
-        entry.awaitedCount -= 1
+        awaited.remove(run.name)
+        // Another one may have come in its place meanwhile, or none.
+        guard let present = entries[run.name] else { return }
         switch result {
-        case .success(let id): note(run, id, of: entry)
-        case .failure(let error): entry.fault = error
+        case .success(let id):
+            if present.definition.rhythm == entry.definition.rhythm { note(run, id, of: present) }
+        case .failure(let error): present.fault = error
         }
-        guard entry.awaitedCount == 0, entries[run.name] === entry else { return }
-        goOn(entry)
+        goOn(present)
         setAlarm()
     }
 
@@ -224,12 +229,6 @@ final class ScheduleBook {
         entry.progress.through = max(entry.progress.through, run.through)
         entry.progress.lastRunAt = run.at
         entry.progress.lastJob = id
-        // Whoever was put in its place meanwhile goes on from there.
-        guard let present = entries[run.name], present !== entry,
-            present.definition.rhythm == entry.definition.rhythm
-        else { return }
-        present.progress = entry.progress
-        if present.awaitedCount == 0 { arm(present) }
     }
 
     /// Waits for the next moment, or for room.

@@ -86,6 +86,12 @@ struct ScheduleOptions {
                 "a schedule's name is 1 to 64 of the characters A-Z a-z 0-9 _ . -, not "
                     + quoted(name))
         }
+        let byteCount = command.byteCount(at: end + 2)
+        let byteCountMax = Configuration.Schedule.payloadByteCountMax
+        guard byteCount <= byteCountMax else {
+            throw WireError(
+                .err, "a schedule's payload has at most \(byteCountMax) bytes, not \(byteCount)")
+        }
         definition = ScheduleDefinition(
             name: name, rhythm: try Self.rhythm(command), thread: command.text(at: end),
             selector: command.text(at: end + 1), payload: command.bytes(at: end + 2))

@@ -3,6 +3,7 @@
 import CFaults
 import Jobs
 import Kernel
+import Support
 
 /// The files of one directory, seen from below SQLite.
 final class FaultyDisk {

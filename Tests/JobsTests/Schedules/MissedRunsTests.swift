@@ -42,7 +42,7 @@ import Testing
         let year: Int64 = 365 * 86_400_000
         let all = try #require(MissedRuns.all.due(of: schedule, since: now - year, at: now))
         #expect(all.runs == (0..<1_000).map { 1_794_999_001_000 + $0 * 1_000 })
-        #expect(all.through == 1_795_000_000_000 && all.leftOutCount == 1_001)
+        #expect(all.through == 1_795_000_000_000 && all.leftOutCount == nil)
         let once = try #require(MissedRuns.once.due(of: schedule, since: now - year, at: now))
         #expect(once.runs == [1_795_000_000_000])
     }
