@@ -39,6 +39,8 @@ final class DurableJobs {
     var isFireScheduled = false
     /// Whether parked jobs stay where they are: the daemon goes down.
     var isClosed = false
+    /// Jobs of schedules that are told to the journal together, after they were accepted.
+    private var runs: [MadeRun] = []
     private var questions: [UInt64: Question] = [:]
     private var lastTicket: UInt64 = 0
 
@@ -66,6 +68,15 @@ final class DurableJobs {
         let before = backlog.parkedCount
         backlog.removeParked(count)
         parkedCount -= before - backlog.parkedCount
+    }
+
+    /// One more job of a schedule is to be told to the journal.
+    func add(_ run: MadeRun) { runs.append(run) }
+
+    /// Those jobs, once.
+    func takeRuns() -> [MadeRun] {
+        defer { runs.removeAll() }
+        return runs
     }
 
     /// The ticket under which an answer is expected.

@@ -6,8 +6,8 @@ internal import Jobs
 enum JournalCommand: Sendable {
     /// Keep a new job; a parked one is not in the memory of the desk.
     case accept(Job, isParked: Bool)
-    /// Keep the job of a schedule, and that it was made.
-    case run(ScheduleRun, Job, isParked: Bool)
+    /// Keep jobs of a schedule, and that they were made.
+    case run([MadeRun])
     /// Keep a schedule.
     case keepSchedule(ScheduleRecord, ticket: UInt64)
     /// Forget a schedule.
@@ -73,6 +73,13 @@ enum JournalCommand: Sendable {
         default: false
         }
     }
+}
+
+/// The job of a schedule, with what is recorded of the schedule.
+struct MadeRun: Sendable {
+    let run: ScheduleRun
+    let job: Job
+    let isParked: Bool
 }
 
 /// Which jobs of the journal a listing wants.

@@ -160,7 +160,7 @@ final class JournalWriter {
     ) throws(StoreFault) {
         switch command {
         case .accept(let job, _): try store.accept(job)
-        case .run(let run, let job, _): try store.accept(job, of: run)
+        case .run(let runs): for made in runs { try store.accept(made.job, of: made.run) }
         case .keepSchedule(let record, _): try store.keep(record)
         case .dropSchedule(let name, _): try store.dropSchedule(name)
         case .release(let ids, let moment, _):
@@ -203,9 +203,13 @@ final class JournalWriter {
         switch command {
         case .start, .end, .putBack, .retry, .reserve: break
         case .answer(let send): self.send = send
-        case .accept(let job, let isParked), .run(_, let job, let isParked):
+        case .accept(let job, let isParked):
             if !isParked, job.state == .waiting { broughtThrough[job.queue] = job.id }
             answers.append(.accepted(count: 1, fault))
+        case .run(let runs):
+            for made in runs {
+                finish(.accept(made.job, isParked: made.isParked), store, &answers)
+            }
         case .release(_, _, let ticket), .confirm(let ticket), .keepSchedule(_, let ticket),
             .dropSchedule(_, let ticket):
             answers.append(.confirmed(ticket: ticket, fault))

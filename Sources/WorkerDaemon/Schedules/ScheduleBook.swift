@@ -73,8 +73,8 @@ final class ScheduleBook {
     var entries: [String: ScheduleEntry] = [:]
     /// Names that are not in the book yet: their commits are awaited.
     var addingCount = 0
-    /// The schedules whose job is on its way to the disk: they wait for it.
-    private var awaited: Set<String> = []
+    /// How many jobs of a schedule are on their way to the disk: it waits for them.
+    private var awaited: [String: Int] = [:]
     private var due = TimerHeap<ScheduleEntry>()
     private var dueHandles: [TimerHeap<ScheduleEntry>.Handle] = []
     private let alarm: WallAlarm
@@ -108,7 +108,7 @@ final class ScheduleBook {
         entries[entry.definition.name] = entry
         entry.correct(at: desk.wall.unixMilliseconds())
         // Jobs of the one before may be awaited: how far that has come is known then.
-        if !awaited.contains(entry.definition.name) { arm(entry) }
+        if awaited[entry.definition.name] == nil { arm(entry) }
         setAlarm()
     }
 
@@ -132,7 +132,7 @@ final class ScheduleBook {
         alarmAt = nil
         if (try? alarm.next()) == .clockWasSet {
             log.notice("the clock was set: schedules follow it")
-            for entry in entries.values where !awaited.contains(entry.definition.name) {
+            for entry in entries.values where awaited[entry.definition.name] == nil {
                 entry.correct(at: now)
                 arm(entry)
             }
@@ -177,15 +177,9 @@ final class ScheduleBook {
         else { return arm(entry) }
         // What a short period leaves out on a slow disk is not told each time.
         let isLate = now - entry.progress.through > MissedRuns.graceMilliseconds
-        if isLate, found.leftOutCount != 0 {
-            let count = found.leftOutCount.map { "\($0)" } ?? "all but \(found.runs.count)"
-            log.notice(
-                "schedule \(name): \(count) missed runs are left out (missed: \(rule.rawValue))")
-        }
         if found.runs.isEmpty { entry.progress.through = found.through }
         entry.fault = nil
-        // One at a time if it goes to the disk: should that fail for a moment, none may be left out.
-        for moment in found.runs.prefix(desk.durable == nil ? Self.turnCountMax : 1) {
+        for moment in found.runs.prefix(Self.turnCountMax) {
             let run = ScheduleRun(name: name, through: moment, at: now)
             do throws(WireError) {
                 try make(run, of: entry)
@@ -194,7 +188,16 @@ final class ScheduleBook {
                 break
             }
         }
-        if !awaited.contains(name) { goOn(entry) }
+        if let runs = desk.durable?.takeRuns(), !runs.isEmpty {
+            awaited[name, default: 0] += runs.count
+            desk.tell(.run(runs))
+        }
+        if isLate, found.leftOutCount != 0, entry.fault == nil {
+            let count = found.leftOutCount.map { "\($0)" } ?? "all but \(found.runs.count)"
+            log.notice(
+                "schedule \(name): \(count) missed runs are left out (missed: \(rule.rawValue))")
+        }
+        if awaited[name] == nil { goOn(entry) }
     }
 
     private func make(_ run: ScheduleRun, of entry: ScheduleEntry) throws(WireError) {
@@ -207,13 +210,13 @@ final class ScheduleBook {
         try desk.acceptDurably(request, of: run) { [self] result in
             committed(run, result, of: entry)
         }
-        awaited.insert(run.name)
     }
 
     private func committed(
         _ run: ScheduleRun, _ result: Result<JobID, WireError>, of entry: ScheduleEntry
     ) {
-        awaited.remove(run.name)
+        let left = (awaited[run.name] ?? 1) - 1
+        awaited[run.name] = left > 0 ? left : nil
         // Another one may have come in its place meanwhile, or none.
         guard let present = entries[run.name] else { return }
         switch result {
@@ -221,6 +224,7 @@ final class ScheduleBook {
             if present.definition.rhythm == entry.definition.rhythm { note(run, id, of: present) }
         case .failure(let error): present.fault = error
         }
+        guard left <= 0 else { return }
         goOn(present)
         setAlarm()
     }

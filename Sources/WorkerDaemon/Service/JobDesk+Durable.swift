@@ -17,7 +17,8 @@ extension JobDesk {
     ///
     /// - Parameters:
     ///   - hold: keeps it in the lane's buffer until it is fired.
-    ///   - run: what is recorded of the schedule that makes it, together with it.
+    ///   - run: what is recorded of the schedule that makes it, together with it; then it is told to
+    ///     the journal by `takeRuns`.
     ///   - answer: told its id when it is on the disk, or why it could not get there.
     /// - Throws: why it is refused at once; then `answer` is not called.
     func acceptDurably(
@@ -57,7 +58,8 @@ extension JobDesk {
                 answer: answer))
         let kept = Job(id: id, request: request.asJobRequest(hold: hold), acceptedAt: now)
         if let run {
-            tell(.run(run, kept, isParked: isParked))
+            // Whoever makes it tells the journal, of several at once.
+            durable.add(MadeRun(run: run, job: kept, isParked: isParked))
         } else {
             tell(.accept(kept, isParked: isParked))
         }

@@ -36,7 +36,7 @@ import Testing
         try directory.open(schema: later).accept(all: [.sample(1)])
         let fault = try #require(directory.fault())
         #expect(fault.kind == .newer)
-        #expect(fault.description.contains("later version of workerd (schema 2"))
+        #expect(fault.description.contains("of workerd (schema \(later.version),"))
         let opened = try directory.open(schema: later)
         #expect(try opened.waiting() == [1])
     }

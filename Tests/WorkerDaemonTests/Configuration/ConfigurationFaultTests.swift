@@ -34,7 +34,7 @@ internal import WorkerDaemon
                     + " is \"verbose\" (line 10, column 17)",
                 "log: is given twice, first at line 10, column 3 (line 10, column 30)",
                 "colour: unknown key, known are \"listen\", \"store\", \"threads\", \"selectors\","
-                    + " \"limits\", \"shutdown\", \"log\" (line 11, column 3)",
+                    + " \"schedules\", \"limits\", \"shutdown\", \"log\" (line 11, column 3)",
             ])
     }
 
