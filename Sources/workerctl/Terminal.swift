@@ -23,7 +23,7 @@ struct Style {
     func state(_ text: String) -> String {
         switch text.split(separator: " ").first.map(String.init) {
         case "running": wrap(text, "32")
-        case "failed", "stopped", "stopping": wrap(text, "31")
+        case "failed", "stopped", "stopping", "stuck": wrap(text, "31")
         case "waiting", "delayed", "buffered", "paused", "pausing": wrap(text, "33")
         case "cancelled", "idle": wrap(text, "2")
         default: text

@@ -110,6 +110,7 @@ struct `workerctl` {
             job.keys == [
                 "id", "thread", "selector", "state", "priority", "attempt", "accepted_at",
                 "due_at", "started_at", "ended_at", "worker", "payload_bytes", "failure",
+                "progress", "progress_text",
             ])
         #expect(job["state"]?.text == "done")
         #expect(try json("jobs").elements?.map { $0["id"]?.number } == [2, 1])
@@ -230,7 +231,8 @@ struct `workerctl` {
         #expect(try CommandLineRun(["--help"]).text == help.text)
         #expect(try CommandLineRun(["-h"]).text == help.text)
         let commands = [
-            "perform", "cancel", "job", "watch", "result", "jobs", "buffer", "fire", "threads", "thread",
+            "perform", "cancel", "job", "watch", "result", "jobs", "buffer", "fire", "threads",
+            "thread",
             "selectors", "pause", "resume", "stop", "info", "ping", "shutdown", "help",
         ]
         for command in commands {

@@ -20,13 +20,15 @@ public struct JobSummary: Sendable, Equatable {
         public static let waiting = State(rawValue: "waiting")
         /// A handler is at it.
         public static let running = State(rawValue: "running")
+        /// A handler is at it, was to end it and does not listen.
+        public static let stuck = State(rawValue: "stuck")
         /// Ended with a result.
         public static let done = State(rawValue: "done")
         /// Ended without one.
         public static let failed = State(rawValue: "failed")
         /// Ended because somebody asked for it.
         public static let cancelled = State(rawValue: "cancelled")
-        /// All of them, in the order of a job's life.
+        /// All that can be listed by, in the order of a job's life; a stuck job is listed as running.
         public static let all: [State] = [
             .delayed, .buffered, .waiting, .running, .done, .failed, .cancelled,
         ]

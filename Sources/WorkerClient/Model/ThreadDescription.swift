@@ -6,7 +6,7 @@ internal import RESP
 public struct ThreadDescription: Sendable, Equatable {
     /// Its name; a member of a pool is called `mail/2`.
     public let name: String
-    /// `idle`, `running`, `paused`, `pausing`, `stopping` or `stopped`.
+    /// `idle`, `running`, `stuck`, `paused`, `pausing`, `stopping` or `stopped`.
     public let state: String
     /// How many jobs wait for it, or for its pool.
     public let waitingCount: Int

@@ -129,7 +129,7 @@ enum JobCommands {
         service.desk.noteRunning()
         let desk = service.desk
         if let job = desk.store.job(id) {
-            return .map(describe(job) + details(job) + desk.progressEntries(of: id))
+            return .map(describe(job, desk) + details(job) + desk.progressEntries(of: id))
         }
         guard desk.durable != nil else { throw desk.noJob(id) }
         let slot = Pledge(session)
@@ -138,7 +138,7 @@ enum JobCommands {
             slot.fill(
                 found.map {
                     let job = desk.store.job(id) ?? $0
-                    return .map(describe(job) + details(job) + desk.progressEntries(of: id))
+                    return .map(describe(job, desk) + details(job) + desk.progressEntries(of: id))
                 })
         }
         return slot.take()
@@ -198,8 +198,9 @@ enum JobCommands {
             index += 1
         }
         let slot = Pledge(session)
-        service.desk.list(thread: thread, state: state, limit: limit) {
-            slot.fill($0.map { .array($0.map { .map(describe($0)) }) })
+        let desk = service.desk
+        desk.list(thread: thread, state: state, limit: limit) {
+            slot.fill($0.map { .array($0.map { .map(describe($0, desk)) }) })
         }
         return slot.take()
     }
@@ -219,12 +220,12 @@ enum JobCommands {
         return id
     }
 
-    private static func describe(_ job: Job) -> [RESPValue.Entry] {
+    private static func describe(_ job: Job, _ desk: JobDesk) -> [RESPValue.Entry] {
         [
             entry("id", .integer(Int(job.id.number))),
             entry("thread", text(job.thread)),
             entry("selector", text(job.selector)),
-            entry("state", text(job.state.rawValue)),
+            entry("state", text(desk.shownState(of: job))),
             entry("priority", text(job.priority.name)),
             entry("attempt", .integer(job.attempt)),
         ]

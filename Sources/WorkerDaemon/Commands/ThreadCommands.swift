@@ -94,7 +94,9 @@ enum ThreadCommands {
     ) -> [RESPValue.Entry] {
         let job = member.current.withLock { $0 }
         let state =
-            if member.thread.isStopped {
+            if let job, service.desk.isStuck(JobID(job.id)) {
+                "stuck"
+            } else if member.thread.isStopped {
                 member.thread.hasEnded ? "stopped" : "stopping"
             } else if job != nil {
                 member.thread.isPaused ? "pausing" : "running"

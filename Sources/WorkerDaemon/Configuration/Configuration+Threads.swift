@@ -9,6 +9,14 @@ extension Configuration {
             case refuse
         }
 
+        /// What happens to a thread whose job is to end and does not listen.
+        package enum WhenStuck: String, Sendable, Equatable, CaseIterable {
+            /// It is said in the log and shown.
+            case report
+            /// A fresh thread takes its place, too.
+            case replace
+        }
+
         /// All threads of a configuration together.
         package static let totalCountMax = 4096
         /// The daemon's own threads, which a listing shows beside the configured ones.
@@ -20,6 +28,9 @@ extension Configuration {
         /// How many jobs may wait.
         package var maxQueued = 1_000_000
         package var whenFull = WhenFull.refuse
+        package var whenStuck = WhenStuck.report
+        /// How long a job that is to end may go on before it is taken for stuck.
+        package var stuckAfter = Duration.seconds(5)
 
         package init(name: String) {
             self.name = name
@@ -41,6 +52,9 @@ extension Configuration.Thread: ConfigurationSection {
         section.read("count", into: &count, .whole(1...1024))
         section.read("maxQueued", into: &maxQueued, .whole(1...10_000_000))
         section.read("whenFull", into: &whenFull, .choice)
+        section.read("whenStuck", into: &whenStuck, .choice)
+        section.read(
+            "stuckAfter", into: &stuckAfter, .duration(.milliseconds(1) ... .seconds(24 * 3600)))
     }
 
     /// Checks what no thread can know alone.

@@ -62,6 +62,12 @@ final class Handler: Sendable {
         return 0
     }
 
+    /// Whether it may go on although its job is to end: a program is killed then.
+    var mayNotListen: Bool {
+        if case .program = kind { return false }
+        return true
+    }
+
     /// Runs a job to its end.
     ///
     /// - Thread: a worker thread.

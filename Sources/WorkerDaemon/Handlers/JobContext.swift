@@ -1,8 +1,11 @@
 // One job as its handler sees it, and the atomic word that decides who gets it: the thread that
 // begins it or the client that takes it back.
 //
-// Values of `phase`: 0 waiting · 1 running · 2 withdrawn. It leaves 0 once, by compareExchange:
+// Values of `phase`: 0 waiting · 1 running · 2 withdrawn · 3 over · 4 given up. It leaves 0 once, and 1
+// once, by compareExchange:
 // E1  begin (worker) and withdraw (io thread) both try 0 → theirs: exactly one of them succeeds.
+// E2  finish (worker) and giveUp (io thread) both try 1 → theirs: exactly one of them says how the job
+//     ended.
 
 internal import Kernel
 internal import Synchronization
@@ -27,6 +30,18 @@ public final class JobContext: Sendable {
     private struct State {
         var run: Run?
         var onCancel: (@Sendable () -> Void)?
+        var news: News?
+
+        /// What has to be told, made when there is something: a million jobs may wait.
+        mutating func madeNews() -> News {
+            let made = news ?? News()
+            news = made
+            return made
+        }
+    }
+
+    /// How far it is, and who wants to know; guarded as the state it is in.
+    private final class News {
         var progress: JobProgress?
         var whenChanged: (@Sendable () -> Void)?
     }
@@ -50,7 +65,7 @@ public final class JobContext: Sendable {
     func next() -> JobContext {
         let next = JobContext(
             id: id, selector: selector, payload: payload, attempt: attempt + 1, timeout: timeout)
-        if let tell = state.withLock({ $0.whenChanged.take() }) { next.tellNextChange(tell) }
+        if let tell = state.withLock({ $0.news?.whenChanged.take() }) { next.tellNextChange(tell) }
         return next
     }
 
@@ -92,20 +107,21 @@ public final class JobContext: Sendable {
         let deadline = timeout.map { SystemClock().now().advanced(by: $0) } ?? .distantFuture
         let tell = state.withLock {
             $0.run = Run(thread: thread, startedAt: unixMilliseconds, deadline: deadline)
-            return $0.whenChanged.take()
+            return $0.news?.whenChanged.take()
         }
         tell?()
         return true
     }
 
     /// What its handler has said last about how far it is.
-    var progress: JobProgress? { state.withLock { $0.progress } }
+    var progress: JobProgress? { state.withLock { $0.news?.progress } }
 
     /// Notes what the handler says about how far it is.
     func note(_ progress: JobProgress) {
-        let tell = state.withLock {
-            $0.progress = progress
-            return $0.whenChanged.take()
+        let tell = state.withLock { state in
+            let news = state.madeNews()
+            news.progress = progress
+            return news.whenChanged.take()
         }
         tell?()
     }
@@ -116,13 +132,23 @@ public final class JobContext: Sendable {
     ///
     /// - Thread: any thread; `body` is called on the one that makes the change.
     func tellNextChange(_ body: @escaping @Sendable () -> Void) {
-        state.withLock { $0.whenChanged = body }
+        state.withLock { $0.madeNews().whenChanged = body }
     }
 
     /// Takes the job back.
     ///
     /// - Returns: false when it has begun; true means that it never runs.
     func withdraw() -> Bool { leaveWaiting(for: 2) }
+
+    /// Notes that the handler has returned.
+    ///
+    /// - Returns: false when the job was given up: nobody wants to know any more.
+    func finish() -> Bool { leave(1, for: 3) }
+
+    /// Goes on without the handler's return: what it returns does not count any more.
+    ///
+    /// - Returns: false when it has returned.
+    func giveUp() -> Bool { leave(1, for: 4) }
 
     /// Asks a running job to end early.
     func requestCancel() {
@@ -142,8 +168,10 @@ public final class JobContext: Sendable {
         state.withLock { $0.onCancel = nil }
     }
 
-    private func leaveWaiting(for next: UInt8) -> Bool {
-        phase.compareExchange(expected: 0, desired: next, ordering: .acquiringAndReleasing)
+    private func leaveWaiting(for next: UInt8) -> Bool { leave(0, for: next) }
+
+    private func leave(_ value: UInt8, for next: UInt8) -> Bool {
+        phase.compareExchange(expected: value, desired: next, ordering: .acquiringAndReleasing)
             .exchanged
     }
 }

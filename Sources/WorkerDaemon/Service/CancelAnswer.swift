@@ -24,6 +24,8 @@ extension JobDesk {
         guard let job = live[id] else { return store.job(id) == nil ? nil : .tooLate }
         if withdraw(job) { return .cancelled }
         job.context.requestCancel()
+        if job.stuckSince != nil { return .stuck }
+        watchCancel(of: job)
         return .requested
     }
 

@@ -147,6 +147,7 @@ extension JobDesk {
     }
 
     func complete(_ completion: Completion) {
+        if let job = live[completion.job], job.alarm != nil { endAlarm(of: job) }
         if let job = live[completion.job], completion.outcome.state == .failed, job.mayRetry,
             !job.isInterrupted, !isRefusing || job.isDurable
         {

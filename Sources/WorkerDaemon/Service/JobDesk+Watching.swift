@@ -68,6 +68,7 @@ extension JobDesk {
     }
 
     private func rang(_ id: JobID) {
+        if let job = live[id] { watchTimeLimit(of: job) }
         guard let due = watches.changed(id, at: loop.now) else { return }
         if due <= loop.now { return look(at: id) }
         let desk = Confined(self, to: loop)
@@ -96,6 +97,11 @@ extension JobDesk {
         }
     }
 
+    /// Tells those who watch a job what is so now.
+    func tellWatchers(of job: Job) {
+        if watches.isWatched(job.id) { watches.tell(news(of: job)) }
+    }
+
     /// Tells those who watch a job how it ended, for the last time.
     func tellWatchers(_ id: JobID, _ outcome: Outcome) {
         guard watches.isWatched(id) else { return }
@@ -113,7 +119,7 @@ extension JobDesk {
 
     private func news(of job: Job) -> JobNews {
         var news = JobNews(
-            id: job.id, state: job.state.rawValue, attempt: job.attempt, worker: job.workerName)
+            id: job.id, state: shownState(of: job), attempt: job.attempt, worker: job.workerName)
         news.progress = job.state == .running ? live[job.id]?.context.progress : nil
         news.failure = job.outcome?.failureReason
         news.isFinal = job.state.isEnded

@@ -63,6 +63,9 @@ final class JobDesk {
     /// How many jobs of each lane are held here, for their time or to be fired.
     private(set) var heldCounts: [String: Int] = [:]
     let watches = JobWatches()
+    /// Threads that did not come back and were replaced.
+    var replacedThreads: [WorkerThread] = []
+    var replacedThreadCount = 0
     /// Called after completions, commits and loads have been handled.
     var whenCompleted: (() -> Void)?
     private var owedWakes: [WorkerPool.OwedWake] = []
@@ -222,6 +225,7 @@ final class JobDesk {
         guard let completions else { return }
         let (context, lane, handler, children) = (job.context, job.lane, job.handler, children)
         let log = log
+        if context.timeout != nil, handler.mayNotListen { listen(to: job) }
         let journal = job.isDurable ? durable?.journal : nil
         do throws(SubmitError) {
             let (ticket, owed) = try lane.pool.submitOwingWake(

@@ -11,12 +11,20 @@ internal import WorkerThreads
 final class Lane: Sendable {
     /// What one member does and has done.
     final class Member: Sendable {
-        let thread: WorkerThread
+        private let present: Mutex<WorkerThread>
         let current = Mutex<JobContext?>(nil)
         let doneCount = Atomic<Int>(0)
         let failedCount = Atomic<Int>(0)
 
-        init(_ thread: WorkerThread) { self.thread = thread }
+        init(_ thread: WorkerThread) { present = Mutex(thread) }
+
+        /// The thread; another one when it was replaced.
+        var thread: WorkerThread { present.withLock { $0 } }
+
+        fileprivate func replace(by thread: WorkerThread) {
+            present.withLock { $0 = thread }
+            current.withLock { $0 = nil }
+        }
     }
 
     let name: String
@@ -24,6 +32,8 @@ final class Lane: Sendable {
     let pool: WorkerPool
     let members: [Member]
     private let wall: WallTime
+    let whenStuck: Configuration.Thread.WhenStuck
+    let stuckAfter: Duration
     private let membersByName: [String: Member]
 
     /// Starts the threads.
@@ -37,6 +47,8 @@ final class Lane: Sendable {
         wall = clocks.wall
         pool = try WorkerPool(
             name: configuration.name, count: configuration.count, clock: clocks.loop)
+        whenStuck = configuration.whenStuck
+        stuckAfter = configuration.stuckAfter
         members = pool.members.map { Member($0) }
         membersByName = Dictionary(uniqueKeysWithValues: members.map { ($0.thread.name, $0) })
     }
@@ -44,10 +56,21 @@ final class Lane: Sendable {
     /// The member of this name.
     func member(named name: String) -> Member? { membersByName[name] }
 
+    /// Goes on without the thread of a member, which does not come back from what it runs.
+    ///
+    /// - Returns: the old thread.
+    /// - Throws: when the system has no room for another one.
+    /// - Thread: the desk's.
+    func replaceThread(of member: Member) throws(SystemError) -> WorkerThread {
+        let (old, fresh) = try pool.replaceMember(named: member.thread.name)
+        member.replace(by: fresh)
+        return old
+    }
+
     /// Runs a job to its end on the calling member's thread.
     ///
     /// - Parameter journal: where the beginning is recorded; nil for a volatile job.
-    /// - Returns: nil when it was withdrawn before: it did not run.
+    /// - Returns: nil when it was withdrawn before, and did not run, or was given up while it ran.
     func run(
         _ job: JobContext, _ handler: Handler, children: ChildRegistry, journal: Journal?,
         log: Log
@@ -64,6 +87,11 @@ final class Lane: Sendable {
         }
         member.current.withLock { $0 = job }
         let outcome = handler.run(job, children: children, log: log)
+        guard job.finish() else {
+            // Somebody else sits in this thread's place, and its figures are theirs.
+            member.current.withLock { if $0 === job { $0 = nil } }
+            return nil
+        }
         if let journal, case .done(let result) = outcome {
             journal.noteDone(job.id, attempt: job.attempt, result: result)
         }

@@ -47,6 +47,10 @@ final class LiveJob {
     var ticket: WorkerPool.Ticket?
     /// What lets it go when its time has come.
     var timer: ThreadRunLoop.Timer?
+    /// Tells when it has not ended although it was to end.
+    var alarm: ThreadRunLoop.Timer?
+    /// Since when it is known that it does not listen, in Unix milliseconds.
+    var stuckSince: Int64?
     private(set) var waiters: [Waiter] = []
 
     init(
@@ -70,6 +74,7 @@ final class LiveJob {
     func beginAnew() {
         context = context.next()
         ticket = nil
+        stuckSince = nil
     }
 
     /// Whether the journal knows it.

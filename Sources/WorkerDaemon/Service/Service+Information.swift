@@ -66,6 +66,8 @@ extension Service {
             ("total_jobs_failed", "\(totals.failed)"),
             ("total_jobs_cancelled", "\(totals.cancelled)"),
             ("running_children", "\(desk.children.count)"),
+            ("stuck_jobs", "\(desk.stuckCount)"),
+            ("replaced_threads", "\(desk.replacedThreadCount)"),
         ]
     }
 
@@ -74,11 +76,12 @@ extension Service {
             lane.members.map { member in
                 let done = member.doneCount.load(ordering: .relaxed)
                 let failed = member.failedCount.load(ordering: .relaxed)
-                let isBusy = member.current.withLock { $0 != nil }
+                let current = member.current.withLock { $0 }
+                let isStuck = current.map { desk.isStuck(JobID($0.id)) } == true
                 return (
                     member.thread.name,
-                    "waiting=\(lane.pool.waitingCount),running=\(isBusy ? 1 : 0),done=\(done),"
-                        + "failed=\(failed)"
+                    "waiting=\(lane.pool.waitingCount),running=\(current == nil ? 0 : 1),done=\(done),"
+                        + "failed=\(failed),stuck=\(isStuck ? 1 : 0)"
                 )
             }
         }

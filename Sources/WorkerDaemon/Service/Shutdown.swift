@@ -157,6 +157,12 @@ final class Shutdown {
     private func isRecorded() {
         timers.forEach { $0.invalidate() }
         timers.removeAll()
+        let leftBehind = desk.replacedThreads.filter { !$0.hasEnded }
+        if !leftBehind.isEmpty {
+            report.hasStuckThreads = true
+            let names = leftBehind.map(\.name).joined(separator: ", ")
+            service.log.warning("threads that hang and were replaced are not waited for: \(names)")
+        }
         let (before, now) = (totalsAtStart, desk.store.totals)
         report.finishedCount = Int(now.done + now.failed - before.done - before.failed)
         report.putBackCount = desk.putBackCount

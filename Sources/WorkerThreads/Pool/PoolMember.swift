@@ -30,15 +30,21 @@ final class PoolQueues: Sendable {
 /// A pool's source in one worker's loop.
 final class PoolMember: WorkerAttachment, @unchecked Sendable {
     // SAFETY: `source` is written once, on the worker's thread, before `wake` can find it: a member
-    // is woken only after it rested, which its source did. `wakeOther` is written before the member
+    // is woken only after it rested, which its source did, or was prepared. `wakeOther` is written before the member
     // is attached, and then like `observer` touched on the worker's thread only. The rest is
     // immutable or guarded.
+
+    private typealias Admission = PoolBoard<PerformRequest>.Admission
 
     private let index: Int
     private let queues: PoolQueues
     private let core: WorkerCore
     private var source: ThreadRunLoop.Source?
     private var observer: ThreadRunLoop.Observer?
+    /// Whether another one sits in its place: then the queues are no longer its affair.
+    ///
+    /// Changed and read under the board's lock, which publishes it.
+    private let isReplaced = Atomic<Bool>(false)
 
     /// Items run in one go before timers and ports get their turn again.
     private static let batchCount = 256
@@ -57,14 +63,26 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         core.loop.wakeUp()
     }
 
-    func workerAttached(_ core: WorkerCore) {
+    /// Makes it known to whoever wakes it; on first use, or before anybody can find it.
+    func prepare() {
         let source = ThreadRunLoop.Source { [unowned self] in performBatch() }
         let observer = ThreadRunLoop.Observer([.entry, .exit]) { [unowned self] _, activity in
             runChanged(activity)
         }
         self.source = source
         self.observer = observer
-        source.signal()
+    }
+
+    /// Leaves the queues to its successor, who is in its seat already.
+    func giveUpSeat() {
+        queues.board.withLock { _ in isReplaced.store(true, ordering: .relaxed) }
+    }
+
+    private var isOut: Bool { isReplaced.load(ordering: .relaxed) }
+
+    func workerAttached(_ core: WorkerCore) {
+        if source == nil { prepare() }
+        source?.signal()
         core.loop.whenMeasured { [queues] isMeasured in
             queues.measuredCount.add(isMeasured ? 1 : -1, ordering: .relaxed)
         }
@@ -78,7 +96,8 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
 
     func workerLifeChanged(_ core: WorkerCore) {
         let life = core.life.withLock { $0 }
-        let (heir, refused) = queues.board.withLock { board in
+        let (heir, refused) = queues.board.withLock { board -> (Int?, [Admission]) in
+            if isOut { return (nil, []) }
             if !life.shouldKeepRunning {
                 let heir = board.retire(index)
                 return (heir, board.refuseNewcomers())
@@ -92,11 +111,13 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     }
 
     func hasWork(for core: WorkerCore) -> Bool {
-        queues.board.withLock { $0.hasWork(for: index) }
+        queues.board.withLock { !isOut && $0.hasWork(for: index) }
     }
 
     func workerEnded(_ core: WorkerCore) {
-        let (left, heir, admitted) = queues.board.withLock { board in
+        let (left, heir, admitted) = queues.board.withLock {
+            board -> ([PerformRequest], Int?, [Admission]) in
+            if isOut { return ([], nil, []) }
             let (left, heir) = board.end(index)
             return (left, heir, board.refuseNewcomers() + board.admit(limit: queues.limit))
         }
@@ -115,7 +136,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     var wakeOther: (@Sendable (Int) -> Void)?
 
     /// Tells newcomers what became of them, and wakes whoever has to run what has a place now.
-    private func tell(_ admissions: [PoolBoard<PerformRequest>.Admission]) {
+    private func tell(_ admissions: [Admission]) {
         for admission in admissions {
             guard let member = admission.tell() else { continue }
             wakeOther?(member)
@@ -131,7 +152,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
 
     /// Wakes another member for what this one was woken for: it does not look again soon.
     private func handOn() {
-        if let heir = queues.board.withLock({ $0.goOn(index) }) { wakeOther?(heir) }
+        if let heir = queues.board.withLock({ isOut ? nil : $0.goOn(index) }) { wakeOther?(heir) }
     }
 
     private func performBatch() {
@@ -139,8 +160,9 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
             // It is signalled again when the thread's next run begins. That may be long: a run
             // nested in a job goes on after a change of life.
             if core.isToYield { return handOn() }
-            let (request, admitted) = queues.board.withLock { board in
-                (board.next(for: index), board.admit(limit: queues.limit))
+            let (request, admitted) = queues.board.withLock {
+                board -> (PerformRequest?, [Admission]) in
+                isOut ? (nil, []) : (board.next(for: index), board.admit(limit: queues.limit))
             }
             if !admitted.isEmpty { tell(admitted) }
             guard let request else { return }

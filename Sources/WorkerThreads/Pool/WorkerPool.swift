@@ -37,9 +37,10 @@ public final class WorkerPool: Sendable {
     /// The name that addresses all members.
     public let name: String
     /// The members, in the order of their names' numbers.
-    public let members: [WorkerThread]
+    public var members: [WorkerThread] { threads.all }
+    let threads: PoolThreads
     let queues: PoolQueues
-    let parts: [PoolMember]
+    let parts: [PoolSeat]
     private let indexes: [String: Int]
 
     /// Starts a pool of equal members, named `name` if it is one, else `name/1` to `name/count`.
@@ -111,11 +112,12 @@ public final class WorkerPool: Sendable {
         }
         self.name = name
         self.queues = queues
-        self.members = members
-        self.parts = parts
+        self.threads = PoolThreads(members)
+        let seats = parts.map { PoolSeat($0) }
+        self.parts = seats
         indexes = Dictionary(uniqueKeysWithValues: zip(threads, threads.indices))
         for (member, part) in zip(members, parts) {
-            part.wakeOther = { other in parts[other].wake() }
+            part.wakeOther = { other in seats[other].wake() }
             member.core.attach(part)
         }
     }
@@ -186,7 +188,7 @@ public final class WorkerPool: Sendable {
 
     /// A wake-up that a submit left to its caller; without it the work may wait for ever.
     package struct OwedWake: Sendable {
-        fileprivate let member: PoolMember
+        fileprivate let member: PoolSeat
 
         /// Wakes the member.
         ///

@@ -95,7 +95,13 @@ internal import WorkerDaemon
     func `a key that is near to none is answered with all of them`(key: String) {
         #expect(
             sentences(configured("", threads: "a: { \(key): 1 }")) == [
-                "threads.a.\(key): unknown key, known are \"count\", \"maxQueued\", \"whenFull\""
+                "threads.a.\(key): unknown key, known are \"count\", \"maxQueued\", \"whenFull\","
+                    + " \"whenStuck\", \"stuckAfter\""
+            ])
+        #expect(
+            sentences(configured("", threads: "a: { whenStuck: 'kill', stuckAfter: '0s' }")) == [
+                "threads.a.whenStuck: must be one of \"report\", \"replace\", is \"kill\"",
+                "threads.a.stuckAfter: must be 1ms…24h, is \"0s\"",
             ])
     }
 }

@@ -54,6 +54,8 @@ internal import WorkerDaemon
         #expect(least.store == .automatic)
         #expect(least.threads.first?.maxQueued == 1_000_000)
         #expect(least.threads.first?.whenFull == .refuse)
+        #expect(least.threads.first?.whenStuck == .report)
+        #expect(least.threads.first?.stuckAfter == .seconds(5))
         #expect(least.limits.payloadBytes == 8_388_608)
         #expect(least.limits.outputBacklogBytes == 67_108_864)
         #expect(least.limits.retainedFor == .seconds(3600))

@@ -28,13 +28,13 @@ import WorkerDaemon
         var looks: [Int] = []
         var due: Instant?
         var seen = -1
-        for now in 0..<1_000 {
-            if now < 905, let next = pacer.changed(at: after(now)) { due = next }
-            if let moment = due, moment <= after(now) {
+        for time in 0..<1_000 {
+            if time < 905, let next = pacer.changed(at: after(time)) { due = next }
+            if let moment = due, moment <= after(time) {
                 due = nil
-                pacer.looked(at: after(now))
-                looks.append(now)
-                seen = min(now, 904)
+                pacer.looked(at: after(time))
+                looks.append(time)
+                seen = min(time, 904)
             }
         }
         #expect(looks == Array(stride(from: 0, through: 900, by: 50)) + [950])

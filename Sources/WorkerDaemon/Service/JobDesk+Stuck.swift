@@ -1,0 +1,127 @@
+// Jobs that are to end and do not listen: a Swift handler can't be made to. They are told of, with the
+// place where they hang; and if the configuration says so, their thread is left to them and a fresh one
+// goes on.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import Synchronization
+internal import WorkerThreads
+
+extension JobDesk {
+    /// Whether a job runs that was to end some time ago.
+    func isStuck(_ id: JobID) -> Bool { live[id]?.stuckSince != nil }
+
+    /// How many such jobs there are.
+    var stuckCount: Int {
+        lanes.flatMap(\.members).count { member in
+            member.current.withLock { $0 }.map { isStuck(JobID($0.id)) } == true
+        }
+    }
+
+    /// A job's state as it is shown: `stuck` is no state of its own, what can become of it is that of
+    /// a running one.
+    func shownState(of job: Job) -> String {
+        job.state == .running && isStuck(job.id) ? "stuck" : job.state.rawValue
+    }
+
+    // MARK: - Alarms
+
+    /// Waits for the end of a job that has begun, if it has a time limit.
+    func watchTimeLimit(of job: LiveJob) {
+        guard let run = job.context.run, run.deadline != .distantFuture else { return }
+        setAlarm(of: job, from: run.deadline)
+    }
+
+    /// Waits for the end of a job that was asked to end.
+    func watchCancel(of job: LiveJob) { setAlarm(of: job, from: loop.now) }
+
+    private func setAlarm(of job: LiveJob, from moment: Instant) {
+        let due = moment.advanced(by: job.lane.stuckAfter)
+        guard job.handler.mayNotListen, job.stuckSince == nil else { return }
+        if let alarm = job.alarm {
+            guard due < alarm.fireDate else { return }
+            alarm.invalidate()
+        }
+        let context = job.context
+        let held = Confined((desk: self, job: job), to: loop)
+        let alarm = ThreadRunLoop.Timer(at: due) { _ in
+            let (desk, job) = held.value
+            if job.context === context, desk.live[job.id] === job { desk.isStuck(job) }
+        }
+        job.alarm = alarm
+        loop.add(alarm)
+    }
+
+    /// The job has ended.
+    func endAlarm(of job: LiveJob) {
+        job.alarm?.invalidate()
+        job.alarm = nil
+        guard let since = job.stuckSince else { return }
+        job.stuckSince = nil
+        let milliseconds = WallClock.unixMilliseconds() - since
+        let what = "job \(job.id) (\(job.context.selector))"
+        log.notice("\(what) is stuck no longer after \(milliseconds) ms")
+    }
+
+    // MARK: - Stuck
+
+    private func isStuck(_ job: LiveJob) {
+        guard let run = job.context.run, let member = job.lane.member(named: run.thread) else {
+            return
+        }
+        job.stuckSince = WallClock.unixMilliseconds()
+        noteStart(job.id, on: run.thread, at: run.startedAt)
+        if let stored = store.job(job.id) { tellWatchers(of: stored) }
+        let isReplaced = job.lane.whenStuck == .replace
+        report(job, run, on: member.thread, isReplaced: isReplaced)
+        if isReplaced { replaceThread(of: member, running: job, run) }
+    }
+
+    /// Says in the log what hangs, and where.
+    private func report(
+        _ job: LiveJob, _ run: JobContext.Run, on thread: WorkerThread, isReplaced: Bool
+    ) {
+        let reason = job.context.isCancelRequested ? "was asked to end" : "is over its time limit"
+        let text =
+            "thread \(run.thread) is stuck: job \(job.id) (\(job.context.selector)) runs since "
+            + "\(WallClock.utc(run.startedAt)), \(reason) and does not listen"
+            + (isReplaced ? "; another thread takes its place" : "")
+        let log = log
+        // The thread has a second to say where it is: not on this one.
+        let say: @Sendable () -> Void = {
+            let places = thread.backtrace()
+            let lines = places.isEmpty ? ["where it is, it does not say"] : places
+            log.error(([text] + lines).joined(separator: "\n    "))
+        }
+        do {
+            try Watchdog.shared().worker.submit(say)
+        } catch {
+            log.error(text)
+        }
+    }
+
+    /// Goes on without a thread: its job ends for those who wait for it.
+    private func replaceThread(
+        of member: Lane.Member, running job: LiveJob, _ run: JobContext.Run
+    ) {
+        // It may have ended in this very moment.
+        guard job.context.giveUp() else { return }
+        do throws(SystemError) {
+            let old = try job.lane.replaceThread(of: member)
+            replacedThreads.removeAll { $0.hasEnded }
+            replacedThreads.append(old)
+            replacedThreadCount += 1
+        } catch {
+            log.error("no other thread can take the place of \(run.thread): \(error)")
+        }
+        let outcome: Outcome = job.context.isCancelRequested ? .cancelled : .timedOut
+        if outcome.state == .failed { member.failedCount.add(1, ordering: .relaxed) }
+        // Nobody is to hear that it is stuck no longer.
+        job.stuckSince = nil
+        complete(
+            Completion(
+                job: job.id, outcome: outcome, thread: run.thread, startedAt: run.startedAt,
+                endedAt: WallClock.unixMilliseconds()))
+    }
+}

@@ -1,0 +1,46 @@
+// A place in a pool: who sits there changes when its thread is replaced (WorkerPool+Replacing.swift).
+
+internal import Synchronization
+
+/// A member's place, by which others wake whoever sits there now.
+final class PoolSeat: Sendable {
+    private let member: Mutex<PoolMember>
+
+    init(_ member: PoolMember) { self.member = Mutex(member) }
+
+    /// Lets the one who sits there look at the queues.
+    ///
+    /// - Thread: any thread.
+    func wake() { member.withLock { $0 }.wake() }
+
+    /// - Returns: who sat there before.
+    func seat(_ successor: PoolMember) -> PoolMember {
+        member.withLock { member in
+            defer { member = successor }
+            return member
+        }
+    }
+}
+
+/// The threads of a pool, which change only when one is replaced.
+final class PoolThreads: Sendable {
+    private let first: [WorkerThread]
+    /// Whether `current` has to be asked; set once, after that has been written.
+    private let isChanged = Atomic<Bool>(false)
+    private let current: Mutex<[WorkerThread]>
+
+    init(_ threads: [WorkerThread]) {
+        first = threads
+        current = Mutex(threads)
+    }
+
+    /// All of them, in the order of their places.
+    var all: [WorkerThread] {
+        isChanged.load(ordering: .acquiring) ? current.withLock { $0 } : first
+    }
+
+    func replace(_ index: Int, by thread: WorkerThread) {
+        current.withLock { $0[index] = thread }
+        isChanged.store(true, ordering: .releasing)
+    }
+}

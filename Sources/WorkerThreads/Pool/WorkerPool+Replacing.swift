@@ -1,0 +1,52 @@
+// Going on without a thread that does not come back from what it runs: a fresh one of the same name
+// takes its place and what waits for it. Nothing can end the old one; it ends if it ever comes back.
+
+package import Kernel
+internal import RunLoops
+internal import Synchronization
+
+extension WorkerPool {
+    /// Puts a fresh thread in a member's place, and leaves the old one to what it runs.
+    ///
+    /// What waits in the pool's queue, and what waits there for this member alone, is taken by the
+    /// fresh thread, in order; a member that is paused or told to stop stays so. The old thread takes
+    /// nothing any more: when what it runs is over it ends, and `join()` of the pool does not wait for
+    /// it. What was handed to the old thread by its own handle, not through the pool, is refused then.
+    ///
+    /// For a thread that hangs. One that only takes long goes on beside its successor, so what both of
+    /// them touch has to bear that.
+    ///
+    /// - Parameter name: of a member.
+    /// - Returns: the old thread and the fresh one.
+    /// - Throws: EAGAIN when the system has no room for a thread; then nothing has changed.
+    /// - Thread: the one that pauses, resumes and stops the pool: what another one asks of the member
+    ///   meanwhile may be asked of the old thread only.
+    /// - Blocks: until the fresh thread has started.
+    package func replaceMember(
+        named name: String
+    ) throws(SystemError) -> (old: WorkerThread, fresh: WorkerThread) {
+        guard let index = members.firstIndex(where: { $0.name == name }) else {
+            preconditionFailure("pool \(self.name) has no thread \(name)")
+        }
+        let old = members[index]
+        let fresh = try WorkerThread(name: name)
+        let part = PoolMember(index: index, queues: queues, core: fresh.core)
+        let parts = parts
+        part.wakeOther = { other in parts[other].wake() }
+        // Who finds it in its seat may wake it before its thread knows of it.
+        part.prepare()
+        let life = old.core.life.withLock { $0 }
+        if life.isPaused { fresh.pause() }
+        let former = parts[index].seat(part)
+        former.giveUpSeat()
+        threads.replace(index, by: fresh)
+        fresh.core.attach(part)
+        // It was not there when the thread, maybe paused already, began its life.
+        fresh.core.callFromControl { [core = fresh.core] _ in part.workerLifeChanged(core) }
+        if let policy = life.stop { fresh.stop(policy) }
+        fresh.isMeasured = old.isMeasured
+        old.isMeasured = false
+        old.stop(.finishCurrent)
+        return (old, fresh)
+    }
+}

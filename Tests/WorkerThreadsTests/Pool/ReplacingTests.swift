@@ -1,0 +1,119 @@
+// A pool goes on without a thread that does not come back.
+
+import Kernel
+import RunLoopsTesting
+import Support
+import Testing
+import WorkerThreads
+
+@Suite struct `A replaced member` {
+    @Test(.timeLimit(.minutes(4)))
+    func `leaves what waits for it to a fresh thread of its name, in order`() async throws {
+        let pool = try WorkerPool(name: "mail", count: 2)
+        let gate = Gate()
+        let trace = Trace()
+        try pool.enqueue(onThread: "mail/1") {
+            gate.pass()
+            trace.note("late")
+        }
+        gate.reached.wait()
+        for number in 1...3 {
+            try pool.enqueue(onThread: "mail/1") {
+                trace.note("\(WorkerThread.currentName ?? "?") \(number)")
+            }
+        }
+        let (old, fresh) = try pool.replaceMember(named: "mail/1")
+        #expect(old !== fresh)
+        #expect(pool.members.map(\.name) == ["mail/1", "mail/2"])
+        #expect(pool.members[0] === fresh)
+        #expect(pool.member(named: "mail/1") === fresh)
+        let isFresh = try await pool.submit(onThread: "mail/1") { fresh.isCurrent }
+        #expect(isFresh)
+        #expect(trace.all == ["mail/1 1", "mail/1 2", "mail/1 3"])
+        // The old one comes back, takes nothing and ends.
+        gate.open()
+        old.join()
+        #expect(trace.all.last == "late")
+        for _ in 0..<100 {
+            let isFresh = try await pool.submit(onThread: "mail/1") { fresh.isCurrent }
+            #expect(isFresh)
+        }
+        pool.stop(.finishQueued)
+        pool.join()
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `takes nothing more though it comes back while much waits`() throws {
+        let pool = try WorkerPool(name: "one")
+        for _ in 0..<20 {
+            let gate = Gate()
+            try pool.submit { gate.pass() }
+            gate.reached.wait()
+            let trace = Trace()
+            let done = Latch()
+            let (old, fresh) = try pool.replaceMember(named: "one")
+            gate.open()
+            for number in 0..<200 {
+                try pool.submit {
+                    if !fresh.isCurrent { trace.note("\(number) on the old one") }
+                    if number == 199 { done.open() }
+                }
+            }
+            done.wait()
+            old.join()
+            #expect(trace.all.isEmpty)
+        }
+        #expect(pool.waitingCount == 0)
+        pool.stop(.finishQueued)
+        pool.join()
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `stays paused, and stopped as it was told`() throws {
+        let pool = try WorkerPool(name: "one")
+        let gate = Gate()
+        try pool.submit { gate.pass() }
+        gate.reached.wait()
+        pool.pause()
+        let trace = Trace()
+        try pool.submit { trace.note("held") }
+        let (old, fresh) = try pool.replaceMember(named: "one")
+        #expect(fresh.isPaused)
+        fresh.waitUntilRunning(in: .paused)
+        #expect(trace.all.isEmpty)
+        pool.resume()
+        pool.stop(.finishQueued)
+        pool.join()
+        #expect(trace.all == ["held"])
+        gate.open()
+        old.join()
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `that was told to stop is replaced by one that finishes what waits`() throws {
+        let pool = try WorkerPool(name: "one")
+        let gate = Gate()
+        try pool.submit { gate.pass() }
+        gate.reached.wait()
+        let trace = Trace()
+        try pool.submit { trace.note("waited") }
+        pool.stop(.finishQueued)
+        let (old, _) = try pool.replaceMember(named: "one")
+        pool.join()
+        #expect(trace.all == ["waited"])
+        gate.open()
+        old.join()
+        #expect(trace.all == ["waited"])
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `says where it hangs`() throws {
+        let worker = try WorkerThread(name: "hangs")
+        // So that it can be asked, whichever signals the thread of this test holds back.
+        worker.isMeasured = true
+        let gate = try worker.hold()
+        let places = worker.backtrace()
+        #expect(places.contains { $0.contains("Gate.pass") }, "\(places)")
+        gate.open()
+    }
+}
