@@ -14,7 +14,7 @@ package struct Job: Hashable, Sendable {
     /// The name of the handler.
     package let selector: String
 
-    /// What the handler is given; released as soon as the job has ended.
+    /// What the handler is given; released when the job has ended, unless it has failed.
     package private(set) var payload: [UInt8]
 
     /// Its lane while it waits.
@@ -26,11 +26,23 @@ package struct Job: Hashable, Sendable {
     /// How many further attempts follow one that failed.
     package let retryCountMax: Int
 
+    /// What it has in common with those whose order counts.
+    package let key: [UInt8]?
+
+    /// Whether what follows in its order waits until a failed attempt was made good.
+    package let retryBlocks: Bool
+
     /// Where it is in its life.
     package private(set) var state: JobState
 
     /// The number of attempts begun.
     package private(set) var attempt = 0
+
+    /// How many of them do not count any more: somebody had it run again after it had failed.
+    package private(set) var forgivenCount = 0
+
+    /// Whether it has failed and can be run again: its payload is still there.
+    package private(set) var mayRunAgain = false
 
     /// When it was accepted.
     package let acceptedAt: Int64
@@ -59,6 +71,8 @@ package struct Job: Hashable, Sendable {
         priority = request.priority
         timeoutMilliseconds = request.timeoutMilliseconds
         retryCountMax = request.retryCountMax
+        key = request.key
+        retryBlocks = request.retryBlocks
         self.acceptedAt = acceptedAt
         switch request.schedule {
         case .now:
@@ -85,6 +99,7 @@ package struct Job: Hashable, Sendable {
         self.state = state
         dueAt = progress.dueAt
         attempt = progress.attempt
+        forgivenCount = progress.forgivenCount
         startedAt = progress.startedAt
         workerName = progress.workerName
         endedAt = progress.endedAt
@@ -95,6 +110,7 @@ package struct Job: Hashable, Sendable {
     package struct Progress: Hashable, Sendable {
         package var dueAt: Int64?
         package var attempt = 0
+        package var forgivenCount = 0
         package var startedAt: Int64?
         package var workerName: String?
         package var endedAt: Int64?
@@ -105,7 +121,12 @@ package struct Job: Hashable, Sendable {
     }
 
     /// Whether another attempt may follow the one that runs or was the last.
-    package var mayRetry: Bool { attempt <= retryCountMax }
+    package var mayRetry: Bool { attempt - forgivenCount <= retryCountMax }
+
+    /// Whether an attempt has failed and the next one is still to come.
+    package var isBetweenAttempts: Bool {
+        attempt > forgivenCount && (state == .delayed || state == .waiting)
+    }
 
     /// The bytes that keeping it costs beyond its fixed size: payload, then result.
     package var byteCount: Int { payload.count + (outcome?.byteCount ?? 0) }
@@ -127,6 +148,13 @@ package struct Job: Hashable, Sendable {
             end(outcome, at: now)
         case (.delayed, .cancel), (.buffered, .cancel), (.waiting, .cancel):
             end(.cancelled, at: now)
+        case (.failed, .runAgain) where mayRunAgain:
+            state = .waiting
+            dueAt = now
+            endedAt = nil
+            outcome = nil
+            mayRunAgain = false
+            forgivenCount = attempt
         default:
             throw IllegalTransition(id: id, state: state, event: event.name)
         }
@@ -136,6 +164,13 @@ package struct Job: Hashable, Sendable {
         state = outcome.state
         endedAt = now
         self.outcome = outcome
+        if state == .failed { mayRunAgain = true } else { payload = [] }
+    }
+
+    /// Gives up what a failed job would need to run again: it is kept elsewhere.
+    package mutating func releasePayload() {
+        guard mayRunAgain else { return }
         payload = []
+        mayRunAgain = false
     }
 }

@@ -10,6 +10,8 @@ package enum JobEvent: Hashable, Sendable {
     case retry(dueAt: Int64?)
     /// The attempt has ended, and the job with it.
     case finish(Outcome)
+    /// Somebody wants it to be tried again after it had failed for good; its attempts count anew.
+    case runAgain
     /// Somebody took it back before it began; a running job is asked to stop and then finishes.
     case cancel
 
@@ -20,6 +22,7 @@ package enum JobEvent: Hashable, Sendable {
         case .start: "start"
         case .retry: "retry"
         case .finish: "finish"
+        case .runAgain: "run again"
         case .cancel: "cancel"
         }
     }

@@ -33,10 +33,17 @@ package struct JobRequest: Hashable, Sendable {
     /// How many further attempts follow one that failed.
     package var retryCountMax: Int
 
+    /// What it has in common with those whose order counts; `nil` for none.
+    package var key: [UInt8]?
+
+    /// Whether what follows in its order waits until a failed attempt was made good.
+    package var retryBlocks: Bool
+
     /// Asks for `selector` to be run on `thread`, by default once, now and for as long as it takes.
     package init(
         thread: String, selector: String, payload: [UInt8] = [], priority: Priority = .normal,
-        schedule: Schedule = .now, timeoutMilliseconds: Int64? = nil, retryCountMax: Int = 0
+        schedule: Schedule = .now, timeoutMilliseconds: Int64? = nil, retryCountMax: Int = 0,
+        key: [UInt8]? = nil, retryBlocks: Bool = false
     ) {
         self.thread = thread
         self.selector = selector
@@ -45,5 +52,7 @@ package struct JobRequest: Hashable, Sendable {
         self.schedule = schedule
         self.timeoutMilliseconds = timeoutMilliseconds
         self.retryCountMax = retryCountMax
+        self.key = key
+        self.retryBlocks = retryBlocks
     }
 }

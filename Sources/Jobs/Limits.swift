@@ -20,6 +20,18 @@ package enum Limits {
     /// what was in it.
     package static let retainedMilliseconds: Int64 = 3_600_000
 
+    /// The largest number of failed jobs kept to be looked into and run again.
+    package static let failedCountMax = 10_000
+
+    /// The most bytes of failed jobs, payloads and reasons together.
+    package static let failedByteCountMax = 64 << 20
+
+    /// How long a failed job is kept: a week, so that a weekend is not too long.
+    package static let failedMilliseconds: Int64 = 7 * 24 * 3_600_000
+
+    /// For how long the name of a `UNIQUE` job is remembered.
+    package static let uniqueMilliseconds: Int64 = 24 * 3_600_000
+
     /// The largest listing: its reader is a person or a page, and the thread has other work.
     package static let listCountMax = 10_000
 }
@@ -38,8 +50,20 @@ package struct StoreLimits: Sendable, Hashable {
     /// The most result bytes of ended jobs; of more, those that ended first are dropped.
     package var retainedByteCountMax = Limits.retainedByteCountMax
 
-    /// The age from which on an ended job is dropped.
+    /// The age from which on an ended job is dropped that did not fail.
     package var retainedMilliseconds = Limits.retainedMilliseconds
+
+    /// The largest number of failed jobs; of more, those that failed first are dropped.
+    package var failedCountMax = Limits.failedCountMax
+
+    /// The most bytes of failed jobs; of more, those that failed first are dropped.
+    package var failedByteCountMax = Limits.failedByteCountMax
+
+    /// The age from which on a failed job is dropped.
+    package var failedMilliseconds = Limits.failedMilliseconds
+
+    /// For how long the name of a `UNIQUE` job is remembered, and as long as it has not ended.
+    package var uniqueMilliseconds = Limits.uniqueMilliseconds
 
     /// Makes the default limits.
     package init() {}

@@ -19,11 +19,12 @@ package struct MemoryStore: JobStore {
         /// Changes the job where it lies, and says what the store has to count.
         mutating func apply(_ event: JobEvent, at now: Int64) throws(IllegalTransition) -> Step {
             let before = job.state
-            let byteCount = job.byteCount
+            let (byteCount, endedAt) = (job.byteCount, job.endedAt)
             try job.apply(event, at: now)
             return Step(
                 tally: tally, before: before, after: job.state,
-                byteCountBefore: byteCount, byteCountAfter: job.byteCount)
+                byteCountBefore: byteCount, byteCountAfter: job.byteCount,
+                endedAtBefore: endedAt)
         }
     }
 
@@ -33,12 +34,7 @@ package struct MemoryStore: JobStore {
         let after: JobState
         let byteCountBefore: Int
         let byteCountAfter: Int
-    }
-
-    private struct Ended {
-        let slot: Int
-        let endedAt: Int64
-        let byteCount: Int
+        let endedAtBefore: Int64?
     }
 
     /// What the store has seen since it was made.
@@ -48,12 +44,12 @@ package struct MemoryStore: JobStore {
     private var entries = LinkedSlots<Entry>()
     private var byID = LinkedSlots<Entry>.Chain()
     private var slots: [JobID: Int] = [:]
-    private var ended = FIFO<Ended>()
+    private var ended: RetainedJobs
+    private var failed: RetainedJobs
     private var tallies = SlotMap<Tally>()
     private var tallyHandles: [String: SlotMap<Tally>.Handle] = [:]
     private var overall = Tally()
     private var liveByteCount = 0
-    private var retainedByteCount = 0
 
     /// The number of the next job.
     package private(set) var nextNumber: UInt64
@@ -67,10 +63,16 @@ package struct MemoryStore: JobStore {
     ///   - nextNumber: the id of its first job.
     package init(limits: StoreLimits = StoreLimits(), nextNumber: UInt64 = 1) {
         self.limits = limits
+        ended = RetainedJobs(
+            countMax: limits.retainedCountMax, byteCountMax: limits.retainedByteCountMax,
+            milliseconds: limits.retainedMilliseconds)
+        failed = RetainedJobs(
+            countMax: limits.failedCountMax, byteCountMax: limits.failedByteCountMax,
+            milliseconds: limits.failedMilliseconds)
         self.nextNumber = nextNumber
     }
 
-    private var liveCount: Int { entries.count - ended.count }
+    private var liveCount: Int { entries.count - ended.count - failed.count }
 
     /// Keeps a new job.
     package mutating func accept(
@@ -140,8 +142,14 @@ package struct MemoryStore: JobStore {
         if change.after.isEnded {
             totals.countEnd(in: change.after)
             liveByteCount -= change.byteCountBefore
-            retainedByteCount += change.byteCountAfter
-            ended.append(Ended(slot: slot, endedAt: now, byteCount: change.byteCountAfter))
+            let entry = RetainedJobs.Entry(
+                id: id, endedAt: now, byteCount: change.byteCountAfter)
+            if change.after == .failed { failed.append(entry) } else { ended.append(entry) }
+        } else if change.before == .failed, let endedAt = change.endedAtBefore {
+            failed.remove(
+                RetainedJobs.Entry(
+                    id: id, endedAt: endedAt, byteCount: change.byteCountBefore))
+            liveByteCount += change.byteCountAfter
         }
         dropEnded(at: now)
         return change.after
@@ -196,16 +204,49 @@ package struct MemoryStore: JobStore {
 
     /// Drops what ended first until all limits are kept.
     private mutating func dropEnded(at now: Int64) {
-        while let first = ended.first {
-            let isTooOld = now - first.endedAt >= limits.retainedMilliseconds
-            let isWithinLimits =
-                ended.count <= limits.retainedCountMax
-                && retainedByteCount <= limits.retainedByteCountMax
-            guard isTooOld || !isWithinLimits else { return }
-            _ = ended.popFirst()
-            retainedByteCount -= first.byteCount
-            drop(first.slot)
+        while let first = ended.popDue(at: now) { drop(first) }
+        while let first = failed.popDue(at: now) { drop(first) }
+    }
+
+    private mutating func drop(_ entry: RetainedJobs.Entry) {
+        if let slot = slots[entry.id] { drop(slot) }
+    }
+
+    /// Drops a job that has failed.
+    ///
+    /// - Returns: false if there is none of this id.
+    package mutating func dropFailed(_ id: JobID) -> Bool {
+        guard let entry = failedEntry(id), let slot = slots[id] else { return false }
+        failed.remove(entry)
+        drop(slot)
+        return true
+    }
+
+    /// Gives up the payload of a job that has failed: it is kept elsewhere.
+    package mutating func releasePayload(of id: JobID) {
+        guard let before = failedEntry(id), let slot = slots[id] else { return }
+        failed.remove(before)
+        entries[slot]?.job.releasePayload()
+        if let after = failedEntry(id) { failed.append(after) }
+    }
+
+    private func failedEntry(_ id: JobID) -> RetainedJobs.Entry? {
+        guard let job = job(id), job.state == .failed, let endedAt = job.endedAt else { return nil }
+        return RetainedJobs.Entry(id: id, endedAt: endedAt, byteCount: job.byteCount)
+    }
+
+    /// The jobs of a selector that have failed and can be run again.
+    ///
+    /// - Complexity: O(jobs).
+    package func failed(of selector: String) -> [JobID] {
+        var found: [JobID] = []
+        var next = byID.first
+        while let slot = next {
+            next = entries.slot(after: slot)
+            guard let job = entries[slot]?.job else { continue }
+            if job.mayRunAgain, job.selector == selector { found.append(job.id) }
         }
+        return found.sorted()
     }
 
     private mutating func drop(_ slot: Int) {
@@ -234,7 +275,8 @@ package struct MemoryStore: JobStore {
             precondition(slots[job.id] == slot, "job \(job.id) is not where its id leads")
             counted[job.state] += 1
             if job.state.isEnded {
-                precondition(job.payload.isEmpty, "job \(job.id) ended with its payload")
+                precondition(
+                    job.payload.isEmpty || job.mayRunAgain, "job \(job.id) ended with its payload")
                 bytes.retained += job.byteCount
             } else {
                 bytes.live += job.byteCount
@@ -242,13 +284,15 @@ package struct MemoryStore: JobStore {
         }
         precondition(slots.count == entries.count, "\(slots.count) ids of \(entries.count) jobs")
         precondition(bytes.live == liveByteCount, "\(liveByteCount) live, not \(bytes.live)")
-        precondition(bytes.retained == retainedByteCount, "retained, not \(bytes.retained)")
+        let retained = ended.byteCount + failed.byteCount
+        precondition(bytes.retained == retained, "\(retained) retained, not \(bytes.retained)")
         for state in JobState.allCases {
             let perThread = tallies.reduce(0) { $0 + $1.value[state] }
             precondition(overall[state] == counted[state], "\(overall[state]) \(state)")
             precondition(overall[state] == perThread, "\(perThread) \(state) by thread")
         }
-        precondition(ended.count == entries.count - liveCount, "\(ended.count) ended")
+        let endedCount = JobState.allCases.reduce(0) { $0 + ($1.isEnded ? counted[$1] : 0) }
+        precondition(ended.count + failed.count == endedCount, "\(ended.count) ended")
         precondition(tallies.count == tallyHandles.count, "\(tallies.count) tallies")
     }
 

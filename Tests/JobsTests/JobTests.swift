@@ -7,7 +7,7 @@ import Testing
     static let events: [JobEvent] = [
         .release, .start(worker: "mail/2"), .retry(dueAt: nil), .retry(dueAt: 500),
         .finish(.done([1])), .finish(.failed(reason: "no")), .finish(.timedOut),
-        .finish(.cancelled), .cancel,
+        .finish(.cancelled), .cancel, .runAgain,
     ]
 
     /// What each event makes of a job in each state, at a moment before 500; nothing is illegal.
@@ -19,6 +19,7 @@ import Testing
         case (.running, .retry(nil)): .waiting
         case (.running, .retry): .delayed
         case (.running, .finish(let outcome)): outcome.state
+        case (.failed, .runAgain): .waiting
         default: nil
         }
     }

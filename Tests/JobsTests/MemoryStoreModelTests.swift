@@ -15,6 +15,9 @@ import Testing
         limits.retainedCountMax = 20
         limits.retainedByteCountMax = 100
         limits.retainedMilliseconds = 200
+        limits.failedCountMax = 10
+        limits.failedByteCountMax = 150
+        limits.failedMilliseconds = 400
         var store = MemoryStore(limits: limits)
         var model = Model(limits: limits)
         var now: Int64 = 0
@@ -71,7 +74,7 @@ import Testing
         let events: [JobEvent] = [
             .release, .start(worker: "mail/1"), .start(worker: "mail/2"), .retry(dueAt: nil),
             .retry(dueAt: now + 10), .finish(.done(result)), .finish(.failed(reason: "broken")),
-            .finish(.timedOut), .cancel,
+            .finish(.timedOut), .cancel, .runAgain,
         ]
         return events.randomElement(using: &random) ?? .release
     }
@@ -96,6 +99,7 @@ import Testing
             guard let index = jobs.firstIndex(where: { $0.id == id }) else { return nil }
             guard (try? jobs[index].apply(event, at: now)) != nil else { return nil }
             let state = jobs[index].state
+            if event == .runAgain { endedIDs.removeAll { $0 == id } }
             totals.countEnd(in: state)
             if state.isEnded { endedIDs.append(id) }
             dropEnded(at: now)
@@ -103,17 +107,29 @@ import Testing
         }
 
         mutating func dropEnded(at now: Int64) {
-            while let id = endedIDs.first {
-                let ended = jobs.filter(\.state.isEnded)
-                let bytes = ended.map(\.byteCount).reduce(0, +)
-                let endedAt = ended.first { $0.id == id }?.endedAt ?? 0
-                let isTooOld = now - endedAt >= limits.retainedMilliseconds
-                guard
-                    isTooOld || ended.count > limits.retainedCountMax
-                        || bytes > limits.retainedByteCountMax
-                else { return }
-                endedIDs.removeFirst()
-                jobs.removeAll { $0.id == id }
+            drop(
+                at: now, count: limits.retainedCountMax, bytes: limits.retainedByteCountMax,
+                after: limits.retainedMilliseconds
+            ) { $0 != .failed }
+            drop(
+                at: now, count: limits.failedCountMax, bytes: limits.failedByteCountMax,
+                after: limits.failedMilliseconds
+            ) { $0 == .failed }
+        }
+
+        private mutating func drop(
+            at now: Int64, count: Int, bytes: Int, after milliseconds: Int64,
+            _ isMeant: (JobState) -> Bool
+        ) {
+            while true {
+                let ended = jobs.filter { $0.state.isEnded && isMeant($0.state) }
+                let kept = ended.map(\.byteCount).reduce(0, +)
+                let first = endedIDs.lazy.compactMap { id in ended.first { $0.id == id } }.first
+                guard let first else { return }
+                let isTooOld = now - (first.endedAt ?? 0) >= milliseconds
+                guard isTooOld || ended.count > count || kept > bytes else { return }
+                endedIDs.removeAll { $0 == first.id }
+                jobs.removeAll { $0.id == first.id }
             }
         }
     }

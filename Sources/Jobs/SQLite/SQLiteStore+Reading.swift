@@ -143,15 +143,15 @@ extension SQLiteStore {
 
     private static func liveColumns(payload: String) -> String {
         "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
-            + "started_at, worker, held, \(payload)"
+            + "started_at, worker, held, \(payload), order_key, retry_blocks, forgiven"
     }
 
     private static func endedColumns(result: String) -> String {
         "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
-            + "started_at, worker, ended_at, outcome, \(result)"
+            + "started_at, worker, ended_at, outcome, \(result), order_key, retry_blocks, forgiven"
     }
 
-    private enum OutcomeCode {
+    enum OutcomeCode {
         static let done: Int64 = 1
         static let failed: Int64 = 2
         static let timedOut: Int64 = 3
@@ -177,19 +177,24 @@ extension SQLiteStore {
         }
     }
 
-    private static func request(_ row: Statement, payload: [UInt8]) -> JobRequest {
+    /// Of the columns from 13 or 14 on: what both tables have at their end.
+    private static func request(
+        _ row: Statement, payload: [UInt8], orderFrom column: Int32
+    ) -> JobRequest {
         JobRequest(
             thread: row.text(1), selector: row.text(2), payload: payload,
             priority: Priority(rawValue: Int(row.integer(3))) ?? .normal,
-            timeoutMilliseconds: row.optionalInteger(5), retryCountMax: Int(row.integer(4)))
+            timeoutMilliseconds: row.optionalInteger(5), retryCountMax: Int(row.integer(4)),
+            key: row.optionalBytes(column), retryBlocks: row.integer(column + 1) != 0)
     }
 
-    private static func progress(_ row: Statement) -> Job.Progress {
+    private static func progress(_ row: Statement, orderFrom column: Int32) -> Job.Progress {
         var progress = Job.Progress()
         progress.dueAt = row.optionalInteger(7)
         progress.attempt = Int(row.integer(8))
         progress.startedAt = row.optionalInteger(9)
         progress.workerName = row.optionalText(10)
+        progress.forgivenCount = Int(row.integer(column + 2))
         return progress
     }
 
@@ -201,8 +206,8 @@ extension SQLiteStore {
             default: .waiting
             }
         return Job(
-            id: JobID(UInt64(row.integer(0))), request: request(row, payload: row.bytes(12)),
-            acceptedAt: row.integer(6), state: state, progress: progress(row))
+            id: JobID(UInt64(row.integer(0))), request: request(row, payload: row.bytes(12), orderFrom: 13),
+            acceptedAt: row.integer(6), state: state, progress: progress(row, orderFrom: 13))
     }
 
     private static func endedJob(_ row: Statement) -> Job {
@@ -213,11 +218,11 @@ extension SQLiteStore {
             case OutcomeCode.timedOut: .timedOut
             default: .cancelled
             }
-        var progress = progress(row)
+        var progress = progress(row, orderFrom: 14)
         progress.endedAt = row.integer(11)
         progress.outcome = outcome
         return Job(
-            id: JobID(UInt64(row.integer(0))), request: request(row, payload: []),
+            id: JobID(UInt64(row.integer(0))), request: request(row, payload: [], orderFrom: 14),
             acceptedAt: row.integer(6), state: outcome.state, progress: progress)
     }
 }

@@ -44,12 +44,6 @@ package struct Attempt: Hashable, Sendable {
 ///
 /// - Thread: one at a time.
 package final class SQLiteStore {
-    private struct Ended {
-        let id: JobID
-        let endedAt: Int64
-        let byteCount: Int
-    }
-
     private struct Statements {
         let begin: Statement
         let commit: Statement
@@ -72,8 +66,9 @@ package final class SQLiteStore {
     private let statements: Statements
     private var prepared: [String: Statement] = [:]
     /// The ended jobs that the file holds, in the order in which they will be dropped.
-    private var ended = FIFO<Ended>()
-    private var endedByteCount = 0
+    private var ended: RetainedJobs
+    /// Those of them that have failed.
+    private var failed: RetainedJobs
     /// Whether commits wait for the disk at present.
     private var syncs = true
     /// Whether a sync has failed since the log was last known to be on the disk.
@@ -82,8 +77,11 @@ package final class SQLiteStore {
     /// could, or did not have to be.
     package private(set) var checkpointFault: StoreFault?
     /// Those that the open transaction adds and drops.
-    private var newlyEnded: [Ended] = []
+    private var newlyEnded: [RetainedJobs.Entry] = []
+    private var newlyFailed: [RetainedJobs.Entry] = []
+    private var noLongerFailed: [RetainedJobs.Entry] = []
     private var droppedCount = 0
+    private var droppedFailureCount = 0
 
     /// Opens a file of jobs, makes a new one, or brings an old one up to date.
     ///
@@ -101,6 +99,12 @@ package final class SQLiteStore {
     ) throws(StoreFault) {
         database = try Database(path: path)
         self.limits = limits
+        ended = RetainedJobs(
+            countMax: limits.retainedCountMax, byteCountMax: limits.retainedByteCountMax,
+            milliseconds: limits.retainedMilliseconds)
+        failed = RetainedJobs(
+            countMax: limits.failedCountMax, byteCountMax: limits.failedByteCountMax,
+            milliseconds: limits.failedMilliseconds)
         try Self.takeOver(database, schema)
         database.moveLog(at: logPageCountMax)
         if let byteCountMax {
@@ -133,6 +137,8 @@ package final class SQLiteStore {
             isLogDoubtful = false
         }
         newlyEnded.removeAll(keepingCapacity: true)
+        newlyFailed.removeAll(keepingCapacity: true)
+        noLongerFailed.removeAll(keepingCapacity: true)
         droppedCount = 0
         try statements.begin.run()
         do throws(StoreFault) {
@@ -147,13 +153,11 @@ package final class SQLiteStore {
         }
         if database.hasMovingFailedToSync { isLogDoubtful = true }
         checkpointFault = database.takeMovingFault()
-        for _ in 0..<droppedCount {
-            if let dropped = ended.popFirst() { endedByteCount -= dropped.byteCount }
-        }
-        for job in newlyEnded {
-            endedByteCount += job.byteCount
-            ended.append(job)
-        }
+        ended.dropFirst(droppedCount)
+        failed.dropFirst(droppedFailureCount)
+        for job in newlyEnded { ended.append(job) }
+        for job in newlyFailed { failed.append(job) }
+        for job in noLongerFailed { failed.remove(job) }
     }
 
     // MARK: - Inside a transaction
@@ -171,6 +175,8 @@ package final class SQLiteStore {
         try statement.bind(8, job.timeoutMilliseconds)
         try statement.bind(9, job.acceptedAt)
         try statement.bind(10, job.dueAt)
+        try statement.bind(11, job.key)
+        try statement.bind(12, job.retryBlocks ? 1 : 0)
         try statement.run()
     }
 
@@ -232,7 +238,12 @@ package final class SQLiteStore {
         guard database.changeCount == 1 else { return }
         try statements.remove.bind(1, Int64(id.number))
         try statements.remove.run()
-        newlyEnded.append(Ended(id: id, endedAt: now, byteCount: outcome.byteCount))
+        if outcome.state == .failed {
+            if let entry = try failedEntry(id) { newlyFailed.append(entry) }
+        } else {
+            newlyEnded.append(
+                RetainedJobs.Entry(id: id, endedAt: now, byteCount: outcome.byteCount))
+        }
     }
 
     /// Records that all numbers below this one may have been given to jobs, durable or not.
@@ -258,30 +269,48 @@ package final class SQLiteStore {
     // MARK: - Ended jobs
 
     private func dropEnded(at now: Int64) throws(StoreFault) {
-        var byteCount = endedByteCount
-        for job in ended {
-            let isTooOld = now - job.endedAt >= limits.retainedMilliseconds
-            let isWithinLimits =
-                ended.count - droppedCount <= limits.retainedCountMax
-                && byteCount <= limits.retainedByteCountMax
-            guard isTooOld || !isWithinLimits else { return }
-            try statements.forget.bind(1, Int64(job.id.number))
-            try statements.forget.run()
-            byteCount -= job.byteCount
-            droppedCount += 1
-        }
+        let (due, dueFailures) = (ended.due(at: now), failed.due(at: now))
+        for job in due + dueFailures { try forget(job.id) }
+        (droppedCount, droppedFailureCount) = (due.count, dueFailures.count)
+    }
+
+    private func forget(_ id: JobID) throws(StoreFault) {
+        try statements.forget.bind(1, Int64(id.number))
+        try statements.forget.run()
+    }
+
+    /// Forgets a job that has failed, which may be among the live ones by now.
+    func forgetFailed(_ entry: RetainedJobs.Entry) throws(StoreFault) {
+        try forget(entry.id)
+        noLongerFailed.append(entry)
+    }
+
+    /// What is noted of a failed job; nil if there is none of this id.
+    func failedEntry(_ id: JobID) throws(StoreFault) -> RetainedJobs.Entry? {
+        let row = try cached(
+            """
+            SELECT ended_at, coalesce(length(result), 0) + coalesce(length(payload), 0)
+            FROM ended WHERE id = ? AND outcome IN (2, 3)
+            """)
+        try row.bind(1, Int64(clamping: id.number))
+        defer { row.reset() }
+        guard try row.step() else { return nil }
+        return RetainedJobs.Entry(
+            id: id, endedAt: row.integer(0), byteCount: Int(row.integer(1)))
     }
 
     private func readEnded() throws(StoreFault) {
         let rows = try database.prepare(
-            "SELECT id, ended_at, coalesce(length(result), 0) FROM ended ORDER BY ended_at, id")
+            """
+            SELECT id, ended_at, coalesce(length(result), 0) + coalesce(length(payload), 0),
+                outcome IN (2, 3)
+            FROM ended ORDER BY ended_at, id
+            """)
         while try rows.step() {
-            let byteCount = Int(rows.integer(2))
-            endedByteCount += byteCount
-            ended.append(
-                Ended(
-                    id: JobID(UInt64(rows.integer(0))), endedAt: rows.integer(1),
-                    byteCount: byteCount))
+            let entry = RetainedJobs.Entry(
+                id: JobID(UInt64(rows.integer(0))), endedAt: rows.integer(1),
+                byteCount: Int(rows.integer(2)))
+            if rows.integer(3) == 0 { ended.append(entry) } else { failed.append(entry) }
         }
     }
 
@@ -310,17 +339,20 @@ package final class SQLiteStore {
             accept: try database.prepare(
                 """
                 INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
-                    timeout_ms, accepted_at, due_at)
-                VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)
+                    timeout_ms, accepted_at, due_at, order_key, retry_blocks)
+                VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)
                 """),
             start: try database.prepare(
                 "UPDATE jobs SET attempt = ?, started_at = ?, worker = ? WHERE id = ?"),
             copyEnded: try database.prepare(
                 """
                 INSERT INTO ended (id, thread, selector, priority, attempt, retries, timeout_ms,
-                    accepted_at, due_at, started_at, worker, ended_at, outcome, result)
+                    accepted_at, due_at, started_at, worker, ended_at, outcome, result,
+                    order_key, retry_blocks, forgiven, payload)
                 SELECT id, thread, selector, priority, coalesce(?1, attempt), retries, timeout_ms,
-                    accepted_at, due_at, coalesce(?2, started_at), coalesce(?3, worker), ?4, ?5, ?6
+                    accepted_at, due_at, coalesce(?2, started_at), coalesce(?3, worker), ?4, ?5, ?6,
+                    order_key, retry_blocks, forgiven,
+                    CASE WHEN ?5 IN (2, 3) THEN payload END
                 FROM jobs WHERE id = ?7
                 """),
             remove: try database.prepare("DELETE FROM jobs WHERE id = ?"),

@@ -89,5 +89,27 @@ package struct Schema: Sendable {
                 last_job BIGINT)
             """
         ],
+        // Keys, attempts that block, failures that can be run again, names that are given once.
+        [
+            "ALTER TABLE jobs ADD COLUMN order_key BLOB",
+            "ALTER TABLE jobs ADD COLUMN retry_blocks INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE jobs ADD COLUMN forgiven INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE ended ADD COLUMN order_key BLOB",
+            "ALTER TABLE ended ADD COLUMN retry_blocks INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE ended ADD COLUMN forgiven INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE ended ADD COLUMN payload BLOB",
+            """
+            CREATE INDEX ended_failed ON ended (selector, id)
+                WHERE outcome IN (2, 3) AND payload IS NOT NULL
+            """,
+            """
+            CREATE TABLE unique_names (
+                name BLOB NOT NULL PRIMARY KEY,
+                job BIGINT NOT NULL,
+                accepted_at BIGINT NOT NULL,
+                look_at BIGINT NOT NULL)
+            """,
+            "CREATE INDEX unique_names_in_time ON unique_names (look_at)",
+        ],
     ])
 }

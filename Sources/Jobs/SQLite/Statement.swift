@@ -103,6 +103,9 @@ internal import CSQLite
         return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
     }
 
+    /// The bytes in a column of this row; nil for null.
+    func optionalBytes(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
+
     private func isNull(_ column: Int32) -> Bool {
         unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
     }

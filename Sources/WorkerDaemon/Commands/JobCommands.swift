@@ -12,7 +12,8 @@ enum JobCommands {
         CommandSpecification(
             "perform", 4...24, .jobs,
             usage: "thread selector [WAIT [ms]] [DELAY ms | AT unix-ms] "
-                + "[PRIORITY high|normal|low] [TIMEOUT ms] [RETRY n] [VOLATILE] payload",
+                + "[PRIORITY high|normal|low] [KEY k] [TIMEOUT ms] [RETRY n [BLOCK|ASIDE]] "
+                + "[VOLATILE] payload",
             "Accepts a job. Answers with its number, or with WAIT with its result.",
             execute: perform)
 
@@ -232,6 +233,11 @@ enum JobCommands {
     }
 
     private static func details(_ job: Job) -> [RESPValue.Entry] {
+        let key = job.key.map { [entry("key", .bulk($0))] } ?? []
+        return times(job) + key
+    }
+
+    private static func times(_ job: Job) -> [RESPValue.Entry] {
         func time(_ milliseconds: Int64?) -> RESPValue {
             milliseconds.map { .integer(Int($0)) } ?? .null
         }
@@ -247,7 +253,7 @@ enum JobCommands {
             entry("started-at", time(job.startedAt)),
             entry("ended-at", time(job.endedAt)),
             entry("worker", job.workerName.map(text) ?? .null),
-            entry("payload-bytes", .integer(job.payload.count)),
+            entry("payload-bytes", .integer(job.state.isEnded ? 0 : job.payload.count)),
             entry("failure", failure.map(text) ?? .null),
         ]
     }
@@ -320,6 +326,10 @@ struct PerformOptions {
     private(set) var timeoutMilliseconds: Int?
     private(set) var isVolatile = false
     private(set) var retryCountMax: Int?
+    private(set) var retryBlocks: Bool?
+    private(set) var key: [UInt8]?
+    /// The longest key and unique name.
+    private static let nameByteCountMax = 256
     private static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
 
     private let wall: WallTime
@@ -339,7 +349,7 @@ struct PerformOptions {
             thread: command.text(at: 1), selector: command.text(at: 2),
             payload: command.bytes(at: command.count - 1), priority: priority, dueAt: dueAt,
             timeoutMilliseconds: timeoutMilliseconds, isVolatile: isVolatile,
-            retryCountMax: retryCountMax)
+            retryCountMax: retryCountMax, retryBlocks: retryBlocks, key: key)
     }
 
     /// - Returns: the place behind the option.
@@ -390,9 +400,17 @@ struct PerformOptions {
             }
             retryCountMax = try command.count(
                 at: index + 1, "RETRY", max: Configuration.Selector.retryCountLimit)
+            let isBlock = index + 2 < end && command.matches(index + 2, "BLOCK")
+            let isAside = index + 2 < end && command.matches(index + 2, "ASIDE")
+            guard isBlock || isAside else { return index + 2 }
+            retryBlocks = isBlock
+            return index + 3
+        }
+        if command.matches(index, "KEY") {
+            key = try name(command, at: index + 1, before: end, "KEY")
             return index + 2
         }
-        for option: StaticString in ["KEY", "UNIQUE"] where command.matches(index, option) {
+        for option: StaticString in ["UNIQUE"] where command.matches(index, option) {
             throw WireError(
                 .err, "\(option) is not there yet: leave it out")
         }
@@ -400,6 +418,20 @@ struct PerformOptions {
             .err,
             "unknown option \(quoted(command.text(at: index))); the payload is the last argument, "
                 + "in quotes if it has spaces")
+    }
+
+    private func name(
+        _ command: Command, at index: Int, before end: Int, _ option: String
+    ) throws(WireError) -> [UInt8] {
+        guard index < end else {
+            throw WireError(.err, "\(option) needs a value, and a payload behind it")
+        }
+        let bytes = command.bytes(at: index)
+        guard (1...Self.nameByteCountMax).contains(bytes.count) else {
+            throw WireError(
+                .err, "\(option) has 1 to \(Self.nameByteCountMax) bytes, not \(bytes.count)")
+        }
+        return bytes
     }
 
     private static func isNumeric(_ byte: UInt8) -> Bool {

@@ -36,6 +36,17 @@ extension Configuration {
         /// How many further attempts follow one that failed, unless the job says otherwise.
         package var retryCountMax = 0
 
+        /// What becomes of the jobs behind one that failed and is tried again.
+        package var retryManner = RetryManner.aside
+
+        /// How a job is tried again.
+        package enum RetryManner: String, Sendable, Equatable, CaseIterable {
+            /// It moves aside, and the others go on.
+            case aside
+            /// The others of its key wait until it has ended, or those of its thread.
+            case block
+        }
+
         /// More attempts than anybody waits for: the last pauses between them are an hour each.
         package static let retryCountLimit = 100
 
@@ -67,6 +78,7 @@ extension Configuration.Selector: ConfigurationSection {
         section.values(
             "environment", into: &environment, .argument, isName: Self.isEnvironmentName)
         section.read("retries", into: &retryCountMax, .whole(0...Self.retryCountLimit))
+        section.read("retry", into: &retryManner, .choice)
     }
 
     /// environ(7): a name ends at the first `=`.

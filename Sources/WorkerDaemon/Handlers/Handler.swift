@@ -68,6 +68,12 @@ final class Handler: Sendable {
         return true
     }
 
+    /// Whether what follows in the order of a job waits while it is tried again.
+    var retryBlocks: Bool {
+        if case .program(let selector) = kind { return selector.retryManner == .block }
+        return false
+    }
+
     /// Runs a job to its end.
     ///
     /// - Thread: a worker thread.

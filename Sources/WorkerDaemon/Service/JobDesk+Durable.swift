@@ -44,7 +44,7 @@ extension JobDesk {
         } else {
             let accepted = LiveJob(
                 id, context(of: request, id, handler), handler, for: request.thread, of: lane,
-                priority: request.priority, retryCountMax: request.retryCountMax ?? 0,
+                priority: request.priority, key: request.key, order: order(of: request, lane),
                 backlog: backlog)
             live[id] = accepted
             self.hold(accepted)
@@ -138,7 +138,7 @@ extension JobDesk {
             delay(job, byMilliseconds: max(0, due - wall.unixMilliseconds()))
         } else {
             stopHolding(job)
-            submit(job)
+            submitInOrder(job)
         }
     }
 
@@ -175,7 +175,7 @@ extension JobDesk {
 
     /// How many jobs wait for a lane's threads, in memory or not.
     func shownWaitingCount(of lane: Lane) -> Int {
-        lane.pool.waitingCount + parkedCount(of: lane)
+        lane.pool.waitingCount + parkedCount(of: lane) + heldBackCount(of: lane)
     }
 
     /// Asks the journal for the next jobs of a queue, if there is room for some.
@@ -211,7 +211,7 @@ extension JobDesk {
     /// Takes a job of before into memory and lets it wait for its thread.
     private func bring(_ job: Job, to backlog: Backlog) {
         guard let live = adopt(job, backlog) else { return }
-        submit(live)
+        submitInOrder(live)
     }
 
     private func adopt(_ job: Job, _ backlog: Backlog) -> LiveJob? {
@@ -226,11 +226,13 @@ extension JobDesk {
         let request = Request(
             thread: job.thread, selector: job.selector, payload: job.payload,
             priority: job.priority, dueAt: job.dueAt,
-            timeoutMilliseconds: job.timeoutMilliseconds.map { Int($0) })
+            timeoutMilliseconds: job.timeoutMilliseconds.map { Int($0) },
+            retryCountMax: job.retryCountMax, retryBlocks: job.retryBlocks, key: job.key,
+            forgivenCount: job.forgivenCount)
         let context = context(of: request, job.id, handler, attempt: job.attempt + 1)
         let adopted = LiveJob(
             job.id, context, handler, for: job.thread, of: backlog.lane, priority: job.priority,
-            retryCountMax: job.retryCountMax, backlog: backlog)
+            key: job.key, order: order(of: request, backlog.lane), backlog: backlog)
         store.adopt(job)
         live[job.id] = adopted
         backlog.addInMemory(byteCount: job.payload.count)
@@ -263,6 +265,7 @@ extension JobDesk {
             if job.state == .buffered {
                 buffered[lane.name, default: []].append(job.id)
             } else {
+                if job.isBetweenAttempts, job.retryBlocks { restoreHoldUp(by: adopted) }
                 let due = job.dueAt ?? job.acceptedAt
                 delay(adopted, byMilliseconds: max(0, due - wall.unixMilliseconds()))
             }
@@ -313,6 +316,7 @@ extension JobDesk {
                 WireError(
                     .noThread,
                     "thread \(job.thread) has been stopped: job \(job.id) runs after a restart")))
+        endHoldUp(by: job)
     }
 
     /// Calls `body` when everything that was said to the journal is on the disk, or can't get there.

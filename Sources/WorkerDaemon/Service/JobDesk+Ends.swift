@@ -106,7 +106,11 @@ extension JobDesk {
     /// Forgets about everything that waits for its time or to be fired, as `abandonWaiting` does.
     func abandonUnreleased() -> Abandoned {
         buffered.removeAll()
-        return abandon { $0.ticket == nil && $0.context.withdraw() }
+        return abandon { [live] job in
+            // What waits behind a job whose turn has come is let go when that one has ended.
+            let isHeldBack = job.holdUp.map { live[$0.blocker]?.ticket != nil } == true
+            return job.ticket == nil && !isHeldBack && job.context.withdraw()
+        }
     }
 
     /// Forgets about everything that is left; durable jobs are put back.
@@ -138,6 +142,7 @@ extension JobDesk {
         } else {
             job.timer?.invalidate()
             buffered[job.lane.name]?.removeAll { $0 == job.id }
+            job.holdUp?.forget(job.id)
             stopHolding(job)
         }
         apply(.cancel, to: job.id)
@@ -155,10 +160,7 @@ extension JobDesk {
         }
         if let job = live[completion.job], job.isDurable {
             if job.isInterrupted, completion.outcome.state != .done { return putBack(job) }
-            let attempt = Attempt(
-                number: job.context.attempt, workerName: completion.thread,
-                startedAt: completion.startedAt)
-            recordEnd(of: job, attempt, completion.outcome, at: completion.endedAt)
+            recordEnd(of: job, completion.attempt, completion.outcome, at: completion.endedAt)
         }
         noteStart(completion.job, on: completion.thread, at: completion.startedAt)
         apply(.finish(completion.outcome), to: completion.job, at: completion.endedAt)
@@ -169,6 +171,7 @@ extension JobDesk {
     private func tellEnd(of id: JobID, _ outcome: Outcome) {
         guard let job = live.removeValue(forKey: id) else { return }
         if !job.waiters.isEmpty { job.tell(Self.answer(outcome, id)) }
+        endHoldUp(by: job)
     }
 
     static func answer(_ outcome: Outcome, _ id: JobID) -> Result<[UInt8], WireError> {

@@ -1,5 +1,5 @@
 // What follows a failed attempt of a job that may be tried again: the next one, after a while. The job
-// moves aside meanwhile, so others of its thread go on.
+// moves aside meanwhile, so others of its thread go on, unless it holds them up (Order/).
 
 internal import Jobs
 internal import Kernel
@@ -13,14 +13,11 @@ extension JobDesk {
     /// Lets another attempt follow one that failed.
     func retry(_ job: LiveJob, _ completion: Completion) {
         noteStart(job.id, on: completion.thread, at: completion.startedAt)
-        let pause = Self.pause(after: job.context.attempt)
+        let pause = Self.pause(after: job.context.attempt - job.order.retry.forgivenCount)
         let due = completion.endedAt + pause
         apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)
         if job.isDurable {
-            let attempt = Attempt(
-                number: job.context.attempt, workerName: completion.thread,
-                startedAt: completion.startedAt)
-            durable?.journal.record(.retry(job.id, attempt, dueAt: due))
+            durable?.journal.record(.retry(job.id, completion.attempt, dueAt: due))
         }
         if isRefusing {
             // Going down: the journal has it, and its next attempt comes after the restart.
@@ -31,6 +28,7 @@ extension JobDesk {
             hold(job)
             delay(job, byMilliseconds: max(0, due - wall.unixMilliseconds()))
         }
+        holdUpOthers(behind: job)
         whenCompleted?()
     }
 

@@ -25,12 +25,19 @@ final class JobDesk {
         var isVolatile = false
         /// How many further attempts follow one that failed; nil is as many as its selector has.
         var retryCountMax: Int?
+        /// Whether what follows in its order waits meanwhile; nil is as its selector says.
+        var retryBlocks: Bool?
+        /// What it has in common with those whose order counts.
+        var key: [UInt8]?
+        /// The attempts of before that do not count any more.
+        var forgivenCount = 0
 
         /// The same, with what its selector adds.
         func completed(for handler: Handler) -> Request {
-            guard retryCountMax == nil else { return self }
+            guard retryCountMax == nil || retryBlocks == nil else { return self }
             var request = self
-            request.retryCountMax = handler.retryCountMax
+            request.retryCountMax = retryCountMax ?? handler.retryCountMax
+            request.retryBlocks = retryBlocks ?? handler.retryBlocks
             return request
         }
 
@@ -39,7 +46,7 @@ final class JobDesk {
                 thread: thread, selector: selector, payload: payload, priority: priority,
                 schedule: hold ? .buffered : dueAt.map { .at($0) } ?? .now,
                 timeoutMilliseconds: timeoutMilliseconds.map { Int64($0) },
-                retryCountMax: retryCountMax ?? 0)
+                retryCountMax: retryCountMax ?? 0, key: key, retryBlocks: retryBlocks ?? false)
         }
     }
 
@@ -58,6 +65,9 @@ final class JobDesk {
     /// Jobs that were collected for a lane and not yet fired, in order.
     var buffered: [String: [JobID]] = [:]
     private(set) var isRefusing = false
+    /// The gates of keys, and the orders that are held up, by their gates.
+    var gates = OrderGates()
+    var holdUps: [ObjectIdentifier: HoldUp<LiveJob>] = [:]
     /// Durable jobs whose attempt a shutdown has interrupted.
     var putBackCount = 0
     /// How many jobs of each lane are held here, for their time or to be fired.
@@ -71,7 +81,7 @@ final class JobDesk {
     private var owedWakes: [WorkerPool.OwedWake] = []
     private static let owedWakeCountMax = 16
     private let lanesByThread: [String: Lane]
-    private var completions: MessagePort<Completion>?
+    private var reports: MessagePort<WorkerReport>?
     private var answers: MessagePort<[JournalAnswer]>?
 
     /// - Parameters:
@@ -98,9 +108,9 @@ final class JobDesk {
         }
         self.lanesByThread = lanesByThread
         let desk = Confined(self, to: loop)
-        let completions = MessagePort<Completion> { desk.value.complete($0) }
-        completions.add(to: loop)
-        self.completions = completions
+        let reports = MessagePort<WorkerReport> { desk.value.take($0) }
+        reports.add(to: loop)
+        self.reports = reports
         guard let journal else { return }
         let answers = MessagePort<[JournalAnswer]> { desk.value.take($0) }
         answers.add(to: loop)
@@ -111,8 +121,8 @@ final class JobDesk {
 
     /// Ends the reporting; breaks the cycle between the desk and its port.
     func close() {
-        completions?.invalidate()
-        completions = nil
+        reports?.invalidate()
+        reports = nil
         answers?.invalidate()
         answers = nil
     }
@@ -139,7 +149,7 @@ final class JobDesk {
         if durable != nil { reserveNumbers() }
         let job = LiveJob(
             id, context(of: request, id, handler), handler, for: request.thread, of: lane,
-            priority: request.priority, retryCountMax: request.retryCountMax ?? 0)
+            priority: request.priority, key: request.key, order: order(of: request, lane))
         live[id] = job
         if hold {
             self.hold(job)
@@ -148,7 +158,7 @@ final class JobDesk {
             self.hold(job)
             delay(job, byMilliseconds: due - now)
         } else {
-            submit(job)
+            submitInOrder(job)
         }
         return id
     }
@@ -222,18 +232,25 @@ final class JobDesk {
     }
 
     func submit(_ job: LiveJob) {
-        guard let completions else { return }
+        guard let reports else { return }
         let (context, lane, handler, children) = (job.context, job.lane, job.handler, children)
         let log = log
         if context.timeout != nil, handler.mayNotListen { listen(to: job) }
+        let (id, order) = (job.id, job.order)
         let journal = job.isDurable ? durable?.journal : nil
         do throws(SubmitError) {
             let (ticket, owed) = try lane.pool.submitOwingWake(
-                onThread: job.thread, priority: job.priority.submitPriority
+                onThread: job.thread, priority: job.priority.submitPriority, key: job.key
             ) {
+                if order.holdsBack(id) {
+                    reports.send(.heldBack(id, order))
+                    return
+                }
                 let completion = lane.run(
                     context, handler, children: children, journal: journal, log: log)
-                if let completion { completions.send(completion) }
+                guard let completion else { return }
+                order.noteEnd(of: context, completion.outcome)
+                reports.send(.ended(completion))
             }
             job.ticket = ticket
             if let owed { owe(owed) }
@@ -275,7 +292,7 @@ final class JobDesk {
         job.timer = nil
         stopHolding(job)
         apply(.release, to: job.id)
-        submit(job)
+        submitInOrder(job)
     }
 
     func stopHolding(_ job: LiveJob) {

@@ -13,6 +13,8 @@ final class Lane: Sendable {
     final class Member: Sendable {
         private let present: Mutex<WorkerThread>
         let current = Mutex<JobContext?>(nil)
+        /// Holds back what is addressed to this member.
+        let gate = OrderGate()
         let doneCount = Atomic<Int>(0)
         let failedCount = Atomic<Int>(0)
 
@@ -67,6 +69,12 @@ final class Lane: Sendable {
         return old
     }
 
+    /// The gate of what is addressed to one thread by this name; nil for a pool's name.
+    func gate(of thread: String) -> OrderGate? {
+        if members.count == 1 { return members[0].gate }
+        return thread == name ? nil : membersByName[thread]?.gate
+    }
+
     /// Runs a job to its end on the calling member's thread.
     ///
     /// - Parameter journal: where the beginning is recorded; nil for a volatile job.
@@ -80,11 +88,8 @@ final class Lane: Sendable {
         }
         let startedAt = wall.unixMilliseconds()
         guard job.begin(on: thread, at: startedAt) else { return nil }
-        if let journal {
-            let attempt = Attempt(
-                number: job.attempt, workerName: thread, startedAt: startedAt)
-            journal.noteStart(job.id, attempt)
-        }
+        let attempt = Attempt(number: job.attempt, workerName: thread, startedAt: startedAt)
+        journal?.noteStart(job.id, attempt)
         member.current.withLock { $0 = job }
         let outcome = handler.run(job, children: children, log: log)
         guard job.finish() else {
@@ -103,14 +108,16 @@ final class Lane: Sendable {
         default: break
         }
         return Completion(
-            job: JobID(job.id), outcome: outcome, thread: thread, startedAt: startedAt,
-            endedAt: wall.unixMilliseconds())
+            job: JobID(job.id), attempt: attempt, outcome: outcome, thread: thread,
+            startedAt: startedAt, endedAt: wall.unixMilliseconds())
     }
 }
 
 /// A job's end, on its way from the worker to the desk.
 struct Completion: Sendable {
     let job: JobID
+    /// What is recorded of the attempt that it ended with.
+    let attempt: Attempt
     let outcome: Outcome
     let thread: String
     /// In Unix milliseconds.

@@ -39,12 +39,16 @@ final class LiveJob {
     let priority: Priority
     /// The queue of the journal that it belongs to; nil for a volatile job.
     let backlog: Backlog?
-    /// How many further attempts follow one that failed.
-    let retryCountMax: Int
+    /// What it has in common with those whose order counts.
+    let key: SubmitKey?
+    /// The orders that it keeps, and how it is tried again.
+    let order: JobOrder
     /// Whether a shutdown has asked it to end: what it has not done is done after the restart.
     var isInterrupted = false
     /// Its place among what waits; nil while the desk itself holds it.
     var ticket: WorkerPool.Ticket?
+    /// What it waits behind at the desk; nil if it does not.
+    var holdUp: HoldUp<LiveJob>?
     /// What lets it go when its time has come.
     var timer: ThreadRunLoop.Timer?
     /// Tells when it has not ended although it was to end.
@@ -55,7 +59,7 @@ final class LiveJob {
 
     init(
         _ id: JobID, _ context: JobContext, _ handler: Handler, for thread: String, of lane: Lane,
-        priority: Priority, retryCountMax: Int, backlog: Backlog? = nil
+        priority: Priority, key: [UInt8]?, order: JobOrder, backlog: Backlog? = nil
     ) {
         self.id = id
         self.context = context
@@ -63,12 +67,15 @@ final class LiveJob {
         self.thread = thread
         self.lane = lane
         self.priority = priority
-        self.retryCountMax = retryCountMax
+        self.key = key.map { SubmitKey($0) }
+        self.order = order
         self.backlog = backlog
     }
 
     /// Whether another attempt may follow the present one.
-    var mayRetry: Bool { context.attempt <= retryCountMax && !context.isCancelRequested }
+    var mayRetry: Bool {
+        order.retry.follows(attempt: context.attempt) && !context.isCancelRequested
+    }
 
     /// Goes on to the next attempt, which the desk holds.
     func beginAnew() {

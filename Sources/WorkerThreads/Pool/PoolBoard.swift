@@ -30,6 +30,8 @@ package struct PoolBoard<Work> {
     var shared = PriorityFIFO<Work>()
     var own: [PriorityFIFO<Work>]
     var newcomers = FIFO<Newcomer>()
+    /// The keys that have work, and whose it is.
+    var bindings: [SubmitKey: Binding] = [:]
     private var lastSequence: UInt64 = 0
     private var wasClosed = false
 
@@ -80,6 +82,15 @@ package struct PoolBoard<Work> {
 
     package mutating func close() { wasClosed = true }
 
+    /// Whether nothing is taken at all any more.
+    var isClosed: Bool { wasClosed }
+
+    func hasEnded(_ member: Int) -> Bool { members[member] == .ended }
+
+    func isAway(_ member: Int) -> Bool { members[member] == .away }
+
+    func isIdle(_ member: Int) -> Bool { members[member] == .idle }
+
     /// Queues work.
     ///
     /// - Returns: its ticket, and the member to wake, if one is idle: for this work, or for shared
@@ -88,6 +99,14 @@ package struct PoolBoard<Work> {
         _ work: Work, to queue: PoolQueue, lane: Int
     ) -> (ticket: PriorityFIFO<Work>.Ticket, wake: Int?) {
         precondition(!isClosed(queue), "work was pushed to a closed queue")
+        return place(work, in: queue, lane: lane)
+    }
+
+    /// Queues work as `push` does, also for a member that was told to stop and has not ended: it runs
+    /// its own work before.
+    package mutating func place(
+        _ work: Work, in queue: PoolQueue, lane: Int
+    ) -> (ticket: PriorityFIFO<Work>.Ticket, wake: Int?) {
         lastSequence += 1
         waitingCount += 1
         switch queue {

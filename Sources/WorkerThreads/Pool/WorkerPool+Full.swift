@@ -7,8 +7,8 @@ extension WorkerPool {
     /// What became of work, and what its sender has to do.
     enum Addition {
         /// Wake the member, and refuse what was dropped for it.
-        case added(Ticket.Place, wake: Int?, dropped: PerformRequest?)
-        case waits(Admission<Ticket.Place>?)
+        case added(Ticket, wake: Int?, dropped: PerformRequest?)
+        case waits(Admission<Ticket>?)
         case full
         case closed
     }
@@ -32,32 +32,69 @@ extension WorkerPool {
                 case .dropOldest:
                     dropped = board.dropOldest(for: lane)
                     if dropped == nil { return .full }
-                case .wait: return lineUp(request, queue, lane, placed, &board)
+                case .wait: return lineUp(request, queue, lane, nil, placed, &board)
                 }
             }
             let (place, wake) = board.push(request, to: queue, lane: lane)
-            return .added(place, wake: wake, dropped: dropped)
+            return .added(ticket(place, queue), wake: wake, dropped: dropped)
+        }
+    }
+
+    /// Queues work that has a key, or lines it up for a place.
+    ///
+    /// - Parameter placed: as above.
+    func add(
+        _ request: PerformRequest, key: SubmitKey, _ priority: SubmitPriority,
+        placed: (@Sendable (Ticket) -> Void)? = nil
+    ) -> Addition {
+        if isStopped(.shared) { return .closed }
+        let lane = priority.rawValue
+        let keyed = PerformRequest.answered(KeyedPerform(request, key: key, queues: queues))
+        let isOpen: @Sendable (Int) -> Bool = { [members] in !members[$0].isStopped }
+        return queues.board.withLock { board in
+            guard let member = board.bind(key, isOpen: isOpen) else { return .closed }
+            let queue = PoolQueue.own(member: member)
+            var dropped: PerformRequest?
+            if board.waitingCount >= queues.limit {
+                if queues.whenFull == .wait {
+                    return lineUp(keyed, queue, lane, key, placed, &board)
+                }
+                if queues.whenFull == .dropOldest { dropped = board.dropOldest(for: lane) }
+                guard dropped != nil else {
+                    board.unbind(key)
+                    return .full
+                }
+            }
+            let (place, wake) = board.place(keyed, in: queue, lane: lane)
+            return .added(ticket(place, queue, key), wake: wake, dropped: dropped)
         }
     }
 
     private func lineUp(
-        _ request: PerformRequest, _ queue: PoolQueue, _ lane: Int,
+        _ request: PerformRequest, _ queue: PoolQueue, _ lane: Int, _ key: SubmitKey?,
         _ placed: (@Sendable (Ticket) -> Void)?, _ board: inout PoolBoard<PerformRequest>
     ) -> Addition {
         let stopped = SubmitError.stopped(thread: threadName(of: queue))
+        let pool = ObjectIdentifier(queues)
         if let placed {
-            let pool = ObjectIdentifier(queues)
             board.lineUp(request, for: queue, lane: lane) { place in
                 guard let place else { return _ = request.refuse(stopped) }
-                placed(Ticket(pool: pool, queue: queue, place: place))
+                placed(Ticket(pool: pool, queue: queue, place: place, key: key))
             }
             return .waits(nil)
         }
         // Nobody else may be left to make room.
-        if members.contains(where: { $0.isCurrent }) { return .full }
-        let admission = Admission<Ticket.Place>()
+        if members.contains(where: { $0.isCurrent }) {
+            if let key { board.unbind(key) }
+            return .full
+        }
+        let admission = Admission<Ticket>()
         board.lineUp(request, for: queue, lane: lane) { place in
-            admission.decide(place.map { .success($0) } ?? .failure(stopped))
+            guard let place else {
+                if key != nil { _ = request.refuse(stopped) }
+                return admission.decide(.failure(stopped))
+            }
+            admission.decide(.success(Ticket(pool: pool, queue: queue, place: place, key: key)))
         }
         return .waits(admission)
     }

@@ -32,6 +32,8 @@ public final class WorkerPool: Sendable {
         typealias Place = PriorityFIFO<PerformRequest>.Ticket
 
         let place: Place
+        /// Its key, if it counts as one of its key's.
+        let key: SubmitKey?
     }
 
     /// The name that addresses all members.
@@ -132,6 +134,8 @@ public final class WorkerPool: Sendable {
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.
     ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - key: items of the same key run on one thread, one after another; the pool's name only, a
+    ///     member keeps the order anyway.
     ///   - body: what to run.
     ///   - fileID: the caller's file, noted while the thread is measured.
     ///   - line: the caller's line.
@@ -140,10 +144,11 @@ public final class WorkerPool: Sendable {
     /// - Blocks: never.
     public func submit(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
+        key: SubmitKey? = nil,
         _ body: @escaping @Sendable () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
-        _ = try push(note(.plain(body), fileID, line), to: try queue(of: name), priority)
+        _ = try push(note(.plain(body), fileID, line), to: try queue(of: name), priority, key)
     }
 
     /// Runs a closure on a thread of the pool as `submit` does, unless it is cancelled first.
@@ -151,6 +156,8 @@ public final class WorkerPool: Sendable {
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.
     ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - key: items of the same key run on one thread, one after another; the pool's name only, a
+    ///     member keeps the order anyway.
     ///   - body: what to run.
     ///   - fileID: the caller's file, noted while the thread is measured.
     ///   - line: the caller's line.
@@ -161,10 +168,11 @@ public final class WorkerPool: Sendable {
     @discardableResult
     public func enqueue(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
+        key: SubmitKey? = nil,
         _ body: @escaping @Sendable () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) -> Ticket {
-        try push(note(.plain(body), fileID, line), to: try queue(of: name), priority)
+        try push(note(.plain(body), fileID, line), to: try queue(of: name), priority, key)
     }
 
     /// Queues a closure as `enqueue` does, and leaves it to the caller to wake the member for it.
@@ -178,11 +186,12 @@ public final class WorkerPool: Sendable {
     /// - Blocks: never.
     package func submitOwingWake(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
+        key: SubmitKey? = nil,
         _ body: @escaping @Sendable () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) -> (ticket: Ticket, owed: OwedWake?) {
         let request = note(.plain(body), fileID, line)
-        let (ticket, member) = try enqueue(request, to: try queue(of: name), priority)
+        let (ticket, member) = try enqueue(request, to: try queue(of: name), priority, key)
         return (placed(ticket), member.map { OwedWake(member: parts[$0]) })
     }
 
@@ -205,6 +214,8 @@ public final class WorkerPool: Sendable {
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.
     ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - key: items of the same key run on one thread, one after another; the pool's name only, a
+    ///     member keeps the order anyway.
     ///   - body: what to run.
     ///   - fileID: the caller's file, noted while the thread is measured.
     ///   - line: the caller's line.
@@ -214,6 +225,7 @@ public final class WorkerPool: Sendable {
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func submit<Result: Sendable>(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
+        key: SubmitKey? = nil,
         _ body: @escaping @Sendable () throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) async throws -> Result {
@@ -224,7 +236,7 @@ public final class WorkerPool: Sendable {
                 place.ticket.withLock { $0 = ticket }
             }
             let (ticket, member) = try enqueue(
-                note(request, fileID, line), to: queue, priority, placed: placed)
+                note(request, fileID, line), to: queue, priority, key, placed: placed)
             if let ticket { placed(ticket) }
             if let member { parts[member].wake() }
             // Cancelled meanwhile by a thread that could not yet see where it waits.
@@ -252,7 +264,9 @@ public final class WorkerPool: Sendable {
     @discardableResult
     private func remove(_ ticket: Ticket) -> Bool {
         let (work, admitted) = queues.board.withLock { board in
-            (board.remove(ticket.place, from: ticket.queue), board.admit(limit: queues.limit))
+            let work = board.remove(ticket.place, from: ticket.queue)
+            if work != nil, let key = ticket.key { board.unbind(key) }
+            return (work, board.admit(limit: queues.limit))
         }
         tell(admitted)
         return work != nil
@@ -332,6 +346,11 @@ public final class WorkerPool: Sendable {
     /// - Thread: any thread.
     public var droppedCount: Int { queues.droppedCount.load(ordering: .relaxed) }
 
+    /// How many keys have items that wait or run.
+    ///
+    /// - Thread: any thread; out of date as soon as it is known.
+    public var boundKeyCount: Int { queues.board.withLock { $0.boundKeyCount } }
+
     private func queue(of name: String?) throws(SubmitError) -> PoolQueue {
         guard let name else { return .shared }
         if let index = indexes[name] { return members.count == 1 ? .shared : .own(member: index) }
@@ -350,9 +369,10 @@ public final class WorkerPool: Sendable {
 
     /// Queues a request and wakes a member for it; one that nobody waits for may block its sender.
     private func push(
-        _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority
+        _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority,
+        _ key: SubmitKey?
     ) throws(SubmitError) -> Ticket {
-        let (ticket, member) = try enqueue(request, to: queue, priority)
+        let (ticket, member) = try enqueue(request, to: queue, priority, key)
         if let member { parts[member].wake() }
         return placed(ticket)
     }
@@ -366,25 +386,33 @@ public final class WorkerPool: Sendable {
     /// - Returns: the ticket, nil if it comes later, and the idle member that has to be woken.
     private func enqueue(
         _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority,
-        placed: (@Sendable (Ticket) -> Void)? = nil
+        _ key: SubmitKey?, placed: (@Sendable (Ticket) -> Void)? = nil
     ) throws(SubmitError) -> (Ticket?, Int?) {
-        switch add(request, to: queue, priority, placed: placed) {
-        case .added(let place, let wake, let oldest):
+        let addition =
+            if let key, queue == .shared, members.count > 1 {
+                add(request, key: key, priority, placed: placed)
+            } else {
+                add(request, to: queue, priority, placed: placed)
+            }
+        switch addition {
+        case .added(let ticket, let wake, let oldest):
             if let oldest, oldest.refuse(.dropped(thread: name)) {
                 queues.droppedCount.add(1, ordering: .relaxed)
             }
-            return (ticket(place, queue), wake)
+            return (ticket, wake)
         case .waits(let admission):
             // Who gives it a place wakes the member.
             guard let admission else { return (nil, nil) }
-            return (ticket(try admission.wait(), queue), nil)
+            return (try admission.wait(), nil)
         case .full: throw .full(thread: name, limit: queues.limit)
         case .closed: throw .stopped(thread: threadName(of: queue))
         }
     }
 
-    private func ticket(_ place: Ticket.Place, _ queue: PoolQueue) -> Ticket {
-        Ticket(pool: ObjectIdentifier(queues), queue: queue, place: place)
+    func ticket(
+        _ place: Ticket.Place, _ queue: PoolQueue, _ key: SubmitKey? = nil
+    ) -> Ticket {
+        Ticket(pool: ObjectIdentifier(queues), queue: queue, place: place, key: key)
     }
 
     func threadName(of queue: PoolQueue) -> String {

@@ -21,6 +21,8 @@ struct BoardGame {
     private var awake: Set<Int>
     private var wasClosed = false
     private var lastNumber = 0
+    /// The items of each key that wait or run, and the key of each.
+    private var keyed: [SubmitKey: (member: Int, numbers: Set<Int>)] = [:]
 
     init(memberCount: Int) {
         board = PoolBoard(memberCount: memberCount)
@@ -35,7 +37,9 @@ struct BoardGame {
         let member = Int.random(in: lives.indices, using: &random)
         let fault =
             switch Int.random(in: 0..<100, using: &random) {
-            case 0..<27: push(member, &random)
+            case 0..<20: push(member, &random)
+            case 20..<25: pushKeyed(&random)
+            case 25..<27: endKeyed()
             case 27..<55: take(awake.randomElement(using: &random) ?? member)
             case 55..<71: take(member)
             case 71..<75: goOn(member)
@@ -61,6 +65,41 @@ struct BoardGame {
                 number: lastNumber, queue: queue, lane: lane,
                 remove: { $0.remove(ticket, from: queue) }))
         return woken(wake)
+    }
+
+    private mutating func pushKeyed(_ random: inout SeededRandom) -> String? {
+        let key = SubmitKey("\(Int.random(in: 0..<4, using: &random))")
+        let open = lives.indices.filter { !isClosed(.own(member: $0)) }
+        let bound = keyed[key].flatMap { lives[$0.member] == .ended ? nil : $0.member }
+        let member = board.bind(key) { _ in true }
+        if wasClosed || (bound == nil && open.isEmpty) {
+            return member == nil ? nil : "a key was bound to nobody"
+        }
+        guard let member, member == bound ?? member, bound != nil || open.contains(member) else {
+            return "key \(key) of \(String(describing: bound)): \(String(describing: member))"
+        }
+        lastNumber += 1
+        let queue = PoolQueue.own(member: member)
+        let (ticket, wake) = board.place(lastNumber, in: queue, lane: 1)
+        waiting.append(
+            Waiting(
+                number: lastNumber, queue: queue, lane: 1,
+                remove: { $0.remove(ticket, from: queue) }))
+        keyed[key, default: (member, [])].member = member
+        keyed[key]?.numbers.insert(lastNumber)
+        return woken(wake)
+    }
+
+    /// Lets an item of a key end, if one has been taken.
+    private mutating func endKeyed() -> String? {
+        let waits = Set(waiting.map(\.number))
+        for key in keyed.keys.sorted(by: { $0.description < $1.description }) {
+            guard let number = keyed[key]?.numbers.subtracting(waits).min() else { continue }
+            keyed[key]?.numbers.remove(number)
+            if keyed[key]?.numbers.isEmpty == true { keyed[key] = nil }
+            board.unbind(key)
+        }
+        return board.boundKeyCount == keyed.count ? nil : "\(board.boundKeyCount) keys bound"
     }
 
     private mutating func take(_ member: Int) -> String? {

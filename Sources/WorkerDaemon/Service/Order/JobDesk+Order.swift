@@ -1,0 +1,148 @@
+// Who may begin and who has to wait at the desk because a job before is tried again.
+//
+// What waits behind a failed job is in one of three places: at the desk, in its lane, or in the hands
+// of a worker that finds the gate closed and gives it back. When the desk learns of the failure it
+// takes back what is in the lane; what can't be taken back is in a worker's hands, and its return is
+// waited for before anything is let go. So they go on in the order of their numbers.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import WorkerThreads
+
+/// What a worker says to the desk, in the order in which it happened.
+enum WorkerReport: Sendable {
+    /// A job has ended.
+    case ended(Completion)
+    /// A job was not begun, because another one of its order comes first.
+    case heldBack(JobID, JobOrder)
+}
+
+extension JobDesk {
+    /// The order that a job keeps.
+    func order(of request: Request, _ lane: Lane) -> JobOrder {
+        JobOrder(
+            thread: lane.gate(of: request.thread),
+            key: request.key.map { gates.gate(of: $0, thread: request.thread) },
+            retry: RetryPlan(
+                countMax: request.retryCountMax ?? 0, blocks: request.retryBlocks ?? false,
+                forgivenCount: request.forgivenCount))
+    }
+
+    /// Handles what a worker says.
+    func take(_ report: WorkerReport) {
+        switch report {
+        case .ended(let completion): complete(completion)
+        case .heldBack(let id, let order): takeBack(id, order)
+        }
+    }
+
+    /// Lets a job wait for its thread, or for the one that it has to follow.
+    func submitInOrder(_ job: LiveJob) {
+        if let holdUp = holdUp(before: job) { holdBack(job, holdUp) } else { submit(job) }
+    }
+
+    private func holdUp(before job: LiveJob) -> HoldUp<LiveJob>? {
+        guard !holdUps.isEmpty else { return nil }
+        for gate in [job.order.thread, job.order.key] {
+            guard let gate, let holdUp = holdUps[ObjectIdentifier(gate)] else { continue }
+            if holdUp.blocker != job.id { return holdUp }
+        }
+        return nil
+    }
+
+    private func holdBack(_ job: LiveJob, _ holdUp: HoldUp<LiveJob>) {
+        job.ticket = nil
+        // Going down, and the one to follow has gone: it would wait for ever.
+        if isRefusing, !holdUp.isOver, live[holdUp.blocker] == nil { return abandon(job) }
+        holdUp.hold(job, job.id)
+        job.holdUp = holdUp
+        hold(job)
+    }
+
+    private func abandon(_ job: LiveJob) {
+        guard live[job.id] === job else { return }
+        live[job.id] = nil
+        job.tell(.failure(Self.abandoned))
+    }
+
+    /// How many jobs of a lane wait at the desk for another one.
+    func heldBackCount(of lane: Lane) -> Int {
+        holdUps.values.reduce(0) { $0 + ($1.all.first?.lane === lane ? $1.count : 0) }
+    }
+
+    /// Holds back what follows a job, if its failed attempt has closed its gate.
+    func holdUpOthers(behind job: LiveJob) {
+        guard let gate = job.order.own, gate.isClosed(by: job.id) else { return }
+        let holdUp = holdUp(of: gate, by: job)
+        guard isRefusing, live[job.id] == nil else { return }
+        for other in holdUp.takeAll() { abandon(other) }
+    }
+
+    /// Notes that a job is between two attempts since before the restart.
+    func restoreHoldUp(by job: LiveJob) {
+        guard let gate = job.order.own, holdUps[ObjectIdentifier(gate)] == nil else { return }
+        gate.close(by: job.id)
+        holdUps[ObjectIdentifier(gate)] = HoldUp(gate, by: job.id)
+    }
+
+    private func holdUp(
+        of gate: OrderGate, by job: LiveJob, isOver: Bool = false
+    ) -> HoldUp<LiveJob> {
+        if let holdUp = holdUps[ObjectIdentifier(gate)] {
+            if isOver { holdUp.end() }
+            return holdUp
+        }
+        let holdUp = HoldUp<LiveJob>(gate, by: job.id)
+        if isOver { holdUp.end() }
+        holdUps[ObjectIdentifier(gate)] = holdUp
+        for other in live.values where other.id != job.id {
+            guard other.order.thread === gate || other.order.key === gate,
+                let ticket = other.ticket
+            else { continue }
+            if other.lane.pool.cancel(ticket) {
+                holdBack(other, holdUp)
+            } else {
+                holdUp.expect(other.id)
+            }
+        }
+        return holdUp
+    }
+
+    /// A worker gives a job back that it has not begun.
+    private func takeBack(_ id: JobID, _ order: JobOrder) {
+        if let job = live[id], job.ticket != nil {
+            if let holdUp = holdUp(before: job) {
+                holdBack(job, holdUp)
+            } else {
+                job.ticket = nil
+                submit(job)
+            }
+        }
+        for gate in [order.thread, order.key] {
+            guard let gate, let holdUp = holdUps[ObjectIdentifier(gate)] else { continue }
+            holdUp.noteReturn(of: id)
+            letGo(holdUp)
+        }
+        whenCompleted?()
+    }
+
+    /// Lets go what followed a job that is no longer there, if it held anything up.
+    func endHoldUp(by job: LiveJob) {
+        guard job.order.retry.blocks, let gate = job.order.own, gate.isClosed(by: job.id) else {
+            return
+        }
+        letGo(holdUp(of: gate, by: job, isOver: true))
+    }
+
+    private func letGo(_ holdUp: HoldUp<LiveJob>) {
+        guard holdUp.mayLetGo else { return }
+        holdUps[ObjectIdentifier(holdUp.gate)] = nil
+        holdUp.gate.open()
+        for job in holdUp.takeAll() where live[job.id] === job {
+            job.holdUp = nil
+            stopHolding(job)
+            submitInOrder(job)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+// What holds jobs back behind one whose failed attempt is to be made good first: the gate of a thread,
+// or of a key on it.
+//
+// Values of `blocker`: 0 is open, else the number of the job that is let through alone.
+// G1  close, by the worker that ran the failed attempt, before it takes the next job; a look by the
+//     worker that takes the next job of the order. That is the same thread, or for a key of a pool one
+//     that took the job from the pool after the first was unbound there, under the pool's lock. So
+//     it sees the gate closed, and nothing of the order begins in between.
+// G2  open, by the desk once nothing of the order is in the lane; then the desk submits what it held.
+//     The lane's lock takes that to the worker.
+
+internal import Jobs
+internal import Synchronization
+
+/// Lets one order of jobs through, or only the one that holds it up.
+///
+/// - Thread: any thread.
+final class OrderGate: Sendable {
+    private let blocker = Atomic<UInt64>(0)
+
+    /// Lets only this job through from now on.
+    func close(by job: JobID) { blocker.store(job.number, ordering: .releasing) }  // G1
+
+    /// Lets all through.
+    func open() { blocker.store(0, ordering: .releasing) }  // G2
+
+    /// Whether a job has to wait for another one.
+    func isClosed(to job: JobID) -> Bool {
+        let number = blocker.load(ordering: .acquiring)
+        return number != 0 && number != job.number
+    }
+
+    /// Whether this job is the one that the others wait for.
+    func isClosed(by job: JobID) -> Bool { blocker.load(ordering: .acquiring) == job.number }
+}
+
+/// The orders that one job keeps: that of its thread and that of its key.
+struct JobOrder: Sendable {
+    /// Nil for a job that any member of a pool may run.
+    var thread: OrderGate?
+    /// Nil for a job without a key.
+    var key: OrderGate?
+    /// How often it is tried again, and whether the others wait for that.
+    var retry = RetryPlan()
+
+    /// What it holds up while it fails: its key if it has one, else its thread.
+    var own: OrderGate? { key ?? thread }
+
+    /// Whether it has to wait for another one.
+    func holdsBack(_ job: JobID) -> Bool {
+        thread?.isClosed(to: job) == true || key?.isClosed(to: job) == true
+    }
+
+    /// Holds up what follows if a failed attempt says so; on the thread that made it, before it
+    /// takes another job.
+    func noteEnd(of context: JobContext, _ outcome: Outcome) {
+        guard retry.blocks, outcome.state == .failed, !context.isCancelRequested,
+            retry.follows(attempt: context.attempt)
+        else { return }
+        own?.close(by: JobID(context.id))
+    }
+}
+
+/// How a job is tried again.
+struct RetryPlan: Sendable, Equatable {
+    /// How many further attempts follow one that failed.
+    var countMax = 0
+    /// Whether what follows in its order waits meanwhile.
+    var blocks = false
+    /// The attempts that do not count any more.
+    var forgivenCount = 0
+
+    /// Whether another attempt may follow this one.
+    func follows(attempt: Int) -> Bool { attempt - forgivenCount <= countMax }
+}

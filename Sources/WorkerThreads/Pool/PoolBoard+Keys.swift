@@ -1,0 +1,49 @@
+// Which member runs what has a key: one and the same for all items of a key, from the first that is
+// submitted until the last has ended.
+//
+// A binding counts its items, so there are never more bindings than items that wait or run. An item
+// is unbound only after it has run: the next one of its key begins after all that it did, wherever
+// it runs.
+
+internal import Structures
+
+extension PoolBoard {
+    /// A key that has work.
+    struct Binding {
+        var member: Int
+        /// Its items that wait or run.
+        var count: Int
+    }
+
+    /// How many keys have work.
+    package var boundKeyCount: Int { bindings.count }
+
+    /// Counts one more item of a key, and chooses a member for it.
+    ///
+    /// - Parameter isOpen: whether a member takes new work, as far as is known without the board.
+    /// - Returns: the member to whose own queue the item belongs; nil when no member takes any.
+    /// - Complexity: O(1) for a key that has work, else O(members).
+    package mutating func bind(_ key: SubmitKey, isOpen: @Sendable (Int) -> Bool) -> Int? {
+        // One that was told to stop runs what is its own: the items before this one as well.
+        if !isClosed, let bound = bindings[key], !hasEnded(bound.member) {
+            bindings[key]?.count += 1
+            return bound.member
+        }
+        let open = own.indices.filter { !isClosed(.own(member: $0)) && isOpen($0) }
+        guard let member = open.min(by: { load(of: $0) < load(of: $1) }) else { return nil }
+        bindings[key, default: Binding(member: member, count: 0)].member = member
+        bindings[key]?.count += 1
+        return member
+    }
+
+    /// Counts one item of a key less: it has run, or never will.
+    package mutating func unbind(_ key: SubmitKey) {
+        guard let count = bindings[key]?.count else { return }
+        if count == 1 { bindings[key] = nil } else { bindings[key]?.count = count - 1 }
+    }
+
+    /// What is compared to find who has the least to do: paused ones last, then how much waits.
+    private func load(of member: Int) -> (Int, Int) {
+        (isAway(member) ? 1 : 0, own[member].count + (isIdle(member) ? 0 : 1))
+    }
+}
