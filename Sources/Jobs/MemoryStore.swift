@@ -40,7 +40,8 @@ package struct MemoryStore: JobStore {
     /// What the store has seen since it was made.
     package private(set) var totals = JobTotals()
 
-    private let limits: StoreLimits
+    /// How much it keeps.
+    package let limits: StoreLimits
     private var entries = LinkedSlots<Entry>()
     private var byID = LinkedSlots<Entry>.Chain()
     private var slots: [JobID: Int] = [:]

@@ -141,5 +141,9 @@ extension StoreLimits {
         retainedCountMax = limits.retainedResults
         retainedByteCountMax = limits.retainedBytes
         retainedMilliseconds = limits.retainedFor.milliseconds
+        failedCountMax = limits.retainedFailures
+        failedByteCountMax = limits.retainedBytes
+        failedMilliseconds = limits.failuresFor.milliseconds
+        uniqueMilliseconds = limits.uniqueFor.milliseconds
     }
 }

@@ -59,8 +59,8 @@ struct CommandTable {
 
     init() {
         all =
-            JobCommands.all + WatchCommands.all + ScheduleCommands.all + ThreadCommands.all
-            + ConnectionCommands.all + ServerCommands.all
+            JobCommands.all + FailureCommands.all + WatchCommands.all + ScheduleCommands.all
+            + ThreadCommands.all + ConnectionCommands.all + ServerCommands.all
         perform = JobCommands.performCommand
         byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
     }

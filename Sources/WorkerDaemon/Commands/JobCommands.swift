@@ -12,8 +12,8 @@ enum JobCommands {
         CommandSpecification(
             "perform", 4...24, .jobs,
             usage: "thread selector [WAIT [ms]] [DELAY ms | AT unix-ms] "
-                + "[PRIORITY high|normal|low] [KEY k] [TIMEOUT ms] [RETRY n [BLOCK|ASIDE]] "
-                + "[VOLATILE] payload",
+                + "[PRIORITY high|normal|low] [KEY k] [UNIQUE id] [TIMEOUT ms] [RETRY n "
+                + "[BLOCK|ASIDE]] [VOLATILE] payload",
             "Accepts a job. Answers with its number, or with WAIT with its result.",
             execute: perform)
 
@@ -328,6 +328,7 @@ struct PerformOptions {
     private(set) var retryCountMax: Int?
     private(set) var retryBlocks: Bool?
     private(set) var key: [UInt8]?
+    private(set) var uniqueName: [UInt8]?
     /// The longest key and unique name.
     private static let nameByteCountMax = 256
     private static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
@@ -349,7 +350,8 @@ struct PerformOptions {
             thread: command.text(at: 1), selector: command.text(at: 2),
             payload: command.bytes(at: command.count - 1), priority: priority, dueAt: dueAt,
             timeoutMilliseconds: timeoutMilliseconds, isVolatile: isVolatile,
-            retryCountMax: retryCountMax, retryBlocks: retryBlocks, key: key)
+            retryCountMax: retryCountMax, retryBlocks: retryBlocks, key: key,
+            uniqueName: uniqueName)
     }
 
     /// - Returns: the place behind the option.
@@ -410,9 +412,9 @@ struct PerformOptions {
             key = try name(command, at: index + 1, before: end, "KEY")
             return index + 2
         }
-        for option: StaticString in ["UNIQUE"] where command.matches(index, option) {
-            throw WireError(
-                .err, "\(option) is not there yet: leave it out")
+        if command.matches(index, "UNIQUE") {
+            uniqueName = try name(command, at: index + 1, before: end, "UNIQUE")
+            return index + 2
         }
         throw WireError(
             .err,

@@ -17,6 +17,12 @@ extension Configuration {
         package var retainedBytes = 64 << 20
         /// How long a result is kept.
         package var retainedFor = Duration.seconds(3600)
+        /// How many failed jobs are kept, to be looked into and run again.
+        package var retainedFailures = 10_000
+        /// How long a failed job is kept.
+        package var failuresFor = Duration.seconds(7 * 24 * 3600)
+        /// For how long the name of a UNIQUE job is remembered.
+        package var uniqueFor = Duration.seconds(24 * 3600)
 
         package init() {}
     }
@@ -31,5 +37,8 @@ extension Configuration.Limits: ConfigurationSection {
         section.read("retainedResults", into: &retainedResults, .whole(0...10_000_000))
         section.read("retainedBytes", into: &retainedBytes, .size(0...(1 << 40)))
         section.read("retainedFor", into: &retainedFor, .duration(.zero ... .seconds(8760 * 3600)))
+        section.read("retainedFailures", into: &retainedFailures, .whole(0...10_000_000))
+        section.read("failuresFor", into: &failuresFor, .duration(.zero ... .seconds(8760 * 3600)))
+        section.read("uniqueFor", into: &uniqueFor, .duration(.zero ... .seconds(8760 * 3600)))
     }
 }

@@ -286,7 +286,9 @@ final class ProgramRun {
         }
         guard let status else { return .failed(reason: "the program's end was missed") }
         if status.isSuccess { return .done(result) }
-        let lines = String(decoding: errorTail, as: UTF8.self).split(separator: "\n").suffix(5)
+        // Many a program complains on its standard output.
+        let said = errorTail.isEmpty ? Array(result.suffix(Self.errorTailByteCount)) : errorTail
+        let lines = String(decoding: said, as: UTF8.self).split(separator: "\n").suffix(5)
         let tail = lines.isEmpty ? "" : ": " + lines.joined(separator: " / ")
         return .failed(reason: "\(status)\(tail)")
     }

@@ -21,6 +21,7 @@ final class DurableJobs {
     /// What is done with the journal's answer.
     enum Question {
         case confirmed((StoreFault?) -> Void)
+        case settled((Result<FailedJobsAnswer, StoreFault>) -> Void)
         case found((Result<Job?, StoreFault>) -> Void)
         case listed((Result<[Job], StoreFault>) -> Void)
         case cancelled((Result<[QueueName: [JobID]], StoreFault>) -> Void)

@@ -12,6 +12,10 @@ enum JournalCommand: Sendable {
     case keepSchedule(ScheduleRecord, ticket: UInt64)
     /// Forget a schedule.
     case dropSchedule(String, ticket: UInt64)
+    /// Keep a new job, unless another one has its name already.
+    case acceptOnce(Job, isParked: Bool, name: [UInt8])
+    /// Let failed jobs run again, or forget them.
+    case settle(FailedJobs, FailedJobsFate, ticket: UInt64)
     /// Let buffered jobs go.
     case release([JobID], at: Int64, ticket: UInt64)
     /// An attempt has begun.
@@ -52,6 +56,7 @@ enum JournalCommand: Sendable {
         switch self {
         case .accept, .release, .confirm, .cancel, .cancelMatching, .reserve: true
         case .run, .keepSchedule, .dropSchedule: true
+        case .acceptOnce, .settle: true
         case .start, .end, .putBack, .retry, .load, .find, .list, .answer: false
         }
     }
@@ -62,6 +67,7 @@ enum JournalCommand: Sendable {
         case .accept, .release, .start, .end, .putBack, .retry, .reserve, .cancel, .cancelMatching:
             true
         case .run, .keepSchedule, .dropSchedule: true
+        case .acceptOnce, .settle: true
         case .confirm, .load, .find, .list, .answer: false
         }
     }
@@ -95,6 +101,10 @@ struct JobListing: Sendable {
 enum JournalAnswer: Sendable {
     /// The next so many jobs that were to be accepted are on the disk, or none of them is.
     case accepted(count: Int, StoreFault?)
+    /// The next job that was to be accepted has the name of this one, which is there already.
+    case existing(JobID)
+    /// What became of failed jobs.
+    case settled(ticket: UInt64, Result<FailedJobsAnswer, StoreFault>)
     /// What was confirmed or released.
     case confirmed(ticket: UInt64, StoreFault?)
     /// The next jobs of a queue; none when there were none.

@@ -134,6 +134,9 @@ final class JournalWriter {
     private struct Answers {
         var fault: StoreFault?
         var cancelled: [UInt64: [QueueName: [JobID]]] = [:]
+        var settled: [UInt64: FailedJobsAnswer] = [:]
+        /// The jobs that were not accepted, and who has their name.
+        var existing: [JobID: JobID] = [:]
         private(set) var all: [JournalAnswer] = []
 
         mutating func append(_ answer: JournalAnswer) {
@@ -163,6 +166,14 @@ final class JournalWriter {
         case .run(let runs): for made in runs { try store.accept(made.job, of: made.run) }
         case .keepSchedule(let record, _): try store.keep(record)
         case .dropSchedule(let name, _): try store.dropSchedule(name)
+        case .acceptOnce(let job, _, let name):
+            if let other = try store.giveName(name, to: job.id, at: now) {
+                answers.existing[job.id] = other
+            } else {
+                try store.accept(job)
+            }
+        case .settle(let failed, let fate, let ticket):
+            answers.settled[ticket] = try store.settle(failed, fate, at: now)
         case .release(let ids, let moment, _):
             for id in ids { try store.release(id, at: moment) }
         case .start(let id, let attempt):
@@ -203,7 +214,13 @@ final class JournalWriter {
         switch command {
         case .start, .end, .putBack, .retry, .reserve: break
         case .answer(let send): self.send = send
-        case .accept(let job, let isParked):
+        case .acceptOnce(let job, _, _) where fault == nil && answers.existing[job.id] != nil:
+            if let other = answers.existing[job.id] { answers.append(.existing(other)) }
+        case .settle(_, _, let ticket):
+            let settled = answers.settled[ticket] ?? FailedJobsAnswer()
+            answers.append(
+                .settled(ticket: ticket, fault.map { .failure($0) } ?? .success(settled)))
+        case .accept(let job, let isParked), .acceptOnce(let job, let isParked, _):
             if !isParked, job.state == .waiting { broughtThrough[job.queue] = job.id }
             answers.append(.accepted(count: 1, fault))
         case .run(let runs):

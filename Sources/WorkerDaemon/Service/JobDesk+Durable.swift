@@ -60,13 +60,15 @@ extension JobDesk {
         if let run {
             // Whoever makes it tells the journal, of several at once.
             durable.add(MadeRun(run: run, job: kept, isParked: isParked))
+        } else if let name = request.uniqueName {
+            tell(.acceptOnce(kept, isParked: isParked, name: name))
         } else {
             tell(.accept(kept, isParked: isParked))
         }
     }
 
     /// The jobs of a queue, known from now on.
-    private func backlog(
+    func backlog(
         of thread: String, _ priority: Priority, _ lane: Lane, in durable: DurableJobs
     ) -> Backlog {
         let queue = QueueName(thread: thread, priority: priority)
@@ -109,6 +111,13 @@ extension JobDesk {
                 for _ in 0..<count {
                     if let accepting = durable.accepting.popFirst() { committed(accepting, fault) }
                 }
+            case .existing(let other):
+                if let accepting = durable.accepting.popFirst() {
+                    forget(accepting, .success(other))
+                    bringMore(of: accepting.backlog)
+                }
+            case .settled(let ticket, let result):
+                if case .settled(let body) = durable.take(ticket) { body(result) }
             case .loaded(let queue, let result): loaded(queue, result)
             case .confirmed(let ticket, let fault):
                 if case .confirmed(let body) = durable.take(ticket) { body(fault) }
@@ -127,7 +136,7 @@ extension JobDesk {
     /// A job is on the disk, or could not get there.
     private func committed(_ accepting: DurableJobs.Accepting, _ fault: StoreFault?) {
         let id = accepting.id
-        if let fault { return refuse(accepting, fault) }
+        if let fault { return forget(accepting, .failure(Self.busy(fault))) }
         accepting.answer(.success(id))
         guard let job = accepting.job, live[id] === job else {
             // Taken back meanwhile, or parked: what is parked may be wanted now.
@@ -142,7 +151,8 @@ extension JobDesk {
         }
     }
 
-    private func refuse(_ accepting: DurableJobs.Accepting, _ fault: StoreFault) {
+    /// A job is not accepted after all.
+    private func forget(_ accepting: DurableJobs.Accepting, _ answer: Result<JobID, WireError>) {
         let id = accepting.id
         if let job = accepting.job {
             if live[id] === job {
@@ -155,7 +165,7 @@ extension JobDesk {
         } else {
             durable?.removeParked(1, from: accepting.backlog)
         }
-        accepting.answer(.failure(Self.busy(fault)))
+        accepting.answer(answer)
     }
 
     static func busy(_ fault: StoreFault) -> WireError {
@@ -214,6 +224,26 @@ extension JobDesk {
         submitInOrder(live)
     }
 
+    /// Takes up a failed job that runs again.
+    func readmit(_ job: Job) {
+        guard let durable, let lane = try? lane(of: job.thread) else { return }
+        _ = store.dropFailed(job.id)
+        let backlog = backlog(of: job.thread, job.priority, lane, in: durable)
+        guard let adopted = adopt(job, backlog) else { return }
+        hold(adopted)
+        delay(adopted, byMilliseconds: 0)
+    }
+
+    /// What was asked for when a job was accepted.
+    func request(of job: Job) -> Request {
+        Request(
+            thread: job.thread, selector: job.selector, payload: job.payload,
+            priority: job.priority, dueAt: job.dueAt,
+            timeoutMilliseconds: job.timeoutMilliseconds.map { Int($0) },
+            retryCountMax: job.retryCountMax, retryBlocks: job.retryBlocks, key: job.key,
+            forgivenCount: job.forgivenCount)
+    }
+
     private func adopt(_ job: Job, _ backlog: Backlog) -> LiveJob? {
         guard let handler = handlers[job.selector] else {
             if durable?.unservedSelectors.insert(job.selector).inserted == true {
@@ -223,12 +253,7 @@ extension JobDesk {
             }
             return nil
         }
-        let request = Request(
-            thread: job.thread, selector: job.selector, payload: job.payload,
-            priority: job.priority, dueAt: job.dueAt,
-            timeoutMilliseconds: job.timeoutMilliseconds.map { Int($0) },
-            retryCountMax: job.retryCountMax, retryBlocks: job.retryBlocks, key: job.key,
-            forgivenCount: job.forgivenCount)
+        let request = request(of: job)
         let context = context(of: request, job.id, handler, attempt: job.attempt + 1)
         let adopted = LiveJob(
             job.id, context, handler, for: job.thread, of: backlog.lane, priority: job.priority,

@@ -153,6 +153,7 @@ extension JobDesk {
 
     func complete(_ completion: Completion) {
         if let job = live[completion.job], job.alarm != nil { endAlarm(of: job) }
+        let isKeptElsewhere = live[completion.job]?.isDurable == true
         if let job = live[completion.job], completion.outcome.state == .failed, job.mayRetry,
             !job.isInterrupted, !isRefusing || job.isDurable
         {
@@ -164,6 +165,7 @@ extension JobDesk {
         }
         noteStart(completion.job, on: completion.thread, at: completion.startedAt)
         apply(.finish(completion.outcome), to: completion.job, at: completion.endedAt)
+        if isKeptElsewhere { store.releasePayload(of: completion.job) }
         tellEnd(of: completion.job, completion.outcome)
         whenCompleted?()
     }

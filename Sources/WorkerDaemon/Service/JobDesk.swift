@@ -29,6 +29,8 @@ final class JobDesk {
         var retryBlocks: Bool?
         /// What it has in common with those whose order counts.
         var key: [UInt8]?
+        /// What no other job may be called that this daemon was given lately; nil for none.
+        var uniqueName: [UInt8]?
         /// The attempts of before that do not count any more.
         var forgivenCount = 0
 
@@ -67,6 +69,8 @@ final class JobDesk {
     private(set) var isRefusing = false
     /// The gates of keys, and the orders that are held up, by their gates.
     var gates = OrderGates()
+    /// The names of volatile jobs.
+    private var uniqueNames: UniqueNames
     var holdUps: [ObjectIdentifier: HoldUp<LiveJob>] = [:]
     /// Durable jobs whose attempt a shutdown has interrupted.
     var putBackCount = 0
@@ -96,6 +100,7 @@ final class JobDesk {
         self.lanes = lanes
         self.handlers = handlers
         self.store = store
+        uniqueNames = UniqueNames(milliseconds: store.limits.uniqueMilliseconds)
         durable = journal.map { DurableJobs($0) }
         self.children = children
         self.loop = loop
@@ -142,10 +147,16 @@ final class JobDesk {
     ///
     /// - Parameter hold: keeps it in the lane's buffer until it is fired.
     func accept(_ asked: Request, hold: Bool = false) throws(WireError) -> JobID {
+        let now = wall.unixMilliseconds()
+        if let name = asked.uniqueName,
+            let id = uniqueNames.job(named: name, at: now, isLive: { live[$0] != nil })
+        {
+            return id
+        }
         let (lane, handler) = try check(asked)
         let request = asked.completed(for: handler)
-        let now = wall.unixMilliseconds()
         let id = try keep(request, hold: hold, at: now)
+        if let name = request.uniqueName { uniqueNames.give(name, to: id, at: now) }
         if durable != nil { reserveNumbers() }
         let job = LiveJob(
             id, context(of: request, id, handler), handler, for: request.thread, of: lane,

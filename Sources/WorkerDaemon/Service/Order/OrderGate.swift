@@ -9,29 +9,32 @@
 // G2  open, by the desk once nothing of the order is in the lane; then the desk submits what it held.
 //     The lane's lock takes that to the worker.
 
-internal import Jobs
+package import Jobs
 internal import Synchronization
 
 /// Lets one order of jobs through, or only the one that holds it up.
 ///
 /// - Thread: any thread.
-final class OrderGate: Sendable {
+package final class OrderGate: Sendable {
     private let blocker = Atomic<UInt64>(0)
 
+    /// An open gate.
+    package init() {}
+
     /// Lets only this job through from now on.
-    func close(by job: JobID) { blocker.store(job.number, ordering: .releasing) }  // G1
+    package func close(by job: JobID) { blocker.store(job.number, ordering: .releasing) }  // G1
 
     /// Lets all through.
-    func open() { blocker.store(0, ordering: .releasing) }  // G2
+    package func open() { blocker.store(0, ordering: .releasing) }  // G2
 
     /// Whether a job has to wait for another one.
-    func isClosed(to job: JobID) -> Bool {
+    package func isClosed(to job: JobID) -> Bool {
         let number = blocker.load(ordering: .acquiring)
         return number != 0 && number != job.number
     }
 
     /// Whether this job is the one that the others wait for.
-    func isClosed(by job: JobID) -> Bool { blocker.load(ordering: .acquiring) == job.number }
+    package func isClosed(by job: JobID) -> Bool { blocker.load(ordering: .acquiring) == job.number }
 }
 
 /// The orders that one job keeps: that of its thread and that of its key.

@@ -1,0 +1,42 @@
+// Commands about jobs that have failed for good.
+
+internal import Jobs
+internal import RESP
+
+enum FailureCommands {
+    static let all: [CommandSpecification] = [
+        CommandSpecification(
+            "retry", 2...3, .jobs, usage: "id | ALL selector",
+            "Lets a job that has failed run again, or all of a selector. Answers how many.",
+            execute: retry),
+        CommandSpecification(
+            "drop", 2...3, .jobs, usage: "id | ALL selector",
+            "Forgets a job that has failed, or all of a selector. Answers how many.",
+            execute: drop),
+    ]
+
+    private static func retry(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        let slot = Pledge(session)
+        try service.desk.runAgain(failed(command)) { slot.fill($0.map { .integer($0) }) }
+        return slot.take()
+    }
+
+    private static func drop(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        let slot = Pledge(session)
+        try service.desk.drop(failed(command)) { slot.fill($0.map { .integer($0) }) }
+        return slot.take()
+    }
+
+    private static func failed(_ command: Command) throws(WireError) -> FailedJobs {
+        if command.count == 2 { return .one(try JobCommands.id(command, at: 1)) }
+        guard command.matches(1, "ALL") else {
+            throw WireError(
+                .err, "a job's number, or ALL and a selector: \(quoted(command.text(at: 1)))?")
+        }
+        return .all(selector: command.text(at: 2))
+    }
+}

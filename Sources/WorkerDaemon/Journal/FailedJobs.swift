@@ -1,0 +1,53 @@
+// Jobs that have failed for good, as the desk asks the journal for them and is answered.
+
+internal import Jobs
+
+/// Which failed jobs are meant.
+enum FailedJobs: Sendable {
+    case one(JobID)
+    /// All of a selector.
+    case all(selector: String)
+}
+
+/// What is to become of them.
+enum FailedJobsFate: Sendable {
+    /// They run again, as far as somebody serves them.
+    case runAgain(isServed: @Sendable (Job) -> Bool)
+    case drop
+}
+
+/// What has become of them.
+struct FailedJobsAnswer: Sendable {
+    /// Those that run again.
+    var jobs: [Job] = []
+    /// Those that were dropped.
+    var droppedIDs: [JobID] = []
+    /// The one that was asked for, if nothing could be done about it.
+    var other: Job?
+}
+
+extension SQLiteStore {
+    /// Lets failed jobs have their fate; part of a transaction.
+    func settle(
+        _ failed: FailedJobs, _ fate: FailedJobsFate, at now: Int64
+    ) throws(StoreFault) -> FailedJobsAnswer {
+        var answer = FailedJobsAnswer()
+        let ids: [JobID] =
+            switch failed {
+            case .one(let id): [id]
+            case .all(let selector): try self.failed(of: selector, limit: .max)
+            }
+        for id in ids {
+            switch fate {
+            case .drop:
+                if try dropFailed(id) { answer.droppedIDs.append(id) } else { answer.other = try job(id) }
+            case .runAgain(let isServed):
+                guard let known = try job(id) else { continue }
+                answer.other = known
+                guard isServed(known), let again = try runAgain(id, at: now) else { continue }
+                answer.jobs.append(again)
+            }
+        }
+        return answer
+    }
+}
