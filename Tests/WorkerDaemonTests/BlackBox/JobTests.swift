@@ -117,19 +117,6 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(4)))
-    func `options that are not there yet are refused by name`() throws {
-        try withDaemon { daemon in
-            let client = try daemon.connect()
-            for option in ["KEY", "UNIQUE"] {
-                let reply = try client.call("PERFORM", "images", "echo", .text(option), "3", "x")
-                #expect(reply.errorWord == "ERR")
-                #expect(reply.errorMessage?.contains("\(option) is not there yet") == true)
-            }
-            #expect(try client.figure("total_jobs_accepted") == 0)
-        }
-    }
-
-    @Test(.timeLimit(.minutes(4)))
     func `a result that is no longer kept is NOJOB, the waiting client still gets it`() throws {
         try withDaemon(Setup(limits: "retainedResults: 1")) { daemon in
             let client = try daemon.connect()

@@ -1,5 +1,5 @@
 // Kills the daemon at random moments while clients hand in jobs: no number that was given is lost, and
-// on each thread jobs begin in the order of their numbers. KILLS in the environment says how often,
+// on each thread, and of each key of a pool, jobs begin in the order of their numbers. KILLS in the environment says how often,
 // SEED with which moments.
 
 import Kernel
@@ -23,16 +23,19 @@ import Testing
         struct Pages {
             /// The numbers that were given, by thread.
             var given: [String: [Int]] = [:]
+            /// Those of keys, by key.
+            var keyed: [String: Set<Int>] = [:]
             var refusals: [String] = []
         }
 
         let pages = Mutex(Pages())
         let goesOn = Flag()
 
-        func note(_ reply: RESPValue, thread: String) {
+        func note(_ reply: RESPValue, thread: String, key: String?) {
             pages.withLock { pages in
                 if let id = reply.integer {
                     pages.given[thread, default: []].append(id)
+                    if let key { pages.keyed[key, default: []].insert(id) }
                 } else {
                     pages.refusals.append("\(reply)")
                 }
@@ -108,15 +111,18 @@ import Testing
                 continue
             }
             var bytes: [UInt8] = []
-            for _ in 0..<outstandingCount {
-                bytes += TestClient.bytes(["PERFORM", .text(thread), "note", "a payload"])
+            let keys = (0..<outstandingCount).map { thread == "c" ? "k\($0 % 5)" : nil }
+            for key in keys {
+                let options: [CommandArgument] = key.map { ["KEY", .text($0)] } ?? []
+                bytes += TestClient.bytes(
+                    ["PERFORM", .text(thread), "note"] + options + ["a payload"])
             }
             do {
                 while book.goesOn.isSet {
                     try client.send(bytes)
-                    for _ in 0..<outstandingCount {
+                    for key in keys {
                         let reply = try client.reply()
-                        book.note(reply, thread: thread)
+                        book.note(reply, thread: thread, key: key)
                         if reply.errorWord == "BUSY" { pause(milliseconds: 1) }
                     }
                 }
@@ -139,10 +145,12 @@ import Testing
         var countByID: [Int: Int] = [:]
         var unmarkedCount = 0
         var firsts: [String: [Int]] = [:]
+        var allFirsts: [Int] = []
         for start in starts {
             countByID[start.id, default: 0] += 1
             if countByID[start.id] == 1 {
                 firsts[start.thread, default: []].append(start.id)
+                allFirsts.append(start.id)
             } else if start.attempt == 1 {
                 unmarkedCount += 1
             }
@@ -156,6 +164,11 @@ import Testing
             let order = firsts[thread] ?? []
             #expect(order == order.sorted(), "first starts of \(thread), seed \(Self.seed)")
         }
+        for (key, ids) in pages.keyed {
+            let order = allFirsts.filter { ids.contains($0) }
+            #expect(order == order.sorted(), "first starts of \(key), seed \(Self.seed)")
+        }
+        #expect(pages.keyed.count == 5)
         let refused = pages.refusals.filter { !$0.contains("BUSY") }
         #expect(refused.isEmpty, "\(refused.prefix(5))")
         let againCount = countByID.values.count { $0 > 1 }

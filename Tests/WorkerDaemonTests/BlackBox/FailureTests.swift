@@ -1,0 +1,140 @@
+// Jobs that have failed for good, and submits that are repeated.
+
+import Kernel
+import RESP
+import Testing
+
+@Suite struct `Failed jobs` {
+    private static let selectors = """
+        flaky: { program: ["sh", "-c", "cat; [ -e ok ]"], directory: "$DIR" },
+        """
+
+    private static func setup(isDurable: Bool) -> Setup {
+        var setup = isDurable ? Setup.durable : Setup()
+        setup.selectors = selectors
+        return setup
+    }
+
+    @Test(.timeLimit(.minutes(4)), arguments: [false, true])
+    func `can be run again with their payloads, or dropped`(isDurable: Bool) throws {
+        try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
+            let client = try daemon.connect()
+            for number in 1...4 {
+                let text = CommandArgument.text("said \(number)")
+                let reply = try client.call("PERFORM", "images", "flaky", "WAIT", text)
+                #expect("\(reply)".contains("exit status 1: said \(number)"))
+            }
+            #expect(try client.call("DROP", 4) == .integer(1))
+            #expect(try client.call("DROP", 4).errorWord == "NOJOB")
+            #expect(try client.call("RESULT", 4).errorWord == "NOJOB")
+            #expect(try client.call("RETRY", 2) == .integer(1))
+            #expect(try client.call("RESULT", 2, "WAIT").errorWord == "FAILED")
+            #expect(try client.job(2, "attempt") == .integer(2))
+            try daemon.scratch.write("", to: "ok")
+            #expect(try client.call("RETRY", "ALL", "flaky") == .integer(3))
+            for number in 1...3 {
+                let result = try client.call("RESULT", .integer(number), "WAIT")
+                #expect(result.text == "said \(number)")
+            }
+            #expect(try client.job(2, "attempt") == .integer(3))
+            #expect(try client.call("RETRY", "ALL", "flaky") == .integer(0))
+            for command in ["RETRY", "DROP"] {
+                let name = CommandArgument.text(command)
+                #expect(try client.call(name, 1).errorWord == "ERR")
+                #expect(try client.call(name, 99).errorWord == "NOJOB")
+                #expect(try client.call(name, "SOME", "flaky").errorWord == "ERR")
+                #expect(try client.call(name, "x").errorWord == "ERR")
+            }
+            #expect(try client.call("RETRY", "ALL", "none").errorWord == "NOSELECTOR")
+            _ = try client.call("PAUSE", "images")
+            let waiting = try client.perform("images", "flaky", "x")
+            #expect(try client.call("RETRY", .integer(waiting)).errorWord == "ERR")
+            #expect(try client.call("DROP", .integer(waiting)).errorWord == "ERR")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `outlive a crash, and so does that they run again`() throws {
+        let scratch = try Scratch()
+        let setup = Self.setup(isDurable: true)
+        let first = try TestDaemon(setup, in: scratch)
+        defer { first.kill() }
+        let client = try first.connect()
+        for number in 1...3 {
+            let text = CommandArgument.text("said \(number)")
+            _ = try client.call("PERFORM", "images", "flaky", "WAIT", text)
+        }
+        // What has ended is recorded by the time that a later command is on the disk.
+        #expect(try client.call("DROP", 3) == .integer(1))
+        _ = try client.call("PAUSE", "images")
+        #expect(try client.call("RETRY", 1) == .integer(1))
+        try first.crash()
+        let second = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { second.kill() }
+        try scratch.write("", to: "ok")
+        let again = try second.connect()
+        _ = try again.call("RESULT", 1, "WAIT")
+        #expect(try again.call("RETRY", "ALL", "flaky").integer ?? 0 >= 1)
+        #expect(try again.call("RESULT", 2, "WAIT").text == "said 2")
+        #expect(try again.call("RESULT", 1, "WAIT").text == "said 1")
+        #expect(try again.call("RESULT", 3).errorWord == "NOJOB")
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `are kept within limits of their own`() throws {
+        var setup = Self.setup(isDurable: true)
+        setup.limits = "retainedResults: 1, retainedFailures: 2"
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            for _ in 1...3 { _ = try client.call("PERFORM", "images", "flaky", "WAIT", "x") }
+            for _ in 4...6 { _ = try client.call("PERFORM", "images", "echo", "WAIT", "x") }
+            _ = try client.call("PERFORM", "images", "echo", "WAIT", "x")
+            #expect(try client.call("RETRY", "ALL", "flaky") == .integer(2))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)), arguments: [false, true])
+    func `a submit that is repeated under its name gets the first job`(isDurable: Bool) throws {
+        try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
+            let client = try daemon.connect()
+            var bytes: [UInt8] = []
+            for number in 1...5 {
+                bytes += TestClient.bytes([
+                    "PERFORM", "images", "echo", "UNIQUE", "n", .integer(number),
+                ])
+            }
+            try client.send(bytes)
+            let ids = try (1...5).map { _ in try client.reply().integer ?? 0 }
+            #expect(ids == [1, 1, 1, 1, 1])
+            let reply = try client.call("PERFORM", "images", "sleep", "UNIQUE", "n", "WAIT", "9")
+            #expect(reply.text == "1")
+            let other = try client.perform("images", "echo", "UNIQUE", "m", "2")
+            #expect(other > 1)
+            #expect(try client.figure("total_jobs_done") <= 2)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
+    func `its name is known after a crash, and for as long as is configured`() throws {
+        let scratch = try Scratch()
+        var setup = Self.setup(isDurable: true)
+        setup.limits = "uniqueFor: \"0s\""
+        let first = try TestDaemon(setup, in: scratch)
+        defer { first.kill() }
+        let client = try first.connect()
+        _ = try client.call("PAUSE", "images")
+        let id = try client.perform("images", "sleep", "UNIQUE", "n", "300")
+        #expect(try client.perform("images", "echo", "UNIQUE", "n", "x") == id)
+        try first.crash()
+        let second = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { second.kill() }
+        let again = try second.connect()
+        // It has not ended: that is long enough.
+        let reply = try again.call("PERFORM", "images", "echo", "UNIQUE", "n", "WAIT", "x")
+        #expect(reply.text == "300")
+        // An end is recorded within a moment.
+        try eventually("the name is free") {
+            try again.perform("images", "echo", "UNIQUE", "n", "x") != id
+        }
+    }
+}
