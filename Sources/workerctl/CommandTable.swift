@@ -21,7 +21,8 @@ struct CommandSpecification {
 
 enum CommandTable {
     static var all: [CommandSpecification] {
-        JobCommands.all + ScheduleCommands.all + ThreadCommands.all + ServerCommands.all
+        JobCommands.all + FailureCommands.all + ScheduleCommands.all + ThreadCommands.all
+            + ServerCommands.all
     }
 
     static func command(named name: String) throws(Failure) -> CommandSpecification {

@@ -18,7 +18,9 @@ enum JobCommands {
                     standard input; without one it is empty. A payload that begins with - goes behind --.
                     The result is printed as it is.
                     """ + "\n" + waitDetails, wordCount: 2...3,
-                options: [.wait, .file, .delay, .at, .priority, .timeout], run: perform),
+                options: [
+                    .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .retry, .block,
+                ], run: perform),
             CommandSpecification(
                 name: "cancel", arguments: "ID | THREAD SELECTOR [PAYLOAD | -]",
                 summary: "Takes back what has not begun; asks a running job to end.",
@@ -93,6 +95,14 @@ enum JobCommands {
         options.timeLimit = try invocation.duration(.timeout)
         if options.timeLimit == .zero {
             throw .usage("--timeout is at least 1 ms", try: "--timeout 30s")
+        }
+        options.key = invocation.text(.key).map { Array($0.utf8) }
+        options.uniqueName = invocation.text(.unique).map { Array($0.utf8) }
+        if let count = try invocation.count(.retry, 0...100) {
+            options.retry = PerformOptions.Retry(
+                count: count, manner: invocation.has(.block) ? .block : nil)
+        } else if invocation.has(.block) {
+            throw .usage("--block goes with --retry", try: "--retry 3 --block")
         }
         return options
     }

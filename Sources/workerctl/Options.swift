@@ -19,6 +19,11 @@ enum Option: String, CaseIterable {
     case zone = "--zone"
     case every = "--every"
     case missed = "--missed"
+    case key = "--key"
+    case unique = "--unique"
+    case retry = "--retry"
+    case block = "--block"
+    case all = "--all"
     case thread = "--thread"
     case state = "--state"
     case limit = "--limit"
@@ -35,7 +40,11 @@ enum Option: String, CaseIterable {
 
     var arity: Arity {
         switch self {
-        case .json, .help, .version, .drain, .now: .flag
+        case .json, .help, .version, .drain, .now, .block: .flag
+        case .key: .value("KEY")
+        case .unique: .value("ID")
+        case .retry: .value("N")
+        case .all: .value("SELECTOR")
         case .wait: .optionalDuration("MS")
         case .socket: .value("PATH")
         case .tcp: .value("HOST:PORT")
@@ -84,6 +93,11 @@ enum Option: String, CaseIterable {
         case .zone: "whose clock --cron means, such as Europe/Berlin; UTC if not given"
         case .every: "once in this time, such as 10s"
         case .missed: "what becomes of missed runs: one for all of them if not given"
+        case .key: "keep its order with the jobs of this key"
+        case .unique: "hand it in once: the job of this name if there is one already"
+        case .retry: "try it again so often if it fails"
+        case .block: "with --retry: what follows it waits meanwhile"
+        case .all: "all failed jobs of this selector"
         case .thread: "only jobs for this thread or pool"
         case .state:
             "only jobs that are delayed, buffered, waiting, running, done, failed or cancelled"

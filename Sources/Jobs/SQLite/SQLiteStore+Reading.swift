@@ -148,7 +148,8 @@ extension SQLiteStore {
 
     private static func endedColumns(result: String) -> String {
         "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
-            + "started_at, worker, ended_at, outcome, \(result), order_key, retry_blocks, forgiven"
+            + "started_at, worker, ended_at, outcome, \(result), order_key, retry_blocks, "
+            + "forgiven"
     }
 
     enum OutcomeCode {

@@ -31,13 +31,47 @@ public struct PerformOptions: Sendable, Equatable {
     /// How long it may run; nil leaves it to the selector's configuration.
     public var timeLimit: Duration?
 
+    /// What it has in common with those whose order counts, 1 to 256 bytes; nil for none.
+    public var key: [UInt8]?
+    /// A name under which at most one job is accepted, 1 to 256 bytes, so that a submit can be repeated;
+    /// nil for none.
+    public var uniqueName: [UInt8]?
+    /// How it is tried again if it fails; nil leaves it to the selector's configuration.
+    public var retry: Retry?
+
+    /// How a job is tried again if it fails.
+    public struct Retry: Sendable, Equatable {
+        /// What becomes of the jobs behind it meanwhile.
+        public enum Manner: String, Sendable, Equatable, CaseIterable {
+            /// They go on.
+            case aside
+            /// Those of its key wait, or of its thread if it has none.
+            case block
+        }
+
+        /// How many further attempts follow one that failed, at most 100.
+        public var count: Int
+        /// What becomes of the jobs behind it; nil leaves it to the selector's configuration.
+        public var manner: Manner?
+
+        /// So many further attempts.
+        public init(count: Int, manner: Manner? = nil) {
+            self.count = count
+            self.manner = manner
+        }
+    }
+
     /// A job that is due now, in order, unless said otherwise.
     public init(
-        priority: Priority = .normal, schedule: Schedule = .now, timeLimit: Duration? = nil
+        priority: Priority = .normal, schedule: Schedule = .now, timeLimit: Duration? = nil,
+        key: [UInt8]? = nil, uniqueName: [UInt8]? = nil, retry: Retry? = nil
     ) {
         self.priority = priority
         self.schedule = schedule
         self.timeLimit = timeLimit
+        self.key = key
+        self.uniqueName = uniqueName
+        self.retry = retry
     }
 
     /// The same as arguments of PERFORM.
@@ -52,6 +86,12 @@ public struct PerformOptions: Sendable, Equatable {
         // The daemon takes no limit of nothing.
         if let timeLimit {
             arguments += ["TIMEOUT", .integer(max(1, timeLimit.wholeMilliseconds))]
+        }
+        if let key { arguments += ["KEY", .bytes(key)] }
+        if let uniqueName { arguments += ["UNIQUE", .bytes(uniqueName)] }
+        if let retry {
+            arguments += ["RETRY", .integer(retry.count)]
+            if let manner = retry.manner { arguments.append(.text(manner.rawValue)) }
         }
         return arguments
     }

@@ -63,6 +63,15 @@ extension Call where Value == Int {
         Call(["UNWATCH", .text("\(id)")], read: Read.integer)
     }
 
+    /// RETRY and DROP of one job, or of all of a selector.
+    static func failed(_ command: String, _ id: UInt64) -> Call {
+        Call([.text(command), .text("\(id)")], read: Read.integer)
+    }
+
+    static func failed(_ command: String, allOf selector: String) -> Call {
+        Call([.text(command), "ALL", .text(selector)], read: Read.integer)
+    }
+
     static func fire(_ thread: String) -> Call {
         Call(["FIRE", .text(thread)], read: Read.integer)
     }

@@ -40,7 +40,11 @@ extension SQLiteStore {
         for id in ids {
             switch fate {
             case .drop:
-                if try dropFailed(id) { answer.droppedIDs.append(id) } else { answer.other = try job(id) }
+                if try dropFailed(id) {
+                    answer.droppedIDs.append(id)
+                } else {
+                    answer.other = try job(id)
+                }
             case .runAgain(let isServed):
                 guard let known = try job(id) else { continue }
                 answer.other = known

@@ -59,7 +59,7 @@ extension JobDesk {
         job.alarm = nil
         guard let since = job.stuckSince else { return }
         job.stuckSince = nil
-        let milliseconds = WallClock.unixMilliseconds() - since
+        let milliseconds = wall.unixMilliseconds() - since
         let what = "job \(job.id) (\(job.context.selector))"
         log.notice("\(what) is stuck no longer after \(milliseconds) ms")
     }
@@ -70,7 +70,7 @@ extension JobDesk {
         guard let run = job.context.run, let member = job.lane.member(named: run.thread) else {
             return
         }
-        job.stuckSince = WallClock.unixMilliseconds()
+        job.stuckSince = wall.unixMilliseconds()
         noteStart(job.id, on: run.thread, at: run.startedAt)
         if let stored = store.job(job.id) { tellWatchers(of: stored) }
         let isReplaced = job.lane.whenStuck == .replace
@@ -122,6 +122,6 @@ extension JobDesk {
         complete(
             Completion(
                 job: job.id, outcome: outcome, thread: run.thread, startedAt: run.startedAt,
-                endedAt: WallClock.unixMilliseconds()))
+                endedAt: wall.unixMilliseconds()))
     }
 }

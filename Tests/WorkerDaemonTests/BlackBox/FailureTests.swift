@@ -123,7 +123,7 @@ import Testing
         defer { first.kill() }
         let client = try first.connect()
         _ = try client.call("PAUSE", "images")
-        let id = try client.perform("images", "sleep", "UNIQUE", "n", "300")
+        let id = try client.perform("images", "sleep", "UNIQUE", "n", "3000")
         #expect(try client.perform("images", "echo", "UNIQUE", "n", "x") == id)
         try first.crash()
         let second = try TestDaemon(setup, in: scratch, logName: "log2")
@@ -131,7 +131,7 @@ import Testing
         let again = try second.connect()
         // It has not ended: that is long enough.
         let reply = try again.call("PERFORM", "images", "echo", "UNIQUE", "n", "WAIT", "x")
-        #expect(reply.text == "300")
+        #expect(reply.text == "3000")
         // An end is recorded within a moment.
         try eventually("the name is free") {
             try again.perform("images", "echo", "UNIQUE", "n", "x") != id

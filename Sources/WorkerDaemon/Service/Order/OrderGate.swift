@@ -34,7 +34,9 @@ package final class OrderGate: Sendable {
     }
 
     /// Whether this job is the one that the others wait for.
-    package func isClosed(by job: JobID) -> Bool { blocker.load(ordering: .acquiring) == job.number }
+    package func isClosed(by job: JobID) -> Bool {
+        blocker.load(ordering: .acquiring) == job.number
+    }
 }
 
 /// The orders that one job keeps: that of its thread and that of its key.
