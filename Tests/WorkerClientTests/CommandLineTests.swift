@@ -232,8 +232,8 @@ struct `workerctl` {
         #expect(try CommandLineRun(["-h"]).text == help.text)
         let commands = [
             "perform", "cancel", "job", "watch", "result", "jobs", "buffer", "fire", "threads",
-            "thread",
-            "selectors", "pause", "resume", "stop", "info", "ping", "shutdown", "help",
+            "thread", "selectors", "pause", "resume", "stop", "info", "ping", "shutdown", "help",
+            "retry", "drop",
         ]
         for command in commands {
             #expect(help.text.contains("\n  \(command) "))

@@ -148,8 +148,8 @@ extension SQLiteStore {
 
     private static func endedColumns(result: String) -> String {
         "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
-            + "started_at, worker, ended_at, outcome, \(result), order_key, retry_blocks, "
-            + "forgiven"
+            + "started_at, worker, ended_at, outcome, \(result), "
+            + "order_key, retry_blocks, forgiven"
     }
 
     enum OutcomeCode {
@@ -207,7 +207,8 @@ extension SQLiteStore {
             default: .waiting
             }
         return Job(
-            id: JobID(UInt64(row.integer(0))), request: request(row, payload: row.bytes(12), orderFrom: 13),
+            id: JobID(UInt64(row.integer(0))),
+            request: request(row, payload: row.bytes(12), orderFrom: 13),
             acceptedAt: row.integer(6), state: state, progress: progress(row, orderFrom: 13))
     }
 

@@ -31,7 +31,8 @@ extension SQLiteStore {
         try insert.bind(1, name)
         try insert.bind(2, Int64(clamping: id.number))
         try insert.bind(3, now)
-        try insert.bind(4, now + limits.uniqueMilliseconds)
+        // Not now: the job itself is accepted after its name.
+        try insert.bind(4, now + max(1, limits.uniqueMilliseconds))
         try insert.run()
         try forgetOldNames(at: now)
         return nil

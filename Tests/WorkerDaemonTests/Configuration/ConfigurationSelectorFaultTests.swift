@@ -89,8 +89,13 @@ internal import WorkerDaemon
             retries: 101
                 retries: must be 0…100, is 101
             retry: 3
-                retry: unknown key, known are "program", "timeout", "graceAfterTerm",
-                "maxOutput", "maxMemory", "directory", "environment", "retries"
+                retry: must be one of "aside", "block", is a number
+            retry: 'never'
+                retry: must be one of "aside", "block", is "never"
+            attempts: 3
+                attempts: unknown key, known are "program", "timeout", "graceAfterTerm",
+                "maxOutput", "maxMemory", "directory", "environment", "retries",
+                "retry"
             """#,
             more: [
                 Mistake(
@@ -162,6 +167,10 @@ internal import WorkerDaemon
                 pipeline: must be 1…1,000,000, is 0
             pipeline: 1000001
                 pipeline: must be 1…1,000,000, is 1000001
+            failuresFor: '1d'
+                failuresFor: must be a duration such as "250ms", "30s", "5m" or "1h", is "1d"
+            retainedFailures: -1
+                retainedFailures: must be 0…10,000,000, is -1
             retainedResults: -1
                 retainedResults: must be 0…10,000,000, is -1
             retainedResults: 10000001
