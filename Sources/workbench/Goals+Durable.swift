@@ -7,6 +7,7 @@ extension Goal {
             of("  file", waiting, "file"),
             of("  kill -9, start: first answer", waiting, "restart", .atMost(50)),
             of("  kill -9, start: job accepted", waiting, "restart accepted"),
+            of("  kill -9, start: on a cpu", waiting, "restart cpu"),
             of("  resident memory then", waiting, "memory restarted"),
             of("  SIGTERM to exit", waiting, "exit", .atMost(100)),
             of("  delayed job: late p50", waiting, "late p50"),

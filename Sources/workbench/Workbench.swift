@@ -35,6 +35,9 @@ enum Workbench {
         var machine = Machine(placement: placement(options))
         let isSilent = options.json == "-"
         if !isSilent { Console.print(machine.description) }
+        if let count = options.operations, !isSilent {
+            Console.print("\(count) operations in each case, whatever its name says")
+        }
         if options.isQuick { Console.complain("small sizes: the figures mean nothing\n") }
         var reports: [Report] = []
         for scenario in scenarios {

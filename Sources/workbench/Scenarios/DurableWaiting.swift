@@ -6,7 +6,8 @@
 //           "memory growth" is that of its resident memory from before the first job to after the
 //           last, "file" the growth of all files in its directory, logs included. Then kill -9: "restart"
 //           is from starting it on what it left to the first answer (PING; list-tube-used; a statement
-//           prepared), "restart, accepted" to the answer to the first job. workerd's thread is not
+//           prepared), "restart accepted" to the answer to the first job, "restart cpu" the time that its
+//           processes were on a cpu by the first answer. workerd's thread is not
 //           paused any more then: it works meanwhile. "exit" is from SIGTERM to the end of the
 //           process, its threads paused again, its clients gone.
 //           "late" is told by clients, not by the daemon, whose records have milliseconds only: jobs of
@@ -30,6 +31,7 @@ enum DurableWaiting {
         Metric(name: "file", unit: "bytes per job"),
         Metric(name: "restart", unit: "ms"),
         Metric(name: "restart accepted", unit: "ms"),
+        Metric(name: "restart cpu", unit: "ms"),
         Metric(name: "exit", unit: "ms"),
         Metric(name: "late p50", unit: "µs"),
         Metric(name: "late p99", unit: "µs"),
@@ -77,6 +79,7 @@ enum DurableWaiting {
         try server.kill()
         let restart = try server.start()
         sample.values["restart"] = Double(restart) / 1_000_000
+        sample.values["restart cpu"] = Double(server.cpuNanoseconds) / 1_000_000
         let accepted = try firstAccepted(server)
         sample.values["restart accepted"] = Double(restart + accepted) / 1_000_000
         if let resident = server.residentBytes {
