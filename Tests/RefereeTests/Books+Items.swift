@@ -100,6 +100,15 @@ extension Books {
         return .timerLeftMode
     }
 
+    /// Another thread changes where an item is, while the loop sleeps.
+    func changesDuringSleep(_ change: Change) -> Rule? {
+        if isDue(change.item) || readyPorts.contains(change.item) { return .changeDuringSleep }
+        guard case .observer(let activities, _, _) = program.items[change.item].kind else {
+            return nil
+        }
+        return activities.contains(.afterWaiting) ? .changeDuringSleep : nil
+    }
+
     /// Whether a timer of the innermost run's mode is due.
     var hasDueTimer: Bool {
         guard let mode = runs.last?.mode else { return false }

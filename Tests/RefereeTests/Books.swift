@@ -160,11 +160,12 @@ struct Books {
         return rule ?? (isOuterLimit ? .limitOfOuterRun : nil)
     }
 
-    mutating func wokeUp() {
+    /// - Returns: how many units too late it woke by itself, or if negative too early.
+    mutating func wokeUp() -> Int {
         isWakeFromBlock = false
         hasLooked()
         isWakeLeft = false
-        if let unit = runs.last?.sleepsUntil { timetable.sleeps(until: unit) }
+        let late = runs.last?.sleepsUntil.map { timetable.sleeps(until: $0) }
         let port = readyPortsOfMode.first
         withRun { run in
             run.isWoken = !run.sleepsTowardsTimer
@@ -172,6 +173,7 @@ struct Books {
             run.heldPort = run.sleepsTowardsTimer ? nil : port
             run.sleepsUntil = nil
         }
+        return late ?? 0
     }
 
     mutating func wakes() {

@@ -27,10 +27,13 @@ struct Comparison {
     /// Plays a program on both machines, each on a thread of its own.
     ///
     /// Where the kernel kept a thread from running until something was late, and so what was observed
-    /// is chance, it is played again at half the pace.
+    /// is chance, it is played again at half the pace. What is late by as many units at three paces
+    /// was not held up: it is late.
     static func of(_ program: Program) throws -> Comparison {
         var unit = Duration.milliseconds(1)
         var plays = 0
+        var last: Comparison?
+        var sameCount = 0
         while true {
             let pace = unit
             let ours = try onNewThread { Player.play(program, on: OurMachine.self, unit: pace) }
@@ -40,7 +43,10 @@ struct Comparison {
             plays += 1
             let comparison = Comparison(ours: ours, theirs: theirs, plays: plays)
             let isVoid = comparison.difference != nil && comparison.fault != nil
-            if !isVoid || unit > .milliseconds(60) { return comparison }
+            let isSame = last?.ours == comparison.ours && last?.theirs == comparison.theirs
+            sameCount = isSame ? sameCount + 1 : 0
+            last = comparison
+            if !isVoid || sameCount == 2 || unit > .milliseconds(60) { return comparison }
             unit *= 2
         }
     }

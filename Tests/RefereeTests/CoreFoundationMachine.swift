@@ -186,6 +186,18 @@ final class CoreFoundationMachine: Machine {
         }
     }
 
+    func change(_ change: Change) {
+        switch change {
+        case .add(let item, let mode): add(item, to: mode)
+        case .remove(let item, let mode): remove(item, from: mode)
+        case .invalidate(let item): invalidate(item)
+        }
+        wakeUp()
+    }
+
+    /// It has been done already, under a lock.
+    func takeChanges() {}
+
     func signal(_ item: Int) {
         if let event = infos[item].event { return event.signal() }
         if case .source(let source) = elements[item] { CFRunLoopSourceSignal(source) }

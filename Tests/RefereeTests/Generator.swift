@@ -20,7 +20,7 @@ struct Generator {
             let count = Int.random(in: 0...3, using: &random)
             items[index].scripts = (0..<count).map { _ in script(atMost: 2, depth: 2) }
         }
-        var main: [Operation] = []
+        var main = runsThatMissDates()
         for index in items.indices where Int.random(in: 0..<10, using: &random) < 8 {
             main.append(.add(index, mode()))
         }
@@ -30,6 +30,26 @@ struct Generator {
         }
         main.append(run())
         return Program(items: items, main: main)
+    }
+
+    /// Runs in one mode while dates of a timer in another go by, and then in that one: it is called
+    /// once for them, and keeps to those that come.
+    private mutating func runsThatMissDates() -> [Operation] {
+        let timers = items.indices.filter { items[$0].isTimer }.shuffled(using: &random)
+        guard timers.count > 1, random.chance(30) else { return [] }
+        for timer in timers[..<2] {
+            let interval = Interval.often(Int.random(in: 1...2, using: &random))
+            items[timer].kind = .timer(.soon(1), every: interval)
+        }
+        func run(_ mode: ModeName, _ count: Int) -> Operation {
+            let endings = Array(repeating: Ending(act: .nothing, caller: .itself), count: count)
+            return .run(mode, .sleeps(endings), returnsAfterSource: false)
+        }
+        return [
+            .add(timers[0], .a), .add(timers[1], .standard),
+            run(.standard, Int.random(in: 1...4, using: &random)),
+            run(.a, Int.random(in: 1...3, using: &random)),
+        ]
     }
 
     /// Some items of each kind; no two of a kind are of the same order.
@@ -70,7 +90,7 @@ struct Generator {
     }
 
     private mutating func interval() -> Interval {
-        switch Int.random(in: 0..<4, using: &random) {
+        switch Int.random(in: 0..<5, using: &random) {
         case 0..<2: .once
         case 2: .rarely
         default: .often(Int.random(in: 1...2, using: &random))
@@ -126,10 +146,12 @@ struct Generator {
 
     private mutating func ending() -> Ending {
         let act: Ending.Act =
-            switch Int.random(in: 0..<8, using: &random) {
+            switch Int.random(in: 0..<11, using: &random) {
             case 0..<2: .wakeUp
             case 2: .signal(source())
             case 3..<6: port().map { .signal($0) } ?? .wakeUp
+            case 6: .change(change())
+            // Again and again, so that a timer that repeats has to keep its dates.
             default: .nothing
             }
         let caller: Caller =
@@ -141,9 +163,22 @@ struct Generator {
         return Ending(act: act, caller: caller)
     }
 
+    /// Where an item is, changed from elsewhere.
+    ///
+    /// A port on a descriptor is added by its loop's own thread only.
+    private mutating func change() -> Change {
+        let item = items.indices.randomElement(using: &random) ?? 0
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0..<3 where !items[item].isDescriptorPort: return .add(item, mode())
+        case 4: return .invalidate(item)
+        default: return .remove(item, mode())
+        }
+    }
+
     private mutating func operation(depth: Int) -> Operation {
         let item = items.indices.randomElement(using: &random) ?? 0
-        switch Int.random(in: 0..<100, using: &random) {
+        switch Int.random(in: 0..<106, using: &random) {
+        case 100...: return .changeFromElsewhere(change())
         case 0..<15: return .add(item, mode())
         case 15..<22: return .remove(item, mode())
         case 22..<27: return .invalidate(item)

@@ -5,7 +5,7 @@ import RunLoops
 
 /// A run loop with the items of a program, on the thread that made it.
 ///
-/// - Thread: its own; `signal`, `wakeUp`, `stop`, `enqueue` and `isWaiting` any.
+/// - Thread: its own; `change`, `signal`, `wakeUp`, `stop`, `enqueue` and `isWaiting` any.
 protocol Machine: AnyObject {
     /// Whether observers are told of the waiting although a port is ready, so that there is none.
     static var tellsOfWaitingWithReadyPort: Bool { get }
@@ -16,6 +16,10 @@ protocol Machine: AnyObject {
     func add(_ item: Int, to mode: ModeName)
     func remove(_ item: Int, from mode: ModeName)
     func invalidate(_ item: Int)
+    /// Changes where an item is, as any thread may, and wakes the loop.
+    func change(_ change: Change)
+    /// Does what others asked for, while no run is under way.
+    func takeChanges()
     /// Signals a source, or makes a port ready.
     func signal(_ item: Int)
     func setDate(_ item: Int, _ date: TimerDate)

@@ -76,6 +76,21 @@ final class OurMachine: Machine {
 
     func invalidate(_ item: Int) { items[item].invalidate() }
 
+    func change(_ change: Change) {
+        // Who adds or removes wakes the loop; who makes invalid, if the item is in it.
+        switch change {
+        case .add(let item, let mode): add(item, to: mode)
+        case .remove(let item, let mode): remove(item, from: mode)
+        case .invalidate(let item):
+            let isIn = items[item].loop != nil && items[item].isValid
+            invalidate(item)
+            if !isIn { wakeUp() }
+        }
+    }
+
+    /// A run in a mode that is empty ends before its first pass, and looks at requests before.
+    func takeChanges() { _ = loop.run(mode: "nothing", until: .distantPast) }
+
     func signal(_ item: Int) {
         switch items[item] {
         case let source as ThreadRunLoop.Source: source.signal()

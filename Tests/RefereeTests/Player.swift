@@ -20,6 +20,11 @@ final class Player {
     private var timersSet: Set<Int> = []
     /// What another thread does during the sleep under way.
     private var errand: Errand?
+    /// The item that another thread has moved during this pass's sleep, and where it was before:
+    /// that counts until the pass has ended, by when both loops have moved it.
+    private var moved: (item: Int, modes: [ModeName])?
+    /// Modes that sources entered and left meanwhile: when in the pass is open.
+    private var lateRegistrations: [String] = []
     /// Whether no rule has applied yet, so that what is noted will be compared.
     private var isCompared = true
 
@@ -38,8 +43,10 @@ final class Player {
         player.machine = machine
         player.tellsOfWaitingWithReadyPort = kind.tellsOfWaitingWithReadyPort
         let timetable = player.books.timetable
-        player.books = Books(program, unit: unit) { [weak machine] item, mode in
-            machine.map { $0.isValid(item) && $0.contains(item, in: mode) } ?? false
+        player.books = Books(program, unit: unit) { [weak machine, unowned player] item, mode in
+            guard let machine, machine.isValid(item) else { return false }
+            if let moved = player.moved, moved.item == item { return moved.modes.contains(mode) }
+            return machine.contains(item, in: mode)
         }
         player.books.timetable = timetable
         for mode in ModeName.runnable { machine.watch(mode) }
@@ -102,11 +109,15 @@ final class Player {
     }
 
     func schedule(_ item: Int, _ mode: String) {
-        registrations.append("\(program.name(item)) is scheduled in \(mode)")
+        register("\(program.name(item)) is scheduled in \(mode)")
     }
 
     func cancel(_ item: Int, _ mode: String) {
-        registrations.append("\(program.name(item)) is cancelled in \(mode)")
+        register("\(program.name(item)) is cancelled in \(mode)")
+    }
+
+    private func register(_ word: String) {
+        if moved == nil { registrations.append(word) } else { lateRegistrations.append(word) }
     }
 
     /// First of all observers.
@@ -119,12 +130,23 @@ final class Player {
         if activity == .afterWaiting {
             errand?.finish()
             errand = nil
-            books.wokeUp()
+            let late = books.wokeUp()
+            if late != 0 && isCompared { trace.append("it woke \(late) units late") }
         }
+        if activity == .beforeTimers || activity == .exit { settle() }
         checkTime()
         trace.append("\(mode.rawValue): \(activity)")
         if activity == .beforeTimers { books.passBegins() }
         if activity == .exit { books.hasLooked() }
+    }
+
+    /// Both loops have done what another thread asked for in the last sleep.
+    private func settle() {
+        guard moved != nil else { return }
+        moved = nil
+        trace += lateRegistrations.sorted()
+        lateRegistrations.removeAll()
+        mark(books.standingRule())
     }
 
     /// Whether only CFRunLoop tells of this, because a port was ready before the sleep.
@@ -164,6 +186,13 @@ final class Player {
             mark(books.portIsSignalled(item))
             mark(books.standingRule())
             call(caller) { $0.signal(item) }
+        case .change(let change):
+            mark(books.changesDuringSleep(change))
+            if case .invalidate(let item) = change { mark(books.invalidates(item)) }
+            let item = change.item
+            moved = (item, ModeName.allCases.filter { machine.contains(item, in: $0) })
+            call(caller == .itself ? .another : caller) { $0.change(change) }
+            books.wakes()
         case .nothing where books.nextTimer(in: mode) != nil:
             mark(books.sleepsUntilNextEvent())
         default:
@@ -194,6 +223,7 @@ final class Player {
     }
 
     private func play(_ operation: Operation, on machine: any Machine) {
+        if let moved, operation.mayMeet(moved.item) { mark(.changeDuringSleep) }
         switch operation {
         case .add(let item, let mode):
             machine.add(item, to: mode)
@@ -204,6 +234,7 @@ final class Player {
         case .invalidate(let item):
             mark(books.invalidates(item))
             machine.invalidate(item)
+        case .changeFromElsewhere(let change): play(change, on: machine)
         case .signal(let item, let caller): signal(item, caller, on: machine)
         case .setDate(let item, let due):
             guard program.items[item].isTimer else { return }
@@ -221,6 +252,19 @@ final class Player {
         case .run(let mode, let limit, let returnsAfterSource):
             run(mode, limit, returnsAfterSource, on: machine)
         }
+    }
+
+    private func play(_ change: Change, on machine: any Machine) {
+        guard books.runs.isEmpty else { return play(change.operation, on: machine) }
+        switch change {
+        case .add: break
+        case .remove(let item, _): mark(books.removes(item))
+        case .invalidate(let item): mark(books.invalidates(item))
+        }
+        call(.another) { $0.change(change) }
+        machine.takeChanges()
+        books.wakes()
+        if case .add(let item, _) = change { mark(books.portIsAdded(item)) }
     }
 
     private func stop(_ caller: Caller) {

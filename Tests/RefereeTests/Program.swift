@@ -31,6 +31,11 @@ struct Item: Sendable {
         if case .port(_, watchesDescriptor: false) = kind { true } else { false }
     }
 
+    /// Whether it is a port that ours watches a descriptor for.
+    var isDescriptorPort: Bool {
+        if case .port(_, watchesDescriptor: true) = kind { true } else { false }
+    }
+
     /// Where it stands among items of its kind.
     var order: Int {
         switch kind {
@@ -82,6 +87,8 @@ struct Ending: Sendable, Equatable {
         case wakeUp
         /// A source is signalled and the loop woken, or a port is signalled.
         case signal(Int)
+        /// Another thread changes where an item is, and wakes the loop.
+        case change(Change)
         /// Nothing, if there is a timer that is due soon.
         case nothing
     }
@@ -100,6 +107,28 @@ enum Caller: String, Sendable {
     case anotherDuringSleep
 }
 
+/// A change to where an item is that any thread may make.
+enum Change: Sendable, Equatable {
+    case add(Int, ModeName)
+    case remove(Int, ModeName)
+    case invalidate(Int)
+
+    var item: Int {
+        switch self {
+        case .add(let item, _), .remove(let item, _), .invalidate(let item): item
+        }
+    }
+
+    /// The same, made by the loop's own thread.
+    var operation: Operation {
+        switch self {
+        case .add(let item, let mode): .add(item, mode)
+        case .remove(let item, let mode): .remove(item, mode)
+        case .invalidate(let item): .invalidate(item)
+        }
+    }
+}
+
 /// One thing that a program does, at the top level or in a callout.
 ///
 /// Items are named by index.
@@ -107,6 +136,8 @@ indirect enum Operation: Sendable {
     case add(Int, ModeName)
     case remove(Int, ModeName)
     case invalidate(Int)
+    /// Another thread does it, while no run is under way; in a callout, the loop's own.
+    case changeFromElsewhere(Change)
     case signal(Int, Caller)
     case setDate(Int, Due)
     case wakeUp(Caller)
@@ -167,6 +198,8 @@ extension Program: CustomStringConvertible {
             case .remove(let item, let mode):
                 return ["\(indented)remove \(name(item)) from \(mode.rawValue)"]
             case .invalidate(let item): return ["\(indented)invalidate \(name(item))"]
+            case .changeFromElsewhere(let change):
+                return ["\(indented)\(words(change)) from another thread"]
             case .signal(let item, let caller):
                 return ["\(indented)signal \(name(item))\(by(caller))"]
             case .setDate(let item, let due): return ["\(indented)set \(name(item)) due \(due)"]
@@ -194,19 +227,39 @@ extension Program: CustomStringConvertible {
         }
     }
 
+    private func words(_ change: Change) -> String {
+        switch change {
+        case .add(let item, let mode): "add \(name(item)) to \(mode.rawValue)"
+        case .remove(let item, let mode): "remove \(name(item)) from \(mode.rawValue)"
+        case .invalidate(let item): "invalidate \(name(item))"
+        }
+    }
+
     private func words(_ limit: Limit) -> String {
         switch limit {
         case .poll: return "one pass"
         case .brief: return "briefly"
         case .sleeps(let endings):
-            let words = endings.map { ending in
+            let ends = endings.map { ending in
                 switch ending.act {
                 case .wakeUp: "a wake-up\(by(ending.caller))"
                 case .signal(let item): "a signal of \(name(item))\(by(ending.caller))"
+                case .change(let change): "\(words(change))\(by(ending.caller))"
                 case .nothing: "a timer"
                 }
             }
-            return "sleeps ended by: \((words + ["a stop"]).joined(separator: ", "))"
+            return "sleeps ended by: \((ends + ["a stop"]).joined(separator: ", "))"
+        }
+    }
+}
+
+extension Ending.Act {
+    /// Whether an item occurs in it.
+    func mentions(_ index: Int) -> Bool {
+        switch self {
+        case .signal(let item): item == index
+        case .change(let change): change.item == index
+        case .wakeUp, .nothing: false
         }
     }
 }
@@ -218,9 +271,18 @@ extension Operation {
         case .add(let item, _), .remove(let item, _), .invalidate(let item), .signal(let item, _),
             .setDate(let item, _):
             item == index
+        case .changeFromElsewhere(let change): change.item == index
         case .enqueue(let block, _): block.script.contains { $0.mentions(index) }
-        case .run(_, .sleeps(let endings), _): endings.contains { $0.act == .signal(index) }
+        case .run(_, .sleeps(let endings), _): endings.contains { $0.act.mentions(index) }
         case .wakeUp, .stop, .addCommonMode, .run: false
+        }
+    }
+
+    /// Whether it can tell if an item that another thread has moved is there already.
+    func mayMeet(_ index: Int) -> Bool {
+        switch self {
+        case .addCommonMode, .run: true
+        default: mentions(index)
         }
     }
 }

@@ -42,6 +42,10 @@ enum Rule: String, CaseIterable {
     /// CFRunLoop sleeps until the time limit in a mode that held nothing but a block, once the block
     /// has run. Ours wakes itself and is finished, by Apple's guide.
     case blockWasAll
+    /// CFRunLoop changes its modes at once when another thread asks for it in a sleep, under a lock.
+    /// Ours does when the pass has come to its end: in between the observers of the waking, timers
+    /// and ports are those that there were.
+    case changeDuringSleep
 
     /// The first rule that applies in a trace, and where.
     static func first(in trace: [String]) -> (index: Int, rule: Rule)? {

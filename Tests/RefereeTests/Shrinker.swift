@@ -78,6 +78,7 @@ enum Shrinker {
         switch operation {
         case .signal(let item, let caller) where caller != .itself:
             return [.signal(item, .itself)]
+        case .changeFromElsewhere(let change): return [change.operation]
         case .wakeUp(let caller) where caller != .itself: return [.wakeUp(.itself)]
         case .stop(let caller) where caller != .itself: return [.stop(.itself)]
         case .enqueue(let block, let caller):

@@ -57,9 +57,14 @@ struct Timetable {
     }
 
     /// The loop has slept until a unit began.
-    mutating func sleeps(until unit: Int) {
+    ///
+    /// - Returns: how many units it woke too late, or if negative too early; one is nothing.
+    mutating func sleeps(until unit: Int) -> Int {
         now = max(now, unit)
-        if SystemClock().now() < date(of: unit) { note("it woke before unit \(unit)") }
+        let late = date(of: unit).duration(to: SystemClock().now()) / self.unit
+        if late < 0 { note("it woke before unit \(unit)") }
+        if late >= 2 { note("it woke \(Int(late)) units after unit \(unit)") }
+        return abs(late) < 2 ? 0 : Int(late)
     }
 
     /// Notices when it is too late for what is due next to be still ahead.
