@@ -34,10 +34,16 @@
 //                  popFirst: next.load ─▶ the old block is left, and used again
 //    the store is the last that any producer does to the old block: all its slots were published
 //    before the consumer could leave it, and who came too late for it never looks into it.
-// E5 reuse         popFirst: spare.exchange(old block) ─▶ push: spare.exchange(0)
-//    carries the block, with everything done to it, to its next owner. Its turn, a
-//    plain write, reaches those who claim in it by word.compareExchange ─▶ word.add, and the
-//    consumer by E4; nobody changes it before the consumer has left the block.
+// E5 reuse         popFirst: spares.compareExchange(old block in front) ─▶ push: spares.exchange(0)
+//    carries the blocks, with everything done to them, to their next owner; each change of the word
+//    is one of those that began it, so the last one carries them all. Who takes one takes all, uses
+//    the first and puts the others back: nobody looks into a block that may be another's by now, and
+//    that the same block is in front again does no harm. Its turn, a plain write, reaches those who
+//    claim in it by word.compareExchange ─▶ word.add, and the consumer by E4; nobody changes it
+//    before the consumer has left the block.
+//
+// `spares`: bits 16… address of the first block to use again, each knows the next; bits 0…15 how many
+//    there are; 0 for none
 //
 // Without E1 the consumer reads a half-written element; without E2 an element sleeps with the loop;
 // without E3 an element is neither handled nor refused; without E4 and E5 a producer writes into
@@ -70,8 +76,8 @@ package final class Inbox<Element>: @unchecked Sendable {
 
     /// The last block and its claimed slots; every producer writes it.
     @usableFromInline let word = Atomic<UInt>(Word.unopened)
-    /// A block to use again, or 0.
-    @usableFromInline let spare = Atomic<UInt>(0)
+    /// Blocks to use again.
+    @usableFromInline let spares = Atomic<UInt>(0)
     /// The first block of all, or 0 as long as there was none.
     @usableFromInline let firstBlock = Atomic<UInt>(0)
 
@@ -131,6 +137,11 @@ package final class Inbox<Element>: @unchecked Sendable {
         return max(0, arrivedCount - (isStarted ? left + Int(Word.index(taken)) : 0))
     }
 
+    /// How many blocks it keeps for the next burst.
+    ///
+    /// - Thread: any; out of date as soon as it is known.
+    package var spareBlockCount: Int { Int(Word.index(spares.load(ordering: .relaxed))) }
+
     /// Whether it refuses whatever is pushed; once true, always true.
     ///
     /// - Thread: any.
@@ -143,7 +154,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     ///
     /// - Returns: whether the caller has to wake the consumer.
     /// - Thread: any.
-    /// - Blocks: never; one allocation for 64 elements, if none is left over.
+    /// - Blocks: never; one allocation for 64 elements, if no block is left over.
     @inlinable
     package func push(_ element: consuming sending Element) -> PushResult {
         // A guess first: once the block is full or the inbox closed, adding would only count up.
@@ -302,17 +313,63 @@ package final class Inbox<Element>: @unchecked Sendable {
 
     /// A block with no slot in its turn and nothing behind it, owned by the caller.
     private func makeBlock() -> Block {
-        let address = spare.exchange(0, ordering: .acquiringAndReleasing)  // E5
-        if address != 0 { return Block(at: address) }
-        let block = Block()
-        block.turn = 1
+        let chain = spares.exchange(0, ordering: .acquiringAndReleasing)  // E5
+        guard chain != 0 else {
+            let block = Block()
+            block.turn = 1
+            return block
+        }
+        let block = Block(at: Word.address(chain))
+        let next = block.next
+        block.next = 0
+        if next != 0 { putBack(Word.make(next, index: Word.index(chain) - 1)) }
         return block
     }
 
-    /// Puts a block by for the next time, or gives its memory back if one is there already.
+    /// Puts a block by for the next time, or gives its memory back if enough are there already.
     private func keep(_ block: Block) {
-        let former = spare.exchange(block.address, ordering: .acquiringAndReleasing)  // E5
-        if former != 0 { Block(at: former).deallocate() }
+        var chain = spares.load(ordering: .relaxed)
+        while let longer = chained(block, before: chain) {
+            let (isKept, seen) = spares.compareExchange(
+                expected: chain, desired: longer, ordering: .acquiringAndReleasing)  // E5
+            if isKept { return }
+            chain = seen
+        }
+        block.deallocate()
+    }
+
+    /// - Returns: the chain with a block of the caller's in front; nil if it is long enough.
+    private func chained(_ block: Block, before chain: UInt) -> UInt? {
+        guard Word.index(chain) < Limits.keptBlockCount else { return nil }
+        block.next = Word.address(chain)
+        return Word.make(block.address, index: Word.index(chain) + 1)
+    }
+
+    /// Puts back what is left of a chain that was taken.
+    private func putBack(_ left: UInt) {
+        var chain = left
+        while !spares.compareExchange(
+            expected: 0, desired: chain, ordering: .acquiringAndReleasing
+        ).exchanged {  // E5
+            // The consumer has put blocks by meanwhile.
+            let others = spares.exchange(0, ordering: .acquiringAndReleasing)  // E5
+            forEach(in: others) { block in
+                if let longer = chained(block, before: chain) {
+                    chain = longer
+                } else {
+                    block.deallocate()
+                }
+            }
+        }
+    }
+
+    private func forEach(in chain: UInt, _ body: (Block) -> Void) {
+        var address = Word.address(chain)
+        while address != 0 {
+            let block = Block(at: address)
+            address = block.next
+            body(block)
+        }
     }
 
     /// The start of the block after the one that was taken whole; nil if there is none yet.
@@ -334,7 +391,6 @@ package final class Inbox<Element>: @unchecked Sendable {
         // takes it may put it by unused, and a turn that was skipped leaves older ones in the slots,
         // which the number would come round to.
         left.turn &+= 1
-        left.next = 0
         leftCount.store(leftCount.load(ordering: .relaxed) + 1, ordering: .relaxed)
         keep(left)
         return start
@@ -344,8 +400,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     private func releaseBlocks() {
         let address = Word.address(position.load(ordering: .relaxed))
         if address > Word.unopenedAddress { Block(at: address).deallocate() }
-        let spare = spare.exchange(0, ordering: .acquiringAndReleasing)
-        if spare != 0 { Block(at: spare).deallocate() }
+        forEach(in: spares.exchange(0, ordering: .acquiringAndReleasing)) { $0.deallocate() }  // E5
     }
 }
 

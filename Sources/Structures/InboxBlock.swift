@@ -16,7 +16,7 @@ struct InboxBlock<Element> {
 
     /// How many elements a block has room for.
     ///
-    /// A block is allocated once for so many pushes, and an inbox that is used at all keeps one.
+    /// A block is allocated once for so many pushes, and an inbox that is used at all keeps some.
     @inlinable static var capacity: UInt { 64 }
 
     /// The block at an address that a block has given before.
@@ -44,7 +44,7 @@ struct InboxBlock<Element> {
         nonmutating set { unsafe start.storeBytes(of: newValue, toByteOffset: 8, as: UInt32.self) }
     }
 
-    /// The address of the block that follows, or 0.
+    /// The address of the block that follows, or 0; also among those that were put by.
     @inlinable var next: UInt {
         get { unsafe nextWord.pointee.load(ordering: .acquiring) }  // E4
         nonmutating set { unsafe nextWord.pointee.store(newValue, ordering: .releasing) }  // E4

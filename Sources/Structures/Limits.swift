@@ -25,6 +25,10 @@ package enum Limits {
     /// memory for ever.
     @inlinable package static var keptSlotCount: Int { 1024 }
 
+    /// The number of blocks that an inbox keeps when it runs empty: 4,096 elements, or 100 KB of
+    /// perform requests, after a burst of as many.
+    @inlinable package static var keptBlockCount: UInt { 64 }
+
     /// The size of a queue's first ring: enough for most queues for ever.
     @inlinable package static var firstSlotCount: Int { 16 }
 

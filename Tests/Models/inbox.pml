@@ -9,10 +9,10 @@
  * Blocks have two slots, turns are 0 and 1: if two are enough, so are 2^32. Either
  *   in a new inbox one producer pushes two elements and another one; the consumer comes back once
  *     without need, is once interrupted, and may close the inbox between any two batches;
- *   or three producers push one element each where one slot is free, with a spare block at hand;
- *   or, where none is free, one pushes four and another one: then a block comes round, full again,
- *     to a producer that has seen it full the time before.
- * Memory that is given back is handed out again.
+ *   or three producers push one element each where one slot is free, with two spare blocks at hand;
+ *   or, where none is free and one is to spare, one pushes four and another one: then a block comes
+ *     round, full again, to a producer that has seen it full the time before.
+ * Two blocks at most are kept to spare. Memory that is given back is handed out again.
  *
  * Each statement is one step of one thread, on memory that is sequentially consistent. That is what
  * the code asks for where it matters: all operations on the word and on `resting` are, and all
@@ -24,9 +24,9 @@
  *
  * Properties
  *   lost   The consumer never rests while an element waits and nobody is pushing.
- *   done   In the end each element was handed over or refused, the consumer rests, and no more
- *          memory is held than a block to use and one to spare. This needs no fairness: all that a
- *          thread does ends.
+ *   done   In the end each element was handed over or refused, the consumer rests, and no memory
+ *          is held but a block to use and those to spare, not more than are kept. This needs no
+ *          fairness: all that a thread does ends.
  *   And assertions: a slot is written by who claimed it, while its block is in the chain, and read
  *   when it holds an element; each producer's elements come in order; a block has one owner; one
  *   producer at most wakes the consumer from one rest; the index stays within its bits.
@@ -52,8 +52,10 @@
  *   -DSAME_TURN        E5: a block is used again in the same turn.
  *   -DTURN_BY_TAKER    E5: a block gets its turn from who takes it, though it may put it by unused.
  *   -DSTALE_NEXT       E5: a block is used again with the block that followed.
- *   -DSPLIT_SPARE      E5: the spare is loaded and then taken away.
- *   -DSPLIT_KEEP       E5: the spare is loaded and then replaced.
+ *   -DSPLIT_SPARE      E5: the spares are loaded and then taken away.
+ *   -DSPLIT_KEEP       E5: a block is put in front of the spares by a load and a store.
+ *   -DSPLIT_RETURN     E5: what is left of the spares is put back by a store.
+ *   -DTAKE_FIRST       E5: the first spare alone is taken, by its address.
  *   -DLATE_CLEAR       N1: the consumer takes its signal after its elements.
  *   -DNO_RETURN        N1: the consumer sleeps though not everything was taken.
  *   -DNO_ANNOUNCEMENT  N2: nobody announces what an interrupted batch has left.
@@ -65,6 +67,7 @@
 #define CLOSED   0          /* the addresses that are no block's; blocks have 2 and above */
 #define UNOPENED 1
 #define NONE     0
+#define KEPT     2          /* as many blocks are kept to spare */
 
 /* What a block's memory is. */
 #define FREE    0
@@ -74,7 +77,8 @@
 
 byte wordAddress = UNOPENED;
 byte wordIndex = SLOTS;
-byte spare = NONE;
+byte spares = NONE;         /* the first of the spare blocks */
+byte spareCount;            /* how many there are; in the same word */
 byte firstBlock = NONE;
 bool resting = true;
 bool signalled;
@@ -96,6 +100,7 @@ byte waiting;               /* how many elements are published and not taken */
 byte total;                 /* how many will be pushed */
 byte handled;               /* how many were handed over or refused */
 byte held;                  /* how many blocks are allocated */
+byte chained;               /* how many are in the chain that elements are in */
 byte expected[3];           /* the next element of each producer */
 byte returns;               /* how often the consumer may still come back without a reason to */
 byte interruptions;         /* how many batches may still be interrupted */
@@ -129,45 +134,106 @@ inline deallocate(gone) {
     held--
 }
 
+/* Puts a block in front of a chain that is the caller's, or gives it up if that is long enough. */
+inline prepend(added) {
+    if
+    :: chainCount < KEPT ->
+        assert(blocks[added].use == SPARE);
+        blocks[added].next = chain; chain = added; chainCount++
+    :: else -> deallocate(added)
+    fi
+}
+
+/* What is between two looks at the word of the spares is done to blocks that are the caller's. */
+inline putBack() {
+    do
+#ifdef SPLIT_RETURN
+    :: d_step { spares = chain; spareCount = chainCount };
+        break
+#else
+    :: d_step { spares == NONE -> spares = chain; spareCount = chainCount };      /* E5 */
+        break
+    :: spares != NONE ->
+        d_step {
+            other = spares; spares = NONE; spareCount = 0;                        /* E5 */
+            do
+            :: other != NONE ->
+                after = blocks[other].next;
+                prepend(other);
+                other = after
+            :: else -> break
+            od;
+            after = NONE
+        }
+#endif
+    od;
+    atomic { chain = NONE; chainCount = 0 }
+}
+
 inline makeBlock() {
 #ifdef SPLIT_SPARE
-    new = spare;
+    d_step { new = spares; chainCount = spareCount };
     d_step {
-        if :: new != NONE -> spare = NONE :: else fi;
+        if :: new != NONE -> spares = NONE; spareCount = 0 :: else fi;
+#elif defined(TAKE_FIRST)
+    d_step { new = spares; if :: new != NONE -> chain = blocks[new].next :: else fi };
+    d_step {
+        if
+        :: new != NONE && spares == new -> spares = chain; spareCount--
+        :: else -> new = NONE
+        fi;
+        chain = NONE;
 #else
     d_step {
-        new = spare; spare = NONE;                                                /* E5 */
+        new = spares; chainCount = spareCount; spares = NONE; spareCount = 0;     /* E5 */
 #endif
         if
         :: new == NONE -> allocate(new)
-        :: else -> assert(blocks[new].use == SPARE); blocks[new].use = PRIVATE
+        :: else ->
+            assert(blocks[new].use == SPARE);
+            blocks[new].use = PRIVATE;
+#ifndef TAKE_FIRST
+            chain = blocks[new].next; chainCount--;
+#endif
+#ifndef STALE_NEXT
+            blocks[new].next = NONE
+#endif
         fi;
 #ifdef TURN_BY_TAKER
         blocks[new].turn = (blocks[new].turn + 1) % TURNS;
 #endif
-    }
+        if :: chain == NONE -> chainCount = 0 :: else fi
+    };
+    if :: chain != NONE -> putBack() :: else fi
 }
 
-/* Who exchanges the spare owns the former one alone, and gives it back in the same step. */
-inline keep(kept, old) {
+/* That another block than the one seen is in front is noticed; that it was so meanwhile is not, and
+ * need not be. */
+inline keep(kept) {
+    d_step {
+        assert(blocks[kept].use == PRIVATE);
+        blocks[kept].use = SPARE;
+        chain = spares; chainCount = spareCount
+    };
+    do
+    :: chainCount >= KEPT -> d_step { deallocate(kept) }; break
 #ifdef SPLIT_KEEP
-    old = spare;
-    d_step {
-        assert(blocks[kept].use == PRIVATE);
-        blocks[kept].use = SPARE;
-        spare = kept;
+    :: else ->
+        d_step { prepend(kept); spares = chain; spareCount = chainCount };
+        break
 #else
-    d_step {
-        assert(blocks[kept].use == PRIVATE);
-        blocks[kept].use = SPARE;
-        old = spare; spare = kept;                                                /* E5 */
+    :: else ->
+        d_step {
+            if
+            :: spares == chain && spareCount == chainCount ->                     /* E5 */
+                prepend(kept); spares = chain; spareCount = chainCount; other = 1
+            :: else -> chain = spares; chainCount = spareCount
+            fi
+        };
+        if :: other == 1 -> break :: else fi
 #endif
-        if
-        :: old != NONE -> assert(blocks[old].use == SPARE); deallocate(old)
-        :: else
-        fi;
-        old = NONE
-    }
+    od;
+    atomic { chain = NONE; chainCount = 0; other = NONE }
 }
 
 inline claimed() {
@@ -271,7 +337,7 @@ inline putIn() {
         :: room ->
             wordAddress = new; wordIndex = 1;
             assert(blocks[new].use == PRIVATE && blocks[new].claimers[0] == NONE);
-            blocks[new].use = CHAINED; blocks[new].claimers[0] = _pid
+            blocks[new].use = CHAINED; chained++; blocks[new].claimers[0] = _pid
         :: else
         fi
     };
@@ -294,7 +360,7 @@ inline pushBeyond() {
         if
 #ifndef REOPENED
         :: seen == CLOSED ->
-            if :: new != NONE -> keep(new, block) :: else fi;
+            if :: new != NONE -> keep(new) :: else fi;
             d_step { handled++; endPush() };
             break
         :: seen != CLOSED && room ->
@@ -304,7 +370,7 @@ inline pushBeyond() {
             claim();
             if
             :: slot < SLOTS ->
-                if :: new != NONE -> keep(new, seen) :: else fi;
+                if :: new != NONE -> keep(new) :: else fi;
                 d_step { new = NONE; seen = NONE; room = false };
                 publish();
                 break
@@ -325,7 +391,7 @@ inline pushBeyond() {
 }
 
 proctype Producer(byte count) {
-    byte number, block, slot, new, seen;
+    byte number, block, slot, new, seen, chain, chainCount, other, after;
     bool room, rests;
     do
     :: number == count -> break
@@ -359,13 +425,10 @@ proctype Producer(byte count) {
 
 inline leave() {
     assert(blocks[place].use == CHAINED);
-    blocks[place].use = PRIVATE;
-    blocks[place].claimers[0] = NONE; blocks[place].claimers[1] = NONE;
+    blocks[place].use = PRIVATE; chained--;
+    blocks[place].claimers[0] = NONE; blocks[place].claimers[1] = NONE
 #if !defined(SAME_TURN) && !defined(TURN_BY_TAKER)
-    blocks[place].turn = (blocks[place].turn + 1) % TURNS;
-#endif
-#ifndef STALE_NEXT
-    blocks[place].next = NONE
+    ; blocks[place].turn = (blocks[place].turn + 1) % TURNS
 #endif
 }
 
@@ -385,7 +448,7 @@ inline popFirst() {
         d_step { place = firstBlock; index = 0 }
     :: place > UNOPENED && isLinked ->                                            /* E4 */
         d_step { next = blocks[place].next; leave() };
-        keep(place, former);
+        keep(place);
         d_step { place = next; index = 0; next = NONE }
     :: else
     fi;
@@ -396,7 +459,7 @@ inline popFirst() {
 #elif defined(EARLY_KEEP)
     :: place > UNOPENED && isTurn && index == SLOTS - 1 && blocks[place].next != NONE ->
         d_step { leave() };
-        keep(place, former);
+        keep(place);
         d_step { move() }
     :: d_step {
         place > UNOPENED && isTurn && !(index == SLOTS - 1 && blocks[place].next != NONE) ->
@@ -505,21 +568,27 @@ inline closeInbox() {
         fi
     od;
     atomic {
-        if :: place > UNOPENED -> blocks[place].use = PRIVATE; deallocate(place) :: else fi;
+        if
+        :: place > UNOPENED -> blocks[place].use = PRIVATE; chained--; deallocate(place)
+        :: else
+        fi;
         place = CLOSED; index = SLOTS; lastAddress = 0; lastIndex = 0; found = false
     };
     d_step {                                                                      /* E5 */
-        former = spare; spare = NONE;
-        if
-        :: former != NONE -> assert(blocks[former].use == SPARE); deallocate(former)
-        :: else
-        fi;
-        former = NONE
+        chain = spares; spares = NONE; spareCount = 0;
+        do
+        :: chain != NONE ->
+            assert(blocks[chain].use == SPARE);
+            other = chain; chain = blocks[chain].next;
+            deallocate(other)
+        :: else -> break
+        od;
+        other = NONE
     }
 }
 
 /* As it is when a block was left and some slots of the next were taken. */
-inline startUsed(taken) {
+inline startUsed(taken, others) {
     d_step {
         blocks[2].use = SPARE; blocks[2].turns[0] = 1; blocks[2].turns[1] = 1;
 #ifdef TURN_BY_TAKER
@@ -533,10 +602,18 @@ inline startUsed(taken) {
 #ifdef STALE_NEXT
         blocks[2].next = 3;
 #endif
-        blocks[3].use = CHAINED; blocks[3].turn = 1; blocks[3].turns[0] = 1;
+        if
+        :: others == 1 ->
+            blocks[4].use = SPARE; blocks[2].next = 4; held = 1;
+#ifndef TURN_BY_TAKER
+            blocks[4].turn = 1
+#endif
+        :: else
+        fi;
+        blocks[3].use = CHAINED; chained = 1; blocks[3].turn = 1; blocks[3].turns[0] = 1;
         blocks[3].turns[1] = taken - 1;
         blocks[3].claimers[0] = 1; blocks[3].claimers[1] = taken - 1;
-        spare = 2; firstBlock = 2; held = 2;
+        spares = 2; spareCount = 1 + others; firstBlock = 2; held = held + 2;
         wordAddress = 3; wordIndex = taken; place = 3; index = taken
     }
 }
@@ -544,14 +621,14 @@ inline startUsed(taken) {
 active proctype Consumer() {
     byte place = UNOPENED;
     byte index = SLOTS;
-    byte next, former, element, lastAddress, lastIndex;
+    byte next, element, lastAddress, lastIndex, chain, chainCount, other;
     bool found, nothing, leftByInterruption;
     atomic {
         if
         :: closes = true; returns = 1; interruptions = 1;
             total = 3; run Producer(2); run Producer(1)
-        :: startUsed(1); total = 3; run Producer(1); run Producer(1); run Producer(1)
-        :: startUsed(SLOTS); total = 5; run Producer(4); run Producer(1)
+        :: startUsed(1, 1); total = 3; run Producer(1); run Producer(1); run Producer(1)
+        :: startUsed(SLOTS, 0); total = 5; run Producer(4); run Producer(1)
         fi
     };
     do
@@ -572,4 +649,6 @@ end_asleep:
 #define isAsleep (asleep && !signalled)
 
 ltl lost { [] !(isAsleep && waiting > 0 && pushing == 0) }
-ltl done { <> [] (asleep && handled == total && held <= 2) }
+#define isAllThere (chained <= 1 && spareCount <= KEPT && held == chained + spareCount)
+
+ltl done { <> [] (asleep && handled == total && isAllThere) }

@@ -91,6 +91,26 @@ import Testing
         #expect(inbox.count == 0)
     }
 
+    @Test func `keeps the memory of a burst for the next one, and not all that of a flood`() {
+        let inbox = Inbox<Int>()
+        func push(blocks: Int) {
+            for number in 0..<(blocks * 64) { _ = inbox.push(number) }
+            var count = 0
+            while inbox.popFirst() != nil { count += 1 }
+            #expect(count == blocks * 64)
+        }
+        push(blocks: 16)
+        #expect(inbox.spareBlockCount == 15, "it stands in the last one")
+        for _ in 0..<3 {
+            push(blocks: 16)
+            #expect(inbox.spareBlockCount == 16, "no more than that: the others were used again")
+        }
+        for _ in 0..<3 {
+            push(blocks: 200)
+            #expect(inbox.spareBlockCount == 64)
+        }
+    }
+
     @Test func `keeps elements of any size and alignment`() {
         let wide = Inbox<SIMD8<Double>>()
         for number in 0..<100 { _ = wide.push(SIMD8(repeating: Double(number))) }
