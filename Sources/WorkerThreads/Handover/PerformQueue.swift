@@ -55,16 +55,25 @@ final class PerformQueue: @unchecked Sendable {
             isBounded && whenFull != .refuse
             ? BoundedRequests(limit: limit, drops: whenFull == .dropOldest) : nil
         let back = Back()
-        source = ThreadRunLoop.Source { unsafe back.queue?.performBatch() }
-        observer = ThreadRunLoop.Observer(.entry) { _, _ in unsafe back.queue?.announce() }
-        unsafe back.queue = self
+        source = ThreadRunLoop.Source { back.call { $0.performBatch() } }
+        observer = ThreadRunLoop.Observer(.entry) { _, _ in back.call { $0.announce() } }
+        back.lead(to: self)
         loop.whenMeasured { [weak self] in self?.setTrait(Trait.measured, $0) }
     }
 
     /// What the callouts reach the queue by; both are let go of when the thread ends.
-    private final class Back: @unchecked Sendable {
+    @safe private final class Back: @unchecked Sendable {
         // SAFETY: set once, in the queue's initializer; the queue closes both before it goes.
-        unowned(unsafe) var queue: PerformQueue?
+        private var queue: Unmanaged<PerformQueue>?
+
+        func lead(to queue: PerformQueue) { unsafe self.queue = .passUnretained(queue) }
+
+        /// Without counting a reference: the queue has a weak one, and that makes each count slow.
+        @inline(__always)
+        func call(_ body: (PerformQueue) -> Void) {
+            // SAFETY: called on the worker's thread, which holds the queue until it has closed it.
+            unsafe queue?._withUnsafeGuaranteedRef(body)
+        }
     }
 
     /// Puts the queue into a mode in which requests are performed; on the worker's thread.
