@@ -61,7 +61,7 @@ extension JobDesk {
         // It may have ended in memory since it was read.
         if let answer = cancel(job.id) { return confirm(answer, body) }
         if job.state.isEnded { return body(.success(.tooLate)) }
-        let now = WallClock.unixMilliseconds()
+        let now = wall.unixMilliseconds()
         durable?.journal.record(.end(job.id, nil, .cancelled, at: now))
         tellCancelled(job.id)
         confirm(.cancelled, body)
