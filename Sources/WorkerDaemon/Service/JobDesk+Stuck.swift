@@ -107,6 +107,9 @@ extension JobDesk {
     ) {
         // It may have ended in this very moment.
         guard job.context.giveUp() else { return }
+        let outcome: Outcome = job.context.isCancelRequested ? .cancelled : .timedOut
+        // As the old thread would have said, and before the fresh one takes a job.
+        job.order.noteEnd(of: job.context, outcome)
         do throws(SystemError) {
             let old = try job.lane.replaceThread(of: member)
             replacedThreads.removeAll { $0.hasEnded }
@@ -115,13 +118,15 @@ extension JobDesk {
         } catch {
             log.error("no other thread can take the place of \(run.thread): \(error)")
         }
-        let outcome: Outcome = job.context.isCancelRequested ? .cancelled : .timedOut
         if outcome.state == .failed { member.failedCount.add(1, ordering: .relaxed) }
         // Nobody is to hear that it is stuck no longer.
         job.stuckSince = nil
         complete(
             Completion(
-                job: job.id, outcome: outcome, thread: run.thread, startedAt: run.startedAt,
+                job: job.id,
+                attempt: Attempt(
+                    number: job.context.attempt, workerName: run.thread, startedAt: run.startedAt),
+                outcome: outcome, thread: run.thread, startedAt: run.startedAt,
                 endedAt: wall.unixMilliseconds()))
     }
 }

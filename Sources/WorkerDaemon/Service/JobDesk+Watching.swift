@@ -91,7 +91,7 @@ extension JobDesk {
         switch event {
         case .finish(let outcome): tellWatchers(id, outcome)
         case .cancel: tellWatchers(id, .cancelled)
-        case .release, .start, .retry:
+        case .release, .start, .retry, .runAgain:
             guard let job = store.job(id) else { return }
             watches.tell(news(of: job))
         }

@@ -29,7 +29,7 @@ extension WorkerPool {
             preconditionFailure("pool \(self.name) has no thread \(name)")
         }
         let old = members[index]
-        let fresh = try WorkerThread(name: name)
+        let fresh = try WorkerThread(name: name, poller: SystemPoller(clock: clock))
         let part = PoolMember(index: index, queues: queues, core: fresh.core)
         let parts = parts
         part.wakeOther = { other in parts[other].wake() }

@@ -42,6 +42,8 @@ public final class WorkerPool: Sendable {
     public var members: [WorkerThread] { threads.all }
     let threads: PoolThreads
     let queues: PoolQueues
+    /// The time by which its threads go.
+    let clock: any LoopClock
     let parts: [PoolSeat]
     private let indexes: [String: Int]
 
@@ -114,6 +116,7 @@ public final class WorkerPool: Sendable {
         }
         self.name = name
         self.queues = queues
+        self.clock = clock
         self.threads = PoolThreads(members)
         let seats = parts.map { PoolSeat($0) }
         self.parts = seats

@@ -1,6 +1,7 @@
 // Names that are given once, and failed jobs that run again, in a file.
 
 import Jobs
+import Support
 import Testing
 
 @Suite struct `A store's names and failures` {
