@@ -55,7 +55,6 @@
  *   -DSPLIT_SPARE      E5: the spares are loaded and then taken away.
  *   -DSPLIT_KEEP       E5: a block is put in front of the spares by a load and a store.
  *   -DSPLIT_RETURN     E5: what is left of the spares is put back by a store.
- *   -DTAKE_FIRST       E5: the first spare alone is taken, by its address.
  *   -DLATE_CLEAR       N1: the consumer takes its signal after its elements.
  *   -DNO_RETURN        N1: the consumer sleeps though not everything was taken.
  *   -DNO_ANNOUNCEMENT  N2: nobody announces what an interrupted batch has left.
@@ -175,14 +174,6 @@ inline makeBlock() {
     d_step { new = spares; chainCount = spareCount };
     d_step {
         if :: new != NONE -> spares = NONE; spareCount = 0 :: else fi;
-#elif defined(TAKE_FIRST)
-    d_step { new = spares; if :: new != NONE -> chain = blocks[new].next :: else fi };
-    d_step {
-        if
-        :: new != NONE && spares == new -> spares = chain; spareCount--
-        :: else -> new = NONE
-        fi;
-        chain = NONE;
 #else
     d_step {
         new = spares; chainCount = spareCount; spares = NONE; spareCount = 0;     /* E5 */
@@ -192,9 +183,7 @@ inline makeBlock() {
         :: else ->
             assert(blocks[new].use == SPARE);
             blocks[new].use = PRIVATE;
-#ifndef TAKE_FIRST
             chain = blocks[new].next; chainCount--;
-#endif
 #ifndef STALE_NEXT
             blocks[new].next = NONE
 #endif
