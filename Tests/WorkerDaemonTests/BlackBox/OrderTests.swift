@@ -119,6 +119,7 @@ import Testing
             let waiting = try client.perform("mail/1", "echo", "mine")
             #expect(try client.call("PERFORM", "mail", "echo", "WAIT", "any").text == "any")
             #expect(try client.job(waiting, "state").text == "waiting")
+            try client.waitUntil(busy, is: "running")
             #expect(try client.call("CANCEL", .integer(busy)).text == "requested")
             #expect(try client.call("RESULT", .integer(waiting), "WAIT").text == "mine")
         }
