@@ -18,6 +18,12 @@ do {
         if job.id % 16 == 0 { usleep(2_000) }
         return ""
     }
+    daemon.register("stumble") { job in
+        let line = Array("\(WorkerThread.currentName ?? "?") \(job.id) \(job.attempt)\n".utf8)
+        guard write(ledger, line, line.count) == line.count else { throw JobFailure("no write") }
+        if job.attempt == 1 { throw JobFailure("stumbled") }
+        return ""
+    }
     exit(daemon.run())
 } catch {
     print(error)

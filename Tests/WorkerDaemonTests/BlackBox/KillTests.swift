@@ -15,6 +15,8 @@ import Testing
         environment["SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...1_000_000)
     /// Jobs that a client has handed in and not yet a number of.
     private static let outstandingCount = 16
+    /// One in so many batches of a pool's client has a job that holds up its key for a second.
+    private static let stumbleInterval = 40
     /// Jobs that may wait before clients are held back, so that a run ends soon after its kills.
     private static let waitingCountMax = 3_000
 
@@ -25,6 +27,8 @@ import Testing
             var given: [String: [Int]] = [:]
             /// Those of keys, by key.
             var keyed: [String: Set<Int>] = [:]
+            /// How many jobs were handed in that fail at first and hold up their key.
+            var stumbleCount = 0
             var refusals: [String] = []
         }
 
@@ -105,21 +109,19 @@ import Testing
 
     /// Hands in jobs until all is over, over a new connection whenever one breaks.
     private static func submit(to thread: String, at address: SocketAddress, _ book: Book) {
+        var batchCount = 0
         while book.goesOn.isSet {
             guard let client = try? TestClient(address) else {
                 pause(milliseconds: 1)
                 continue
             }
-            var bytes: [UInt8] = []
             let keys = (0..<outstandingCount).map { thread == "c" ? "k\($0 % 5)" : nil }
-            for key in keys {
-                let options: [CommandArgument] = key.map { ["KEY", .text($0)] } ?? []
-                bytes += TestClient.bytes(
-                    ["PERFORM", .text(thread), "note"] + options + ["a payload"])
-            }
             do {
                 while book.goesOn.isSet {
-                    try client.send(bytes)
+                    let stumbles = thread == "c" && batchCount % stumbleInterval == 0
+                    if stumbles { book.pages.withLock { $0.stumbleCount += 1 } }
+                    batchCount += 1
+                    try client.send(batch(to: thread, keys, stumbles: stumbles))
                     for key in keys {
                         let reply = try client.reply()
                         book.note(reply, thread: thread, key: key)
@@ -131,6 +133,21 @@ import Testing
                 continue
             }
         }
+    }
+
+    /// Jobs for a thread; the first of them may be one that fails at first and holds up its key.
+    private static func batch(
+        to thread: String, _ keys: [String?], stumbles: Bool
+    ) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for (index, key) in keys.enumerated() {
+            var words: [CommandArgument] = ["PERFORM", .text(thread)]
+            words.append(stumbles && index == 0 ? "stumble" : "note")
+            if let key { words += ["KEY", .text(key)] }
+            if stumbles && index == 0 { words += ["RETRY", 5, "BLOCK"] }
+            bytes += TestClient.bytes(words + ["a payload"])
+        }
+        return bytes
     }
 
     private func check(_ ledger: String, _ book: Book) {
@@ -145,12 +162,10 @@ import Testing
         var countByID: [Int: Int] = [:]
         var unmarkedCount = 0
         var firsts: [String: [Int]] = [:]
-        var allFirsts: [Int] = []
         for start in starts {
             countByID[start.id, default: 0] += 1
             if countByID[start.id] == 1 {
                 firsts[start.thread, default: []].append(start.id)
-                allFirsts.append(start.id)
             } else if start.attempt == 1 {
                 unmarkedCount += 1
             }
@@ -165,8 +180,9 @@ import Testing
             #expect(order == order.sorted(), "first starts of \(thread), seed \(Self.seed)")
         }
         for (key, ids) in pages.keyed {
-            let order = allFirsts.filter { ids.contains($0) }
-            #expect(order == order.sorted(), "first starts of \(key), seed \(Self.seed)")
+            // All of them: what is tried again comes before what follows.
+            let order = starts.map(\.id).filter { ids.contains($0) }
+            #expect(order == order.sorted(), "starts of \(key), seed \(Self.seed)")
         }
         #expect(pages.keyed.count == 5)
         let refused = pages.refusals.filter { !$0.contains("BUSY") }
@@ -180,7 +196,8 @@ import Testing
         )
         #expect(unmarkedCount == 0, "a second run is told that it is one, seed \(Self.seed)")
         // Four threads: what had ended at a kill has a small result, which is noted at once.
-        #expect(starts.count - countByID.count <= 4 * Self.killCount, "seed \(Self.seed)")
+        let mostAgain = 4 * Self.killCount + pages.stumbleCount
+        #expect(starts.count - countByID.count <= mostAgain, "seed \(Self.seed)")
         #expect(given.count > Self.killCount)
     }
 }
