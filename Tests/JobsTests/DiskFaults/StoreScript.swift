@@ -28,6 +28,7 @@ struct StoreScript {
     static let limits: StoreLimits = {
         var limits = StoreLimits()
         limits.retainedCountMax = 6
+        limits.failedCountMax = 3
         return limits
     }()
     /// So short a log that it is moved into the database every few transactions.
@@ -99,12 +100,16 @@ struct StoreModel {
     private var live: [UInt64: Live] = [:]
     private var ended: [UInt64: String] = [:]
     private var endedOrder: [UInt64] = []
+    private var failedOrder: [UInt64] = []
     private var reserved: UInt64 = 1
 
     /// What it holds after a transaction.
     mutating func apply(_ step: StoreScript.Step) {
         while endedOrder.count > StoreScript.limits.retainedCountMax {
             ended[endedOrder.removeFirst()] = nil
+        }
+        while failedOrder.count > StoreScript.limits.failedCountMax {
+            ended[failedOrder.removeFirst()] = nil
         }
         for operation in step.operations { apply(operation) }
     }
@@ -126,7 +131,7 @@ struct StoreModel {
         case .end(let id, let attempt, let outcome):
             guard let job = live.removeValue(forKey: id) else { return }
             ended[id] = "\(job.job.thread) \(attempt ?? job.attempt) \(outcome)"
-            endedOrder.append(id)
+            if outcome.state == .failed { failedOrder.append(id) } else { endedOrder.append(id) }
         case .reserve(let number): reserved = number
         case .touch: break
         }
