@@ -37,7 +37,7 @@ private final class Named: Sendable {
     func get() throws -> SystemThread.ID { try #require(stored.withLock { $0 }) }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A backtrace of another thread` {
+@Suite(.timeLimit(.minutes(4))) struct `A backtrace of another thread` {
     @Test func `names the functions that wait, innermost first`() throws {
         let gate = Gate()
         let id = Named()

@@ -15,8 +15,9 @@ struct Book {
         case buffered
         case waiting
         case running(thread: String)
-        /// It begins anew between these moments.
-        case pausing(from: Int64, to: Int64)
+        /// It begins anew between these moments; those that it holds up wait until it has ended, if
+        /// that it failed is known to be written down.
+        case pausing(from: Int64, to: Int64, isKnown: Bool = true)
         case ended(JobState)
         /// It was in memory, and its daemon died; or it was never accepted.
         case gone
@@ -30,6 +31,14 @@ struct Book {
         let priority: Priority
         let isVolatile: Bool
         let retryCountMax: Int
+        /// What it has in common with those whose order counts.
+        let key: String?
+        /// Whether it holds up those behind it while it is tried again.
+        let blocks: Bool
+        /// Under which it was handed in, to be handed in again.
+        let uniqueName: String?
+        /// The attempts that do not count any more.
+        var forgivenCount = 0
         var id: UInt64?
         var state = State.asked
         /// How often it has begun, interrupted attempts not counted.
@@ -43,6 +52,13 @@ struct Book {
         /// has in hand, then for what lies in its buffer), a crash may undo an end.
         var endedAfterLeaps = 0
         var isEndCertain = true
+
+        /// What was asked for, in a line.
+        var summary: String {
+            "\(token) to \(address), \(priority), retries \(retryCountMax)"
+                + (blocks ? " blocking" : "") + (key.map { ", key \($0)" } ?? "")
+                + (uniqueName.map { ", name \($0)" } ?? "") + (isVolatile ? ", volatile" : "")
+        }
 
         /// Whether nothing can happen to it any more.
         var isOver: Bool {
@@ -72,15 +88,13 @@ struct Book {
         }
     }
 
-    mutating func add(
-        address: String, priority: Priority, isVolatile: Bool, retryCountMax: Int,
-        isInSequence: Bool
-    ) -> Int {
+    /// Notes a wish for a job.
+    ///
+    /// - Parameter make: makes the entry under the token that it is given.
+    mutating func add(_ make: (Int) -> Entry) -> Int {
         let token = nextToken
         nextToken += 1
-        entries[token] = Entry(
-            token: token, address: address, priority: priority, isVolatile: isVolatile,
-            retryCountMax: retryCountMax, isInSequence: isInSequence)
+        entries[token] = make(token)
         return token
     }
 
@@ -125,7 +139,7 @@ struct Book {
         switch entry.state {
         case .asked, .waiting: break
         case .delayed(let moment) where moment <= now: break
-        case .pausing(let from, _) where from <= now: break
+        case .pausing(let from, _, _) where from <= now: break
         case .buffered where entry.isFireAsked: break
         default:
             throw SimulationFault("\(name) began at \(now), and was \(entry.state)")
@@ -136,6 +150,12 @@ struct Book {
         guard begun.attempt == entry.attempt + 1 else {
             throw SimulationFault(
                 "\(name) began as attempt \(begun.attempt), after \(entry.attempt) others")
+        }
+        if let blocker = blocker(of: entry) {
+            throw SimulationFault("\(name) began although job \(blocker.id ?? 0) holds it up")
+        }
+        if let key = entry.key, let other = runningTogether(with: entry) {
+            throw SimulationFault("\(name) began beside job \(other.id ?? 0) of key \(key)")
         }
         guard Self.threads(of: entry.address).contains(begun.thread) else {
             throw SimulationFault("\(name) for \(entry.address) runs on \(begun.thread)")
@@ -160,8 +180,10 @@ struct Book {
             case .interrupted:
                 entry.state = .ended(.cancelled)
                 entry.isEndCertain = false
-            case .failed where entry.attempt <= entry.retryCountMax && !entry.isCancelAsked:
-                let pause = Int64(1_000) << Int64(entry.attempt - 1)
+            case .failed
+            where entry.attempt - entry.forgivenCount <= entry.retryCountMax
+                && !entry.isCancelAsked:
+                let pause = Int64(1_000) << Int64(entry.attempt - entry.forgivenCount - 1)
                 entry.state = .pausing(from: now + pause * 3 / 4, to: now + pause * 5 / 4)
                 entry.isInSequence = false
             case .failed:
@@ -188,9 +210,9 @@ struct Book {
                 case .buffered where entry.isFireAsked:
                     entry.state = .asked
                     entry.isFireAsked = false
-                case .pausing(_, let to):
+                case .pausing(_, let to, _):
                     // What was decided after the attempt may not have been written.
-                    entry.state = .pausing(from: now, to: max(now, to))
+                    entry.state = .pausing(from: now, to: max(now, to), isKnown: false)
                 case .ended where !entry.isEndCertain && entry.endedAfterLeaps + 2 > leaps:
                     // Told by whoever asks for it, see Simulation.look.
                     entry.state = .asked
@@ -215,6 +237,45 @@ struct Book {
         }
     }
 
+    // MARK: - Orders
+
+    /// The job that one has to wait for, if that is known.
+    func blocker(of entry: Entry) -> Entry? {
+        entries.values.first { other in
+            guard case .pausing(_, _, isKnown: true) = other.state else { return false }
+            return holdsUp(other, entry)
+        }
+    }
+
+    /// Whether another job may be one that this one has to wait for.
+    private func mayBeHeldUp(_ entry: Entry) -> Bool {
+        entries.values.contains { other in
+            switch other.state {
+            case .pausing, .asked: holdsUp(other, entry)
+            case .waiting: other.attempt > 0 && holdsUp(other, entry)
+            case .running: other.attempt > 1 && holdsUp(other, entry)
+            case .delayed, .buffered, .ended, .gone: false
+            }
+        }
+    }
+
+    /// Whether a job holds up another one while it is tried again.
+    private func holdsUp(_ blocker: Entry, _ other: Entry) -> Bool {
+        guard blocker.blocks, blocker.token != other.token, blocker.address == other.address else {
+            return false
+        }
+        if let key = blocker.key { return other.key == key }
+        return blocker.address != "two"
+    }
+
+    /// A job of the same key that runs.
+    private func runningTogether(with entry: Entry) -> Entry? {
+        entries.values.first { other in
+            guard case .running = other.state, other.token != entry.token else { return false }
+            return other.key == entry.key && other.address == entry.address
+        }
+    }
+
     // MARK: - What must be so
 
     /// Says whether one of those that have begun was not at the head of its queue.
@@ -230,6 +291,8 @@ struct Book {
             guard let begun = entries[token], let id = begun.id else { continue }
             let passed = waiting.first { other in
                 other.address == begun.address && other.priority == begun.priority
+                    // A key waits for its thread while others go on, and for who holds it up.
+                    && other.key == begun.key && !mayBeHeldUp(other)
                     && other.isVolatile == begun.isVolatile && other.id ?? .max < id
             }
             if let passed {
@@ -246,9 +309,12 @@ struct Book {
             switch entry.state {
             case .waiting: break
             case .delayed(let moment) where moment <= now: break
-            case .pausing(_, let to) where to <= now: break
+            case .pausing(_, let to, _) where to <= now: break
             default: continue
             }
+            if mayBeHeldUp(entry) { continue }
+            // A key is with one thread as long as it has work there, and waits for that one.
+            if entry.key != nil, !Self.threads(of: entry.address).allSatisfy(isFree) { continue }
             if let thread = Self.threads(of: entry.address).first(where: isFree) {
                 throw SimulationFault(
                     "job \(entry.id ?? 0) (token \(entry.token)) for \(entry.address) is "
@@ -267,7 +333,7 @@ struct Book {
             case .buffered: [.buffered]
             case .waiting: [.waiting]
             case .running: [.running]
-            case .pausing(let from, let to):
+            case .pausing(let from, let to, _):
                 now < from ? [.delayed] : now < to ? [.delayed, .waiting] : [.waiting]
             case .ended(let state): [state]
             }

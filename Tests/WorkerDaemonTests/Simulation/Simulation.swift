@@ -58,6 +58,8 @@ final class Simulation {
         case ..<380: try fire()
         case ..<450: try cancel()
         case ..<700: try endOne()
+        case ..<720: try submitAgain()
+        case ..<740: try seeToFailed()
         case ..<850: try advance(byMilliseconds: Int64(random.below(random.chance(20) ? 3_000 : 5)))
         case ..<880: try pauseOrResume()
         case ..<960: try lookAtSome()
@@ -73,36 +75,90 @@ final class Simulation {
     }
 
     private func submitOne() throws {
-        let address = Self.addresses.randomElement(using: &random) ?? "one"
-        let priority = Priority.allCases.randomElement(using: &random) ?? .normal
         let isVolatile = random.chance(15)
         let retryCountMax = random.chance(30) ? random.below(3) : 0
         let delay = random.chance(20) ? Int64(random.below(4_000)) : 0
-        let token = book.add(
-            address: address, priority: priority, isVolatile: isVolatile,
-            retryCountMax: retryCountMax, isInSequence: delay == 0)
-        var command: [CommandArgument] = [
-            "PERFORM", .text(address), "play", "PRIORITY", .text(priority.name), "RETRY",
-            .integer(retryCountMax),
-        ]
-        if isVolatile { command.append("VOLATILE") }
-        if delay > 0 { command += ["DELAY", .integer(Int(delay))] }
-        command.append(.integer(token))
+        let token = book.add { token in
+            Book.Entry(
+                token: token,
+                address: Self.addresses.randomElement(using: &random) ?? "one",
+                priority: Priority.allCases.randomElement(using: &random) ?? .normal,
+                isVolatile: isVolatile, retryCountMax: retryCountMax,
+                key: random.chance(30) ? "k\(random.below(3))" : nil,
+                blocks: retryCountMax > 0 && random.chance(50),
+                uniqueName: random.chance(20) && !isVolatile ? "u\(token)" : nil,
+                isInSequence: delay == 0)
+        }
+        let entry = try book[token]
+        note("submit \(entry.summary), delay \(delay)")
         let due = world.clock.milliseconds + delay
-        note(
-            "submit \(token) to \(address), \(priority), retries \(retryCountMax), delay \(delay)"
-                + (isVolatile ? ", volatile" : ""))
-        try world.ask(command) { [unowned self] reply in
+        try world.ask(Self.command(for: entry, delay: delay)) { [unowned self] reply in
             try accepted(token, reply, as: delay > 0 ? .delayed(until: due) : .waiting)
+        }
+    }
+
+    private static func command(for entry: Book.Entry, delay: Int64 = 0) -> [CommandArgument] {
+        var command: [CommandArgument] = [
+            "PERFORM", .text(entry.address), "play", "PRIORITY", .text(entry.priority.name), "RETRY",
+            .integer(entry.retryCountMax),
+        ]
+        if entry.retryCountMax > 0 { command.append(entry.blocks ? "BLOCK" : "ASIDE") }
+        if let key = entry.key { command += ["KEY", .text(key)] }
+        if let name = entry.uniqueName { command += ["UNIQUE", .text(name)] }
+        if entry.isVolatile { command.append("VOLATILE") }
+        if delay > 0 { command += ["DELAY", .integer(Int(delay))] }
+        return command + [.integer(entry.token)]
+    }
+
+    /// Hands in once more what was handed in under a name.
+    private func submitAgain() throws {
+        let named = book.entries.values.filter {
+            $0.uniqueName != nil && $0.id != nil && $0.state != .asked && $0.state != .gone
+        }.sorted { $0.token < $1.token }
+        guard let entry = named.suffix(20).randomElement(using: &random), let id = entry.id else {
+            return
+        }
+        note("submit again \(entry.token), job \(id)")
+        try world.ask(Self.command(for: entry)) { [unowned self] reply in
+            try observe()
+            guard case .integer(Int(id)) = reply else {
+                throw SimulationFault("job \(id), handed in again, was answered \(reply)")
+            }
+        }
+    }
+
+    /// Lets a job that has failed for good run again, or forgets it.
+    private func seeToFailed() throws {
+        let failed = book.entries.values.filter {
+            $0.state == .ended(.failed) && !$0.isVolatile && $0.id != nil
+        }.sorted { $0.token < $1.token }
+        guard let entry = failed.suffix(20).randomElement(using: &random), let id = entry.id else {
+            return
+        }
+        let isDropped = random.chance(40)
+        note("\(isDropped ? "drop" : "run again") \(entry.token), job \(id)")
+        try world.ask([isDropped ? "DROP" : "RETRY", .integer(Int(id))]) { [unowned self] reply in
+            guard case .integer(1) = reply else {
+                throw SimulationFault("job \(id) that had failed was answered \(reply)")
+            }
+            try book.change(entry.token) { entry in
+                entry.state = isDropped ? .gone : .waiting
+                entry.forgivenCount = entry.attempt
+                entry.isInSequence = false
+                entry.isCancelAsked = false
+            }
+            try observe()
         }
     }
 
     private func collect() throws {
         guard book.live.count < Self.liveCountMax else { return }
         let address = Self.addresses.randomElement(using: &random) ?? "one"
-        let token = book.add(
-            address: address, priority: .normal, isVolatile: false, retryCountMax: 0,
-            isInSequence: false)
+        let token = book.add { token in
+            Book.Entry(
+                token: token, address: address, priority: .normal, isVolatile: false,
+                retryCountMax: 0, key: nil, blocks: false, uniqueName: nil, isInSequence: false)
+        }
         note("collect \(token) for \(address)")
         try world.ask(["BUFFER", .text(address), "play", .integer(token)]) {
             [unowned self] reply in try accepted(token, reply, as: .buffered)
@@ -309,10 +365,13 @@ final class Simulation {
             let now = world.clock.milliseconds
             try book.check(token, isIn: shown, at: now)
             try book.change(token) { entry in
+                if case .pausing(_, _, isKnown: false) = entry.state {
+                    entry.state = shown == .delayed ? Self.pausing(reply) : .waiting
+                }
                 guard entry.state == .asked else { return }
                 switch shown {
                 case .waiting: entry.state = .waiting
-                case .delayed: entry.state = .pausing(from: now, to: .max)
+                case .delayed: entry.state = Self.pausing(reply)
                 case .buffered: entry.state = .buffered
                 case .running: break
                 case .done, .failed, .cancelled:
@@ -321,6 +380,12 @@ final class Simulation {
                 }
             }
         }
+    }
+
+    private static func pausing(_ reply: RESPValue) -> Book.State {
+        guard case .integer(let due)? = reply["due-at"] else { return .waiting }
+        let moment = Int64(due) - SimulatedClock.beginning
+        return .pausing(from: moment, to: moment)
     }
 
     private static func state(in reply: RESPValue) -> JobState? {
