@@ -5,25 +5,15 @@ import RESP
 import Testing
 
 @Suite struct `The TCP door` {
-    /// A loopback address of this test's own, and a port that is free there.
-    private func freeAddress() throws -> String {
-        let parts = (0..<3).map { _ in Int.random(in: 1...254) }
-        let host = "127.\(parts[0]).\(parts[1]).\(parts[2])"
-        let listener = try Listener(at: .tcp(TCPAddress("\(host):0")))
-        return "\(listener.address)"
-    }
-
     private func withDoor(
         _ password: String = "open sesame", _ body: (TestDaemon, SocketAddress) throws -> Void
     ) throws {
         let scratch = try Scratch()
-        try scratch.write("\(password)\n", to: "password")
-        try File.setMode(0o600, of: scratch.file("password"))
-        let address = try freeAddress()
-        let daemon = try TestDaemon(
-            Setup(listen: "tcp: \"\(address)\", passwordFile: \"$DIR/password\""), in: scratch)
+        let (text, address) = try freeLoopbackAddress()
+        let door = try scratch.passwordDoor(at: text, password: password)
+        let daemon = try TestDaemon(Setup(listen: door), in: scratch)
         defer { daemon.kill() }
-        try body(daemon, .tcp(TCPAddress(address)))
+        try body(daemon, address)
     }
 
     @Test(.timeLimit(.minutes(4)))

@@ -93,6 +93,28 @@ final class TestClient {
     /// Says that nothing more will be sent; replies can still be read.
     func endSending() throws { try socket.shutdownWriting() }
 
+    /// Waits for bytes of the daemon and takes them as they are; for who reads no replies.
+    ///
+    /// - Returns: nil when the daemon has closed the connection.
+    func bytes() throws -> [UInt8]? {
+        var bytes: [UInt8] = []
+        while !isClosed {
+            do {
+                switch try socket.read(appendingTo: &bytes, atMost: 64 << 10) {
+                case .bytes: return bytes
+                case .end: isClosed = true
+                case .wouldBlock:
+                    guard isReady(socket.number, for: POLLIN, within: patienceMilliseconds) else {
+                        throw Unexpected("nothing within \(patienceMilliseconds) ms")
+                    }
+                }
+            } catch let error as SystemError where error.errno == ECONNRESET {
+                isClosed = true
+            }
+        }
+        return nil
+    }
+
     /// - Returns: false when the daemon has closed the connection.
     private func receive() throws -> Bool {
         while !isClosed {

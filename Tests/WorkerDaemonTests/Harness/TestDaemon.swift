@@ -150,6 +150,24 @@ final class TestDaemon {
     }
 }
 
+/// A loopback address of a test's own, and a port that is free there.
+func freeLoopbackAddress() throws -> (text: String, address: SocketAddress) {
+    let parts = (0..<3).map { _ in Int.random(in: 1...254) }
+    let host = "127.\(parts[0]).\(parts[1]).\(parts[2])"
+    let listener = try Listener(at: .tcp(TCPAddress("\(host):0")))
+    let text = "\(listener.address)"
+    return (text, .tcp(try TCPAddress(text)))
+}
+
+extension Scratch {
+    /// What a configuration says of a TCP door with a password, which is written to a file.
+    func passwordDoor(at address: String, password: String) throws -> String {
+        try write("\(password)\n", to: "password")
+        try File.setMode(0o600, of: file("password"))
+        return "tcp: \"\(address)\", passwordFile: \"$DIR/password\""
+    }
+}
+
 /// Runs a test with a daemon, which has to be alive at its end unless the test has seen it end.
 func withDaemon(
     _ setup: Setup = Setup(), program: String = "workerd", _ body: (TestDaemon) throws -> Void
