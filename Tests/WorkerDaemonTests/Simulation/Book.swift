@@ -78,6 +78,7 @@ struct Book {
     private var firstBegun: [Int] = []
     /// Those that have ended and are still looked at.
     private var overdue: [Int] = []
+    private static let rememberedCount = 200
 
     subscript(token: Int) -> Entry {
         get throws {
@@ -107,11 +108,12 @@ struct Book {
         guard entry.isOver, !wasOver else { return }
         overdue.append(token)
         // Of those that are over, the latest are remembered: none of them may begin again.
-        if overdue.count > 2_000 {
-            for token in overdue.prefix(1_000) where entries[token]?.isOver == true {
+        if overdue.count > Self.rememberedCount {
+            let forgotten = Self.rememberedCount / 2
+            for token in overdue.prefix(forgotten) where entries[token]?.isOver == true {
                 entries[token] = nil
             }
-            overdue.removeFirst(1_000)
+            overdue.removeFirst(forgotten)
         }
     }
 
