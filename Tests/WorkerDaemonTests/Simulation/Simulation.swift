@@ -99,7 +99,8 @@ final class Simulation {
 
     private static func command(for entry: Book.Entry, delay: Int64 = 0) -> [CommandArgument] {
         var command: [CommandArgument] = [
-            "PERFORM", .text(entry.address), "play", "PRIORITY", .text(entry.priority.name), "RETRY",
+            "PERFORM", .text(entry.address), "play", "PRIORITY", .text(entry.priority.name),
+            "RETRY",
             .integer(entry.retryCountMax),
         ]
         if entry.retryCountMax > 0 { command.append(entry.blocks ? "BLOCK" : "ASIDE") }
