@@ -19,6 +19,14 @@ package enum Limits {
     /// The number of generations of one slot: the slot is then retired, so that no handle repeats.
     @inlinable package static var generationMax: UInt32 { UInt32.max }
 
+    /// The number of timers in one heap, so many that 32 bits tell apart the times that one timer
+    /// has had while the heap still keeps any of them.
+    @inlinable package static var timerCountMax: Int { 1 << 30 }
+
+    /// The number of dead entries that a heap of timers always keeps: below that, looking for them
+    /// costs more than what they occupy, 2 KB.
+    @inlinable package static var keptDeadCount: Int { 64 }
+
     /// The number of slots that a queue keeps when it runs empty: more is returned to the system.
     ///
     /// Below that a steady trickle never allocates; above it a single burst would be paid for with

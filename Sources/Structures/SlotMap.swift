@@ -37,14 +37,15 @@ package struct SlotMap<Value> {
         /// So a handle whose generation matches is a handle to a value that is there.
         @usableFromInline var generation: UInt32
 
-        /// The next slot of the free list, `noSlot` at its end.
-        @usableFromInline var nextFree: UInt32
+        /// While the slot is free, the next one of the free list, `noSlot` at its end; else what the
+        /// owner has noted beside the value.
+        @usableFromInline var link: UInt32
 
         @inlinable
-        init(value: Value) {
+        init(value: Value, note: UInt32) {
             self.value = value
             self.generation = 0
-            self.nextFree = noSlot
+            self.link = note
         }
     }
 
@@ -101,17 +102,38 @@ package struct SlotMap<Value> {
         return index < slots.count && slots[index].generation == handle.generation
     }
 
-    /// Puts `value` into the slot that was freed last, or into a new one.
+    /// Whether the value behind `handle` is still there, and `note` is what was noted beside it last.
     @inlinable
-    package mutating func insert(_ value: Value) -> Handle {
+    package func contains(_ handle: Handle, notedAs note: UInt32) -> Bool {
+        let index = Int(handle.index)
+        guard index < slots.count else { return false }
+        return slots[index].generation == handle.generation && slots[index].link == note
+    }
+
+    /// Notes a number beside the value behind `handle`, in memory that only a free slot needs.
+    ///
+    /// - Returns: `false` once the value has been removed.
+    @inlinable
+    package mutating func setNote(_ note: UInt32, of handle: Handle) -> Bool {
+        guard contains(handle) else { return false }
+        slots[Int(handle.index)].link = note
+        return true
+    }
+
+    /// Puts `value` into the slot that was freed last, or into a new one.
+    ///
+    /// - Parameter note: kept beside the value until it leaves.
+    @inlinable
+    package mutating func insert(_ value: Value, note: UInt32 = 0) -> Handle {
         count += 1
         guard firstFree != noSlot else {
             precondition(slots.count < Limits.slotCountMax, "a slot map is full: \(slots.count)")
-            slots.append(Slot(value: value))
+            slots.append(Slot(value: value, note: note))
             return Handle(index: UInt32(slots.count - 1), generation: 0)
         }
         let index = firstFree
-        firstFree = slots[Int(index)].nextFree
+        firstFree = slots[Int(index)].link
+        slots[Int(index)].link = note
         slots[Int(index)].value = value
         return Handle(index: index, generation: slots[Int(index)].generation)
     }
@@ -126,7 +148,7 @@ package struct SlotMap<Value> {
         count -= 1
         slots[index].generation += 1
         if slots[index].generation < generationMax {
-            slots[index].nextFree = firstFree
+            slots[index].link = firstFree
             firstFree = handle.index
         }
         return slots[index].value.take()

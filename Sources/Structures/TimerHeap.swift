@@ -1,14 +1,20 @@
 // The pending timers of one run loop, ordered by when they fire.
 //
 // A 4-ary heap in one contiguous array: half as deep as a binary one, and the four children that a
-// sift compares lie side by side. Each timer has a slot that remembers where in the heap it is, so
-// that cancelling and rescheduling by handle need no search. Times are plain nanoseconds: the heap
-// knows no clock, no mode and no callout.
+// sift compares lie side by side in two cache lines. Nothing remembers where in the heap a timer is:
+// cancelling and rescheduling leave the old entry where it is, dead, and it is thrown away when it
+// comes to the front or when more are dead than alive. So neither touches more memory than the
+// timer's own slot. Times are plain nanoseconds: the heap knows no clock, no mode and no callout.
 
 /// Keeps payloads in the order of their fire times, those with equal times in order of arrival.
 ///
+/// Payloads go when they are removed; what stays of them for a while is 32 bytes each, never more
+/// than `Limits.keptDeadCount` beyond as many as there are timers.
+///
 /// - Thread: confined to its owner's.
-/// - Complexity: O(log count) to insert, remove and update; O(1) to look at the first.
+/// - Complexity: O(log count) to insert and to update, on average O(1) for one that is not among the
+///   first to fire; O(1) to remove, with O(log count) for each that comes to the front, and O(count)
+///   after every `count` removals; O(1) to look at the first.
 @usableFromInline
 package struct TimerHeap<Payload> {
     /// Names one timer until it is removed; stale, never dangling, afterwards.
@@ -34,19 +40,37 @@ package struct TimerHeap<Payload> {
 
         @inlinable
         var fire: Int64 { Int64(truncatingIfNeeded: key >> 64) }
+
+        /// What is noted beside the payload as long as this is the timer's newest entry.
+        ///
+        /// The lower half of the sequence number is enough: an entry is not dead for as long as it
+        /// takes to come round again, `Limits.timerCountMax` sees to that.
+        @inlinable
+        var note: UInt32 { UInt32(truncatingIfNeeded: key) }
     }
 
+    /// A time to wake at, and the timer for which it is.
+    @usableFromInline
+    struct Deadline {
+        @usableFromInline var latest: Int64
+        @usableFromInline var handle: Handle
+
+        @inlinable
+        init(of entry: Entry) {
+            latest = entry.latest
+            handle = entry.handle
+        }
+    }
+
+    /// A heap of one living entry for each timer and of dead ones; the first is alive.
     @usableFromInline var entries: [Entry] = []
     @usableFromInline var payloads = SlotMap<Payload>()
-
-    /// The place in `entries` of each slot's timer; what free slots have here means nothing.
-    @usableFromInline var positions: [UInt32] = []
 
     /// The number of insertions and updates so far: orders timers that fire at the same time.
     @usableFromInline var sequence: UInt64 = 0
 
     /// The smallest `latest`, or `nil` if it has to be looked for again.
-    @usableFromInline var knownDeadline: Int64?
+    @usableFromInline var knownDeadline: Deadline?
 
     /// Makes an empty heap.
     @inlinable
@@ -54,11 +78,11 @@ package struct TimerHeap<Payload> {
 
     /// The number of timers.
     @inlinable
-    package var count: Int { entries.count }
+    package var count: Int { payloads.count }
 
     /// Whether there is no timer.
     @inlinable
-    package var isEmpty: Bool { entries.isEmpty }
+    package var isEmpty: Bool { payloads.isEmpty }
 
     /// The earliest `fire` of all timers.
     @inlinable
@@ -73,12 +97,10 @@ package struct TimerHeap<Payload> {
     @inlinable
     package mutating func insert(fire: Int64, latest: Int64, payload: Payload) -> Handle {
         precondition(latest >= fire, "a timer's latest \(latest) is before its fire \(fire)")
-        let handle = payloads.insert(payload)
-        if Int(handle.index) == positions.count { positions.append(0) }
-        if entries.isEmpty { knownDeadline = latest } else { lowerKnownDeadline(to: latest) }
-        let entry = newEntry(fire: fire, latest: latest, handle: handle)
-        entries.append(entry)
-        siftUp(entry, from: entries.count - 1)
+        precondition(count < Limits.timerCountMax, "a heap of timers is full: \(count)")
+        sequence += 1
+        let handle = payloads.insert(payload, note: UInt32(truncatingIfNeeded: sequence))
+        push(Entry(fire: fire, latest: latest, sequence: sequence, handle: handle))
         checkSmall()
         return handle
     }
@@ -89,10 +111,8 @@ package struct TimerHeap<Payload> {
     @inlinable
     package mutating func remove(_ handle: Handle) -> Payload? {
         guard let payload = payloads.remove(handle) else { return nil }
-        let position = Int(positions[Int(handle.index)])
-        forgetDeadline(setBy: entries[position])
-        let last = entries.removeLast()
-        if position < entries.count { sift(last, from: position) }
+        forgetDeadline(setBy: handle)
+        throwAway()
         checkSmall()
         return payload
     }
@@ -103,11 +123,13 @@ package struct TimerHeap<Payload> {
     @inlinable
     package mutating func update(_ handle: Handle, fire: Int64, latest: Int64) -> Bool {
         precondition(latest >= fire, "a timer's latest \(latest) is before its fire \(fire)")
-        guard payloads.contains(handle) else { return false }
-        let position = Int(positions[Int(handle.index)])
-        forgetDeadline(setBy: entries[position])
-        lowerKnownDeadline(to: latest)
-        sift(newEntry(fire: fire, latest: latest, handle: handle), from: position)
+        guard payloads.setNote(UInt32(truncatingIfNeeded: sequence + 1), of: handle) else {
+            return false
+        }
+        sequence += 1
+        forgetDeadline(setBy: handle)
+        push(Entry(fire: fire, latest: latest, sequence: sequence, handle: handle))
+        throwAway()
         checkSmall()
         return true
     }
@@ -116,73 +138,100 @@ package struct TimerHeap<Payload> {
     @inlinable
     package func payload(of handle: Handle) -> Payload? { payloads[handle] }
 
-    // MARK: - Sifting
+    // MARK: - The living and the dead
 
     @inlinable
-    mutating func newEntry(fire: Int64, latest: Int64, handle: Handle) -> Entry {
-        sequence += 1
-        return Entry(fire: fire, latest: latest, sequence: sequence, handle: handle)
+    mutating func push(_ entry: Entry) {
+        if entries.isEmpty {
+            knownDeadline = Deadline(of: entry)
+        } else if let known = knownDeadline, entry.latest < known.latest {
+            knownDeadline = Deadline(of: entry)
+        }
+        entries.append(entry)
+        var heap = entries.mutableSpan
+        Self.siftUp(entry, from: heap.count - 1, in: &heap)
     }
 
-    /// Puts `entry` where it belongs, given that the entry at `position` is gone.
+    /// Whether an entry is that of a timer which is still there and was not updated since.
     @inlinable
-    mutating func sift(_ entry: Entry, from position: Int) {
-        if position > 0, entry.key < entries[(position - 1) / 4].key {
-            siftUp(entry, from: position)
-        } else {
-            siftDown(entry, from: position)
+    func isAlive(_ entry: Entry) -> Bool {
+        payloads.contains(entry.handle, notedAs: entry.note)
+    }
+
+    /// Throws dead entries away: those at the front, and all when there are too many.
+    @inlinable
+    mutating func throwAway() {
+        if entries.count - count > count + Limits.keptDeadCount { return compact() }
+        while let first = entries.first, !isAlive(first) { removeFirst() }
+    }
+
+    @inlinable
+    mutating func removeFirst() {
+        let last = entries.removeLast()
+        guard !entries.isEmpty else { return }
+        var heap = entries.mutableSpan
+        Self.siftDown(last, from: 0, in: &heap)
+    }
+
+    /// Throws all dead entries away.
+    ///
+    /// What is left is nearly in order, so that most entries stay where they are put.
+    @inlinable
+    @inline(never)
+    mutating func compact() {
+        var keptCount = 0
+        for position in entries.indices where isAlive(entries[position]) {
+            entries[keptCount] = entries[position]
+            keptCount += 1
+        }
+        entries.removeLast(entries.count - keptCount)
+        guard keptCount > 1 else { return }
+        var heap = entries.mutableSpan
+        for position in (0...(keptCount - 2) / 4).reversed() {
+            Self.siftDown(heap[position], from: position, in: &heap)
         }
     }
+
+    // MARK: - Sifting
 
     /// Moves the hole at `start` towards the root until `entry` fits into it.
     @inlinable
-    mutating func siftUp(_ entry: Entry, from start: Int) {
+    static func siftUp(_ entry: Entry, from start: Int, in heap: inout MutableSpan<Entry>) {
         var hole = start
         while hole > 0 {
             let parent = (hole - 1) / 4
-            guard entry.key < entries[parent].key else { break }
-            place(entries[parent], at: hole)
+            guard entry.key < heap[parent].key else { break }
+            heap[hole] = heap[parent]
             hole = parent
         }
-        place(entry, at: hole)
+        heap[hole] = entry
     }
 
     /// Moves the hole at `start` towards the leaves until `entry` fits into it.
     @inlinable
-    mutating func siftDown(_ entry: Entry, from start: Int) {
+    static func siftDown(_ entry: Entry, from start: Int, in heap: inout MutableSpan<Entry>) {
         var hole = start
-        while let child = firstChild(of: hole), entries[child].key < entry.key {
-            place(entries[child], at: hole)
-            hole = child
+        while true {
+            let children = childPositions(of: hole, count: heap.count)
+            guard var first = children.first else { break }
+            var firstKey = heap[first].key
+            for child in children.dropFirst() {
+                let key = heap[child].key
+                let isFirst = key < firstKey
+                first = isFirst ? child : first
+                firstKey = isFirst ? key : firstKey
+            }
+            guard firstKey < entry.key else { break }
+            heap[hole] = heap[first]
+            hole = first
         }
-        place(entry, at: hole)
-    }
-
-    /// The position of the child that comes first, `nil` for a leaf.
-    @inlinable
-    func firstChild(of position: Int) -> Int? {
-        let children = childPositions(of: position)
-        guard var first = children.first else { return nil }
-        var firstKey = entries[first].key
-        for child in children.dropFirst() {
-            let key = entries[child].key
-            let isFirst = key < firstKey
-            first = isFirst ? child : first
-            firstKey = isFirst ? key : firstKey
-        }
-        return first
+        heap[hole] = entry
     }
 
     @inlinable
-    func childPositions(of position: Int) -> Range<Int> {
-        let start = min(4 * position + 1, entries.count)
-        return start..<min(start + 4, entries.count)
-    }
-
-    @inlinable
-    mutating func place(_ entry: Entry, at position: Int) {
-        entries[position] = entry
-        positions[Int(entry.handle.index)] = UInt32(truncatingIfNeeded: position)
+    static func childPositions(of position: Int, count: Int) -> Range<Int> {
+        let start = min(4 * position + 1, count)
+        return start..<min(start + 4, count)
     }
 }
 
@@ -200,11 +249,11 @@ extension TimerHeap {
     package var deadline: Int64? {
         mutating get {
             guard let first = entries.first else { return nil }
-            if let knownDeadline { return knownDeadline }
-            var smallest = first.latest
+            if let knownDeadline { return knownDeadline.latest }
+            var smallest = Deadline(of: first)
             lower(&smallest, byChildrenOf: 0)
             knownDeadline = smallest
-            return smallest
+            return smallest.latest
         }
     }
 
@@ -220,43 +269,40 @@ extension TimerHeap {
     package func collectDue(upTo limit: Int64, into handles: inout [Handle]) {
         handles.removeAll(keepingCapacity: true)
         guard let first = entries.first, first.fire <= limit else { return }
+        var due: [Entry] = []
+        collectChildren(of: 0, upTo: limit, into: &due)
         handles.append(first.handle)
-        collectChildren(of: 0, upTo: limit, into: &handles)
-        guard handles.count > 1 else { return }
-        handles.sort { entry(of: $0).key < entry(of: $1).key }
+        guard !due.isEmpty else { return }
+        due.sort { $0.key < $1.key }
+        handles.append(contentsOf: due.lazy.map(\.handle))
     }
 
-    /// Checks the order of the heap and that slots and entries point at each other.
+    /// Checks the order of the heap, and that each timer has one living entry.
     ///
-    /// - Complexity: O(count).
+    /// - Complexity: O(entries).
     @usableFromInline
     package func checkInvariants() {
-        precondition(payloads.count == entries.count, "\(payloads.count) payloads of \(count)")
+        var aliveCount = 0
         for position in entries.indices {
             let entry = entries[position]
             precondition(entry.latest >= entry.fire, "latest before fire at \(position)")
-            precondition(payloads.contains(entry.handle), "stale handle at \(position)")
-            precondition(positions[Int(entry.handle.index)] == position, "lost \(position)")
+            if isAlive(entry) { aliveCount += 1 }
             let parent = entries[max(0, position - 1) / 4]
             precondition(position == 0 || parent.key < entry.key, "out of order at \(position)")
         }
-        guard let knownDeadline, let smallest = entries.lazy.map(\.latest).min() else { return }
-        precondition(knownDeadline == smallest, "deadline \(knownDeadline), not \(smallest)")
+        precondition(aliveCount == count, "\(aliveCount) alive of \(count)")
+        precondition(entries.first.map(isAlive) ?? true, "the first is dead")
+        let deadCount = entries.count - count
+        precondition(deadCount <= count + Limits.keptDeadCount, "\(deadCount) dead of \(count)")
+        guard let knownDeadline else { return }
+        let smallest = entries.lazy.filter(isAlive).map(\.latest).min() ?? knownDeadline.latest
+        precondition(
+            knownDeadline.latest == smallest, "deadline \(knownDeadline), not \(smallest)")
     }
 
     @inlinable
-    func entry(of handle: Handle) -> Entry {
-        entries[Int(positions[Int(handle.index)])]
-    }
-
-    @inlinable
-    mutating func forgetDeadline(setBy entry: Entry) {
-        if entry.latest == knownDeadline { knownDeadline = nil }
-    }
-
-    @inlinable
-    mutating func lowerKnownDeadline(to latest: Int64) {
-        if let known = knownDeadline, latest < known { knownDeadline = latest }
+    mutating func forgetDeadline(setBy handle: Handle) {
+        if handle == knownDeadline?.handle { knownDeadline = nil }
     }
 
     /// Lowers `smallest` to the smallest `latest` below `position`.
@@ -264,20 +310,21 @@ extension TimerHeap {
     /// Skips each subtree that fires at `smallest` or later: nothing in it can be due earlier. The
     /// recursion is as deep as the heap, 16 levels at most.
     @inlinable
-    func lower(_ smallest: inout Int64, byChildrenOf position: Int) {
-        for child in childPositions(of: position) where entries[child].fire < smallest {
-            smallest = min(smallest, entries[child].latest)
+    func lower(_ smallest: inout Deadline, byChildrenOf position: Int) {
+        for child in Self.childPositions(of: position, count: entries.count)
+        where entries[child].fire < smallest.latest {
+            let entry = entries[child]
+            if entry.latest < smallest.latest, isAlive(entry) { smallest = Deadline(of: entry) }
             lower(&smallest, byChildrenOf: child)
         }
     }
 
     @inlinable
-    func collectChildren(
-        of position: Int, upTo limit: Int64, into handles: inout [Handle]
-    ) {
-        for child in childPositions(of: position) where entries[child].fire <= limit {
-            handles.append(entries[child].handle)
-            collectChildren(of: child, upTo: limit, into: &handles)
+    func collectChildren(of position: Int, upTo limit: Int64, into due: inout [Entry]) {
+        for child in Self.childPositions(of: position, count: entries.count)
+        where entries[child].fire <= limit {
+            if isAlive(entries[child]) { due.append(entries[child]) }
+            collectChildren(of: child, upTo: limit, into: &due)
         }
     }
 
