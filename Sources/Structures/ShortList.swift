@@ -1,25 +1,75 @@
 // A list whose first element needs no memory of its own: for what is mostly one.
 
-/// Elements in the order in which they were appended, the first of them in place.
+/// Elements in the order in which they were appended; a single one is in place.
 ///
 /// - Complexity: linear to find and to remove; it is meant for a handful.
 @usableFromInline
 package struct ShortList<Element> {
-    @usableFromInline var head: Element?
-    @usableFromInline var rest: [Element] = []
+    /// Not an element beside an array of the others: an empty array costs whoever makes, copies and
+    /// drops the list a call each.
+    @usableFromInline
+    enum Storage {
+        case none
+        case one(Element)
+        /// Two or more.
+        case several([Element])
+    }
+
+    @usableFromInline var storage = Storage.none
 
     /// Makes an empty list, which owns no memory.
     @inlinable
     package init() {}
 
-    @inlinable package var isEmpty: Bool { head == nil }
+    @inlinable package var isEmpty: Bool {
+        if case .none = storage { true } else { false }
+    }
 
-    @inlinable package var count: Int { head == nil ? 0 : 1 + rest.count }
+    @inlinable package var count: Int {
+        switch storage {
+        case .none: 0
+        case .one: 1
+        case .several(let elements): elements.count
+        }
+    }
+
+    @inlinable package var first: Element? {
+        switch storage {
+        case .none: nil
+        case .one(let element): element
+        case .several(let elements): elements.first
+        }
+    }
 
     /// Adds an element at the end.
     @inlinable
+    @inline(__always)
     package mutating func append(_ element: Element) {
-        if head == nil { head = element } else { rest.append(element) }
+        if case .none = storage { storage = .one(element) } else { appendToOthers(element) }
+    }
+
+    @inlinable
+    mutating func appendToOthers(_ element: Element) {
+        switch storage {
+        case .none: storage = .one(element)
+        case .one(let first): storage = .several([first, element])
+        case .several(var elements):
+            // So that nobody else has the array, and it is not copied.
+            storage = .none
+            elements.append(element)
+            storage = .several(elements)
+        }
+    }
+
+    /// Takes the only element out.
+    ///
+    /// - Returns: it, or nil when there are none or several; then they stay.
+    @inlinable
+    package mutating func takeOnly() -> Element? {
+        guard case .one = storage else { return nil }
+        // Moved out, where a copy would have to be counted.
+        guard case .one(let element) = exchange(&storage, with: .none) else { return nil }
+        return element
     }
 
     /// Removes the first element that matches.
@@ -28,41 +78,49 @@ package struct ShortList<Element> {
     @inlinable
     @discardableResult
     package mutating func removeFirst(where matches: (Element) -> Bool) -> Element? {
-        guard let found = head else { return nil }
-        if matches(found) {
-            head = rest.isEmpty ? nil : rest.removeFirst()
+        switch storage {
+        case .none: return nil
+        case .one(let element):
+            guard matches(element) else { return nil }
+            storage = .none
+            return element
+        case .several(var elements):
+            guard let index = elements.firstIndex(where: matches) else { return nil }
+            storage = .none
+            let found = elements.remove(at: index)
+            storage = elements.count > 1 ? .several(elements) : .one(elements[0])
             return found
         }
-        return rest.firstIndex(where: matches).map { rest.remove(at: $0) }
     }
 
     @inlinable
-    package mutating func removeAll() {
-        head = nil
-        rest = []
-    }
+    package mutating func removeAll() { storage = .none }
 }
 
 extension ShortList: Sequence {
     /// Walks through the elements as they were when it was made.
     @usableFromInline
     package struct Iterator: IteratorProtocol {
-        @usableFromInline let list: ShortList
-        @usableFromInline var index = -1
+        @usableFromInline let storage: Storage
+        @usableFromInline var index = 0
 
         @inlinable
-        init(list: ShortList) { self.list = list }
+        init(storage: Storage) { self.storage = storage }
 
         @inlinable
         package mutating func next() -> Element? {
             defer { index += 1 }
-            if index < 0 { return list.head }
-            return index < list.rest.count ? list.rest[index] : nil
+            switch storage {
+            case .none: return nil
+            case .one(let element): return index == 0 ? element : nil
+            case .several(let elements): return index < elements.count ? elements[index] : nil
+            }
         }
     }
 
     @inlinable
-    package func makeIterator() -> Iterator { Iterator(list: self) }
+    package func makeIterator() -> Iterator { Iterator(storage: storage) }
 }
 
+extension ShortList.Storage: Sendable where Element: Sendable {}
 extension ShortList: Sendable where Element: Sendable {}

@@ -1,6 +1,7 @@
 // What sources, ports, timers and observers share: they belong to one loop, are in some of its
 // modes, have a place in an order, and can be made invalid from any thread, once and for good.
 
+internal import Glibc
 internal import Kernel
 internal import Structures
 internal import Synchronization
@@ -8,20 +9,22 @@ internal import Synchronization
 extension ThreadRunLoop {
     /// Something that can be put into modes of a run loop: a source, port, timer or observer.
     public class Item: @unchecked Sendable {
-        // SAFETY: `valid` is atomic, `link` and `homes` are guarded by `lock`. Subclasses confine
-        // what they add: it is written by the thread that makes the item and then only on the loop's
-        // thread.
+        // SAFETY: `valid` is atomic and changes under `lock`, `homes` is guarded by it. Subclasses
+        // confine what they add: it is written by the thread that makes the item and then only on the
+        // loop's thread.
 
         /// Smaller ones come first; equal ones in the sequence in which they were added.
         public let order: Int
         private let valid = Atomic<Bool>(true)
-        /// Guards `link` and `homes`.
+        /// Guards `homes`.
         ///
         /// They change on the loop's thread only, where the lock is needed for changing them alone.
         private let lock = WordLock()
-        /// Of the loop that it is in; nil as long as it is in no mode.
-        private var link: LoopLink?
-        /// Looked at on other threads for nothing but their names.
+        /// Whether it was added to the common modes; on the loop's thread.
+        final var isCommon = false
+        /// The modes that it is in, all of one loop.
+        ///
+        /// Looked at on other threads for nothing but their names and their loop's link.
         private var homes: ShortList<ModeState> {
             _read { yield unsafe uncheckedHomes }
             _modify { yield unsafe &uncheckedHomes }
@@ -42,12 +45,11 @@ extension ThreadRunLoop {
         /// The loop that it is in; nil before it was first added and after it left its last mode.
         ///
         /// - Thread: any thread.
-        public final var loop: ThreadRunLoop? { currentLink?.loop }
-
-        private final var currentLink: LoopLink? {
+        public final var loop: ThreadRunLoop? {
             lock.lock()
-            defer { lock.unlock() }
-            return link
+            let link = homes.first?.link
+            lock.unlock()
+            return link?.loop
         }
 
         /// The modes that it is in.
@@ -70,32 +72,55 @@ extension ThreadRunLoop {
         /// - Thread: any thread.
         /// - Blocks: never.
         public final func invalidate() {
-            guard valid.exchange(false, ordering: .acquiringAndReleasing) else { return }
-            guard let link = currentLink else { return }
-            // By far most often the caller is the loop's own thread, which knows its loop.
-            if let loop = ThreadRunLoop.currentIfMade, loop.link === link {
-                return part(for: loop)
+            let caller = pthread_self()
+            lock.lock()
+            guard valid.load(ordering: .relaxed) else { return lock.unlock() }
+            valid.store(false, ordering: .releasing)
+            // By far most often the caller is the loop's own thread, and the item in one mode.
+            if homes.first?.link.thread.load(ordering: .relaxed) == caller {
+                return partWhileLocked()
             }
-            guard let loop = link.loop else { return }
-            loop.onThread { [self] in part(for: loop) }
+            lock.unlock()
+            // Nobody's thread, or the main one, which may have to claim its loop first.
+            guard let loop else { return }
+            loop.onThread { [self] in
+                lock.lock()
+                partWhileLocked()
+            }
         }
 
-        private final func part(for loop: ThreadRunLoop) {
-            loop.removeEverywhere(self)
+        /// Takes it out of all its modes, having the lock, which it gives back; on the loop's thread.
+        private final func partWhileLocked() {
+            // The lock is taken once, and what the item was in is moved, not copied.
+            let only = homes.takeOnly()
+            if only != nil { settled(in: nil) }
+            lock.unlock()
+            if isCommon { partFromCommon(only ?? homes.first) }
+            if let only {
+                if keepsModeAlive { only.liveCount -= 1 }
+                leave(only)
+            } else {
+                for state in states { part(from: state) }
+            }
             letGo()
+        }
+
+        private final func partFromCommon(_ state: ModeState?) {
+            isCommon = false
+            state?.link.loop?.commonItems.remove(self)
         }
 
         /// Puts it into a mode, and notes it.
         final func join(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
             lock.lock()
             // Under the lock: where it is wrongly in another loop, that one's thread changes both.
-            precondition(
-                link == nil || link === loop.link,
-                "an item can be in one run loop only; this one is in another thread's")
-            if homes.contains(where: { $0 === state }) { return lock.unlock() }
-            if link == nil {
-                link = loop.link
-                settled(in: link)
+            if let home = homes.first {
+                precondition(
+                    home.link === loop.link,
+                    "an item can be in one run loop only; this one is in another thread's")
+                if homes.contains(where: { $0 === state }) { return lock.unlock() }
+            } else {
+                settled(in: state.link)
             }
             homes.append(state)
             lock.unlock()
@@ -107,23 +132,20 @@ extension ThreadRunLoop {
                 throw error
             }
             // Made invalid meanwhile by a thread that could not yet see in which loop it is.
-            if !isValid { part(from: state, of: loop) }
+            if !isValid { part(from: state) }
         }
 
         /// Takes it out of a mode, if it is there.
-        final func part(from state: ModeState, of loop: ThreadRunLoop) {
+        final func part(from state: ModeState) {
             guard forget(state) else { return }
-            leave(state, of: loop)
+            leave(state)
         }
 
         @discardableResult
         private func forget(_ state: ModeState) -> Bool {
             lock.lock()
             let wasThere = homes.removeFirst { $0 === state } != nil
-            if homes.isEmpty, link != nil {
-                link = nil
-                settled(in: nil)
-            }
+            if wasThere && homes.isEmpty { settled(in: nil) }
             lock.unlock()
             if wasThere && keepsModeAlive { state.liveCount -= 1 }
             return wasThere
@@ -139,7 +161,7 @@ extension ThreadRunLoop {
         func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {}
 
         /// What leaving a mode means for this kind; on the loop's thread.
-        func leave(_ state: ModeState, of loop: ThreadRunLoop) {}
+        func leave(_ state: ModeState) {}
 
         /// Lets go of what it would have called, and so of all that this held; on the loop's thread.
         func letGo() {}

@@ -1,6 +1,7 @@
 // What an item or a watch keeps of its loop: a way to wake it that outlives the loop, a way to reach
-// it that does not keep it, and the number of its thread.
+// it that does not keep it, and the numbers of its thread.
 
+internal import Glibc
 internal import Kernel
 internal import Synchronization
 
@@ -15,9 +16,21 @@ extension ThreadRunLoop {
         let poller: any Poller
         /// The system's number for the loop's thread; 0 until the thread has claimed the loop.
         let threadNumber = Atomic<Int32>(0)
+        /// The loop's thread as the C library names it; `unclaimed` or `nobody` without one.
+        ///
+        /// Who reads its own number has written it; others can only see that it is not theirs.
+        let thread: Atomic<pthread_t>
+        /// In `thread` while the main thread has not yet claimed its loop.
+        static var unclaimed: pthread_t { 0 }
+        /// In `thread` while a loop is furnished that is yet to be claimed, and after its end: the
+        /// system reuses the numbers of ended threads.
+        static var nobody: pthread_t { pthread_t.max }
         fileprivate(set) weak var loop: ThreadRunLoop?
 
-        init(poller: any Poller) { self.poller = poller }
+        init(poller: any Poller, thread: pthread_t) {
+            self.poller = poller
+            self.thread = Atomic(thread)
+        }
 
         /// Says whose link it is; in the loop's initializer.
         func lead(to loop: ThreadRunLoop) { self.loop = loop }

@@ -59,7 +59,7 @@ extension ThreadRunLoop {
             state.observers.insertByOrder(self)
         }
 
-        override func leave(_ state: ModeState, of loop: ThreadRunLoop) {
+        override func leave(_ state: ModeState) {
             state.observers.remove(self)
         }
 

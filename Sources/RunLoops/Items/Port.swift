@@ -113,7 +113,7 @@ extension ThreadRunLoop {
             handles.append((state, handle))
         }
 
-        override func leave(_ state: ModeState, of loop: ThreadRunLoop) {
+        override func leave(_ state: ModeState) {
             guard let watched else { return state.signalledPorts.remove(self) }
             guard let entry = handles.removeFirst(where: { $0.state === state }) else { return }
             state.unwatch(entry.handle, descriptor: watched.descriptor)

@@ -72,9 +72,10 @@ extension ThreadRunLoop {
             callouts?.schedule?(loop, state.mode)
         }
 
-        override func leave(_ state: ModeState, of loop: ThreadRunLoop) {
+        override func leave(_ state: ModeState) {
             state.sources.remove(self)
-            callouts?.cancel?(loop, state.mode)
+            guard let cancel = callouts?.cancel, let loop = state.link.loop else { return }
+            cancel(loop, state.mode)
         }
 
         override func letGo() {

@@ -6,11 +6,13 @@ internal import Structures
 
 /// The items of one mode.
 final class ModeState: @unchecked Sendable {
-    // SAFETY: confined to the loop's thread, but for `mode`, which never changes.
+    // SAFETY: confined to the loop's thread, but for `mode` and `link`, which never change.
 
     typealias PortHandle = SlotMap<ThreadRunLoop.Port>.Handle
 
     let mode: ThreadRunLoop.Mode
+    /// Of the loop whose mode it is; here and not in each item, which would have to keep it.
+    let link: ThreadRunLoop.LoopLink
     /// Whether a run in it has begun.
     var wasRun = false
     /// How many items keep this mode alive: all but observers.
@@ -65,8 +67,9 @@ final class ModeState: @unchecked Sendable {
         _modify { yield unsafe &uncheckedHeap }
     }
 
-    init(mode: ThreadRunLoop.Mode) {
+    init(mode: ThreadRunLoop.Mode, link: ThreadRunLoop.LoopLink) {
         self.mode = mode
+        self.link = link
     }
 
     /// Whether nothing could ever happen in this mode; observers alone keep nothing alive.

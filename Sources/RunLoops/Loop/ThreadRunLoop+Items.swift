@@ -58,9 +58,10 @@ extension ThreadRunLoop {
     /// - Blocks: never.
     public func remove(_ item: Item, from mode: Mode = .default) {
         onThread { [self] in
-            guard mode == .common else { return item.part(from: state(of: mode), of: self) }
+            guard mode == .common else { return item.part(from: state(of: mode)) }
             guard commonItems.remove(item) else { return }
-            for mode in commonModes { item.part(from: state(of: mode), of: self) }
+            item.isCommon = false
+            for mode in commonModes { item.part(from: state(of: mode)) }
         }
     }
 
@@ -104,12 +105,6 @@ extension ThreadRunLoop {
         poller.wake()
     }
 
-    /// Takes an item out of all modes that it is in.
-    func removeEverywhere(_ item: Item) {
-        commonItems.remove(item)
-        for state in item.states { item.part(from: state, of: self) }
-    }
-
     private func addFromAnywhere(_ item: Item, _ mode: Mode) {
         // Asked here too, though `onThread` asks: on the loop's own thread no closure is made.
         if isOnThread { return putOrTrap(item, into: mode) }
@@ -118,17 +113,20 @@ extension ThreadRunLoop {
 
     private func put(_ item: Item, into mode: Mode) throws(SystemError) {
         guard item.isValid else { return }
+        // First what most ask for: the common modes never are one that exists.
+        if let state = existingState(of: mode) { return try item.join(state, of: self) }
         guard mode == .common else { return try item.join(state(of: mode), of: self) }
         let before = item.modes
         do throws(SystemError) {
             for mode in commonModes { try item.join(state(of: mode), of: self) }
         } catch {
             for mode in commonModes where !before.contains(mode) {
-                item.part(from: state(of: mode), of: self)
+                item.part(from: state(of: mode))
             }
             throw error
         }
         commonItems.append(item)
+        item.isCommon = true
     }
 
     private func putOrTrap(_ item: Item, into mode: Mode) {

@@ -23,7 +23,7 @@ internal import Synchronization
 ///
 /// - Source: Apple, Threading Programming Guide, "Run Loops"; CFRunLoop.
 public final class ThreadRunLoop: @unchecked Sendable {
-    // SAFETY: `poller`, `requests`, `stopRequested`, `thread`, `counts` and what belongs to
+    // SAFETY: `poller`, `link`, `requests`, `stopRequested`, `counts` and what belongs to
     // measuring are safe from any thread. All other properties are confined to the loop's own
     // thread: each entry point asserts it with `preconditionOnLoop()`, and other threads send a
     // request instead.
@@ -36,22 +36,25 @@ public final class ThreadRunLoop: @unchecked Sendable {
     let requests = Inbox<Request>()
     /// Set by `stop()`, taken by the innermost run.
     let stopRequested = Atomic<Bool>(false)
-    /// The thread that it belongs to; 0 while the main thread has not yet claimed its loop.
-    ///
-    /// Who reads its own number has written it; others can only see that it is not theirs.
-    private let thread: Atomic<pthread_t>
-    /// Set when the thread lets go of the loop.
-    ///
-    /// Afterwards `thread` may name another thread: the system reuses the numbers of ended ones.
-    private let hasEnded = Atomic<Bool>(false)
+
+    // SAFETY: each add looks at the modes and each invalidate at the common items. That accesses
+    // don't overlap is not looked for at run time: nothing is called out to while they are changed.
+    @exclusivity(unchecked) private var uncheckedModes: [ModeState] = []
+    @exclusivity(unchecked) private var uncheckedCommonItems = CommonItems()
 
     /// The modes, few enough to be looked through; a mode exists once it was run, something was put
     /// into it, or it was made common.
-    var modes: [ModeState] = []
+    var modes: [ModeState] {
+        _read { yield unsafe uncheckedModes }
+        _modify { yield unsafe &uncheckedModes }
+    }
     /// The modes that are common, in the sequence in which they became so.
     var commonModes: [Mode] = [.default]
     /// What was added to the common modes, to be put into modes that become common later.
-    var commonItems = CommonItems()
+    var commonItems: CommonItems {
+        _read { yield unsafe uncheckedCommonItems }
+        _modify { yield unsafe &uncheckedCommonItems }
+    }
     /// Called when a mode is first run, before anything else is done in it: an owner that keeps
     /// things in modes need not put them into those that are never run.
     ///
@@ -108,13 +111,12 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
     /// A run loop for the main thread, which claims it when it first meets it.
     convenience init(unclaimedOn poller: any Poller, mainQueue: MainQueuePort) {
-        self.init(thread: 0, poller: poller, mainQueue: mainQueue)
+        self.init(thread: LoopLink.unclaimed, poller: poller, mainQueue: mainQueue)
     }
 
     private init(thread: pthread_t, poller: any Poller, mainQueue: MainQueuePort?) {
-        self.thread = Atomic(thread)
         self.poller = poller
-        link = LoopLink(poller: poller)
+        link = LoopLink(poller: poller, thread: thread)
         self.mainQueue = mainQueue
         link.lead(to: self)
     }
@@ -167,18 +169,13 @@ public final class ThreadRunLoop: @unchecked Sendable {
         }
 
         /// Leaves the loop to the thread that will claim it: it is nobody's meanwhile.
-        package func leave() { loop.thread.store(Nobody.thread, ordering: .releasing) }
+        package func leave() { loop.link.thread.store(LoopLink.nobody, ordering: .releasing) }
 
         /// Makes the loop the calling thread's, which has none yet.
         package func claim() {
-            loop.thread.store(pthread_self(), ordering: .releasing)
+            loop.link.thread.store(pthread_self(), ordering: .releasing)
             loop.keepForThread(owner)
         }
-    }
-
-    /// The number of no thread that there ever is.
-    private enum Nobody {
-        static let thread = pthread_t.max
     }
 
     /// The time by which this loop's timers and deadlines go.
@@ -190,15 +187,15 @@ public final class ThreadRunLoop: @unchecked Sendable {
     ///
     /// - Thread: any thread.
     public var isOnThread: Bool {
-        let thread = thread.load(ordering: .relaxed)
-        if thread == 0 { return claimOnMainThread() }
-        return pthread_equal(thread, pthread_self()) != 0 && !hasEnded.load(ordering: .acquiring)
+        let thread = link.thread.load(ordering: .relaxed)
+        if thread == LoopLink.unclaimed { return claimOnMainThread() }
+        return thread == pthread_self()
     }
 
     /// Gives the main thread its loop, if that is who calls.
     private func claimOnMainThread() -> Bool {
         guard SystemThread.isMain else { return false }
-        thread.store(pthread_self(), ordering: .relaxed)
+        link.thread.store(pthread_self(), ordering: .relaxed)
         becomeCurrent()
         return true
     }
@@ -255,9 +252,9 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
     /// The state of a mode, made on first use.
     func state(of mode: Mode) -> ModeState {
-        precondition(mode != .common, "the common modes are no mode to run in or to look into")
         if let state = existingState(of: mode) { return state }
-        let state = ModeState(mode: mode)
+        precondition(mode != .common, "the common modes are no mode to run in or to look into")
+        let state = ModeState(mode: mode, link: link)
         modes.append(state)
         return state
     }
@@ -277,7 +274,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
     package func hasRun(_ mode: Mode) -> Bool { existingState(of: mode)?.wasRun ?? false }
 
     func existingState(of mode: Mode) -> ModeState? {
-        for state in modes where state.mode == mode { return state }
+        // By index: who walks through the array keeps it and each of its elements meanwhile.
+        for index in modes.indices where modes[index].mode == mode { return modes[index] }
         return nil
     }
 
@@ -295,7 +293,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         commonItems.removeAll()
         pendingBlocks.removeAll()
         modes.removeAll()
-        hasEnded.store(true, ordering: .releasing)
+        link.thread.store(LoopLink.nobody, ordering: .releasing)
         watch.load()?.close()
     }
 
@@ -308,7 +306,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         deinit {
             // Of a loop that nobody has claimed, because its thread could not be started, whoever
             // lets go is the last to know it.
-            if !loop.isOnThread { loop.thread.store(pthread_self(), ordering: .releasing) }
+            if !loop.isOnThread { loop.link.thread.store(pthread_self(), ordering: .releasing) }
             loop.end()
         }
     }
