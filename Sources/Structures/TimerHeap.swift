@@ -80,6 +80,10 @@ package struct TimerHeap<Payload> {
     @inlinable
     package var count: Int { payloads.count }
 
+    /// The number of entries that it keeps, those of timers that are gone or were updated with them.
+    @inlinable
+    package var entryCount: Int { entries.count }
+
     /// Whether there is no timer.
     @inlinable
     package var isEmpty: Bool { payloads.isEmpty }

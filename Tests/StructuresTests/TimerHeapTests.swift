@@ -47,6 +47,55 @@ import Testing
         #expect(heap.firstFire == 2)
     }
 
+    @Test func `lets go of a payload at once when it is removed`() {
+        final class Payload {}
+        var heap = TimerHeap<Payload>()
+        _ = heap.insert(fire: 1, latest: 1, payload: Payload())
+        weak var last: Payload?
+        let handle = {
+            let payload = Payload()
+            last = payload
+            return heap.insert(fire: 2, latest: 2, payload: payload)
+        }()
+        #expect(last != nil)
+        #expect(heap.remove(handle) != nil)
+        #expect(last == nil)
+        // What is left of it is an entry behind the other's.
+        #expect(heap.entryCount == 2)
+    }
+
+    @Test func `keeps few entries of timers that come and go behind one that stays`() {
+        var heap = Heap()
+        let first = heap.insert(fire: 0, latest: 0, payload: -1)
+        let moving = heap.insert(fire: 1, latest: 1, payload: -2)
+        for step in 1..<1_000 {
+            let handle = heap.insert(fire: Int64(step), latest: Int64(step), payload: step)
+            #expect(heap.update(moving, fire: Int64(2 * step), latest: Int64(2 * step)) == true)
+            #expect(heap.remove(handle) == step)
+            #expect(heap.entryCount <= 2 * heap.count + Limits.keptDeadCount)
+        }
+        heap.checkInvariants()
+        #expect(payloads(of: heap, upTo: .max) == [-1, -2])
+        #expect(heap.remove(first) == -1)
+        #expect(heap.firstFire == 1_998)
+        #expect(heap.remove(moving) == -2)
+        #expect(heap.entryCount == 0)
+    }
+
+    @Test func `does not take the older times of a timer for the newest`() {
+        var heap = Heap()
+        _ = heap.insert(fire: 0, latest: 0, payload: 0)
+        let moved = heap.insert(fire: 5, latest: 6, payload: 1)
+        #expect(heap.update(moved, fire: 20, latest: 25) == true)
+        #expect(heap.update(moved, fire: 10, latest: 15) == true)
+        #expect(payloads(of: heap, upTo: 9) == [0])
+        #expect(payloads(of: heap, upTo: .max) == [0, 1])
+        #expect(heap.remove(moved) == 1)
+        let next = heap.insert(fire: 30, latest: 30, payload: 2)
+        #expect(payloads(of: heap, upTo: 29) == [0])
+        #expect(heap.payload(of: next) == 2)
+    }
+
     @Test func `wakes once for neighbours whose tolerances overlap`() {
         var heap = Heap()
         _ = heap.insert(fire: 100, latest: 150, payload: 1)
@@ -116,6 +165,7 @@ import Testing
             #expect(heap.firstFire == model.timers.map(\.fire).min(), "step \(step)")
             if step % 50 == 0 {
                 heap.checkInvariants()
+                #expect(heap.count == model.timers.count)
                 #expect(payloads(of: heap, upTo: fire) == model.payloads(upTo: fire))
             }
         }

@@ -16,12 +16,12 @@ extension ThreadRunLoop {
         /// Smaller ones come first; equal ones in the sequence in which they were added.
         public let order: Int
         private let valid = Atomic<Bool>(true)
+        /// Whether it was added to the common modes; on the loop's thread.
+        final var isCommon = false
         /// Guards `homes`.
         ///
         /// They change on the loop's thread only, where the lock is needed for changing them alone.
         private let lock = WordLock()
-        /// Whether it was added to the common modes; on the loop's thread.
-        final var isCommon = false
         /// The modes that it is in, all of one loop.
         ///
         /// Looked at on other threads for nothing but their names and their loop's link.
@@ -76,38 +76,43 @@ extension ThreadRunLoop {
             lock.lock()
             guard valid.load(ordering: .relaxed) else { return lock.unlock() }
             valid.store(false, ordering: .releasing)
-            // By far most often the caller is the loop's own thread, and the item in one mode.
-            if homes.first?.link.thread.load(ordering: .relaxed) == caller {
-                return partWhileLocked()
+            guard let home = homes.first else { return lock.unlock() }
+            // By far most often the caller is the loop's own thread.
+            if home.link.thread.load(ordering: .relaxed) == caller {
+                return partWhileLocked(from: home)
             }
             lock.unlock()
-            // Nobody's thread, or the main one, which may have to claim its loop first.
-            guard let loop else { return }
-            loop.onThread { [self] in
+            // The main thread may have to claim its loop first; nobody's loop does nothing any more.
+            home.link.loop?.onThread { [self] in
                 lock.lock()
-                partWhileLocked()
+                guard let home = homes.first else { return lock.unlock() }
+                partWhileLocked(from: home)
             }
         }
 
-        /// Takes it out of all its modes, having the lock, which it gives back; on the loop's thread.
-        private final func partWhileLocked() {
-            // The lock is taken once, and what the item was in is moved, not copied.
-            let only = homes.takeOnly()
-            if only != nil { settled(in: nil) }
+        /// Takes it out of all its modes, `home` being the first of them.
+        ///
+        /// Comes with the lock and gives it back: where there is one mode, it is taken once.
+        ///
+        /// - Thread: the loop's own thread.
+        private final func partWhileLocked(from home: ModeState) {
+            let isOnly = homes.count == 1
+            if isOnly {
+                homes.removeAll()
+                settled(in: nil)
+            }
             lock.unlock()
-            if isCommon { partFromCommon(only ?? homes.first) }
-            if let only {
-                if keepsModeAlive { only.liveCount -= 1 }
-                leave(only)
+            if isCommon {
+                isCommon = false
+                home.link.loop?.commonItems.remove(self)
+            }
+            if isOnly {
+                if keepsModeAlive { home.liveCount -= 1 }
+                leave(home)
             } else {
                 for state in states { part(from: state) }
             }
             letGo()
-        }
-
-        private final func partFromCommon(_ state: ModeState?) {
-            isCommon = false
-            state?.link.loop?.commonItems.remove(self)
         }
 
         /// Puts it into a mode, and notes it.

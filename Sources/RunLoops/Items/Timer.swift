@@ -53,7 +53,7 @@ extension ThreadRunLoop {
         ///   - handler: called on the loop's thread.
         public init(
             at fireDate: Instant, every interval: Duration? = nil, tolerance: Duration = .zero,
-            handler: @escaping Handler
+            handler: consuming @escaping Handler
         ) {
             date = fireDate
             intervalNanoseconds = max(0, interval?.nanosecondsClamped ?? 0)
@@ -62,7 +62,7 @@ extension ThreadRunLoop {
             // Most have none, and a Duration is twice as wide as what it is made of here.
             toleranceNanoseconds =
                 tolerance == .zero ? 0 : min(max(0, tolerance.nanosecondsClamped), most)
-            self.handler = handler
+            self.handler = consume handler
             super.init(order: 0)
         }
 
@@ -134,10 +134,9 @@ extension ThreadRunLoop {
         }
 
         private func stopWaiting(in state: ModeState) {
-            if let place = places.takeOnly() ?? places.removeFirst(where: { isPlace($0, in: state) })
-            {
-                _ = state.timerHeap.remove(place)
-            }
+            let place =
+                places.takeOnly() ?? places.removeFirst(where: { isPlace($0, in: state) })
+            if let place { _ = state.timerHeap.remove(place) }
         }
 
         /// Whether a place is that in the heap of this mode.

@@ -189,6 +189,41 @@ private func milliseconds(_ loop: ThreadRunLoop) -> Int64 { loop.now.nanoseconds
         }
     }
 
+    @Test(arguments: ["default", "A"] as [ThreadRunLoop.Mode], [0, 1, 2])
+    func `in two modes it is found in either, wherever others wait`(
+        mode: ThreadRunLoop.Mode, othersInA: Int
+    ) throws {
+        let trace = Trace()
+        let other: ThreadRunLoop.Mode = mode == "A" ? "default" : "A"
+        try withScriptedLoop { loop, _ in
+            let others = (0..<othersInA).map { number in
+                ThreadRunLoop.Timer(at: at(500 + Int64(number))) { _ in trace.note("other") }
+            }
+            for item in others { loop.add(item, to: "A") }
+            let timer = ThreadRunLoop.Timer(at: at(100)) { _ in trace.note("wrong") }
+            let moved = ThreadRunLoop.Timer(at: at(100), every: .milliseconds(100)) { _ in
+                trace.note("\(loop.currentMode?.name ?? "") \(milliseconds(loop))")
+            }
+            for item in [timer, moved] {
+                loop.add(item)
+                loop.add(item, to: "A")
+            }
+            moved.fireDate = at(150)
+            loop.remove(timer, from: other)
+            #expect(timer.modes == [mode])
+            #expect(loop.nextTimerFireDate(in: other) == at(150))
+            #expect(loop.nextTimerFireDate(in: mode) == at(100))
+            timer.invalidate()
+            #expect(loop.nextTimerFireDate(in: mode) == at(150))
+            _ = loop.run(mode: mode, until: at(200))
+            #expect(loop.nextTimerFireDate(in: other) == at(250))
+            moved.invalidate()
+            #expect(moved.modes.isEmpty)
+            #expect(loop.run(until: at(300)) == .finished)
+        }
+        #expect(trace.all == ["\(mode) 150"])
+    }
+
     @Test func `in two modes it fires in whichever runs, once for each date`() throws {
         let trace = Trace()
         try withScriptedLoop { loop, _ in
