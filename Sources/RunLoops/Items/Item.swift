@@ -14,7 +14,9 @@ extension ThreadRunLoop {
         // loop's thread.
 
         /// Smaller ones come first; equal ones in the sequence in which they were added.
-        public let order: Int
+        ///
+        /// Timers have none, and are too many to keep it.
+        public var order: Int { 0 }
         private let valid = Atomic<Bool>(true)
         /// Whether it was added to the common modes; on the loop's thread.
         final var isCommon = false
@@ -33,9 +35,7 @@ extension ThreadRunLoop {
         // while it is being changed.
         @exclusivity(unchecked) private var uncheckedHomes = ShortList<ModeState>()
 
-        init(order: Int) {
-            self.order = order
-        }
+        init() {}
 
         /// Whether it can still be called; false for ever after `invalidate()`.
         ///

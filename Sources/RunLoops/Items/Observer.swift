@@ -15,6 +15,8 @@ extension ThreadRunLoop {
         /// What is called on the loop's thread.
         public typealias Handler = @Sendable (Observer, Activity) -> Void
 
+        public override var order: Int { place }
+        private let place: Int
         /// What it wants to be told.
         public let activities: Activity
         /// Whether it is told again after the first time.
@@ -36,7 +38,8 @@ extension ThreadRunLoop {
             self.activities = activities
             self.repeats = repeats
             self.handler = handler
-            super.init(order: order)
+            place = order
+            super.init()
         }
 
         /// Whether it is valid, interested, and not being told right now.

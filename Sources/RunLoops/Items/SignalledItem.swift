@@ -12,6 +12,8 @@ extension ThreadRunLoop {
     public class SignalledItem: Item, @unchecked Sendable {
         // SAFETY: everything in it is atomic.
 
+        public override final var order: Int { place }
+        private let place: Int
         private let signalled = Atomic<Bool>(false)
         /// Where a wake-up has to go, without a lock.
         private let home = Atomic<Home>(.none)
@@ -25,6 +27,11 @@ extension ThreadRunLoop {
             case first
             /// It is in another one: the lock knows which.
             case later
+        }
+
+        init(order: Int) {
+            place = order
+            super.init()
         }
 
         /// Whether it was signalled and has not been called since.

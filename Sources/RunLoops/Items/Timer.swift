@@ -63,7 +63,7 @@ extension ThreadRunLoop {
             toleranceNanoseconds =
                 tolerance == .zero ? 0 : min(max(0, tolerance.nanosecondsClamped), most)
             self.handler = consume handler
-            super.init(order: 0)
+            super.init()
         }
 
         /// A timer that is first due a while from now by the kernel's clock.
