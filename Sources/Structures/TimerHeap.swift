@@ -183,10 +183,9 @@ package struct TimerHeap<Payload> {
     @inlinable
     @inline(never)
     mutating func compact() {
-        var keptCount = 0
-        for position in entries.indices where isAlive(entries[position]) {
-            entries[keptCount] = entries[position]
-            keptCount += 1
+        let payloads = payloads
+        let keptCount = Self.gather(in: &entries) {
+            payloads.countIfContains($0.handle, notedAs: $0.note)
         }
         entries.removeLast(entries.count - keptCount)
         guard keptCount > 1 else { return }
@@ -194,6 +193,24 @@ package struct TimerHeap<Payload> {
         for position in (0...(keptCount - 2) / 4).reversed() {
             Self.siftDown(heap[position], from: position, in: &heap)
         }
+    }
+
+    /// Moves those to the beginning that are to be kept, in the order in which they are.
+    ///
+    /// - Parameter countKept: 1 for an entry that is to be kept, 0 for another. A number, for there
+    ///   must be no branch on it.
+    /// - Returns: how many they are.
+    @inlinable
+    @inline(__always)
+    static func gather(in entries: inout [Entry], _ countKept: (Entry) -> Int) -> Int {
+        var heap = entries.mutableSpan
+        var keptCount = 0
+        for position in 0..<heap.count {
+            let entry = heap[position]
+            heap[keptCount] = entry
+            keptCount &+= countKept(entry)
+        }
+        return keptCount
     }
 
     // MARK: - Sifting
