@@ -50,7 +50,8 @@ package struct MemoryStore: JobStore {
     private var tallies = SlotMap<Tally>()
     private var tallyHandles: [String: SlotMap<Tally>.Handle] = [:]
     private var overall = Tally()
-    private var liveByteCount = 0
+    /// The payload bytes of the jobs that have not ended.
+    package private(set) var liveByteCount = 0
 
     /// The number of the next job.
     package private(set) var nextNumber: UInt64
@@ -114,6 +115,13 @@ package struct MemoryStore: JobStore {
     package mutating func discard(_ id: JobID) {
         guard let slot = slots[id], let job = entries[slot]?.job, !job.state.isEnded else { return }
         totals.accepted -= 1
+        liveByteCount -= job.byteCount
+        drop(slot)
+    }
+
+    /// Forgets a job that has not ended and is kept elsewhere.
+    package mutating func letGo(_ id: JobID) {
+        guard let slot = slots[id], let job = entries[slot]?.job, !job.state.isEnded else { return }
         liveByteCount -= job.byteCount
         drop(slot)
     }

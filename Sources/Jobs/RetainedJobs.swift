@@ -38,6 +38,14 @@ struct RetainedJobs {
         byteCount += entry.byteCount
     }
 
+    /// Keeps others that go before all that are there, which may have been taken out already.
+    mutating func prepend(_ earlier: [Entry]) {
+        for entry in earlier.reversed() {
+            entries.prepend(entry)
+            byteCount += entry.byteCount
+        }
+    }
+
     /// Takes out one that is kept.
     mutating func remove(_ entry: Entry) {
         gone[entry, default: 0] += 1

@@ -90,10 +90,13 @@ private final class RunningDaemon {
         do {
             let (journal, recovery) = try Journal.open(
                 path, limits: StoreLimits(configuration.limits), log: log)
-            let waiting = recovery.counts.values.reduce(0, +)
+            let found = recovery.part.amounts.values.reduce(into: [:]) {
+                $0.merge($1.mapValues(\.count), uniquingKeysWith: +)
+            }
+            let held = (found[.delayed] ?? 0) + (found[.buffered] ?? 0) + recovery.blockers.count
             log.notice(
-                "jobs are kept in \(path): \(waiting) wait, \(recovery.held.count) are delayed "
-                    + "or buffered")
+                "jobs are kept in \(path): \(recovery.part.isLast ? "" : "at least ")"
+                    + "\(found[.waiting] ?? 0) wait, \(held) are delayed or buffered")
             return (journal, recovery)
         } catch let fault as StoreFault {
             // What another try may find otherwise, and what it can't.

@@ -138,6 +138,8 @@ extension StoreLimits {
     /// The limits of a configuration that are about jobs.
     init(_ limits: Configuration.Limits) {
         self.init()
+        liveCountMax = limits.waitingJobs
+        liveByteCountMax = limits.waitingBytes
         retainedCountMax = limits.retainedResults
         retainedByteCountMax = limits.retainedBytes
         retainedMilliseconds = limits.retainedFor.milliseconds

@@ -22,9 +22,12 @@ package final class SteppedDaemon {
     /// - Parameters:
     ///   - daemon: its configuration, of which `listen` is left aside, and its handlers.
     ///   - clocks: the time by which it goes.
+    ///   - window: how many of the jobs that wait in its store are in memory at a time.
     /// - Throws: as starting the daemon does.
     /// - Blocks: for the disk.
-    package init(_ daemon: Daemon, _ clocks: Clocks) throws {
+    package init(
+        _ daemon: Daemon, _ clocks: Clocks, window: MemoryWindow = MemoryWindow()
+    ) throws {
         let configuration = daemon.configuration
         let log = Log(level: configuration.log.level)
         lanes = try configuration.threads.map { try Lane($0, clocks) }
@@ -32,7 +35,8 @@ package final class SteppedDaemon {
         var journal: Journal?
         if let path = configuration.store.path(in: [:]) {
             let opened = try Journal.open(
-                path, limits: StoreLimits(configuration.limits), clocks: clocks, log: log)
+                path, limits: StoreLimits(configuration.limits), window: window, clocks: clocks,
+                log: log)
             (journal, recovery) = opened
         }
         self.journal = journal
@@ -40,7 +44,7 @@ package final class SteppedDaemon {
             limits: StoreLimits(configuration.limits), nextNumber: recovery.nextNumber)
         let desk = JobDesk(
             lanes: lanes, handlers: daemon.handlers, store: store, journal: journal,
-            children: ChildRegistry(), loop: loop, wall: clocks.wall, log: log)
+            window: window, children: ChildRegistry(), loop: loop, wall: clocks.wall, log: log)
         service = Service(
             configuration: configuration, desk: desk,
             schedules: try ScheduleBook(desk: desk, loop: loop, log: log), password: nil,

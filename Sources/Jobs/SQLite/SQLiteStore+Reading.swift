@@ -1,20 +1,6 @@
 // What can be asked of the store, and how jobs and outcomes are written in columns.
 
 extension SQLiteStore {
-    /// How many jobs are in turn in each queue: those that wait and those that have begun.
-    ///
-    /// - Complexity: O(jobs), in the index alone.
-    package func countsInTurn() throws(StoreFault) -> [QueueName: Int] {
-        let rows = try cached(
-            "SELECT thread, priority, count(*) FROM jobs WHERE held = 0 GROUP BY thread, priority")
-        var counts: [QueueName: Int] = [:]
-        while try rows.step() {
-            guard let priority = Priority(rawValue: Int(rows.integer(1))) else { continue }
-            counts[QueueName(thread: rows.text(0), priority: priority)] = Int(rows.integer(2))
-        }
-        return counts
-    }
-
     /// The next jobs of a queue in the order of their ids.
     ///
     /// - Parameters:
@@ -24,7 +10,7 @@ extension SQLiteStore {
     /// - Complexity: O(log jobs + what it returns).
     package func inTurn(
         _ queue: QueueName, after id: JobID, limit: Int, byteCount: Int
-    ) throws(StoreFault) -> [Job] {
+    ) throws(StoreFault) -> Batch {
         let rows = try cached(
             """
             SELECT \(Self.liveColumns) FROM jobs
@@ -34,35 +20,20 @@ extension SQLiteStore {
         try rows.bind(2, Int64(queue.priority.rawValue))
         try rows.bind(3, Int64(clamping: id.number))
         try rows.bind(4, Int64(limit))
-        defer { rows.reset() }
-        var jobs: [Job] = []
-        var bytes = 0
-        while bytes < byteCount, try rows.step() {
-            let job = Self.liveJob(rows)
-            bytes += job.payload.count
-            jobs.append(job)
-        }
-        return jobs
+        var batch = Batch()
+        try read(rows, into: &batch, limit: limit, byteCount: byteCount)
+        return batch
     }
 
-    /// The jobs that wait for their time or to be fired, in the order in which they are due.
-    package func held() throws(StoreFault) -> [Job] {
-        let rows = try cached(
-            "SELECT \(Self.liveColumns) FROM jobs WHERE held > 0 ORDER BY held, due_at, id")
-        var jobs: [Job] = []
-        while try rows.step() { jobs.append(Self.liveJob(rows)) }
-        return jobs
-    }
-
-    /// The ids of a queue's jobs behind one, by what they ask for.
+    /// A queue's jobs behind one, by what they ask for.
     ///
     /// - Parameter payload: only those with this payload; nil for all.
-    package func idsInTurn(
+    package func inTurn(
         _ queue: QueueName, after id: JobID, selector: String, payload: [UInt8]?
-    ) throws(StoreFault) -> [JobID] {
+    ) throws(StoreFault) -> [Counted] {
         let rows = try cached(
             """
-            SELECT id FROM jobs
+            SELECT id, length(payload) FROM jobs
             WHERE held = 0 AND thread = ?1 AND priority = ?2 AND id > ?3 AND selector = ?4
                 AND (?5 IS NULL OR payload = ?5)
             ORDER BY id
@@ -72,9 +43,14 @@ extension SQLiteStore {
         try rows.bind(3, Int64(clamping: id.number))
         try rows.bind(4, selector)
         try rows.bind(5, payload)
-        var ids: [JobID] = []
-        while try rows.step() { ids.append(JobID(UInt64(rows.integer(0)))) }
-        return ids
+        var found: [Counted] = []
+        while try rows.step() {
+            found.append(
+                Counted(
+                    id: JobID(UInt64(rows.integer(0))), state: .waiting,
+                    byteCount: Int(rows.integer(1))))
+        }
+        return found
     }
 
     /// Returns a job, or `nil` if there never was one or it has been dropped.
@@ -138,10 +114,10 @@ extension SQLiteStore {
 
     // MARK: - Columns
 
-    private static let liveColumns = liveColumns(payload: "payload")
+    static let liveColumns = liveColumns(payload: "payload")
     private static let endedColumns = endedColumns(result: "result")
 
-    private static func liveColumns(payload: String) -> String {
+    static func liveColumns(payload: String) -> String {
         "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
             + "started_at, worker, held, \(payload), order_key, retry_blocks, forgiven"
     }
@@ -199,17 +175,12 @@ extension SQLiteStore {
         return progress
     }
 
-    private static func liveJob(_ row: Statement) -> Job {
-        let state: JobState =
-            switch row.integer(11) {
-            case 1: .delayed
-            case 2: .buffered
-            default: .waiting
-            }
-        return Job(
+    static func liveJob(_ row: Statement) -> Job {
+        Job(
             id: JobID(UInt64(row.integer(0))),
             request: request(row, payload: row.bytes(12), orderFrom: 13),
-            acceptedAt: row.integer(6), state: state, progress: progress(row, orderFrom: 13))
+            acceptedAt: row.integer(6), state: state(held: row.integer(11)),
+            progress: progress(row, orderFrom: 13))
     }
 
     private static func endedJob(_ row: Statement) -> Job {

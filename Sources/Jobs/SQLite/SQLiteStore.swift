@@ -69,6 +69,12 @@ package final class SQLiteStore {
     private var ended: RetainedJobs
     /// Those of them that have failed.
     private var failed: RetainedJobs
+    /// Ended jobs of before the opening, which become known little by little.
+    private var before = EndedBefore(last: 0)
+    /// What the statement that accepts was given last.
+    private var boundThread = Statement.KeptText()
+    private var boundSelector = Statement.KeptText()
+    private var boundWorker = Statement.KeptText()
     /// Whether commits wait for the disk at present.
     private var syncs = true
     /// Whether a sync has failed since the log was last known to be on the disk.
@@ -90,12 +96,14 @@ package final class SQLiteStore {
     ///   - limits: of these, those of ended jobs.
     ///   - byteCountMax: how large the database may become; nil for as large as its disk.
     ///   - logPageCountMax: how many pages the log may have before it is moved into the database.
+    ///   - readsEnded: whether the ended jobs of before are known on return; without, they are
+    ///     kept until `readEnded` has been called until there are no more.
     ///   - schema: the steps to its tables.
     /// - Throws: a fault that says what to do; then nothing in the file has changed.
     /// - Blocks: for the disk.
     package init(
         path: String, limits: StoreLimits = StoreLimits(), byteCountMax: Int? = nil,
-        logPageCountMax: Int = 1_000, schema: Schema = .current
+        logPageCountMax: Int = 1_000, readsEnded: Bool = true, schema: Schema = .current
     ) throws(StoreFault) {
         database = try Database(path: path)
         self.limits = limits
@@ -112,8 +120,10 @@ package final class SQLiteStore {
             try database.execute("PRAGMA max_page_count = \(byteCountMax / pageByteCount)")
         }
         statements = try Self.prepare(database)
-        try readEnded()
         nextNumber = try readNextNumber()
+        before = EndedBefore(
+            last: try database.integer("SELECT coalesce(max(id), 0) FROM ended") ?? 0)
+        while readsEnded, try readEnded(atMost: 1_000) {}
     }
 
     /// Does several things at once: all of them are on the disk when this returns, or none is.
@@ -139,7 +149,7 @@ package final class SQLiteStore {
         newlyEnded.removeAll(keepingCapacity: true)
         newlyFailed.removeAll(keepingCapacity: true)
         noLongerFailed.removeAll(keepingCapacity: true)
-        droppedCount = 0
+        (droppedCount, droppedFailureCount) = (0, 0)
         try statements.begin.run()
         do throws(StoreFault) {
             try dropEnded(at: now)
@@ -153,11 +163,7 @@ package final class SQLiteStore {
         }
         if database.hasMovingFailedToSync { isLogDoubtful = true }
         checkpointFault = database.takeMovingFault()
-        ended.dropFirst(droppedCount)
-        failed.dropFirst(droppedFailureCount)
-        for job in newlyEnded { ended.append(job) }
-        for job in newlyFailed { failed.append(job) }
-        for job in noLongerFailed { failed.remove(job) }
+        noteEnds()
     }
 
     // MARK: - Inside a transaction
@@ -166,9 +172,8 @@ package final class SQLiteStore {
     package func accept(_ job: Job) throws(StoreFault) {
         let statement = statements.accept
         try statement.bind(1, Int64(job.id.number))
-        try statement.bind(2, job.thread)
-        try statement.bind(3, job.selector)
-        try statement.bind(4, job.payload)
+        try statement.bind(2, job.thread, kept: &boundThread)
+        try statement.bind(3, job.selector, kept: &boundSelector)
         try statement.bind(5, Int64(job.priority.rawValue))
         try statement.bind(6, Self.heldCode(of: job.state))
         try statement.bind(7, Int64(job.retryCountMax))
@@ -177,7 +182,7 @@ package final class SQLiteStore {
         try statement.bind(10, job.dueAt)
         try statement.bind(11, job.key)
         try statement.bind(12, job.retryBlocks ? 1 : 0)
-        try statement.run()
+        try statement.run(4, job.payload)
     }
 
     /// Lets a buffered job go: it is due from now on.
@@ -229,12 +234,11 @@ package final class SQLiteStore {
         let statement = statements.copyEnded
         try statement.bind(1, attempt.map { Int64($0.number) })
         try statement.bind(2, attempt?.startedAt)
-        try statement.bind(3, attempt?.workerName)
+        try statement.bind(3, attempt?.workerName, kept: &boundWorker)
         try statement.bind(4, now)
         try statement.bind(5, code)
-        try statement.bind(6, result)
         try statement.bind(7, Int64(id.number))
-        try statement.run()
+        try statement.run(6, result)
         guard database.changeCount == 1 else { return }
         try statements.remove.bind(1, Int64(id.number))
         try statements.remove.run()
@@ -269,19 +273,29 @@ package final class SQLiteStore {
     // MARK: - Ended jobs
 
     private func dropEnded(at now: Int64) throws(StoreFault) {
+        guard before.areAllKnown else { return }
         let (due, dueFailures) = (ended.due(at: now), failed.due(at: now))
-        for job in due + dueFailures { try forget(job.id) }
+        var forgetting = IDRanges()
+        for job in due + dueFailures { try forgetting.add(job.id, statements.forget) }
+        try forgetting.finish(statements.forget)
         (droppedCount, droppedFailureCount) = (due.count, dueFailures.count)
     }
 
-    private func forget(_ id: JobID) throws(StoreFault) {
-        try statements.forget.bind(1, Int64(id.number))
-        try statements.forget.run()
+    /// What the transaction has added and dropped is so now.
+    private func noteEnds() {
+        ended.dropFirst(droppedCount)
+        failed.dropFirst(droppedFailureCount)
+        for job in newlyEnded { ended.append(job) }
+        for job in newlyFailed { failed.append(job) }
+        if !before.areAllKnown { before.noteEnded(newlyEnded + newlyFailed) }
+        for job in noLongerFailed where before.knows(job.id) { failed.remove(job) }
     }
 
     /// Forgets a job that has failed, which may be among the live ones by now.
     func forgetFailed(_ entry: RetainedJobs.Entry) throws(StoreFault) {
-        try forget(entry.id)
+        var forgetting = IDRanges()
+        try forgetting.add(entry.id, statements.forget)
+        try forgetting.finish(statements.forget)
         noLongerFailed.append(entry)
     }
 
@@ -299,19 +313,33 @@ package final class SQLiteStore {
             id: id, endedAt: row.integer(0), byteCount: Int(row.integer(1)))
     }
 
-    private func readEnded() throws(StoreFault) {
-        let rows = try database.prepare(
+    /// Takes note of more ended jobs of before, which can be dropped once all are known.
+    ///
+    /// - Returns: whether there are more.
+    package func readEnded(atMost limit: Int) throws(StoreFault) -> Bool {
+        guard !before.areAllKnown else { return false }
+        let rows = try cached(
             """
             SELECT id, ended_at, coalesce(length(result), 0) + coalesce(length(payload), 0),
                 outcome IN (2, 3)
-            FROM ended ORDER BY ended_at, id
+            FROM ended WHERE id > ? AND id <= ? ORDER BY id LIMIT ?
             """)
+        try rows.bind(1, before.through)
+        try rows.bind(2, before.last)
+        try rows.bind(3, Int64(limit))
+        defer { rows.reset() }
+        var count = 0
         while try rows.step() {
+            count += 1
             let entry = RetainedJobs.Entry(
                 id: JobID(UInt64(rows.integer(0))), endedAt: rows.integer(1),
                 byteCount: Int(rows.integer(2)))
-            if rows.integer(3) == 0 { ended.append(entry) } else { failed.append(entry) }
+            before.add(entry, hasFailed: rows.integer(3) != 0)
         }
+        guard count < limit else { return true }
+        ended.prepend(before.takeEnded())
+        failed.prepend(before.takeFailed())
+        return false
     }
 
     private func readNextNumber() throws(StoreFault) -> UInt64 {
@@ -356,6 +384,6 @@ package final class SQLiteStore {
                 FROM jobs WHERE id = ?7
                 """),
             remove: try database.prepare("DELETE FROM jobs WHERE id = ?"),
-            forget: try database.prepare("DELETE FROM ended WHERE id = ?"))
+            forget: try database.prepare("DELETE FROM ended WHERE id BETWEEN ? AND ?"))
     }
 }

@@ -111,5 +111,17 @@ package struct Schema: Sendable {
             """,
             "CREATE INDEX unique_names_in_time ON unique_names (look_at)",
         ],
+        // What is held is looked through queue by queue: a queue that is full keeps no other waiting.
+        // Those that hold others up between two attempts are looked for at each start.
+        [
+            "DROP INDEX jobs_held",
+            """
+            CREATE INDEX jobs_held ON jobs (thread, priority, held, due_at, id) WHERE held > 0
+            """,
+            """
+            CREATE INDEX jobs_blocking ON jobs (due_at, id)
+                WHERE held = 1 AND retry_blocks = 1 AND attempt > forgiven
+            """,
+        ],
     ])
 }

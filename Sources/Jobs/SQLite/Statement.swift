@@ -62,6 +62,41 @@ internal import CSQLite
         try database.check(code)
     }
 
+    /// Sets the parameter of this number to bytes that are not copied, and runs the statement, which
+    /// returns no rows.
+    func run(_ number: Int32, _ value: [UInt8]?) throws(StoreFault) {
+        guard let value, !value.isEmpty else {
+            try bind(number, value)
+            return try run()
+        }
+        // They are lent for the length of the call: afterwards nothing refers to them.
+        let result = unsafe value.withUnsafeBytes { bytes -> Result<Void, StoreFault> in
+            Result { () throws(StoreFault) in
+                try database.check(
+                    unsafe sqlite3_bind_blob64(
+                        handle, number, bytes.baseAddress, UInt64(bytes.count), nil))
+                defer { _ = unsafe sqlite3_bind_null(handle, number) }
+                try run()
+            }
+        }
+        try result.get()
+    }
+
+    /// Sets the parameter of this number, which keeps its value from one run to the next, if it is
+    /// another than the one of before.
+    func bind(_ number: Int32, _ value: String?, kept: inout KeptText) throws(StoreFault) {
+        guard !kept.isKnown || value != kept.value else { return }
+        kept.isKnown = false
+        try bind(number, value)
+        kept = KeptText(isKnown: true, value: value)
+    }
+
+    /// What a parameter was set to.
+    struct KeptText {
+        var isKnown = false
+        var value: String?
+    }
+
     /// Goes to the next row.
     ///
     /// - Returns: whether there is one; without, the statement can be used anew.

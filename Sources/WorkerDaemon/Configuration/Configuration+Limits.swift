@@ -11,6 +11,10 @@ extension Configuration {
         package var outputBacklogBytes = 64 << 20
         /// How many replies of one connection may be outstanding.
         package var pipeline = 10_000
+        /// How many jobs may wait, of all threads together.
+        package var waitingJobs = 1_000_000
+        /// How much the payloads of all jobs that wait may take together.
+        package var waitingBytes = 1 << 30
         /// How many finished jobs keep their result.
         package var retainedResults = 10_000
         /// How much all kept results may take together.
@@ -34,6 +38,8 @@ extension Configuration.Limits: ConfigurationSection {
         section.read("connections", into: &connections, .whole(1...100_000))
         section.read("outputBacklog", into: &outputBacklogBytes, .size((1 << 10)...(16 << 30)))
         section.read("pipeline", into: &pipeline, .whole(1...1_000_000))
+        section.read("waitingJobs", into: &waitingJobs, .whole(1...100_000_000))
+        section.read("waitingBytes", into: &waitingBytes, .size(1...(1 << 40)))
         section.read("retainedResults", into: &retainedResults, .whole(0...10_000_000))
         section.read("retainedBytes", into: &retainedBytes, .size(0...(1 << 40)))
         section.read("retainedFor", into: &retainedFor, .duration(.zero ... .seconds(8760 * 3600)))

@@ -27,6 +27,8 @@ extension Configuration {
         package var count = 1
         /// How many jobs may wait.
         package var maxQueued = 1_000_000
+        /// How much the payloads of its durable jobs may take together.
+        package var maxQueuedBytes = 1 << 30
         package var whenFull = WhenFull.refuse
         package var whenStuck = WhenStuck.report
         /// How long a job that is to end may go on before it is taken for stuck.
@@ -51,6 +53,7 @@ extension Configuration.Thread: ConfigurationSection {
     mutating func read(from section: inout SectionReader) {
         section.read("count", into: &count, .whole(1...1024))
         section.read("maxQueued", into: &maxQueued, .whole(1...10_000_000))
+        section.read("maxQueuedBytes", into: &maxQueuedBytes, .size(1...(1 << 40)))
         section.read("whenFull", into: &whenFull, .choice)
         section.read("whenStuck", into: &whenStuck, .choice)
         section.read(

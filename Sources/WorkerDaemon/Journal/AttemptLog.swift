@@ -88,8 +88,12 @@ final class AttemptLog: Sendable {
         var entries: [UInt64: Entry] = [:]
         for start in stride(from: 0, through: bytes.count - entryByteCount, by: entryByteCount) {
             func number(_ index: Int) -> UInt64 {
-                bytes[start + index * 8..<start + index * 8 + 8].reversed()
-                    .reduce(0) { $0 << 8 | UInt64($1) }
+                var number: UInt64 = 0
+                for place in stride(from: start + index * 8 + 7, through: start + index * 8, by: -1)
+                {
+                    number = number << 8 | UInt64(bytes[place])
+                }
+                return number
             }
             let (id, attempt, kind, size) = (number(0), number(1), number(2), number(3))
             guard (1..<1 << 62).contains(id), (1..<1 << 32).contains(attempt),

@@ -14,7 +14,10 @@ final class DurableJobs {
         /// Nil if it is parked.
         let job: LiveJob?
         let backlog: Backlog
+        /// Waiting, delayed or buffered.
+        let state: JobState
         let dueAt: Int64?
+        let byteCount: Int
         let answer: (Result<JobID, WireError>) -> Void
     }
 
@@ -24,13 +27,15 @@ final class DurableJobs {
         case settled((Result<FailedJobsAnswer, StoreFault>) -> Void)
         case found((Result<Job?, StoreFault>) -> Void)
         case listed((Result<[Job], StoreFault>) -> Void)
-        case cancelled((Result<[QueueName: [JobID]], StoreFault>) -> Void)
+        case cancelled((Result<[QueueName: [SQLiteStore.Counted]], StoreFault>) -> Void)
+        case fired((Result<Int, StoreFault>) -> Void)
     }
 
     /// Numbers that are kept back in advance: those of volatile jobs leave no other trace.
     static let reservedCount: UInt64 = 20_000
 
     let journal: Journal
+    let window: MemoryWindow
     /// In the order of their commands.
     var accepting = FIFO<Accepting>()
     var backlogs: [QueueName: Backlog] = [:]
@@ -45,31 +50,78 @@ final class DurableJobs {
     private var questions: [UInt64: Question] = [:]
     private var lastTicket: UInt64 = 0
 
-    init(_ journal: Journal) { self.journal = journal }
+    init(_ journal: Journal, _ window: MemoryWindow) {
+        self.journal = journal
+        self.window = window
+    }
 
-    /// Jobs that are in the journal and not in memory.
-    private(set) var parkedCount = 0
     /// Selectors of jobs that nobody can run, which were told to the log.
     var unservedSelectors: Set<String> = []
+    /// What of before has been counted.
+    var stock = JournalStock()
+    /// Of before and not counted by then, but parked since by the desk, which has counted them.
+    private var parkedAgain: Set<JobID> = []
+    /// Jobs of before whose thread is configured no more.
+    var unserved: [String: Int] = [:]
+    /// Whether delayed jobs stay where they are: only what is in turn is let run.
+    var isHeldClosed = false
+    /// Parked jobs that the journal was asked to take back, and how often.
+    var cancelling: [JobID: Int] = [:]
+    /// Those of them that have come into memory before the answer: they must not begin.
+    var withheld: [JobID: Job] = [:]
+    let load = JobLoad()
+    /// The one that was looked up last: most clients ask for the same again and again.
+    private var recentBacklog: Backlog?
+    private var laneLoads: [ObjectIdentifier: JobLoad] = [:]
 
-    /// A queue and how many of its jobs are parked already.
-    func add(_ backlog: Backlog) {
-        backlogs[backlog.queue] = backlog
-        parkedCount += backlog.parkedCount
+    /// How many jobs are in the journal and not in memory.
+    var parkedCount: Int { load.parkedSum.count }
+
+    /// How much waits for a lane.
+    func load(of lane: Lane) -> JobLoad {
+        if let load = laneLoads[ObjectIdentifier(lane)] { return load }
+        let load = JobLoad()
+        laneLoads[ObjectIdentifier(lane)] = load
+        return load
     }
 
-    /// One more job of a queue is parked.
-    func addParked(to backlog: Backlog) {
-        backlog.addParked()
-        parkedCount += 1
+    /// The jobs of a queue, known from now on.
+    func backlog(of queue: QueueName, _ lane: Lane, mayHoldMore: Bool = false) -> Backlog {
+        if let recentBacklog, recentBacklog.queue == queue { return recentBacklog }
+        if let backlog = backlogs[queue] {
+            recentBacklog = backlog
+            return backlog
+        }
+        let backlog = Backlog(
+            queue, of: lane, laneLoad: load(of: lane), load: load, window: window,
+            mayHoldMore: mayHoldMore)
+        backlogs[queue] = backlog
+        return backlog
     }
 
-    /// Jobs of a queue are no longer parked.
-    func removeParked(_ count: Int, from backlog: Backlog) {
-        let before = backlog.parkedCount
-        backlog.removeParked(count)
-        parkedCount -= before - backlog.parkedCount
+    // MARK: - Counts
+
+    /// A job that the desk was given is parked.
+    func park(_ id: JobID, _ state: JobState, byteCount: Int, in backlog: Backlog) {
+        if !stock.includes(id) { parkedAgain.insert(id) }
+        backlog.addParked(state, .one(byteCount))
     }
+
+    /// Whether a parked job was counted as one; it is not parked any more.
+    func unpark(_ id: JobID, _ state: JobState, byteCount: Int, from backlog: Backlog?) {
+        guard hasCounted(id) else { return }
+        parkedAgain.remove(id)
+        backlog?.removeParked(state, .one(byteCount))
+    }
+
+    /// More of before has been counted.
+    func add(_ part: JournalStock.Part) {
+        stock.add(part)
+        if part.isLast { parkedAgain = [] }
+    }
+
+    /// Whether a parked job is counted as one.
+    func hasCounted(_ id: JobID) -> Bool { parkedAgain.contains(id) || stock.includes(id) }
 
     /// One more job of a schedule is to be told to the journal.
     func add(_ run: MadeRun) { runs.append(run) }

@@ -22,10 +22,13 @@ final class Journal: Sendable {
         var nextNumber: UInt64 = 1
         /// Numbers below this one are kept back, so that none is given again after a crash.
         var reservedBelow: UInt64 = 1
-        /// How many jobs are in turn in each queue.
-        var counts: [QueueName: Int] = [:]
-        /// The jobs that wait for their time or to be fired.
-        var held: [Job] = []
+        /// The queues that have jobs.
+        var queues: Set<QueueName> = []
+        /// The jobs that hold up others between two attempts.
+        var blockers: [Job] = []
+        /// How far they had been counted before, and the first of them.
+        var stock = JournalStock()
+        var part = JournalStock.Part(isLast: true)
         var schedules: [ScheduleRecord] = []
     }
 
@@ -53,7 +56,8 @@ final class Journal: Sendable {
     /// - Throws: `StoreFault`, or why there is no thread.
     /// - Blocks: for the disk.
     static func open(
-        _ path: String, limits: StoreLimits, clocks: Clocks = .system, log: Log
+        _ path: String, limits: StoreLimits, window: MemoryWindow = MemoryWindow(),
+        clocks: Clocks = .system, log: Log
     ) throws -> (Journal, Recovery) {
         if try File.kind(of: path) == nil {
             // SQLite would make it readable for everybody; jobs are their owner's.
@@ -66,7 +70,7 @@ final class Journal: Sendable {
         let thread = try WorkerThread(
             name: "journal", poller: SystemPoller(clock: clocks.loop))
         do {
-            return try open(path, limits: limits, clocks.wall, log: log, on: thread)
+            return try open(path, limits: limits, window, clocks.wall, log: log, on: thread)
         } catch {
             thread.stop()
             thread.join()
@@ -75,21 +79,26 @@ final class Journal: Sendable {
     }
 
     private static func open(
-        _ path: String, limits: StoreLimits, _ wall: WallTime, log: Log, on thread: WorkerThread
+        _ path: String, limits: StoreLimits, _ window: MemoryWindow, _ wall: WallTime, log: Log,
+        on thread: WorkerThread
     ) throws -> (Journal, Recovery) {
         let flag = FireFlag()
         let attemptsPath = path + "-attempts"
         let (writer, recovery) = try thread.submitAndWait {
             let loop = ThreadRunLoop.current
-            let store = try SQLiteStore(path: path, limits: limits)
+            let store = try SQLiteStore(path: path, limits: limits, readsEnded: false)
             try catchUp(store, with: AttemptLog.read(attemptsPath), at: wall.unixMilliseconds())
+            let stockTaking = try StockTaking(store, stepCount: window.countedAtOnce)
+            let stock = stockTaking.stock
+            let blockers = try store.blockers()
+            stockTaking.give(blockers)
             let recovery = Recovery(
                 nextNumber: store.nextNumber,
                 reservedBelow: store.nextNumber + DurableJobs.reservedCount,
-                counts: try store.countsInTurn(),
-                held: try store.held(),
-                schedules: try store.schedules())
-            let writer = JournalWriter(store, isFireOwed: flag, loop: loop, wall: wall, log: log)
+                queues: try store.queues(), blockers: blockers, stock: stock,
+                part: try stockTaking.next(store), schedules: try store.schedules())
+            let writer = JournalWriter(
+                store, stockTaking, isFireOwed: flag, loop: loop, wall: wall, log: log)
             return (Confined(writer, to: loop), recovery)
         }
         let buffer = CommandBuffer<JournalCommand> { writer.value.take($0) }
@@ -98,7 +107,9 @@ final class Journal: Sendable {
         let journal = Journal(path: path, thread: thread, buffer, writer, flag, attempts)
         try thread.submitAndWait { [weak buffer] in
             writer.value.lookAgain = {
-                if buffer?.isEmpty == false { buffer?.fire() }
+                guard let buffer, !buffer.isEmpty else { return false }
+                buffer.fire()
+                return true
             }
         }
         buffer.add(to: thread.runLoop)

@@ -16,8 +16,8 @@ enum JournalCommand: Sendable {
     case acceptOnce(Job, isParked: Bool, name: [UInt8])
     /// Let failed jobs run again, or forget them.
     case settle(FailedJobs, FailedJobsFate, ticket: UInt64)
-    /// Let buffered jobs go.
-    case release([JobID], at: Int64, ticket: UInt64)
+    /// Let all buffered jobs of queues go, and bring the first of them.
+    case fire([QueueName], at: Int64, limit: Int, byteCount: Int, ticket: UInt64)
     /// An attempt has begun.
     case start(JobID, Attempt)
     /// A job has ended; without an attempt, it never began.
@@ -30,12 +30,15 @@ enum JournalCommand: Sendable {
     case reserve(below: UInt64)
     /// Say when everything before is on the disk.
     case confirm(ticket: UInt64)
-    /// Take back a parked job.
+    /// Take back a parked job: none that is in memory.
     case cancel(JobID, ticket: UInt64)
-    /// Take back the parked jobs of queues that ask for the same.
-    case cancelMatching([QueueName], selector: String, payload: [UInt8]?, ticket: UInt64)
+    /// Take back the parked jobs of queues that ask for the same, but not those that have begun.
+    case cancelMatching(
+        [QueueName], selector: String, payload: [UInt8]?, begun: Set<JobID>, ticket: UInt64)
     /// Bring the next parked jobs of a queue.
     case load(QueueName, limit: Int, byteCount: Int)
+    /// Bring the next delayed jobs of a queue.
+    case loadDelayed(QueueName, after: DueKey, limit: Int, byteCount: Int)
     /// Look for a job that is not in memory.
     case find(JobID, ticket: UInt64)
     /// List jobs that are not in memory, the newest first.
@@ -54,21 +57,21 @@ enum JournalCommand: Sendable {
     /// Whether its answer says that it, and all before it, is on the disk.
     var isSynced: Bool {
         switch self {
-        case .accept, .release, .confirm, .cancel, .cancelMatching, .reserve: true
+        case .accept, .fire, .confirm, .cancel, .cancelMatching, .reserve: true
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle: true
-        case .start, .end, .putBack, .retry, .load, .find, .list, .answer: false
+        case .start, .end, .putBack, .retry, .load, .loadDelayed, .find, .list, .answer: false
         }
     }
 
     /// Whether it changes what is on the disk.
     var isWrite: Bool {
         switch self {
-        case .accept, .release, .start, .end, .putBack, .retry, .reserve, .cancel, .cancelMatching:
+        case .accept, .fire, .start, .end, .putBack, .retry, .reserve, .cancel, .cancelMatching:
             true
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle: true
-        case .confirm, .load, .find, .list, .answer: false
+        case .confirm, .load, .loadDelayed, .find, .list, .answer: false
         }
     }
 
@@ -90,7 +93,7 @@ struct MadeRun: Sendable {
 
 /// Which jobs of the journal a listing wants.
 struct JobListing: Sendable {
-    /// The queues whose parked jobs are wanted; none if only ended ones are.
+    /// The queues whose parked jobs are wanted.
     let queues: [QueueName]
     let thread: String?
     let state: JobState?
@@ -105,13 +108,26 @@ enum JournalAnswer: Sendable {
     case existing(JobID)
     /// What became of failed jobs.
     case settled(ticket: UInt64, Result<FailedJobsAnswer, StoreFault>)
-    /// What was confirmed or released.
+    /// What was confirmed.
     case confirmed(ticket: UInt64, StoreFault?)
     /// The next jobs of a queue; none when there were none.
-    case loaded(QueueName, Result<[Job], StoreFault>)
+    case loaded(QueueName, Result<SQLiteStore.Batch, StoreFault>)
+    /// The delayed jobs of a queue behind a place.
+    case loadedDelayed(QueueName, after: DueKey, Result<SQLiteStore.Batch, StoreFault>)
+    /// How many were let go, and how many of them had been counted.
+    case fired(ticket: UInt64, at: Int64, Result<JournalFiring, StoreFault>)
+    /// More of what was in the file when it was opened has been counted.
+    case counted(JournalStock.Part)
     /// What is known of a job.
     case found(ticket: UInt64, Result<Job?, StoreFault>)
     case listed(ticket: UInt64, Result<[Job], StoreFault>)
     /// The parked jobs that were taken back, by their queues.
-    case cancelled(ticket: UInt64, Result<[QueueName: [JobID]], StoreFault>)
+    case cancelled(ticket: UInt64, Result<[QueueName: [SQLiteStore.Counted]], StoreFault>)
+}
+
+/// What a firing has let go.
+struct JournalFiring: Sendable {
+    var count = 0
+    /// Of those that had been counted, by their queues.
+    var counted: [QueueName: JobAmount] = [:]
 }

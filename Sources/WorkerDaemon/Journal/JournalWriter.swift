@@ -21,6 +21,8 @@ final class JournalWriter {
     private static let retryDelay = Duration.milliseconds(250)
 
     private var store: SQLiteStore?
+    private let stockTaking: StockTaking
+    private var stockTimer: ThreadRunLoop.Timer?
     private let isFireOwed: Journal.FireFlag
     private let loop: ThreadRunLoop
     private let wall: WallTime
@@ -38,14 +40,17 @@ final class JournalWriter {
     /// The last job of each queue that was brought into memory or began there: the parked ones are
     /// behind it.
     private var broughtThrough: [QueueName: JobID] = [:]
-    /// Fires the buffer if something is in it.
-    var lookAgain: (() -> Void)?
+    /// Whether what is pending has waited, and goes with what comes from the buffer now.
+    private var hasWaited = false
+    /// Fires the buffer if something is in it; returns whether there was.
+    var lookAgain: (() -> Bool)?
 
     init(
-        _ store: SQLiteStore, isFireOwed: Journal.FireFlag, loop: ThreadRunLoop,
-        wall: WallTime = .system, log: Log
+        _ store: SQLiteStore, _ stockTaking: StockTaking, isFireOwed: Journal.FireFlag,
+        loop: ThreadRunLoop, wall: WallTime = .system, log: Log
     ) {
         self.store = store
+        self.stockTaking = stockTaking
         self.isFireOwed = isFireOwed
         self.loop = loop
         self.wall = wall
@@ -55,15 +60,17 @@ final class JournalWriter {
     /// Handles commands: at once, or in a while if all of them can wait.
     func take(_ commands: [JournalCommand]) {
         pending += commands
-        if commands.contains(where: { !$0.isPatient }) { commit() }
+        if hasWaited || commands.contains(where: { !$0.isPatient }) { commit() }
         guard timer == nil else { return }
-        if pending.isEmpty { payFire() } else { wait(Self.patience) }
+        if pending.isEmpty { _ = payFire() } else { wait(Self.patience) }
     }
 
     /// Writes what is left and lets go of the file.
     ///
     /// - Returns: whether all of it could be written.
     func close(_ left: [JournalCommand], nextNumber: UInt64) -> Bool {
+        stockTimer?.invalidate()
+        stockTimer = nil
         timer?.invalidate()
         timer = nil
         pending += left
@@ -76,9 +83,11 @@ final class JournalWriter {
     }
 
     /// From here on, whoever adds something patient fires; what lies there already is looked at.
-    private func payFire() {
+    ///
+    /// - Returns: whether something lies there, which comes in this pass or the next.
+    private func payFire() -> Bool {
         _ = isFireOwed.exchange(false)
-        lookAgain?()
+        return lookAgain?() == true
     }
 
     private func wait(_ delay: Duration) {
@@ -93,8 +102,12 @@ final class JournalWriter {
 
     private func waitIsOver() {
         timer = nil
-        payFire()
-        if !pending.isEmpty { commit() }
+        // What has come meanwhile shares the transaction; for it, too, somebody may have waited.
+        if payFire() {
+            hasWaited = true
+        } else if !pending.isEmpty {
+            commit()
+        }
     }
 
     // MARK: - Transactions
@@ -103,6 +116,7 @@ final class JournalWriter {
         guard let store else { return }
         var batch: [JournalCommand] = []
         swap(&batch, &pending)
+        hasWaited = false
         var answers = Answers()
         let isSynced = batch.contains { $0.isSynced }
         if batch.contains(where: { $0.isWrite }) || (isSynced && hasUnsynced) {
@@ -133,7 +147,8 @@ final class JournalWriter {
     /// What goes back to the desk, and what it needs from the transaction.
     private struct Answers {
         var fault: StoreFault?
-        var cancelled: [UInt64: [QueueName: [JobID]]] = [:]
+        var cancelled: [UInt64: [QueueName: [SQLiteStore.Counted]]] = [:]
+        var fired: [UInt64: JournalFiring] = [:]
         var settled: [UInt64: FailedJobsAnswer] = [:]
         /// The jobs that were not accepted, and who has their name.
         var existing: [JobID: JobID] = [:]
@@ -174,8 +189,14 @@ final class JournalWriter {
             }
         case .settle(let failed, let fate, let ticket):
             answers.settled[ticket] = try store.settle(failed, fate, at: now)
-        case .release(let ids, let moment, _):
-            for id in ids { try store.release(id, at: moment) }
+        case .fire(let queues, let moment, _, _, let ticket):
+            var firing = JournalFiring()
+            for queue in queues {
+                firing.counted[queue] = try store.amountBuffered(
+                    queue, outside: stockTaking.stock.rest)
+                firing.count += try store.fire(queue, at: moment)
+            }
+            answers.fired[ticket] = firing
         case .start(let id, let attempt):
             if !ended.contains(id) { try store.start(id, attempt) }
         case .end(let id, let attempt, let outcome, let moment):
@@ -186,24 +207,36 @@ final class JournalWriter {
         case .cancel(let id, let ticket):
             guard let job = try store.job(id), isParked(job) else { break }
             try store.end(id, nil, .cancelled, at: now)
-            answers.cancelled[ticket] = [job.queue: [id]]
-        case .cancelMatching(let queues, let selector, let payload, let ticket):
-            var cancelled: [QueueName: [JobID]] = [:]
+            answers.cancelled[ticket] = [
+                job.queue: [
+                    SQLiteStore.Counted(id: id, state: job.state, byteCount: job.payload.count)
+                ]
+            ]
+        case .cancelMatching(let queues, let selector, let payload, let begun, let ticket):
+            var cancelled: [QueueName: [SQLiteStore.Counted]] = [:]
             for queue in queues {
-                let ids = try store.idsInTurn(
+                let inTurn = try store.inTurn(
                     queue, after: broughtThrough[queue] ?? JobID(0), selector: selector,
                     payload: payload)
-                for id in ids { try store.end(id, nil, .cancelled, at: now) }
-                if !ids.isEmpty { cancelled[queue] = ids }
+                let held = try store.held(queue, selector: selector, payload: payload)
+                let jobs = inTurn + held.filter { !begun.contains($0.id) }
+                for job in jobs { try store.end(job.id, nil, .cancelled, at: now) }
+                if !jobs.isEmpty { cancelled[queue] = jobs }
             }
             answers.cancelled[ticket] = cancelled
-        case .confirm, .load, .find, .list, .answer: break
+        case .confirm, .load, .loadDelayed, .find, .list, .answer: break
         }
     }
 
     /// Whether a job waits in the file and is not in the desk's memory.
+    ///
+    /// Of what is held the desk knows it, and asks for nothing that is in its memory.
     private func isParked(_ job: Job) -> Bool {
-        job.state == .waiting && job.id > broughtThrough[job.queue] ?? JobID(0)
+        switch job.state {
+        case .waiting: job.id > broughtThrough[job.queue] ?? JobID(0)
+        case .delayed, .buffered: true
+        case .running, .done, .failed, .cancelled: false
+        }
     }
 
     /// Answers a command, once the transaction is on the disk or has failed.
@@ -213,11 +246,14 @@ final class JournalWriter {
         let fault = answers.fault
         switch command {
         case .start, .end, .putBack, .retry, .reserve: break
-        case .answer(let send): self.send = send
+        case .answer(let send):
+            self.send = send
+            scheduleStockTaking()
         case .acceptOnce(let job, _, _) where fault == nil && answers.existing[job.id] != nil:
             if let other = answers.existing[job.id] { answers.append(.existing(other)) }
         case .settle(_, _, let ticket):
             let settled = answers.settled[ticket] ?? FailedJobsAnswer()
+            if fault == nil { stockTaking.give(settled.jobs) }
             answers.append(
                 .settled(ticket: ticket, fault.map { .failure($0) } ?? .success(settled)))
         case .accept(let job, let isParked), .acceptOnce(let job, let isParked, _):
@@ -227,20 +263,32 @@ final class JournalWriter {
             for made in runs {
                 finish(.accept(made.job, isParked: made.isParked), store, &answers)
             }
-        case .release(_, _, let ticket), .confirm(let ticket), .keepSchedule(_, let ticket),
-            .dropSchedule(_, let ticket):
+        case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket):
             answers.append(.confirmed(ticket: ticket, fault))
-        case .cancel(_, let ticket), .cancelMatching(_, _, _, let ticket):
+        case .fire(let queues, let moment, let limit, let byteCount, let ticket):
+            let firing = answers.fired[ticket] ?? JournalFiring()
+            let result = fault.map { Result.failure($0) } ?? .success(firing)
+            answers.append(.fired(ticket: ticket, at: moment, result))
+            // With the answer: who fires and then submits has the fired ones in front.
+            let place = DueKey(dueAt: moment, id: JobID(0))
+            for queue in queues {
+                answers.append(
+                    loadDelayed(queue, after: place, limit, byteCount, fault, store))
+            }
+        case .loadDelayed(let queue, let place, let limit, let byteCount):
+            answers.append(loadDelayed(queue, after: place, limit, byteCount, fault, store))
+        case .cancel(_, let ticket), .cancelMatching(_, _, _, _, let ticket):
             let cancelled = answers.cancelled[ticket] ?? [:]
             let result = fault.map { Result.failure($0) } ?? .success(cancelled)
             answers.append(.cancelled(ticket: ticket, result))
         case .load(let queue, let limit, let byteCount):
             let result = reading { () throws(StoreFault) in
-                let jobs = try store.inTurn(
+                let batch = try store.inTurn(
                     queue, after: broughtThrough[queue] ?? JobID(0), limit: limit,
                     byteCount: byteCount)
-                if let last = jobs.last { broughtThrough[queue] = last.id }
-                return jobs
+                if let last = batch.jobs.last { broughtThrough[queue] = last.id }
+                stockTaking.give(batch.jobs)
+                return batch
             }
             answers.append(.loaded(queue, result))
         case .find(let id, let ticket):
@@ -250,6 +298,25 @@ final class JournalWriter {
             let result = reading { () throws(StoreFault) in try list(listing, store) }
             answers.append(.listed(ticket: ticket, result))
         }
+    }
+
+    /// The delayed jobs of a queue behind a place.
+    ///
+    /// Not as long as something that happened could not be written: a job that has ended, or that is
+    /// to be tried again later, would be read as it was before.
+    private func loadDelayed(
+        _ queue: QueueName, after place: DueKey, _ limit: Int, _ byteCount: Int,
+        _ fault: StoreFault?, _ store: SQLiteStore
+    ) -> JournalAnswer {
+        if let fault, !pending.isEmpty {
+            return .loadedDelayed(queue, after: place, .failure(fault))
+        }
+        let result = reading { () throws(StoreFault) in
+            let batch = try store.delayed(queue, after: place, limit: limit, byteCount: byteCount)
+            stockTaking.give(batch.jobs)
+            return batch
+        }
+        return .loadedDelayed(queue, after: place, result)
     }
 
     private func reading<Value>(
@@ -264,14 +331,49 @@ final class JournalWriter {
     }
 
     private func list(_ listing: JobListing, _ store: SQLiteStore) throws(StoreFault) -> [Job] {
-        var jobs = try store.newestEnded(
-            thread: listing.thread, state: listing.state, limit: listing.limit)
+        let (state, limit) = (listing.state, listing.limit)
+        var jobs: [Job] = []
+        if state?.isEnded != false {
+            jobs += try store.newestEnded(thread: listing.thread, state: state, limit: limit)
+        }
         for queue in listing.queues {
-            jobs += try store.newestInTurn(
-                queue, after: broughtThrough[queue] ?? JobID(0), limit: listing.limit)
+            if state == nil || state == .waiting {
+                jobs += try store.newestInTurn(
+                    queue, after: broughtThrough[queue] ?? JobID(0), limit: limit)
+            }
+            for held in [JobState.delayed, .buffered] where state == nil || state == held {
+                jobs += try store.newestHeld(queue, state: held, limit: limit)
+            }
         }
         jobs.sort { $1.id < $0.id }
         return Array(jobs.prefix(listing.limit))
+    }
+
+    // MARK: - Taking stock
+
+    /// Counts a little more of what was there, soon, and looks a little further into what had ended.
+    private func scheduleStockTaking() {
+        guard stockTimer == nil, store != nil else { return }
+        let writer = Confined(self, to: loop)
+        let soon = loop.now.advanced(by: .milliseconds(1))
+        let timer = ThreadRunLoop.Timer(at: soon) { _ in writer.value.takeStock() }
+        stockTimer = timer
+        loop.add(timer)
+    }
+
+    private func takeStock() {
+        stockTimer = nil
+        guard let store else { return }
+        do throws(StoreFault) {
+            if !stockTaking.stock.isComplete {
+                send?([.counted(try stockTaking.next(store))])
+            } else if try !store.readEnded(atMost: stockTaking.stepCount) {
+                return
+            }
+            scheduleStockTaking()
+        } catch {
+            log.error("the journal can't count what it holds: \(error)")
+        }
     }
 
     // MARK: - Failures

@@ -34,8 +34,10 @@ extension JobDesk {
     /// - Parameter body: told what became of it.
     func cancelParked(_ id: JobID, _ body: @escaping (Result<CancelAnswer, WireError>) -> Void) {
         guard let durable else { return body(.failure(noJob(id))) }
+        durable.cancelling[id, default: 0] += 1
         let ticket = durable.expect(
             .cancelled { [unowned self] result in
+                cancelAnswered(id, result)
                 switch result {
                 case .failure(let fault): body(.failure(Self.busy(fault)))
                 case .success(let cancelled) where !cancelled.isEmpty: body(.success(.cancelled))
@@ -51,6 +53,19 @@ extension JobDesk {
                 }
             })
         tell(.cancel(id, ticket: ticket))
+    }
+
+    /// Whether a job was taken back is known: if it was not, and has come meanwhile, it goes on.
+    private func cancelAnswered(
+        _ id: JobID, _ result: Result<[QueueName: [SQLiteStore.Counted]], StoreFault>
+    ) {
+        guard let durable, let count = durable.cancelling[id] else { return }
+        if case .success(let cancelled) = result, !cancelled.isEmpty { durable.withheld[id] = nil }
+        durable.cancelling[id] = count > 1 ? count - 1 : nil
+        guard count == 1, let job = durable.withheld.removeValue(forKey: id),
+            let backlog = durable.backlogs[job.queue]
+        else { return }
+        bringDelayed(job, to: backlog)
     }
 
     /// Cancels a job of the journal that was brought and is not in memory: it has ended, or nobody

@@ -29,33 +29,34 @@ extension JobDesk {
         let (lane, handler) = try check(asked)
         let request = asked.completed(for: handler)
         let now = wall.unixMilliseconds()
-        let backlog = backlog(of: request.thread, request.priority, lane, in: durable)
-        let isHeld = hold || request.dueAt.map { $0 > now } == true
-        let isParked = !isHeld && !backlog.takesToMemory
-        let liveCount = live.count + durable.parkedCount
-        guard liveCount < Jobs.Limits.liveCountMax else {
-            throw WireError(.busy, "the journal holds \(liveCount) jobs, its limit; try later")
-        }
+        let queue = QueueName(thread: request.thread, priority: request.priority)
+        let backlog = durable.backlog(of: queue, lane)
+        let byteCount = request.payload.count
+        try checkLimits(byteCount, of: lane, backlog.laneLoad, durable.load)
+        let isDelayed = !hold && request.dueAt.map { $0 > now } == true
+        let state: JobState = hold ? .buffered : isDelayed ? .delayed : .waiting
+        // What is delayed is parked only when it is on the disk, if at all.
+        let isParked = hold || !isDelayed && !backlog.takesToMemory
         let id = isParked ? store.takeNumber() : try keep(request, hold: hold, at: now)
         reserveNumbers()
         var job: LiveJob?
         if isParked {
-            durable.addParked(to: backlog)
+            backlog.addParked(state, .one(byteCount))
         } else {
             let accepted = LiveJob(
                 id, context(of: request, id, handler), handler, for: request.thread, of: lane,
                 priority: request.priority, key: request.key, order: order(of: request, lane),
                 backlog: backlog)
+            accepted.part = isDelayed ? .held : .inTurn
             live[id] = accepted
             self.hold(accepted)
-            backlog.addInMemory(byteCount: request.payload.count)
-            if hold { buffered[lane.name, default: []].append(id) }
+            backlog.addInMemory(accepted.part, byteCount: byteCount)
             job = accepted
         }
         durable.accepting.append(
             DurableJobs.Accepting(
-                id: id, job: job, backlog: backlog, dueAt: isHeld ? request.dueAt : nil,
-                answer: answer))
+                id: id, job: job, backlog: backlog, state: state, dueAt: request.dueAt,
+                byteCount: byteCount, answer: answer))
         let kept = Job(id: id, request: request.asJobRequest(hold: hold), acceptedAt: now)
         if let run {
             // Whoever makes it tells the journal, of several at once.
@@ -65,17 +66,6 @@ extension JobDesk {
         } else {
             tell(.accept(kept, isParked: isParked))
         }
-    }
-
-    /// The jobs of a queue, known from now on.
-    func backlog(
-        of thread: String, _ priority: Priority, _ lane: Lane, in durable: DurableJobs
-    ) -> Backlog {
-        let queue = QueueName(thread: thread, priority: priority)
-        if let backlog = durable.backlogs[queue] { return backlog }
-        let backlog = Backlog(queue, of: lane)
-        durable.add(backlog)
-        return backlog
     }
 
     /// Sends the journal a command; all of this pass are handled together.
@@ -119,6 +109,12 @@ extension JobDesk {
             case .settled(let ticket, let result):
                 if case .settled(let body) = durable.take(ticket) { body(result) }
             case .loaded(let queue, let result): loaded(queue, result)
+            case .loadedDelayed(let queue, let place, let result):
+                loadedDelayed(queue, after: place, result)
+            case .fired(let ticket, let moment, let result):
+                if case .success(let firing) = result { noteFired(firing, at: moment) }
+                if case .fired(let body) = durable.take(ticket) { body(result.map(\.count)) }
+            case .counted(let part): noteCounted(part)
             case .confirmed(let ticket, let fault):
                 if case .confirmed(let body) = durable.take(ticket) { body(fault) }
             case .found(let ticket, let result):
@@ -142,9 +138,8 @@ extension JobDesk {
             // Taken back meanwhile, or parked: what is parked may be wanted now.
             return bringMore(of: accepting.backlog)
         }
-        if store.state(of: id) == .buffered { return }
-        if let due = accepting.dueAt {
-            delay(job, byMilliseconds: max(0, due - wall.unixMilliseconds()))
+        if accepting.state == .delayed {
+            place(job, dueAt: accepting.dueAt ?? 0)
         } else {
             stopHolding(job)
             submitInOrder(job)
@@ -158,12 +153,12 @@ extension JobDesk {
             if live[id] === job {
                 live[id] = nil
                 stopHolding(job)
-                buffered[job.lane.name]?.removeAll { $0 == id }
-                job.backlog?.removeFromMemory(byteCount: job.context.payload.count)
+                accepting.backlog.removeFromMemory(
+                    id, job.part, byteCount: accepting.byteCount)
             }
             store.discard(id)
         } else {
-            durable?.removeParked(1, from: accepting.backlog)
+            accepting.backlog.removeParked(accepting.state, .one(accepting.byteCount))
         }
         accepting.answer(answer)
     }
@@ -180,42 +175,58 @@ extension JobDesk {
     /// How many jobs of a lane are in the journal and not in memory.
     func parkedCount(of lane: Lane) -> Int {
         guard let durable, durable.parkedCount > 0 else { return 0 }
-        return durable.backlogs.values.reduce(0) { $0 + ($1.lane === lane ? $1.parkedCount : 0) }
+        return durable.load(of: lane).parkedSum.count
     }
+
+    /// How many jobs in a state are in the journal and not in memory.
+    func parkedCount(_ state: JobState) -> Int { durable?.load.parked(state).count ?? 0 }
+
+    /// Whether the journal has no more jobs that are in turn than memory has.
+    var areAllInMemory: Bool { durable?.backlogs.values.allSatisfy(\.isAllInMemory) != false }
 
     /// How many jobs wait for a lane's threads, in memory or not.
     func shownWaitingCount(of lane: Lane) -> Int {
-        lane.pool.waitingCount + parkedCount(of: lane) + heldBackCount(of: lane)
+        lane.pool.waitingCount + (durable?.load(of: lane).parked(.waiting).count ?? 0)
+            + heldBackCount(of: lane)
     }
 
     /// Asks the journal for the next jobs of a queue, if there is room for some.
     func bringMore(of backlog: Backlog) {
         guard let durable, !durable.isClosed,
-            (try? backlog.lane.pool.isStopped(onThread: backlog.queue.thread)) == false,
-            let load = backlog.nextLoad()
+            (try? backlog.lane.pool.isStopped(onThread: backlog.queue.thread)) == false
         else { return }
+        bringMoreHeld(of: backlog)
+        guard let load = backlog.nextLoad() else { return }
         tell(.load(backlog.queue, limit: load.limit, byteCount: load.byteCount))
     }
 
-    private func loaded(_ queue: QueueName, _ result: Result<[Job], StoreFault>) {
+    private func loaded(_ queue: QueueName, _ result: Result<SQLiteStore.Batch, StoreFault>) {
         guard let durable, let backlog = durable.backlogs[queue] else { return }
-        backlog.loadEnded()
-        // Going down: they are in the journal, and stay there.
-        guard !durable.isClosed else { return }
         switch result {
-        case .success(let jobs):
-            durable.removeParked(jobs.count, from: backlog)
-            for job in jobs { bring(job, to: backlog) }
+        case .success(let batch):
+            backlog.loadEnded(isEnd: batch.isEnd)
+            // Going down: they are in the journal, and stay there.
+            guard !durable.isClosed else { return }
+            for job in batch.jobs {
+                durable.unpark(job.id, .waiting, byteCount: job.payload.count, from: backlog)
+                bring(job, to: backlog)
+            }
             // None: those that are counted are on their way to the journal, which will say so.
-            if !jobs.isEmpty { bringMore(of: backlog) }
+            if !batch.jobs.isEmpty { bringMore(of: backlog) }
         case .failure:
-            let desk = Confined((desk: self, backlog: backlog), to: loop)
-            let again = loop.now.advanced(by: .seconds(1))
-            loop.add(
-                ThreadRunLoop.Timer(at: again) { _ in
-                    desk.value.desk.bringMore(of: desk.value.backlog)
-                })
+            backlog.loadEnded(isEnd: false)
+            lookAgain(at: backlog)
         }
+    }
+
+    /// Tries in a while to bring what could not be read.
+    func lookAgain(at backlog: Backlog) {
+        let desk = Confined((desk: self, backlog: backlog), to: loop)
+        let again = loop.now.advanced(by: .seconds(1))
+        loop.add(
+            ThreadRunLoop.Timer(at: again) { _ in
+                desk.value.desk.bringMore(of: desk.value.backlog)
+            })
     }
 
     /// Takes a job of before into memory and lets it wait for its thread.
@@ -228,10 +239,16 @@ extension JobDesk {
     func readmit(_ job: Job) {
         guard let durable, let lane = try? lane(of: job.thread) else { return }
         _ = store.dropFailed(job.id)
-        let backlog = backlog(of: job.thread, job.priority, lane, in: durable)
+        let backlog = durable.backlog(of: job.queue, lane)
+        let due = job.dueAt ?? job.acceptedAt
+        guard backlog.held.takesDue(DueKey(dueAt: due, id: job.id)) else {
+            durable.park(job.id, .delayed, byteCount: job.payload.count, in: backlog)
+            backlog.held.fired(at: due)
+            return bringMore(of: backlog)
+        }
         guard let adopted = adopt(job, backlog) else { return }
         hold(adopted)
-        delay(adopted, byMilliseconds: 0)
+        delay(adopted, until: due)
     }
 
     /// What was asked for when a job was accepted.
@@ -244,7 +261,10 @@ extension JobDesk {
             forgivenCount: job.forgivenCount)
     }
 
-    private func adopt(_ job: Job, _ backlog: Backlog) -> LiveJob? {
+    /// Takes a job of the journal into memory; nil if nobody can run it.
+    func adopt(
+        _ job: Job, _ backlog: Backlog, as part: Backlog.Part? = nil
+    ) -> LiveJob? {
         guard let handler = handlers[job.selector] else {
             if durable?.unservedSelectors.insert(job.selector).inserted == true {
                 log.warning(
@@ -260,7 +280,8 @@ extension JobDesk {
             key: job.key, order: order(of: request, backlog.lane), backlog: backlog)
         store.adopt(job)
         live[job.id] = adopted
-        backlog.addInMemory(byteCount: job.payload.count)
+        adopted.part = part ?? (job.state == .delayed ? .held : .inTurn)
+        backlog.addInMemory(adopted.part, byteCount: job.payload.count)
         for waiter in durable?.waiters.removeValue(forKey: job.id) ?? [] {
             adopted.addWaiter(waiter)
         }
@@ -271,34 +292,14 @@ extension JobDesk {
     /// Takes up what was in the journal when it was opened.
     func restore(_ recovery: Journal.Recovery) {
         guard let durable else { return }
-        var unserved: [String: Int] = [:]
-        for (queue, count) in recovery.counts {
-            guard let lane = try? lane(of: queue.thread) else {
-                unserved[queue.thread, default: 0] += count
-                continue
-            }
-            durable.add(Backlog(queue, of: lane, parkedCount: count))
+        for queue in recovery.queues {
+            guard let lane = try? lane(of: queue.thread) else { continue }
+            _ = durable.backlog(of: queue, lane, mayHoldMore: true)
         }
-        for job in recovery.held {
-            guard let lane = try? lane(of: job.thread) else {
-                unserved[job.thread, default: 0] += 1
-                continue
-            }
-            let backlog = backlog(of: job.thread, job.priority, lane, in: durable)
-            guard let adopted = adopt(job, backlog) else { continue }
-            hold(adopted)
-            if job.state == .buffered {
-                buffered[lane.name, default: []].append(job.id)
-            } else {
-                if job.isBetweenAttempts, job.retryBlocks { restoreHoldUp(by: adopted) }
-                let due = job.dueAt ?? job.acceptedAt
-                delay(adopted, byMilliseconds: max(0, due - wall.unixMilliseconds()))
-            }
-        }
-        for (thread, count) in unserved.sorted(by: { $0.key < $1.key }) {
-            log.warning(
-                "\(count) jobs stay in the journal: there is no thread \(quoted(thread)) any more")
-        }
+        durable.stock = recovery.stock
+        // Before anything comes that they hold up.
+        for job in recovery.blockers { restoreBlocker(job) }
+        noteCounted(recovery.part)
         durable.reservedBelow = recovery.reservedBelow
         for backlog in durable.backlogs.values { bringMore(of: backlog) }
     }
@@ -313,7 +314,8 @@ extension JobDesk {
     }
 
     private func leave(_ job: LiveJob, _ backlog: Backlog) {
-        backlog.removeFromMemory(byteCount: job.context.payload.count)
+        backlog.removeFromMemory(job.id, job.part, byteCount: job.context.payload.count)
+        if job.part != .inTurn { backlog.held.ended(job.id) }
         bringMore(of: backlog)
     }
 

@@ -86,7 +86,8 @@ extension JobDesk {
                 && job.context.selector == selector && job.id.number < number
                 && (payload == nil || job.context.payload == payload)
         }
-        return matching.count { withdraw($0) }
+        // The end of one may make others leave memory: the journal takes those back.
+        return matching.count { live[$0.id] === $0 && withdraw($0) }
     }
 
     /// What a shutdown did not let run.

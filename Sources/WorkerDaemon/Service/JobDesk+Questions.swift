@@ -49,9 +49,12 @@ extension JobDesk {
         let lane = try lane(of: thread)
         let next = store.nextNumber
         let count = try cancel(thread: thread, selector: selector, payload: payload)
-        let queues = durable.backlogs.values.filter { backlog in
+        let backlogs = durable.backlogs.values.filter { backlog in
             backlog.lane === lane && (thread == lane.name || backlog.queue.thread == thread)
-        }.map(\.queue)
+        }
+        for backlog in backlogs { backlog.held.voidLoads() }
+        // What is left of them in memory could not be taken back, or has just been accepted.
+        let begun = live.values.filter { $0.lane === lane && $0.part != .inTurn }.map(\.id)
         let ticket = durable.expect(
             .cancelled { [unowned self] result in
                 switch result {
@@ -64,35 +67,22 @@ extension JobDesk {
                     confirm(count + parked + (late ?? 0), body)
                 }
             })
-        tell(.cancelMatching(queues, selector: selector, payload: payload, ticket: ticket))
+        tell(
+            .cancelMatching(
+                backlogs.map(\.queue), selector: selector, payload: payload, begun: Set(begun),
+                ticket: ticket))
     }
 
     /// Takes note of parked jobs that were taken back.
-    func noteCancelled(_ result: Result<[QueueName: [JobID]], StoreFault>) {
+    func noteCancelled(_ result: Result<[QueueName: [SQLiteStore.Counted]], StoreFault>) {
         guard let durable, case .success(let cancelled) = result else { return }
-        for (queue, ids) in cancelled {
-            if let backlog = durable.backlogs[queue] {
-                durable.removeParked(ids.count, from: backlog)
+        for (queue, jobs) in cancelled {
+            let backlog = durable.backlogs[queue]
+            for job in jobs {
+                durable.unpark(job.id, job.state, byteCount: job.byteCount, from: backlog)
+                tellCancelled(job.id)
             }
-            for id in ids { tellCancelled(id) }
         }
-    }
-
-    /// Lets buffered jobs go once that is on the disk.
-    func fireDurably(
-        _ thread: String, _ body: @escaping (Result<Int, WireError>) -> Void
-    ) throws(WireError) {
-        guard let durable else { return }
-        let lane = try lane(of: thread)
-        let ids = try takeBuffered(thread)
-        let ticket = durable.expect(
-            .confirmed { [unowned self] fault in
-                guard let fault else { return body(.success(release(ids))) }
-                // They stay what they were, in front of what has been collected since.
-                buffered[lane.name] = ids.filter { live[$0] != nil } + (buffered[lane.name] ?? [])
-                body(.failure(Self.busy(fault)))
-            })
-        tell(.release(ids, at: wall.unixMilliseconds(), ticket: ticket))
     }
 
     /// Lists the newest jobs, in memory and in the journal.
@@ -103,10 +93,9 @@ extension JobDesk {
         noteRunning()
         let inMemory = store.list(thread: thread, state: state, limit: limit, order: .newestFirst)
         guard let durable else { return body(.success(inMemory)) }
-        let wantsParked = state == nil || state == .waiting
+        let wantsParked = state?.isEnded != true && durable.load.all.count > 0
         let queues = durable.backlogs.values.filter { backlog in
-            wantsParked && backlog.parkedCount > 0
-                && (thread == nil || backlog.queue.thread == thread)
+            wantsParked && (thread == nil || backlog.queue.thread == thread)
         }.map(\.queue)
         let listing = JobListing(queues: queues, thread: thread, state: state, limit: limit)
         let ticket = durable.expect(

@@ -26,7 +26,7 @@ extension JobDesk {
         } else {
             job.beginAnew()
             hold(job)
-            delay(job, byMilliseconds: max(0, due - wall.unixMilliseconds()))
+            placeAgain(job, dueAt: due)
         }
         holdUpOthers(behind: job)
         whenCompleted?()

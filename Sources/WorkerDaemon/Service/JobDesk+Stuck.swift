@@ -22,7 +22,12 @@ extension JobDesk {
     /// A job's state as it is shown: `stuck` is no state of its own, what can become of it is that of
     /// a running one.
     func shownState(of job: Job) -> String {
-        job.state == .running && isStuck(job.id) ? "stuck" : job.state.rawValue
+        if job.state == .running, isStuck(job.id) { return "stuck" }
+        // What is due and parked waits like any other.
+        if job.state == .delayed, job.dueAt.map({ $0 <= wall.unixMilliseconds() }) == true {
+            return JobState.waiting.rawValue
+        }
+        return job.state.rawValue
     }
 
     // MARK: - Alarms

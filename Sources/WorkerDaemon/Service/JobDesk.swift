@@ -82,8 +82,15 @@ final class JobDesk {
     var replacedThreadCount = 0
     /// Called after completions, commits and loads have been handled.
     var whenCompleted: (() -> Void)?
+    /// How much may wait in all.
+    let waitingMax: JobAmount
+    /// How fast jobs end, by lane.
+    var endRates: [String: EndRate] = [:]
+    let startedAt: Int64
     private var owedWakes: [WorkerPool.OwedWake] = []
     private static let owedWakeCountMax = 16
+    /// What was looked up last: most clients ask for the same again and again.
+    private var recentLane: (thread: String, lane: Lane)?
     private let lanesByThread: [String: Lane]
     private var reports: MessagePort<WorkerReport>?
     private var answers: MessagePort<[JournalAnswer]>?
@@ -93,15 +100,20 @@ final class JobDesk {
     ///   - handlers: the code behind each selector.
     ///   - store: for the jobs in memory; empty.
     ///   - journal: for durable jobs; nil if there are none.
+    ///   - window: how much of these is in memory at a time.
     init(
         lanes: [Lane], handlers: [String: Handler], store: MemoryStore, journal: Journal?,
-        children: ChildRegistry, loop: ThreadRunLoop, wall: WallTime = .system, log: Log
+        window: MemoryWindow = MemoryWindow(), children: ChildRegistry, loop: ThreadRunLoop,
+        wall: WallTime = .system, log: Log
     ) {
         self.lanes = lanes
         self.handlers = handlers
         self.store = store
         uniqueNames = UniqueNames(milliseconds: store.limits.uniqueMilliseconds)
-        durable = journal.map { DurableJobs($0) }
+        waitingMax = JobAmount(
+            count: store.limits.liveCountMax, byteCount: store.limits.liveByteCountMax)
+        startedAt = wall.unixMilliseconds()
+        durable = journal.map { DurableJobs($0, window) }
         self.children = children
         self.loop = loop
         self.wall = wall
@@ -137,9 +149,11 @@ final class JobDesk {
 
     /// The lane behind a lane's or a member's name.
     func lane(of thread: String) throws(WireError) -> Lane {
+        if thread == recentLane?.thread, let lane = recentLane?.lane { return lane }
         guard let lane = lanesByThread[thread] else {
             throw WireError(.noThread, "there is no thread \(quoted(thread)); THREADS lists them")
         }
+        recentLane = (thread, lane)
         return lane
     }
 
@@ -167,7 +181,7 @@ final class JobDesk {
             buffered[lane.name, default: []].append(id)
         } else if let due = request.dueAt, due > now {
             self.hold(job)
-            delay(job, byMilliseconds: due - now)
+            delay(job, until: due)
         } else {
             submitInOrder(job)
         }
@@ -188,8 +202,7 @@ final class JobDesk {
         }
         let waiting = waitingCount(of: lane)
         if waiting >= lane.maxQueued {
-            throw WireError(
-                .busy, "thread \(lane.name) holds \(waiting) waiting jobs, its limit; try later")
+            throw full("thread \(lane.name) holds \(waiting) waiting jobs, its limit", lane)
         }
         return (lane, handler)
     }
@@ -290,7 +303,9 @@ final class JobDesk {
         owedWakes.removeAll(keepingCapacity: true)
     }
 
-    func delay(_ job: LiveJob, byMilliseconds delay: Int64) {
+    /// Holds a job until a moment in Unix milliseconds.
+    func delay(_ job: LiveJob, until dueAt: Int64) {
+        let delay = max(0, dueAt - wall.unixMilliseconds())
         let held = Confined((desk: self, job: job), to: loop)
         let due = loop.now.advanced(by: .milliseconds(delay))
         let timer = ThreadRunLoop.Timer(at: due) { _ in held.value.desk.release(held.value.job) }
@@ -299,8 +314,9 @@ final class JobDesk {
     }
 
     /// Lets a job go that was held for its time or to be fired.
-    private func release(_ job: LiveJob) {
+    func release(_ job: LiveJob) {
         job.timer = nil
+        job.backlog?.held.released(job.id)
         stopHolding(job)
         apply(.release, to: job.id)
         submitInOrder(job)

@@ -31,6 +31,7 @@ final class Lane: Sendable {
 
     let name: String
     let maxQueued: Int
+    let maxQueuedByteCount: Int
     let pool: WorkerPool
     let members: [Member]
     private let wall: WallTime
@@ -46,6 +47,7 @@ final class Lane: Sendable {
     ) throws(SystemError) {
         name = configuration.name
         maxQueued = configuration.maxQueued
+        maxQueuedByteCount = configuration.maxQueuedBytes
         wall = clocks.wall
         pool = try WorkerPool(
             name: configuration.name, count: configuration.count, clock: clocks.loop)

@@ -43,6 +43,8 @@ final class LiveJob {
     let key: SubmitKey?
     /// The orders that it keeps, and how it is tried again.
     let order: JobOrder
+    /// As what it counts in its queue, until its end.
+    var part = Backlog.Part.inTurn
     /// Whether a shutdown has asked it to end: what it has not done is done after the restart.
     var isInterrupted = false
     /// Its place among what waits; nil while the desk itself holds it.
@@ -91,6 +93,12 @@ final class LiveJob {
     func tell(_ result: Result<[UInt8], WireError>) {
         for waiter in waiters { waiter.tell(result) }
         waiters.removeAll()
+    }
+
+    /// Lets go of everybody who waits.
+    func takeWaiters() -> [Waiter] {
+        defer { waiters = [] }
+        return waiters
     }
 
     /// Notes somebody who waits for the end.

@@ -54,7 +54,7 @@ extension Service {
         desk.noteRunning()
         let totals = desk.store.totals
         let states = JobState.allCases.filter { !$0.isEnded }.map { state in
-            let parked = state == .waiting ? desk.parkedCount : 0
+            let parked = desk.parkedCount(state)
             return (
                 "\(state.rawValue)_jobs",
                 "\(desk.store.count(thread: nil, state: state) + parked)"

@@ -66,6 +66,7 @@ final class Shutdown {
         self.manner = manner
         switch manner {
         case .finishWaiting:
+            keepHeld()
             note(desk.abandonUnreleased())
             // Those that are parked have to come to the lanes before these may end: see lookIfDone.
             for lane in desk.lanes { lane.pool.resume() }
@@ -93,11 +94,19 @@ final class Shutdown {
         report.keptCount += abandoned.keptCount
     }
 
+    /// Leaves in the journal what is not in memory and has to wait for its time or to be fired.
+    private func keepHeld() {
+        guard let durable = desk.durable, !durable.isHeldClosed else { return }
+        durable.isHeldClosed = true
+        report.keptCount += desk.parkedCount(.delayed) + desk.parkedCount(.buffered)
+    }
+
     /// Leaves in the journal what is not in memory.
     private func keepParked() {
         guard let durable = desk.durable, !durable.isClosed else { return }
+        keepHeld()
         durable.isClosed = true
-        report.keptCount += durable.parkedCount
+        report.keptCount += desk.parkedCount(.waiting)
         for waiter in durable.waiters.values.joined() { waiter.tell(.failure(JobDesk.abandoned)) }
         durable.waiters.removeAll()
     }
@@ -146,7 +155,7 @@ final class Shutdown {
 
     private func lookIfDone() {
         guard !isClosing else { return }
-        if !areLanesStopped, desk.parkedCount == 0 { stopLanes(.finishQueued) }
+        if !areLanesStopped, desk.areAllInMemory { stopLanes(.finishQueued) }
         guard desk.live.isEmpty, areLanesStopped else { return }
         isClosing = true
         let shutdown = Confined(self, to: loop)

@@ -161,11 +161,12 @@ extension Contents {
     ///
     /// The next number is that of its opening.
     init(of store: SQLiteStore) throws(StoreFault) {
-        for (queue, count) in try store.countsInTurn() {
+        for queue in try store.queues() {
             let jobs = try store.inTurn(
-                queue, after: JobID(0), limit: .max, byteCount: .max)
+                queue, after: JobID(0), limit: .max, byteCount: .max
+            ).jobs
             let numbers = jobs.map(\.id.number)
-            let isWhole = numbers == numbers.sorted() && numbers.count == count
+            let isWhole = numbers == numbers.sorted()
             for job in jobs {
                 live[job.id.number] =
                     Self.line(job, job.state, job.attempt) + (isWhole ? "" : " in disorder")

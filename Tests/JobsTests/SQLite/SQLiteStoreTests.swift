@@ -36,9 +36,9 @@ import Testing
         #expect(try store.waiting(after: 12, limit: 2) == [16, 20])
         #expect(try store.waiting(byteCount: 9) == [4, 8, 12])
         #expect(try store.waiting("nobody") == [])
-        let counts = try store.countsInTurn()
-        #expect(counts.count == 4)
-        #expect(counts[QueueName(thread: "images", priority: .low)] == 10)
+        let queues = try store.queues()
+        #expect(queues.count == 4)
+        #expect(queues.contains(QueueName(thread: "images", priority: .low)))
         let newest = try store.newestInTurn(
             QueueName(thread: "mail", priority: .normal), after: JobID(4), limit: 2)
         #expect(newest.map(\.id.number) == [40, 36])
@@ -52,12 +52,24 @@ import Testing
             .sample(3, schedule: .at(5_000)), .sample(4),
         ])
         #expect(try store.waiting() == [4])
-        #expect(try store.held().map(\.id.number) == [3, 1, 2])
-        #expect(try store.held().map(\.state) == [.delayed, .delayed, .buffered])
-        try store.transaction(at: 2_000) { () throws(StoreFault) in
-            try store.release(JobID(2), at: 2_000)
+        let queue = QueueName(thread: "mail", priority: .normal)
+        func delayed(after key: DueKey = .first, limit: Int = 9) throws -> [UInt64] {
+            try store.delayed(queue, after: key, limit: limit, byteCount: 1 << 20)
+                .jobs.map(\.id.number)
         }
-        #expect(try store.held().map(\.id.number) == [2, 3, 1])
+        #expect(try delayed() == [3, 1])
+        #expect(try delayed(after: DueKey(dueAt: 5_000, id: JobID(2))) == [3, 1])
+        #expect(try delayed(after: DueKey(dueAt: 5_000, id: JobID(3))) == [1])
+        #expect(try store.amountBuffered(queue, outside: nil).count == 1)
+        #expect(try store.amountBuffered(queue, outside: 1...2).count == 0)
+        let held = try store.held(queue, selector: "send", payload: nil)
+        #expect(Set(held.map(\.state)) == [.delayed, .buffered])
+        #expect(try store.newestHeld(queue, state: .delayed, limit: 1).map(\.id.number) == [3])
+        try store.transaction(at: 2_000) { () throws(StoreFault) in
+            #expect(try store.fire(queue, at: 2_000) == 1)
+        }
+        #expect(try delayed() == [2, 3, 1])
+        #expect(try delayed(limit: 2) == [2, 3])
         #expect(try store.job(JobID(2))?.dueAt == 2_000)
     }
 
@@ -177,8 +189,8 @@ import Testing
         ])
         let queue = QueueName(thread: "mail", priority: .normal)
         func ids(_ selector: String, _ payload: [UInt8]?) throws -> [UInt64] {
-            try store.idsInTurn(queue, after: JobID(1), selector: selector, payload: payload)
-                .map(\.number)
+            try store.inTurn(queue, after: JobID(1), selector: selector, payload: payload)
+                .map(\.id.number)
         }
         #expect(try ids("send", [1]) == [2, 4])
         #expect(try ids("send", []) == [3])

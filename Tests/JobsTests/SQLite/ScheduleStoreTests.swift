@@ -96,14 +96,9 @@ import Testing
 
     @Test func `have a place in a file of the first version`() throws {
         let directory = try StoreDirectory()
-        let first = Schema(steps: Array(Schema.current.steps.prefix(1)))
-        // Makes the tables of then, and can't go on with them.
-        #expect(throws: StoreFault.self) {
-            try SQLiteStore(path: directory.database, schema: first)
-        }
+        directory.makeFirstVersion(StoreDirectory.insert(1))
         let store = try SQLiteStore(path: directory.database)
         #expect(try store.schedules() == [])
-        try store.transaction(at: 1) { () throws(StoreFault) in try store.accept(job(1)) }
         #expect(try store.job(JobID(1)) != nil)
     }
 }

@@ -15,6 +15,22 @@ extension StoreDirectory {
         try SQLiteStore(path: database, limits: limits, schema: schema)
     }
 
+    /// Makes a file of the first version, with what these statements put into it.
+    func makeFirstVersion(_ statements: String...) {
+        // This program can't go on with it: it has none of the columns that came later.
+        _ = fault(schema: Schema(steps: [Schema.current.steps[0] + statements]))
+    }
+
+    /// A statement that puts a job for `mail` into a file of the first version.
+    static func insert(_ id: Int, held: Int = 0, dueAt: Int? = nil) -> String {
+        """
+        INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
+            accepted_at, due_at)
+        VALUES (\(id), 'mail', 'send', x'01', \(Priority.normal.rawValue), \(held), 0, 0, 1,
+            \(dueAt.map { "\($0)" } ?? "NULL"))
+        """
+    }
+
     /// The fault with which opening fails; nil if it does not.
     func fault(schema: Schema = .current) -> StoreFault? {
         do throws(StoreFault) {
@@ -56,7 +72,7 @@ extension SQLiteStore {
         try inTurn(
             QueueName(thread: thread, priority: priority), after: JobID(id), limit: limit,
             byteCount: byteCount
-        ).map(\.id.number)
+        ).jobs.map(\.id.number)
     }
 
     /// Ends a job in a transaction of its own.
@@ -64,5 +80,20 @@ extension SQLiteStore {
         try transaction(at: now) { () throws(StoreFault) in
             try end(JobID(number), Attempt(number: 1), outcome, at: now)
         }
+    }
+}
+
+extension SQLiteStore {
+    /// All jobs that wait for their time or to be fired, queue by queue.
+    func held() throws(StoreFault) -> [Job] {
+        var held: [Job] = []
+        for queue in try queues() {
+            held += try delayed(queue, after: .first, limit: .max, byteCount: .max).jobs
+            // A listing leaves out payloads.
+            for listed in try newestHeld(queue, state: .buffered, limit: .max) {
+                if let job = try job(listed.id) { held.append(job) }
+            }
+        }
+        return held
     }
 }

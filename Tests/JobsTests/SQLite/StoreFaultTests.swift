@@ -54,6 +54,22 @@ import Testing
         #expect(store.nextNumber == 3)
     }
 
+    @Test func `a file of the first version is brought up to date with what is held in it`() throws
+    {
+        let directory = try StoreDirectory()
+        directory.makeFirstVersion(
+            StoreDirectory.insert(1, held: 1, dueAt: 9_000), StoreDirectory.insert(2, held: 2),
+            StoreDirectory.insert(3, held: 1, dueAt: 5_000), StoreDirectory.insert(4))
+        let store = try directory.open()
+        let queue = QueueName(thread: "mail", priority: .normal)
+        let delayed = try store.delayed(queue, after: .first, limit: 9, byteCount: 1 << 20)
+        #expect(delayed.jobs.map(\.id.number) == [3, 1])
+        #expect(delayed.isEnd)
+        #expect(try store.amountBuffered(queue, outside: nil).count == 1)
+        #expect(try store.waiting() == [4])
+        #expect(try store.queues() == [queue])
+    }
+
     @Test func `a step that fails leaves the old version as it was`() throws {
         let directory = try StoreDirectory()
         try directory.open().accept(all: [.sample(1)])

@@ -95,8 +95,8 @@ internal import WorkerDaemon
     func `a key that is near to none is answered with all of them`(key: String) {
         #expect(
             sentences(configured("", threads: "a: { \(key): 1 }")) == [
-                "threads.a.\(key): unknown key, known are \"count\", \"maxQueued\", \"whenFull\","
-                    + " \"whenStuck\", \"stuckAfter\""
+                "threads.a.\(key): unknown key, known are \"count\", \"maxQueued\", "
+                    + "\"maxQueuedBytes\", \"whenFull\", \"whenStuck\", \"stuckAfter\""
             ])
         #expect(
             sentences(configured("", threads: "a: { whenStuck: 'kill', stuckAfter: '0s' }")) == [

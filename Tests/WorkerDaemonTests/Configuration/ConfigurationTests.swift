@@ -91,13 +91,14 @@ internal import WorkerDaemon
               listen: { unix: "/run/workerd/workerd.sock", unixMode: "0660", tcp: "10.0.0.1:7711",
                         tcpAnywhere: true, passwordFile: "/etc/workerd/password" },
               store: "memory",
-              threads: { images: { count: 3, maxQueued: 7, whenFull: "refuse" } },
+              threads: { images: { count: 3, maxQueued: 7, maxQueuedBytes: "8KB", whenFull: "refuse" } },
               selectors: {
                 z: { program: ["/usr/bin/gzip", "-9c"], timeout: "none", graceAfterTerm: "250ms",
                      maxOutput: "1KB", maxMemory: "1GB", directory: "/var/lib/images",
                      environment: { LANG: "C", EMPTY: "" } },
               },
               limits: { payload: 10, connections: 11, outputBacklog: "12KB", pipeline: 13,
+                        waitingJobs: 18, waitingBytes: "19KB",
                         retainedResults: 14, retainedBytes: "15MB", retainedFor: "16m" },
               shutdown: { grace: "17s" },
               log: { level: "warning" },
@@ -112,6 +113,7 @@ internal import WorkerDaemon
         var images = Configuration.Thread(name: "images")
         images.count = 3
         images.maxQueued = 7
+        images.maxQueuedBytes = 8 << 10
         expected.store = .memory
         expected.threads = [images]
         var selector = Configuration.Selector(name: "z")
@@ -125,6 +127,8 @@ internal import WorkerDaemon
         selector.environment = ["LANG": "C", "EMPTY": ""]
         expected.selectors = [selector]
         expected.limits.payloadBytes = 10
+        expected.limits.waitingJobs = 18
+        expected.limits.waitingBytes = 19 << 10
         expected.limits.connections = 11
         expected.limits.outputBacklogBytes = 12 << 10
         expected.limits.pipeline = 13

@@ -15,6 +15,7 @@ final class World {
     let stage = Stage()
     private let loop: ThreadRunLoop
     private let directory: String
+    private let window: MemoryWindow
     private var generation = 0
     private var daemon: SteppedDaemon
     private var client: Client
@@ -33,11 +34,14 @@ final class World {
     static let threads = ["one": 1, "two": 2]
     static let grace: Int64 = 25_000
 
-    /// - Parameter directory: where the files of each generation are kept; empty.
-    init(_ directory: String) throws {
+    /// - Parameters:
+    ///   - directory: where the files of each generation are kept; empty.
+    ///   - window: how many of the jobs that wait are in the daemon's memory.
+    init(_ directory: String, _ window: MemoryWindow) throws {
         self.directory = directory
+        self.window = window
         loop = ThreadRunLoop.makeCurrent(poller: SystemPoller(clock: clock))
-        daemon = try Self.start(clock, stage, directory, generation: 0)
+        daemon = try Self.start(clock, stage, directory, window, generation: 0)
         client = Client(try daemon.connect())
     }
 
@@ -46,7 +50,8 @@ final class World {
     }
 
     private static func start(
-        _ clock: SimulatedClock, _ stage: Stage, _ directory: String, generation: Int
+        _ clock: SimulatedClock, _ stage: Stage, _ directory: String, _ window: MemoryWindow,
+        generation: Int
     ) throws -> SteppedDaemon {
         var configuration = Configuration()
         configuration.threads = threads.sorted { $0.key < $1.key }.map { name, count in
@@ -61,7 +66,7 @@ final class World {
             try stage.play(job, on: WorkerThread.currentName ?? "none")
         }
         let wall = WallTime(on: clock, from: SimulatedClock.beginning)
-        return try SteppedDaemon(daemon, Clocks(loop: clock, wall: wall))
+        return try SteppedDaemon(daemon, Clocks(loop: clock, wall: wall), window: window)
     }
 
     // MARK: - Talking
@@ -176,7 +181,7 @@ final class World {
     private func startAgain() throws {
         clock.forgetLoops()
         stage.open()
-        daemon = try Self.start(clock, stage, directory, generation: generation)
+        daemon = try Self.start(clock, stage, directory, window, generation: generation)
         client = Client(try daemon.connect())
     }
 

@@ -1,0 +1,52 @@
+// How much of something waits: what limits are about.
+
+/// So many jobs with so many bytes of payload.
+package struct JobAmount: Hashable, Sendable {
+    package var count = 0
+    package var byteCount = 0
+
+    /// Nothing.
+    package init() {}
+
+    /// So many jobs with so many bytes together.
+    package init(count: Int, byteCount: Int) {
+        self.count = count
+        self.byteCount = byteCount
+    }
+
+    /// One job with a payload of this size.
+    package static func one(_ byteCount: Int) -> JobAmount {
+        JobAmount(count: 1, byteCount: byteCount)
+    }
+
+    package static func += (amount: inout JobAmount, more: JobAmount) {
+        amount.count += more.count
+        amount.byteCount += more.byteCount
+    }
+
+    package static func -= (amount: inout JobAmount, less: JobAmount) {
+        amount.count -= less.count
+        amount.byteCount -= less.byteCount
+    }
+}
+
+/// The place of a delayed job among those of its queue: by its time, then by its number.
+package struct DueKey: Comparable, Hashable, Sendable {
+    package let dueAt: Int64
+    package let id: JobID
+
+    /// The place of a job.
+    package init(dueAt: Int64, id: JobID) {
+        self.dueAt = dueAt
+        self.id = id
+    }
+
+    /// In front of every job.
+    package static let first = DueKey(dueAt: .min, id: JobID(0))
+    /// Behind every job.
+    package static let last = DueKey(dueAt: .max, id: JobID(.max))
+
+    package static func < (left: DueKey, right: DueKey) -> Bool {
+        left.dueAt != right.dueAt ? left.dueAt < right.dueAt : left.id < right.id
+    }
+}

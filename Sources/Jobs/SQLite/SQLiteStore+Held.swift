@@ -1,0 +1,269 @@
+// What can be asked about jobs that wait for their time or to be fired, queue by queue and in parts;
+// and how a file is counted in parts, so that nobody has to wait until all of it has been looked at.
+
+extension SQLiteStore {
+    /// Some jobs of a queue, and whether there are more behind them.
+    package struct Batch: Sendable {
+        package var jobs: [Job] = []
+        /// Whether nothing of the queue is behind these.
+        package var isEnd = true
+    }
+
+    /// The delayed jobs of a queue that are due next.
+    ///
+    /// - Parameters:
+    ///   - key: only those behind this place.
+    ///   - limit: at most so many.
+    ///   - byteCount: no further job once their payloads have this size together.
+    /// - Complexity: O(log jobs + what it returns).
+    package func delayed(
+        _ queue: QueueName, after key: DueKey, limit: Int, byteCount: Int
+    ) throws(StoreFault) -> Batch {
+        // Two statements: one that compares both columns together would walk through all that are due
+        // in the same millisecond, each time.
+        let ofMoment = try cached(
+            """
+            SELECT \(Self.liveColumns) FROM jobs
+            WHERE held > 0 AND held = 1 AND thread = ? AND priority = ? AND due_at = ? AND id > ?
+            ORDER BY id LIMIT ?
+            """)
+        try ofMoment.bind(1, queue.thread)
+        try ofMoment.bind(2, Int64(queue.priority.rawValue))
+        try ofMoment.bind(3, key.dueAt)
+        try ofMoment.bind(4, Int64(clamping: key.id.number))
+        try ofMoment.bind(5, Int64(limit))
+        var batch = Batch()
+        try read(ofMoment, into: &batch, limit: limit, byteCount: byteCount)
+        guard batch.isEnd else { return batch }
+        let later = try cached(
+            """
+            SELECT \(Self.liveColumns) FROM jobs
+            WHERE held > 0 AND held = 1 AND thread = ? AND priority = ? AND due_at > ?
+            ORDER BY due_at, id LIMIT ?
+            """)
+        try later.bind(1, queue.thread)
+        try later.bind(2, Int64(queue.priority.rawValue))
+        try later.bind(3, key.dueAt)
+        try later.bind(4, Int64(limit))
+        try read(later, into: &batch, limit: limit, byteCount: byteCount)
+        return batch
+    }
+
+    /// Adds jobs until there are no more, or enough.
+    func read(
+        _ rows: Statement, into batch: inout Batch, limit: Int, byteCount: Int
+    ) throws(StoreFault) {
+        defer { rows.reset() }
+        var bytes = batch.jobs.reduce(0) { $0 + $1.payload.count }
+        while try rows.step() {
+            let job = Self.liveJob(rows)
+            batch.jobs.append(job)
+            bytes += job.payload.count
+            if bytes >= byteCount || batch.jobs.count == limit {
+                batch.isEnd = false
+                break
+            }
+        }
+    }
+
+    /// The jobs that are between two attempts and hold up others of their order meanwhile, in the
+    /// order in which they are due.
+    package func blockers() throws(StoreFault) -> [Job] {
+        let rows = try cached(
+            """
+            SELECT \(Self.liveColumns) FROM jobs
+            WHERE held = 1 AND retry_blocks = 1 AND attempt > forgiven ORDER BY due_at, id
+            """)
+        var jobs: [Job] = []
+        while try rows.step() { jobs.append(Self.liveJob(rows)) }
+        return jobs
+    }
+
+    /// Lets all buffered jobs of a queue go: they are due from a moment on.
+    ///
+    /// - Returns: how many there were.
+    package func fire(_ queue: QueueName, at now: Int64) throws(StoreFault) -> Int {
+        let statement = try cached(
+            """
+            UPDATE jobs SET held = 1, due_at = ?
+            WHERE held > 0 AND held = 2 AND thread = ? AND priority = ?
+            """)
+        try statement.bind(1, now)
+        try statement.bind(2, queue.thread)
+        try statement.bind(3, Int64(queue.priority.rawValue))
+        try statement.run()
+        return database.changeCount
+    }
+
+    /// How much is buffered for a queue.
+    ///
+    /// - Parameter range: without the jobs that have these numbers.
+    package func amountBuffered(
+        _ queue: QueueName, outside range: ClosedRange<UInt64>?
+    ) throws(StoreFault) -> JobAmount {
+        let rows = try cached(
+            """
+            SELECT count(*), coalesce(sum(length(payload)), 0) FROM jobs
+            WHERE held > 0 AND held = 2 AND thread = ? AND priority = ?
+                AND NOT id BETWEEN ? AND ?
+            """)
+        try rows.bind(1, queue.thread)
+        try rows.bind(2, Int64(queue.priority.rawValue))
+        try rows.bind(3, Int64(clamping: range?.lowerBound ?? 1))
+        try rows.bind(4, Int64(clamping: range?.upperBound ?? 0))
+        defer { rows.reset() }
+        guard try rows.step() else { return JobAmount() }
+        return JobAmount(count: Int(rows.integer(0)), byteCount: Int(rows.integer(1)))
+    }
+
+    /// A job as it is counted.
+    package struct Counted: Sendable {
+        package let id: JobID
+        package let state: JobState
+        package let byteCount: Int
+
+        /// A job of this number, state and size of its payload.
+        package init(id: JobID, state: JobState, byteCount: Int) {
+            self.id = id
+            self.state = state
+            self.byteCount = byteCount
+        }
+    }
+
+    /// The delayed and buffered jobs of a queue by what they ask for.
+    ///
+    /// - Parameter payload: only those with this payload; nil for all.
+    package func held(
+        _ queue: QueueName, selector: String, payload: [UInt8]?
+    ) throws(StoreFault) -> [Counted] {
+        let rows = try cached(
+            """
+            SELECT id, held, length(payload) FROM jobs
+            WHERE held > 0 AND thread = ?1 AND priority = ?2 AND selector = ?3
+                AND (?4 IS NULL OR payload = ?4)
+            """)
+        try rows.bind(1, queue.thread)
+        try rows.bind(2, Int64(queue.priority.rawValue))
+        try rows.bind(3, selector)
+        try rows.bind(4, payload)
+        var found: [Counted] = []
+        while try rows.step() {
+            found.append(
+                Counted(
+                    id: JobID(UInt64(rows.integer(0))), state: Self.state(held: rows.integer(1)),
+                    byteCount: Int(rows.integer(2))))
+        }
+        return found
+    }
+
+    /// The newest delayed or buffered jobs of a queue, without their payloads.
+    ///
+    /// - Complexity: O(those that are held for the queue), in the index alone.
+    package func newestHeld(
+        _ queue: QueueName, state: JobState, limit: Int
+    ) throws(StoreFault) -> [Job] {
+        let rows = try cached(
+            """
+            SELECT \(Self.liveColumns(payload: "x''")) FROM jobs WHERE id IN (
+                SELECT id FROM jobs WHERE held > 0 AND thread = ? AND priority = ? AND held = ?
+                ORDER BY id DESC LIMIT ?)
+            """)
+        try rows.bind(1, queue.thread)
+        try rows.bind(2, Int64(queue.priority.rawValue))
+        try rows.bind(3, Self.heldCode(of: state))
+        try rows.bind(4, Int64(limit))
+        var jobs: [Job] = []
+        while try rows.step() { jobs.append(Self.liveJob(rows)) }
+        return jobs
+    }
+
+    // MARK: - Taking stock
+
+    /// The queues for which there is anything.
+    ///
+    /// - Complexity: O(queues * log jobs): it jumps from one to the next in the index.
+    package func queues() throws(StoreFault) -> Set<QueueName> {
+        var found: Set<QueueName> = []
+        for condition in ["held = 0", "held > 0"] {
+            // Two statements: one that compares both columns together would not jump in the index.
+            let ofThread = try cached(
+                """
+                SELECT thread, priority FROM jobs
+                WHERE \(condition) AND thread = ? AND priority > ? ORDER BY priority LIMIT 1
+                """)
+            let ofNext = try cached(
+                """
+                SELECT thread, priority FROM jobs
+                WHERE \(condition) AND thread > ? ORDER BY thread, priority LIMIT 1
+                """)
+            var last: (thread: String, priority: Int64) = ("", .max)
+            func note(_ row: Statement) {
+                last = (row.text(0), row.integer(1))
+                guard let priority = Priority(rawValue: Int(last.priority)) else { return }
+                found.insert(QueueName(thread: last.thread, priority: priority))
+            }
+            while true {
+                defer {
+                    ofThread.reset()
+                    ofNext.reset()
+                }
+                try ofThread.bind(1, last.thread)
+                try ofThread.bind(2, last.priority)
+                if try ofThread.step() {
+                    note(ofThread)
+                    continue
+                }
+                try ofNext.bind(1, last.thread)
+                guard try ofNext.step() else { break }
+                note(ofNext)
+            }
+        }
+        return found
+    }
+
+    /// The largest number of a job that has not ended; 0 without one.
+    package func lastLiveNumber() throws(StoreFault) -> UInt64 {
+        UInt64(try database.integer("SELECT coalesce(max(id), 0) FROM jobs") ?? 0)
+    }
+
+    /// Looks at the next live jobs in the order of their numbers.
+    ///
+    /// - Parameter body: told each job and its queue.
+    /// - Returns: the last number that was looked at; nil if there are no more.
+    package func forEachLive(
+        after number: UInt64, through last: UInt64, limit: Int,
+        _ body: (QueueName, Counted) -> Void
+    ) throws(StoreFault) -> UInt64? {
+        let rows = try cached(
+            """
+            SELECT id, held, priority, length(payload), thread FROM jobs
+            WHERE id > ? AND id <= ? ORDER BY id LIMIT ?
+            """)
+        try rows.bind(1, Int64(clamping: number))
+        try rows.bind(2, Int64(clamping: last))
+        try rows.bind(3, Int64(limit))
+        defer { rows.reset() }
+        var count = 0
+        var seen = number
+        while try rows.step() {
+            count += 1
+            seen = UInt64(rows.integer(0))
+            guard let priority = Priority(rawValue: Int(rows.integer(2))) else { continue }
+            body(
+                QueueName(thread: rows.text(4), priority: priority),
+                Counted(
+                    id: JobID(seen), state: Self.state(held: rows.integer(1)),
+                    byteCount: Int(rows.integer(3))))
+        }
+        return count < limit ? nil : seen
+    }
+
+    /// What a code of the column `held` says.
+    static func state(held: Int64) -> JobState {
+        switch held {
+        case 1: .delayed
+        case 2: .buffered
+        default: .waiting
+        }
+    }
+}

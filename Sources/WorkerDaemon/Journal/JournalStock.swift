@@ -1,0 +1,83 @@
+// What was in the file when it was opened is counted in small parts while the daemon serves: nobody has
+// to wait for a million rows. Until that is done, what is told of waiting jobs is "at least".
+
+internal import Jobs
+
+/// How far the jobs of before have been counted; the desk and the journal each have one, and since
+/// answers keep their order, both say the same of the same moment.
+struct JournalStock: Sendable {
+    /// What has been counted at once.
+    struct Part: Sendable {
+        /// Parked jobs by their queues and states.
+        var amounts: [QueueName: [JobState: JobAmount]] = [:]
+        /// The last number of it.
+        var through: UInt64 = 0
+        /// Whether there is no more.
+        var isLast = false
+    }
+
+    /// The largest number of before.
+    let last: UInt64
+    private(set) var through: UInt64 = 0
+    private(set) var isComplete: Bool
+
+    /// - Parameter last: the largest number that there is; 0 for none.
+    init(last: UInt64 = 0) {
+        self.last = last
+        isComplete = last == 0
+    }
+
+    /// Whether a job is among what has been counted.
+    func includes(_ id: JobID) -> Bool {
+        isComplete || id.number <= through || id.number > last
+    }
+
+    /// The numbers that have not been counted.
+    var rest: ClosedRange<UInt64>? { isComplete ? nil : through + 1...max(last, through + 1) }
+
+    /// A part has been counted.
+    mutating func add(_ part: Part) {
+        through = part.through
+        isComplete = part.isLast
+    }
+}
+
+/// Counts what was in the file.
+///
+/// Confined to the journal's thread.
+final class StockTaking {
+    private(set) var stock: JournalStock
+    /// Jobs of before that the desk was given: they are not parked.
+    private var given: Set<JobID> = []
+    /// How many rows are looked at before others have their turn.
+    let stepCount: Int
+
+    init(_ store: SQLiteStore, stepCount: Int) throws(StoreFault) {
+        self.stepCount = stepCount
+        stock = JournalStock(last: try store.lastLiveNumber())
+    }
+
+    /// The desk is given jobs.
+    func give(_ jobs: [Job]) {
+        guard !stock.isComplete else { return }
+        for job in jobs where !stock.includes(job.id) { given.insert(job.id) }
+    }
+
+    /// Counts a little more.
+    func next(_ store: SQLiteStore) throws(StoreFault) -> JournalStock.Part {
+        var part = JournalStock.Part()
+        let given = given
+        let seen = try store.forEachLive(
+            after: stock.through, through: stock.last, limit: stepCount
+        ) { queue, job in
+            guard !given.contains(job.id) else { return }
+            part.amounts[queue, default: [:]][job.state, default: JobAmount()] += .one(
+                job.byteCount)
+        }
+        part.through = seen ?? stock.last
+        part.isLast = seen == nil
+        stock.add(part)
+        if part.isLast { self.given = [] }
+        return part
+    }
+}

@@ -1,0 +1,200 @@
+// Delayed and buffered durable jobs at the desk. Those that are due next are in memory, each with its
+// timer; the rest is parked in the journal, and all that is buffered: see `HeldWindow`.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import Structures
+
+extension JobDesk {
+    /// A delayed job is on the disk: it gets its timer, or is parked.
+    func place(_ job: LiveJob, dueAt: Int64) {
+        guard let backlog = job.backlog else { return delay(job, until: dueAt) }
+        let key = DueKey(dueAt: dueAt, id: job.id)
+        guard backlog.held.takes(key) else { return park(job, backlog) }
+        backlog.held.placed(key)
+        delay(job, until: dueAt)
+        guard backlog.held.isOverfull else { return }
+        let parked = backlog.held.trim { live[$0]?.context.payload.count ?? 0 }
+        for id in parked {
+            if let job = live[id] { park(job, backlog) }
+        }
+    }
+
+    /// The next attempt of a job comes at a moment, and the journal has been told.
+    func placeAgain(_ job: LiveJob, dueAt: Int64) {
+        guard let backlog = job.backlog else { return delay(job, until: dueAt) }
+        let byteCount = job.context.payload.count
+        backlog.removeFromMemory(job.id, job.part, byteCount: byteCount)
+        job.part = job.order.retry.blocks && job.order.own != nil ? .apart : .held
+        backlog.addInMemory(job.part, byteCount: byteCount)
+        if job.part == .apart {
+            // Others wait for it: it stays at hand.
+            delay(job, until: dueAt)
+        } else if backlog.held.isLoading {
+            // What is on its way may be this job as it was: it stays until that has come.
+            backlog.held.placed(DueKey(dueAt: dueAt, id: job.id))
+            delay(job, until: dueAt)
+        } else {
+            place(job, dueAt: dueAt)
+        }
+        bringMore(of: backlog)
+    }
+
+    /// Lets go of a delayed job that the journal has.
+    private func park(_ job: LiveJob, _ backlog: Backlog) {
+        let byteCount = job.context.payload.count
+        live[job.id] = nil
+        job.timer?.invalidate()
+        job.timer = nil
+        stopHolding(job)
+        store.letGo(job.id)
+        backlog.removeFromMemory(job.id, job.part, byteCount: byteCount)
+        durable?.park(job.id, .delayed, byteCount: byteCount, in: backlog)
+        let waiters = job.takeWaiters()
+        if !waiters.isEmpty { durable?.waiters[job.id, default: []] += waiters }
+    }
+
+    /// Asks the journal for the next delayed jobs of a queue, if there is room for some.
+    func bringMoreHeld(of backlog: Backlog) {
+        guard let durable, !durable.isClosed, !durable.isHeldClosed else { return }
+        for id in backlog.held.giveWay() {
+            if let job = live[id] { park(job, backlog) }
+        }
+        guard let load = backlog.held.nextLoad() else { return }
+        tell(
+            .loadDelayed(
+                backlog.queue, after: backlog.held.horizon, limit: load.limit,
+                byteCount: load.byteCount))
+    }
+
+    /// Delayed jobs have come.
+    func loadedDelayed(
+        _ queue: QueueName, after place: DueKey, _ result: Result<SQLiteStore.Batch, StoreFault>
+    ) {
+        guard let durable, let backlog = durable.backlogs[queue] else { return }
+        switch result {
+        case .success(let batch):
+            let found = backlog.held.loadEnded(batch, after: place) { live[$0] != nil }
+            // Going down: they are in the journal, and stay there.
+            guard !durable.isClosed, !durable.isHeldClosed else { return }
+            for job in found.jobs {
+                guard found.isCurrent, durable.cancelling[job.id] == nil else {
+                    // The journal has given it away and counts it no more.
+                    if !durable.hasCounted(job.id) {
+                        durable.park(
+                            job.id, .delayed, byteCount: job.payload.count, in: backlog)
+                    }
+                    if found.isCurrent { durable.withheld[job.id] = job }
+                    continue
+                }
+                bringDelayed(job, to: backlog)
+            }
+            bringMore(of: backlog)
+        case .failure:
+            backlog.held.loadEnded()
+            lookAgain(at: backlog)
+        }
+    }
+
+    /// Takes a delayed job of the journal into memory.
+    func bringDelayed(_ job: Job, to backlog: Backlog) {
+        guard let durable else { return }
+        let byteCount = job.payload.count
+        guard let adopted = adopt(job, backlog) else {
+            // Nobody serves it: it stays where it is, and is counted there.
+            if !durable.hasCounted(job.id) {
+                durable.park(job.id, .delayed, byteCount: byteCount, in: backlog)
+            }
+            return
+        }
+        durable.unpark(job.id, .delayed, byteCount: byteCount, from: backlog)
+        let due = job.dueAt ?? job.acceptedAt
+        hold(adopted)
+        if due <= wall.unixMilliseconds() {
+            release(adopted)
+        } else {
+            backlog.held.placed(DueKey(dueAt: due, id: job.id))
+            delay(adopted, until: due)
+        }
+    }
+
+    /// Takes up a job of before that holds up others between two attempts.
+    func restoreBlocker(_ job: Job) {
+        guard let durable else { return }
+        guard let lane = try? lane(of: job.thread) else {
+            durable.unserved[job.thread, default: 0] += 1
+            return
+        }
+        let backlog = durable.backlog(of: job.queue, lane, mayHoldMore: true)
+        guard job.key != nil || lane.gate(of: job.thread) != nil,
+            let adopted = adopt(job, backlog, as: .apart)
+        else {
+            durable.park(job.id, .delayed, byteCount: job.payload.count, in: backlog)
+            return
+        }
+        hold(adopted)
+        restoreHoldUp(by: adopted)
+        delay(adopted, until: job.dueAt ?? job.acceptedAt)
+    }
+
+    // MARK: - Buffered jobs
+
+    /// Lets buffered jobs go once that is on the disk.
+    func fireDurably(
+        _ thread: String, _ body: @escaping (Result<Int, WireError>) -> Void
+    ) throws(WireError) {
+        guard let durable else { return }
+        let lane = try lane(of: thread)
+        // A member's name fires what was collected for this member; the pool's name fires it all.
+        let fired = durable.backlogs.values.filter { backlog in
+            backlog.lane === lane && (thread == lane.name || backlog.queue.thread == thread)
+        }
+        var limit = durable.window.loadCountMax
+        var byteCount = durable.window.byteCountMax
+        for backlog in fired {
+            let room = backlog.held.beginLoad()
+            limit = min(limit, room.limit)
+            byteCount = min(byteCount, room.byteCount)
+        }
+        let ticket = durable.expect(
+            .fired { body($0.mapError { Self.busy($0) }) })
+        tell(
+            .fire(
+                fired.map(\.queue), at: wall.unixMilliseconds(), limit: limit,
+                byteCount: byteCount, ticket: ticket))
+    }
+
+    /// What was buffered is due, and its first jobs come with the next answers.
+    func noteFired(_ firing: JournalFiring, at moment: Int64) {
+        for (queue, amount) in firing.counted {
+            guard let backlog = durable?.backlogs[queue] else { continue }
+            backlog.held.fired(at: moment)
+            backlog.removeParked(.buffered, amount)
+            backlog.addParked(.delayed, amount)
+        }
+    }
+
+    // MARK: - Taking stock
+
+    /// More of what was in the journal has been counted.
+    func noteCounted(_ part: JournalStock.Part) {
+        guard let durable else { return }
+        durable.add(part)
+        for (queue, amounts) in part.amounts {
+            guard let lane = try? lane(of: queue.thread) else {
+                durable.unserved[queue.thread, default: 0] +=
+                    amounts.values.reduce(0) { $0 + $1.count }
+                continue
+            }
+            let backlog = durable.backlog(of: queue, lane)
+            for (state, amount) in amounts { backlog.addParked(state, amount) }
+        }
+        guard part.isLast else { return }
+        for (thread, count) in durable.unserved.sorted(by: { $0.key < $1.key }) {
+            log.warning(
+                "\(count) jobs stay in the journal: there is no thread \(quoted(thread)) any more")
+        }
+        durable.unserved = [:]
+    }
+}
