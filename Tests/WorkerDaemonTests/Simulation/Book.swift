@@ -99,9 +99,21 @@ struct Book {
         return token
     }
 
+    /// Whether a job has not been forgotten.
+    func knows(_ token: Int) -> Bool { entries[token] != nil }
+
+    /// A job is to be taken back: those that it holds up may begin before that is answered.
+    mutating func letOthersPass(_ token: Int) throws {
+        try change(token) { entry in
+            guard case .pausing(let from, let to, _) = entry.state else { return }
+            entry.state = .pausing(from: from, to: to, isKnown: false)
+        }
+    }
+
     /// Changes what is known of a job.
     mutating func change(_ token: Int, _ body: (inout Entry) throws -> Void) throws {
-        var entry = try self[token]
+        // What ended long ago may have been forgotten before its answer came.
+        guard var entry = entries[token] else { return }
         let wasOver = entry.isOver
         try body(&entry)
         entries[token] = entry
@@ -198,7 +210,7 @@ struct Book {
     /// The daemon has died.
     mutating func crash(at now: Int64) throws {
         let leaps = leapCount
-        for token in entries.keys.sorted() {
+        for token in entries.keys.sorted() where entries[token] != nil {
             try change(token) { entry in
                 if entry.isVolatile {
                     entry.state = .gone
@@ -218,6 +230,7 @@ struct Book {
                 case .ended where !entry.isEndCertain && entry.endedAfterLeaps + 2 > leaps:
                     // Told by whoever asks for it, see Simulation.look.
                     entry.state = .asked
+                    entry.isCancelAsked = false
                 case .asked, .delayed, .buffered, .waiting, .ended, .gone: break
                 }
             }
@@ -226,7 +239,7 @@ struct Book {
 
     /// The daemon has gone down in order; `interrupted` had not ended.
     mutating func shutDown(interrupted: Set<Int>) throws {
-        for token in entries.keys.sorted() {
+        for token in entries.keys.sorted() where entries[token] != nil {
             try change(token) { entry in
                 if entry.isVolatile {
                     entry.state = .gone
@@ -270,6 +283,14 @@ struct Book {
         return blocker.address != "two"
     }
 
+    /// Whether jobs of the same queue may wait for something else than a free thread.
+    private func isInCrowd(_ entry: Entry) -> Bool {
+        entries.values.contains { other in
+            other.token != entry.token && other.address == entry.address && !other.isOver
+                && (other.key != nil || other.blocks)
+        }
+    }
+
     /// A job of the same key that runs.
     private func runningTogether(with entry: Entry) -> Entry? {
         entries.values.first { other in
@@ -305,8 +326,13 @@ struct Book {
 
     /// Says whether something waits for a thread that is free.
     ///
-    /// - Parameter isFree: whether a thread is neither paused nor busy.
-    func checkNothingWaits(at now: Int64, isFree: (String) -> Bool) throws {
+    /// - Parameters:
+    ///   - isCrowded: whether jobs that wait for another one, or for the thread of their key, may be
+    ///     all of their queue that memory holds, so that others stay parked behind them.
+    ///   - isFree: whether a thread is neither paused nor busy.
+    func checkNothingWaits(
+        at now: Int64, isCrowded: Bool, isFree: (String) -> Bool
+    ) throws {
         for entry in entries.values {
             switch entry.state {
             case .waiting: break
@@ -315,6 +341,7 @@ struct Book {
             default: continue
             }
             if mayBeHeldUp(entry) { continue }
+            if isCrowded, isInCrowd(entry) { continue }
             // A key is with one thread as long as it has work there, and waits for that one.
             if entry.key != nil, !Self.threads(of: entry.address).allSatisfy(isFree) { continue }
             if let thread = Self.threads(of: entry.address).first(where: isFree) {

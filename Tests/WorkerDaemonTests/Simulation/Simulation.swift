@@ -3,6 +3,7 @@
 import Jobs
 import RESP
 import Support
+import WorkerDaemon
 
 /// One run of a simulation.
 ///
@@ -15,6 +16,8 @@ final class Simulation {
     /// What was done last, to be told with a fault.
     private var steps: [String] = []
     private var stepCount = 0
+    private let windowCount: Int
+    private let isCrowded: Bool
     /// What was counted, so that a run can be seen to have tried everything.
     private(set) var counts: [String: Int] = [:]
 
@@ -24,7 +27,12 @@ final class Simulation {
 
     init(seed: UInt64, directory: String) throws {
         random = SeededRandom(seed: seed)
-        world = try World(directory)
+        // Of a small window, what waits is parked, brought and parked again all the time.
+        let isSmall = random.chance(50)
+        let window = isSmall ? MemoryWindow(countMax: 4 + random.below(5)) : MemoryWindow()
+        windowCount = window.countMax
+        isCrowded = isSmall
+        world = try World(directory, window)
     }
 
     /// Does so many things, one after another.
@@ -36,16 +44,29 @@ final class Simulation {
                 stepCount += 1
                 try step()
             }
+            try sweep()
             world.close()
         } catch {
-            let story = steps.suffix(40).joined(separator: "\n")
-            throw SimulationFault("step \(stepCount): \(error)\nafter\n\(story)")
+            throw SimulationFault(
+                "step \(stepCount), with \(windowCount) in memory: \(error)\nafter\n"
+                    + story(of: "\(error)").joined(separator: "\n"))
         }
+    }
+
+    /// The last steps, and those before that had to do with the job that a fault names.
+    private func story(of fault: String) -> [String] {
+        let words = fault.split { !$0.isNumber && !$0.isLetter }
+        let token = words.firstIndex(of: "token").map { String(words[$0 + 1]) }
+        let before = steps.dropLast(40).filter { step in
+            let isEndOfLife = step.contains("crash") || step.contains("shutdown")
+            return isEndOfLife || step.split { !$0.isNumber }.contains { $0 == token ?? "" }
+        }
+        return before + steps.suffix(40)
     }
 
     private func note(_ step: String) {
         steps.append("\(stepCount) at \(world.clock.milliseconds): \(step)")
-        if steps.count > 200 { steps.removeFirst(100) }
+        if steps.count > 20_000 { steps.removeFirst(10_000) }
         counts[String(step.prefix { $0 != " " }), default: 0] += 1
     }
 
@@ -63,6 +84,7 @@ final class Simulation {
         case ..<850: try advance(byMilliseconds: Int64(random.below(random.chance(20) ? 3_000 : 5)))
         case ..<880: try pauseOrResume()
         case ..<960: try lookAtSome()
+        case ..<962: return try sweep()
         case ..<990: return try submitAndCrash()
         case ..<996: return try crash("crash")
         default: return try shutDown()
@@ -77,12 +99,15 @@ final class Simulation {
     private func submitOne() throws {
         let isVolatile = random.chance(15)
         let retryCountMax = random.chance(30) ? random.below(3) : 0
-        let delay = random.chance(20) ? Int64(random.below(4_000)) : 0
+        let delay = random.chance(isCrowded ? 60 : 20) ? Int64(random.below(4_000)) : 0
+        // Of one queue, more than its window takes.
+        let isFirst = isCrowded && random.chance(60)
         let token = book.add { token in
             Book.Entry(
                 token: token,
-                address: Self.addresses.randomElement(using: &random) ?? "one",
-                priority: Priority.allCases.randomElement(using: &random) ?? .normal,
+                address: isFirst ? "one" : Self.addresses.randomElement(using: &random) ?? "one",
+                priority: isFirst
+                    ? .normal : Priority.allCases.randomElement(using: &random) ?? .normal,
                 isVolatile: isVolatile, retryCountMax: retryCountMax,
                 key: random.chance(30) ? "k\(random.below(3))" : nil,
                 blocks: retryCountMax > 0 && random.chance(50),
@@ -154,7 +179,8 @@ final class Simulation {
 
     private func collect() throws {
         guard book.live.count < Self.liveCountMax else { return }
-        let address = Self.addresses.randomElement(using: &random) ?? "one"
+        let isFirst = isCrowded && random.chance(60)
+        let address = isFirst ? "one" : Self.addresses.randomElement(using: &random) ?? "one"
         let token = book.add { token in
             Book.Entry(
                 token: token, address: address, priority: .normal, isVolatile: false,
@@ -210,6 +236,7 @@ final class Simulation {
         else { return }
         note("cancel \(entry.token), job \(id), \(entry.state)")
         let token = entry.token
+        try book.letOthersPass(token)
         try world.ask(["CANCEL", .integer(Int(id))]) { [unowned self] reply in
             try cancelled(token, reply)
         }
@@ -275,6 +302,51 @@ final class Simulation {
         { try look(entry.token) }
     }
 
+    // MARK: - Nothing left
+
+    /// Takes back all that waits, lets all end that runs, and looks whether anything is counted still.
+    private func sweep() throws {
+        note("sweep")
+        for entry in book.live { try book.letOthersPass(entry.token) }
+        for thread in ["one", "two"] {
+            try world.ask(["CANCEL", .text(thread), "play"]) { [unowned self] reply in
+                guard case .integer = reply else {
+                    throw SimulationFault("CANCEL of all of \(thread) was answered \(reply)")
+                }
+                try observe()
+                for entry in book.live where (thread == "one") == (entry.address == "one") {
+                    try book.change(entry.token) { entry in
+                        switch entry.state {
+                        case .delayed, .buffered, .waiting, .pausing:
+                            entry.state = .ended(.cancelled)
+                        case .asked, .running, .ended, .gone: break
+                        }
+                    }
+                }
+            }
+        }
+        try settle()
+        for entry in book.live {
+            guard case .running = entry.state else { continue }
+            try book.end(entry.token, .done(byteCount: 2), at: world.clock.milliseconds)
+            world.stage.end(entry.token, .done(byteCount: 2))
+        }
+        try settle()
+        // What was there before a crash is counted little by little.
+        var figures = ""
+        for _ in 0..<200 {
+            try world.ask(["INFO", "jobs"]) { figures = $0.text ?? "" }
+            try settle()
+            if Self.liveStates.allSatisfy({ figures.contains("\($0)_jobs:0\r\n") }) { return }
+            world.clock.advance(byMilliseconds: 1)
+            book.advance(byMilliseconds: 1)
+            try settle()
+        }
+        throw SimulationFault("nothing is left, and INFO says \(figures)")
+    }
+
+    private static let liveStates = ["delayed", "buffered", "waiting", "running"]
+
     // MARK: - Ends of the daemon
 
     private func submitAndCrash() throws {
@@ -332,7 +404,9 @@ final class Simulation {
         try world.settle()
         try observe()
         for entry in book.entries.values.sorted(by: { $0.token < $1.token })
-        where entry.id != nil && entry.state != .gone { try look(entry.token) }
+        where entry.id != nil && entry.state != .gone && book.knows(entry.token) {
+            try look(entry.token)
+        }
         try settle()
     }
 
@@ -343,7 +417,7 @@ final class Simulation {
         try observe()
         try book.checkSequence()
         let now = world.clock.milliseconds
-        try book.checkNothingWaits(at: now) { thread in
+        try book.checkNothingWaits(at: now, isCrowded: isCrowded) { thread in
             !pausedThreads.contains(thread) && !world.stage.isPlaying(on: thread)
         }
     }
@@ -360,6 +434,7 @@ final class Simulation {
         guard let id = try book[token].id else { return }
         try world.ask(["JOB", .integer(Int(id))]) { [unowned self] reply in
             try observe()
+            guard book.knows(token) else { return }
             guard let shown = Self.state(in: reply) else {
                 throw SimulationFault("JOB \(id) was answered \(reply)")
             }
