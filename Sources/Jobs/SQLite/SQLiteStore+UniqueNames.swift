@@ -11,18 +11,7 @@ extension SQLiteStore {
     package func giveName(
         _ name: [UInt8], to id: JobID, at now: Int64
     ) throws(StoreFault) -> JobID? {
-        let row = try cached(
-            """
-            SELECT job, accepted_at, EXISTS (SELECT 1 FROM jobs WHERE id = job)
-            FROM unique_names WHERE name = ?
-            """)
-        try row.bind(1, name)
-        defer { row.reset() }
-        if try row.step() {
-            let isRemembered = now - row.integer(1) < limits.uniqueMilliseconds
-            if isRemembered || row.integer(2) != 0 { return JobID(UInt64(row.integer(0))) }
-        }
-        row.reset()
+        if let other = try job(named: name, at: now) { return other }
         let insert = try cached(
             """
             INSERT INTO unique_names (name, job, accepted_at, look_at) VALUES (?1, ?2, ?3, ?4)
@@ -36,6 +25,20 @@ extension SQLiteStore {
         try insert.run()
         try forgetOldNames(at: now)
         return nil
+    }
+
+    /// The job that has a name; nil if none has it, or none that is remembered or live.
+    package func job(named name: [UInt8], at now: Int64) throws(StoreFault) -> JobID? {
+        let row = try cached(
+            """
+            SELECT job, accepted_at, EXISTS (SELECT 1 FROM jobs WHERE id = job)
+            FROM unique_names WHERE name = ?
+            """)
+        try row.bind(1, name)
+        defer { row.reset() }
+        guard try row.step() else { return nil }
+        let isRemembered = now - row.integer(1) < limits.uniqueMilliseconds
+        return isRemembered || row.integer(2) != 0 ? JobID(UInt64(row.integer(0))) : nil
     }
 
     private func forgetOldNames(at now: Int64) throws(StoreFault) {

@@ -56,7 +56,7 @@ enum JobCommands {
             return nil
         }
         let slot = Pledge(session)
-        try desk.acceptDurably(request) { result in
+        try desk.acceptOrFind(request) { result in
             if case .success(let id) = result, let wait = options.wait {
                 desk.wait(for: id, session, token: slot.number, within: wait)
             } else {

@@ -26,6 +26,7 @@ final class DurableJobs {
         case confirmed((StoreFault?) -> Void)
         case settled((Result<FailedJobsAnswer, StoreFault>) -> Void)
         case found((Result<Job?, StoreFault>) -> Void)
+        case named((Result<JobID?, StoreFault>) -> Void)
         case listed((Result<[Job], StoreFault>) -> Void)
         case cancelled((Result<[QueueName: [SQLiteStore.Counted]], StoreFault>) -> Void)
         case fired((Result<Int, StoreFault>) -> Void)

@@ -41,6 +41,8 @@ enum JournalCommand: Sendable {
     case loadDelayed(QueueName, after: DueKey, limit: Int, byteCount: Int)
     /// Look for a job that is not in memory.
     case find(JobID, ticket: UInt64)
+    /// Look for the job that has a name.
+    case findNamed([UInt8], ticket: UInt64)
     /// List jobs that are not in memory, the newest first.
     case list(JobListing, ticket: UInt64)
     /// Send answers to whoever this is from now on.
@@ -60,7 +62,8 @@ enum JournalCommand: Sendable {
         case .accept, .fire, .confirm, .cancel, .cancelMatching, .reserve: true
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle: true
-        case .start, .end, .putBack, .retry, .load, .loadDelayed, .find, .list, .answer: false
+        case .start, .end, .putBack, .retry, .load, .loadDelayed, .find, .findNamed, .list, .answer:
+            false
         }
     }
 
@@ -71,7 +74,7 @@ enum JournalCommand: Sendable {
             true
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle: true
-        case .confirm, .load, .loadDelayed, .find, .list, .answer: false
+        case .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: false
         }
     }
 
@@ -120,6 +123,8 @@ enum JournalAnswer: Sendable {
     case counted(JournalStock.Part)
     /// What is known of a job.
     case found(ticket: UInt64, Result<Job?, StoreFault>)
+    /// The job that has a name.
+    case named(ticket: UInt64, Result<JobID?, StoreFault>)
     case listed(ticket: UInt64, Result<[Job], StoreFault>)
     /// The parked jobs that were taken back, by their queues.
     case cancelled(ticket: UInt64, Result<[QueueName: [SQLiteStore.Counted]], StoreFault>)

@@ -224,7 +224,7 @@ final class JournalWriter {
                 if !jobs.isEmpty { cancelled[queue] = jobs }
             }
             answers.cancelled[ticket] = cancelled
-        case .confirm, .load, .loadDelayed, .find, .list, .answer: break
+        case .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: break
         }
     }
 
@@ -294,6 +294,10 @@ final class JournalWriter {
         case .find(let id, let ticket):
             let result = reading { () throws(StoreFault) in try store.job(id) }
             answers.append(.found(ticket: ticket, result))
+        case .findNamed(let name, let ticket):
+            let now = wall.unixMilliseconds()
+            let result = reading { () throws(StoreFault) in try store.job(named: name, at: now) }
+            answers.append(.named(ticket: ticket, result))
         case .list(let listing, let ticket):
             let result = reading { () throws(StoreFault) in try list(listing, store) }
             answers.append(.listed(ticket: ticket, result))

@@ -119,6 +119,8 @@ extension JobDesk {
                 if case .confirmed(let body) = durable.take(ticket) { body(fault) }
             case .found(let ticket, let result):
                 if case .found(let body) = durable.take(ticket) { body(result) }
+            case .named(let ticket, let result):
+                if case .named(let body) = durable.take(ticket) { body(result) }
             case .listed(let ticket, let result):
                 if case .listed(let body) = durable.take(ticket) { body(result) }
             case .cancelled(let ticket, let result):

@@ -114,6 +114,21 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(4)), arguments: [false, true])
+    func `so it does while there is no room for another one`(isDurable: Bool) throws {
+        var setup = Self.setup(isDurable: isDurable)
+        setup.threads = "images: { maxQueued: 1 }"
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("PAUSE", "images")
+            let id = try client.perform("images", "echo", "UNIQUE", "n", "1")
+            #expect(try client.call("PERFORM", "images", "echo", "2").errorWord == "BUSY")
+            let other = try client.call("PERFORM", "images", "echo", "UNIQUE", "m", "3")
+            #expect(other.errorWord == "BUSY")
+            #expect(try client.perform("images", "echo", "UNIQUE", "n", "1") == id)
+        }
+    }
+
     @Test(.timeLimit(.minutes(4)))
     func `its name is known after a crash, and for as long as is configured`() throws {
         let scratch = try Scratch()
