@@ -25,7 +25,6 @@ final class Lane: Sendable {
 
         fileprivate func replace(by thread: WorkerThread) {
             present.withLock { $0 = thread }
-            current.withLock { $0 = nil }
         }
     }
 
@@ -66,6 +65,8 @@ final class Lane: Sendable {
     /// - Throws: when the system has no room for another one.
     /// - Thread: the desk's.
     func replaceThread(of member: Member) throws(SystemError) -> WorkerThread {
+        // Before: the fresh thread may have begun its first job when this has returned.
+        member.current.withLock { $0 = nil }
         let (old, fresh) = try pool.replaceMember(named: member.thread.name)
         member.replace(by: fresh)
         return old
