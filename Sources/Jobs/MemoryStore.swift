@@ -65,12 +65,8 @@ package struct MemoryStore: JobStore {
     ///   - nextNumber: the id of its first job.
     package init(limits: StoreLimits = StoreLimits(), nextNumber: UInt64 = 1) {
         self.limits = limits
-        ended = RetainedJobs(
-            countMax: limits.retainedCountMax, byteCountMax: limits.retainedByteCountMax,
-            milliseconds: limits.retainedMilliseconds)
-        failed = RetainedJobs(
-            countMax: limits.failedCountMax, byteCountMax: limits.failedByteCountMax,
-            milliseconds: limits.failedMilliseconds)
+        ended = .ended(within: limits)
+        failed = .failed(within: limits)
         self.nextNumber = nextNumber
     }
 
@@ -113,17 +109,20 @@ package struct MemoryStore: JobStore {
 
     /// Forgets a job that has not ended, as if it had never been accepted.
     package mutating func discard(_ id: JobID) {
-        guard let slot = slots[id], let job = entries[slot]?.job, !job.state.isEnded else { return }
-        totals.accepted -= 1
-        liveByteCount -= job.byteCount
-        drop(slot)
+        if letGo(id) { totals.accepted -= 1 }
     }
 
     /// Forgets a job that has not ended and is kept elsewhere.
-    package mutating func letGo(_ id: JobID) {
-        guard let slot = slots[id], let job = entries[slot]?.job, !job.state.isEnded else { return }
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    package mutating func letGo(_ id: JobID) -> Bool {
+        guard let slot = slots[id], let job = entries[slot]?.job, !job.state.isEnded else {
+            return false
+        }
         liveByteCount -= job.byteCount
         drop(slot)
+        return true
     }
 
     private mutating func insert(_ job: Job) {

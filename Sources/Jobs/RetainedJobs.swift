@@ -30,6 +30,20 @@ struct RetainedJobs {
         self.milliseconds = milliseconds
     }
 
+    /// Those that ended otherwise than by failing, within the limits of a store.
+    static func ended(within limits: StoreLimits) -> RetainedJobs {
+        RetainedJobs(
+            countMax: limits.retainedCountMax, byteCountMax: limits.retainedByteCountMax,
+            milliseconds: limits.retainedMilliseconds)
+    }
+
+    /// Those that have failed, within the limits of a store.
+    static func failed(within limits: StoreLimits) -> RetainedJobs {
+        RetainedJobs(
+            countMax: limits.failedCountMax, byteCountMax: limits.failedByteCountMax,
+            milliseconds: limits.failedMilliseconds)
+    }
+
     /// How many are kept.
     var count: Int { entries.count - goneCount }
 

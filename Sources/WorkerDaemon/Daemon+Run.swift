@@ -137,31 +137,26 @@ private final class RunningDaemon {
     ) throws(DaemonError) -> Confined<Service> {
         let password = try readPassword()
         let (configuration, lanes, children, log) = (configuration, lanes, children, log)
-        let (limits, journal) = (StoreLimits(configuration.limits), journal)
+        let journal = journal
         do {
             return try io.submitAndWait {
-                let loop = ThreadRunLoop.current
-                let store = MemoryStore(limits: limits, nextNumber: recovery.nextNumber)
-                let desk = JobDesk(
-                    lanes: lanes, handlers: handlers, store: store, journal: journal,
-                    children: children, loop: loop, log: log)
-                let schedules = try ScheduleBook(desk: desk, loop: loop, log: log)
-                let service = Service(
-                    configuration: configuration, desk: desk, schedules: schedules,
-                    password: password, loop: loop, log: log,
+                let service = try Service.assemble(
+                    configuration, handlers, lanes, journal, nextNumber: recovery.nextNumber,
+                    children: children, password: password, log: log,
                     shutdownAsked: { events.send(.shutdownAsked($0)) })
                 do {
                     try Self.openDoors(of: service, configuration.listen)
                 } catch {
                     // One may be open: its port in the loop would keep the socket's file.
                     service.closeDoors()
-                    schedules.close()
+                    service.schedules.close()
                     throw error
                 }
                 // Not before: a daemon that can't listen runs nothing.
-                desk.restore(recovery)
-                schedules.start(configuration.schedules, recovered: recovery.schedules)
-                return Confined(service, to: loop)
+                service.desk.restore(recovery)
+                service.schedules.start(
+                    configuration.schedules, recovered: recovery.schedules)
+                return Confined(service, to: service.loop)
             }
         } catch let error as SocketError {
             throw DaemonError("can't listen: \(error)", exitStatus: DaemonError.unavailable)

@@ -3,7 +3,6 @@
 
 internal import Jobs
 package import Kernel
-internal import RunLoops
 package import WorkerThreads
 
 /// A daemon whose thread `io` is the caller's.
@@ -15,7 +14,6 @@ package final class SteppedDaemon {
     private let lanes: [Lane]
     private let journal: Journal?
     private let service: Service
-    private let loop = ThreadRunLoop.current
 
     /// Starts the threads of a daemon and takes up what its store holds.
     ///
@@ -40,16 +38,11 @@ package final class SteppedDaemon {
             (journal, recovery) = opened
         }
         self.journal = journal
-        let store = MemoryStore(
-            limits: StoreLimits(configuration.limits), nextNumber: recovery.nextNumber)
-        let desk = JobDesk(
-            lanes: lanes, handlers: daemon.handlers, store: store, journal: journal,
-            window: window, children: ChildRegistry(), loop: loop, wall: clocks.wall, log: log)
-        service = Service(
-            configuration: configuration, desk: desk,
-            schedules: try ScheduleBook(desk: desk, loop: loop, log: log), password: nil,
-            loop: loop, log: log, shutdownAsked: { _ in })
-        desk.restore(recovery)
+        service = try Service.assemble(
+            configuration, daemon.handlers, lanes, journal, nextNumber: recovery.nextNumber,
+            window: window, children: ChildRegistry(), password: nil, wall: clocks.wall, log: log,
+            shutdownAsked: { _ in })
+        service.desk.restore(recovery)
     }
 
     /// The worker threads.

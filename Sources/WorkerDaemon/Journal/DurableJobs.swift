@@ -100,6 +100,13 @@ final class DurableJobs {
         return backlog
     }
 
+    /// The queues that a name addresses: a lane's means those of its members too.
+    func backlogs(of lane: Lane, addressedBy thread: String) -> [Backlog] {
+        backlogs.values.filter { backlog in
+            backlog.lane === lane && (thread == lane.name || backlog.queue.thread == thread)
+        }
+    }
+
     // MARK: - Counts
 
     /// A job that the desk was given is parked.

@@ -153,20 +153,20 @@ extension JobDesk {
     }
 
     func complete(_ completion: Completion) {
-        if let job = live[completion.job], job.alarm != nil { endAlarm(of: job) }
-        let isKeptElsewhere = live[completion.job]?.isDurable == true
-        if let job = live[completion.job], completion.outcome.state == .failed, job.mayRetry,
-            !job.isInterrupted, !isRefusing || job.isDurable
+        let job = live[completion.job]
+        if let job, job.alarm != nil { endAlarm(of: job) }
+        if let job, completion.outcome.state == .failed, job.mayRetry, !job.isInterrupted,
+            !isRefusing || job.isDurable
         {
             return retry(job, completion)
         }
-        if let job = live[completion.job], job.isDurable {
+        if let job, job.isDurable {
             if job.isInterrupted, completion.outcome.state != .done { return putBack(job) }
             recordEnd(of: job, completion.attempt, completion.outcome, at: completion.endedAt)
         }
         noteStart(completion.job, on: completion.thread, at: completion.startedAt)
         apply(.finish(completion.outcome), to: completion.job, at: completion.endedAt)
-        if isKeptElsewhere { store.releasePayload(of: completion.job) }
+        if job?.isDurable == true { store.releasePayload(of: completion.job) }
         tellEnd(of: completion.job, completion.outcome)
         whenCompleted?()
     }

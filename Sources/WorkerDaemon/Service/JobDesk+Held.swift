@@ -146,10 +146,7 @@ extension JobDesk {
     ) throws(WireError) {
         guard let durable else { return }
         let lane = try lane(of: thread)
-        // A member's name fires what was collected for this member; the pool's name fires it all.
-        let fired = durable.backlogs.values.filter { backlog in
-            backlog.lane === lane && (thread == lane.name || backlog.queue.thread == thread)
-        }
+        let fired = durable.backlogs(of: lane, addressedBy: thread)
         var limit = durable.window.loadCountMax
         var byteCount = durable.window.byteCountMax
         for backlog in fired {

@@ -49,9 +49,7 @@ extension JobDesk {
         let lane = try lane(of: thread)
         let next = store.nextNumber
         let count = try cancel(thread: thread, selector: selector, payload: payload)
-        let backlogs = durable.backlogs.values.filter { backlog in
-            backlog.lane === lane && (thread == lane.name || backlog.queue.thread == thread)
-        }
+        let backlogs = durable.backlogs(of: lane, addressedBy: thread)
         for backlog in backlogs { backlog.held.voidLoads() }
         // What is left of them in memory could not be taken back, or has just been accepted.
         let begun = live.values.filter { $0.lane === lane && $0.part != .inTurn }.map(\.id)

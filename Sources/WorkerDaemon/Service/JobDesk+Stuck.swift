@@ -128,10 +128,7 @@ extension JobDesk {
         job.stuckSince = nil
         complete(
             Completion(
-                job: job.id,
-                attempt: Attempt(
-                    number: job.context.attempt, workerName: run.thread, startedAt: run.startedAt),
-                outcome: outcome, thread: run.thread, startedAt: run.startedAt,
-                endedAt: wall.unixMilliseconds()))
+                job: job.id, attemptNumber: job.context.attempt, outcome: outcome,
+                thread: run.thread, startedAt: run.startedAt, endedAt: wall.unixMilliseconds()))
     }
 }

@@ -91,8 +91,8 @@ final class Lane: Sendable {
         }
         let startedAt = wall.unixMilliseconds()
         guard job.begin(on: thread, at: startedAt) else { return nil }
-        let attempt = Attempt(number: job.attempt, workerName: thread, startedAt: startedAt)
-        journal?.noteStart(job.id, attempt)
+        journal?.noteStart(
+            job.id, Attempt(number: job.attempt, workerName: thread, startedAt: startedAt))
         member.current.withLock { $0 = job }
         let outcome = handler.run(job, children: children, log: log)
         guard job.finish() else {
@@ -111,7 +111,7 @@ final class Lane: Sendable {
         default: break
         }
         return Completion(
-            job: JobID(job.id), attempt: attempt, outcome: outcome, thread: thread,
+            job: JobID(job.id), attemptNumber: job.attempt, outcome: outcome, thread: thread,
             startedAt: startedAt, endedAt: wall.unixMilliseconds())
     }
 }
@@ -119,11 +119,16 @@ final class Lane: Sendable {
 /// A job's end, on its way from the worker to the desk.
 struct Completion: Sendable {
     let job: JobID
-    /// What is recorded of the attempt that it ended with.
-    let attempt: Attempt
+    /// Which attempt it ended with.
+    let attemptNumber: Int
     let outcome: Outcome
     let thread: String
     /// In Unix milliseconds.
     let startedAt: Int64
     let endedAt: Int64
+
+    /// What is recorded of the attempt.
+    var attempt: Attempt {
+        Attempt(number: attemptNumber, workerName: thread, startedAt: startedAt)
+    }
 }

@@ -23,7 +23,7 @@ extension Service {
     }
 
     private var serverLines: [(String, String)] {
-        let uptime = (desk.wall.unixMilliseconds() - startedAt) / 1_000
+        let uptime = (desk.wall.unixMilliseconds() - desk.startedAt) / 1_000
         return [
             ("workerd_version", Service.version),
             ("process_id", "\(ProcessStatistics.processID)"),

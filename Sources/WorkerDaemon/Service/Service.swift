@@ -31,7 +31,6 @@ final class Service: SessionDelegate {
     let schedules: ScheduleBook
     let commands = CommandTable()
     let password: [UInt8]?
-    let startedAt: Int64
     private(set) var sessions: [UInt64: Session] = [:]
     private(set) var connectionCount: UInt64 = 0
     private(set) var rejectedCount: UInt64 = 0
@@ -53,7 +52,6 @@ final class Service: SessionDelegate {
         self.password = password
         self.loop = loop
         self.log = log
-        startedAt = desk.wall.unixMilliseconds()
         self.shutdownAsked = shutdownAsked
         let limits = configuration.limits
         sessionLimits = SessionLimits(

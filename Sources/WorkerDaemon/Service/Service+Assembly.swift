@@ -1,0 +1,33 @@
+// How the parts behind the doors are put together: for the daemon that users run, and for the one that
+// is driven pass by pass.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+
+extension Service {
+    /// Puts a service together on the calling thread's loop; it has no door yet, and nothing runs.
+    ///
+    /// - Parameters:
+    ///   - nextNumber: what the next job will be numbered.
+    ///   - window: how much of the journal's jobs is in memory at a time.
+    ///   - shutdownAsked: told that a client wants the daemon to go down.
+    /// - Throws: when the system has no descriptor for the alarm of schedules.
+    static func assemble(
+        _ configuration: Configuration, _ handlers: [String: Handler], _ lanes: [Lane],
+        _ journal: Journal?, nextNumber: UInt64, window: MemoryWindow = MemoryWindow(),
+        children: ChildRegistry, password: [UInt8]?, wall: WallTime = .system, log: Log,
+        shutdownAsked: @escaping @Sendable (ShutdownManner) -> Void
+    ) throws(SystemError) -> Service {
+        let loop = ThreadRunLoop.current
+        let store = MemoryStore(
+            limits: StoreLimits(configuration.limits), nextNumber: nextNumber)
+        let desk = JobDesk(
+            lanes: lanes, handlers: handlers, store: store, journal: journal, window: window,
+            children: children, loop: loop, wall: wall, log: log)
+        return Service(
+            configuration: configuration, desk: desk,
+            schedules: try ScheduleBook(desk: desk, loop: loop, log: log), password: password,
+            loop: loop, log: log, shutdownAsked: shutdownAsked)
+    }
+}
