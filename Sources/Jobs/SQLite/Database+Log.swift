@@ -30,7 +30,10 @@ extension Database {
                 guard unsafe pageCount >= moving.pointee.pageCountMax else { return SQLITE_OK }
                 let code = unsafe sqlite3_wal_checkpoint_v2(
                     handle, name, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
-                if code != SQLITE_OK { unsafe moving.pointee.fault = code }
+                // The code that is returned does not say that it was a sync.
+                if code != SQLITE_OK {
+                    unsafe moving.pointee.fault = sqlite3_extended_errcode(handle)
+                }
                 // The commit has succeeded, whatever became of this.
                 return SQLITE_OK
             }, moving)
