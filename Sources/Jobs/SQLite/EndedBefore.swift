@@ -10,6 +10,9 @@ struct EndedBefore {
     private(set) var areAllKnown = false
     private var ended: [RetainedJobs.Entry] = []
     private var failed: [RetainedJobs.Entry] = []
+    /// The largest number of the last pack that was looked at.
+    private(set) var throughPacks: UInt64 = 0
+    private var packs: [EndedPacks.Earlier] = []
     /// These are known already, whatever their number.
     private var endedSince: Set<JobID> = []
 
@@ -34,7 +37,26 @@ struct EndedBefore {
         if hasFailed { failed.append(job) } else { ended.append(job) }
     }
 
-    /// All have been looked at: those that did not fail, in the order in which they will be dropped.
+    /// The next pack was looked at.
+    mutating func add(_ pack: EndedPacks.Earlier) {
+        throughPacks = pack.run.last
+        // What ended since is in packs of its own.
+        guard pack.entries.first.map({ endedSince.contains($0.id) }) != true else { return }
+        packs.append(pack)
+    }
+
+    /// All have been looked at: the packs, in the order in which they will be dropped, which is that in
+    /// which they were written.
+    mutating func takePacks() -> [EndedPacks.Earlier] {
+        defer { packs = [] }
+        func place(_ pack: EndedPacks.Earlier) -> (Int64, UInt64) {
+            (pack.entries.last?.endedAt ?? 0, pack.run.last)
+        }
+        return packs.sorted { place($0) < place($1) }
+    }
+
+    /// All have been looked at: those that did not fail
+    /// and have rows of their own, in the order in which they will be dropped.
     mutating func takeEnded() -> [RetainedJobs.Entry] {
         areAllKnown = true
         endedSince = []

@@ -184,17 +184,17 @@ extension SQLiteStore {
     /// - Complexity: O(queues * log jobs): it jumps from one to the next in the index.
     package func queues() throws(StoreFault) -> Set<QueueName> {
         var found: Set<QueueName> = []
-        for condition in ["held = 0", "held > 0"] {
+        for table in ["jobs WHERE held = 0 AND", "jobs WHERE held > 0 AND", "packs WHERE"] {
             // Two statements: one that compares both columns together would not jump in the index.
             let ofThread = try cached(
                 """
-                SELECT thread, priority FROM jobs
-                WHERE \(condition) AND thread = ? AND priority > ? ORDER BY priority LIMIT 1
+                SELECT thread, priority FROM \(table) thread = ? AND priority > ?
+                ORDER BY priority LIMIT 1
                 """)
             let ofNext = try cached(
                 """
-                SELECT thread, priority FROM jobs
-                WHERE \(condition) AND thread > ? ORDER BY thread, priority LIMIT 1
+                SELECT thread, priority FROM \(table) thread > ?
+                ORDER BY thread, priority LIMIT 1
                 """)
             var last: (thread: String, priority: Int64) = ("", .max)
             func note(_ row: Statement) {
@@ -223,39 +223,57 @@ extension SQLiteStore {
 
     /// The largest number of a job that has not ended; 0 without one.
     package func lastLiveNumber() throws(StoreFault) -> UInt64 {
-        UInt64(try database.integer("SELECT coalesce(max(id), 0) FROM jobs") ?? 0)
+        let row = try database.integer("SELECT coalesce(max(id), 0) FROM jobs")
+        return max(UInt64(row ?? 0), try waitingPacks.table.lastNumber())
     }
 
-    /// Looks at the next live jobs in the order of their numbers.
+    /// Looks at the next live jobs in the order of their numbers, or packed ones together.
     ///
-    /// - Parameter body: told each job and its queue.
+    /// - Parameters:
+    ///   - limit: about how many.
+    ///   - body: told each job and its queue.
     /// - Returns: the last number that was looked at; nil if there are no more.
     package func forEachLive(
         after number: UInt64, through last: UInt64, limit: Int,
         _ body: (QueueName, Counted) -> Void
     ) throws(StoreFault) -> UInt64? {
+        guard number < last else { return nil }
+        let ends = [
+            try countableRows(after: number, through: last, limit: limit),
+            try waitingPacks.countable(after: number, through: last, limit: limit),
+        ].compactMap { $0 }
+        let end = ends.min() ?? last
         let rows = try cached(
             """
             SELECT id, held, priority, length(payload), thread FROM jobs
-            WHERE id > ? AND id <= ? ORDER BY id LIMIT ?
+            WHERE id > ? AND id <= ? ORDER BY id
             """)
         try rows.bind(1, Int64(clamping: number))
-        try rows.bind(2, Int64(clamping: last))
-        try rows.bind(3, Int64(limit))
+        try rows.bind(2, Int64(clamping: end))
         defer { rows.reset() }
-        var count = 0
-        var seen = number
         while try rows.step() {
-            count += 1
-            seen = UInt64(rows.integer(0))
             guard let priority = Priority(rawValue: Int(rows.integer(2))) else { continue }
             body(
                 QueueName(thread: rows.text(4), priority: priority),
                 Counted(
-                    id: JobID(seen), state: Self.state(held: rows.integer(1)),
+                    id: JobID(UInt64(rows.integer(0))), state: Self.state(held: rows.integer(1)),
                     byteCount: Int(rows.integer(3))))
         }
-        return count < limit ? nil : seen
+        try waitingPacks.forEachLive(in: number + 1...end, body)
+        return ends.isEmpty ? nil : end
+    }
+
+    /// The number of the row that is so many behind one; nil if there are fewer.
+    private func countableRows(
+        after number: UInt64, through last: UInt64, limit: Int
+    ) throws(StoreFault) -> UInt64? {
+        let row = try cached(
+            "SELECT id FROM jobs WHERE id > ? AND id <= ? ORDER BY id LIMIT 1 OFFSET ?")
+        try row.bind(1, Int64(clamping: number))
+        try row.bind(2, Int64(clamping: last))
+        try row.bind(3, Int64(max(1, limit) - 1))
+        defer { row.reset() }
+        return try row.step() ? UInt64(row.integer(0)) : nil
     }
 
     /// What a code of the column `held` says.

@@ -22,6 +22,29 @@ extension SQLiteStore {
         try rows.bind(4, Int64(limit))
         var batch = Batch()
         try read(rows, into: &batch, limit: limit, byteCount: byteCount)
+        let packed = try waitingPacks.inTurn(queue, after: id, limit: limit, byteCount: byteCount)
+        return Self.inOrder(batch, packed, limit: limit, byteCount: byteCount)
+    }
+
+    /// Two parts of a queue in the order of their ids, as far as both are known.
+    private static func inOrder(
+        _ rows: Batch, _ packed: Batch, limit: Int, byteCount: Int
+    ) -> Batch {
+        guard !rows.jobs.isEmpty || !rows.isEnd else { return packed }
+        guard !packed.jobs.isEmpty || !packed.isEnd else { return rows }
+        var jobs = (rows.jobs + packed.jobs).sorted { $0.id < $1.id }
+        for part in [rows, packed] where !part.isEnd {
+            // Behind its last one there may be more, before those of the other.
+            let known = part.jobs.last?.id ?? JobID(0)
+            jobs.removeLast(jobs.reversed().prefix { known < $0.id }.count)
+        }
+        var batch = Batch()
+        var bytes = 0
+        for job in jobs where batch.jobs.count < limit && bytes < byteCount {
+            batch.jobs.append(job)
+            bytes += job.payload.count
+        }
+        batch.isEnd = rows.isEnd && packed.isEnd && batch.jobs.count == jobs.count
         return batch
     }
 
@@ -50,7 +73,8 @@ extension SQLiteStore {
                     id: JobID(UInt64(rows.integer(0))), state: .waiting,
                     byteCount: Int(rows.integer(1))))
         }
-        return found
+        found += try waitingPacks.inTurn(queue, after: id, selector: selector, payload: payload)
+        return found.sorted { $0.id < $1.id }
     }
 
     /// Returns a job, or `nil` if there never was one or it has been dropped.
@@ -64,7 +88,9 @@ extension SQLiteStore {
         let ended = try cached("SELECT \(Self.endedColumns) FROM ended WHERE id = ?")
         try ended.bind(1, Int64(clamping: id.number))
         defer { ended.reset() }
-        return try ended.step() ? Self.endedJob(ended) : nil
+        if try ended.step() { return Self.endedJob(ended) }
+        if let job = try waitingPacks.job(id.number) { return job }
+        return try endedPacks.job(id.number)
     }
 
     /// The newest jobs of a queue behind one, without their payloads.
@@ -82,7 +108,12 @@ extension SQLiteStore {
         try rows.bind(4, Int64(limit))
         var jobs: [Job] = []
         while try rows.step() { jobs.append(Self.liveJob(rows)) }
-        return jobs
+        jobs += try waitingPacks.newestInTurn(queue, after: id, limit: limit)
+        return Self.newest(jobs, limit)
+    }
+
+    private static func newest(_ jobs: [Job], _ limit: Int) -> [Job] {
+        Array(jobs.sorted { $1.id < $0.id }.prefix(limit))
     }
 
     /// The newest jobs that have ended, without their results.
@@ -109,7 +140,8 @@ extension SQLiteStore {
         try rows.bind(3, Int64(limit))
         var jobs: [Job] = []
         while try rows.step() { jobs.append(Self.endedJob(rows)) }
-        return jobs
+        jobs += try endedPacks.newest(thread: thread, state: state, limit: limit)
+        return Self.newest(jobs, limit)
     }
 
     // MARK: - Columns
@@ -154,6 +186,16 @@ extension SQLiteStore {
         }
     }
 
+    /// An outcome of two columns.
+    static func decode(_ code: Int64, _ result: [UInt8]) -> Outcome {
+        switch code {
+        case OutcomeCode.done: .done(result)
+        case OutcomeCode.failed: .failed(reason: String(decoding: result, as: UTF8.self))
+        case OutcomeCode.timedOut: .timedOut
+        default: .cancelled
+        }
+    }
+
     /// Of the columns from 13 or 14 on: what both tables have at their end.
     private static func request(
         _ row: Statement, payload: [UInt8], orderFrom column: Int32
@@ -184,13 +226,7 @@ extension SQLiteStore {
     }
 
     private static func endedJob(_ row: Statement) -> Job {
-        let outcome: Outcome =
-            switch row.integer(12) {
-            case OutcomeCode.done: .done(row.bytes(13))
-            case OutcomeCode.failed: .failed(reason: row.text(13))
-            case OutcomeCode.timedOut: .timedOut
-            default: .cancelled
-            }
+        let outcome = decode(row.integer(12), row.bytes(13))
         var progress = progress(row, orderFrom: 14)
         progress.endedAt = row.integer(11)
         progress.outcome = outcome

@@ -68,7 +68,8 @@ extension SQLiteStore {
 
     /// Keeps the job of a schedule, and that it was made.
     package func accept(_ job: Job, of run: ScheduleRun) throws(StoreFault) {
-        try accept(job)
+        // Not packed: it comes behind younger ones, which a schedule's jobs are told after.
+        try insert(job)
         let statement = try cached(
             "UPDATE schedules SET through = ?, last_run_at = ?, last_job = ? WHERE name = ?")
         try statement.bind(1, run.through)

@@ -29,33 +29,43 @@ extension SQLiteStore {
 
     /// The job that has a name; nil if none has it, or none that is remembered or live.
     package func job(named name: [UInt8], at now: Int64) throws(StoreFault) -> JobID? {
-        let row = try cached(
-            """
-            SELECT job, accepted_at, EXISTS (SELECT 1 FROM jobs WHERE id = job)
-            FROM unique_names WHERE name = ?
-            """)
+        let row = try cached("SELECT job, accepted_at FROM unique_names WHERE name = ?")
         try row.bind(1, name)
         defer { row.reset() }
         guard try row.step() else { return nil }
-        let isRemembered = now - row.integer(1) < limits.uniqueMilliseconds
-        return isRemembered || row.integer(2) != 0 ? JobID(UInt64(row.integer(0))) : nil
+        let id = JobID(UInt64(row.integer(0)))
+        if now - row.integer(1) < limits.uniqueMilliseconds { return id }
+        return try isLive(id) ? id : nil
+    }
+
+    private func isLive(_ id: JobID) throws(StoreFault) -> Bool {
+        let row = try cached("SELECT 1 FROM jobs WHERE id = ?")
+        try row.bind(1, Int64(clamping: id.number))
+        defer { row.reset() }
+        if try row.step() { return true }
+        return try waitingPacks.contains(id.number)
     }
 
     private func forgetOldNames(at now: Int64) throws(StoreFault) {
-        let oldest = "SELECT name FROM unique_names WHERE look_at <= ?1 ORDER BY look_at LIMIT ?2"
-        let keep = try cached(
-            """
-            UPDATE unique_names SET look_at = ?1 + ?3 WHERE name IN (\(oldest))
-                AND EXISTS (SELECT 1 FROM jobs WHERE id = unique_names.job)
-            """)
-        try keep.bind(1, now)
-        try keep.bind(2, Self.lookCount)
-        try keep.bind(3, max(1, limits.uniqueMilliseconds))
-        try keep.run()
-        let forget = try cached("DELETE FROM unique_names WHERE name IN (\(oldest))")
-        try forget.bind(1, now)
-        try forget.bind(2, Self.lookCount)
-        try forget.run()
+        let rows = try cached(
+            "SELECT name, job FROM unique_names WHERE look_at <= ? ORDER BY look_at LIMIT ?")
+        try rows.bind(1, now)
+        try rows.bind(2, Self.lookCount)
+        var old: [(name: [UInt8], id: JobID)] = []
+        while try rows.step() {
+            old.append((rows.bytes(0), JobID(UInt64(clamping: rows.integer(1)))))
+        }
+        for (name, id) in old {
+            let statement: Statement
+            if try isLive(id) {
+                statement = try cached("UPDATE unique_names SET look_at = ?2 WHERE name = ?1")
+                try statement.bind(2, now + max(1, limits.uniqueMilliseconds))
+            } else {
+                statement = try cached("DELETE FROM unique_names WHERE name = ?1")
+            }
+            try statement.bind(1, name)
+            try statement.run()
+        }
     }
 
     /// How many names are kept.

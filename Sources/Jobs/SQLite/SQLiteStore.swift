@@ -3,6 +3,10 @@
 // The store keeps what must survive and nothing else: it does not know which jobs run, or whose turn
 // it is. Whoever uses it decides when to commit, and gives the ids. Reading is in
 // SQLiteStore+Reading.swift.
+//
+// A job is in one of four places. New ones and those that have ended well are in packs, many to a row,
+// since a row is what SQLite's time goes into. What a job alone needs a row for is in the tables `jobs`
+// (it has begun, is held, or is large) and `ended` (it has failed, and may be asked for by its selector).
 
 internal import Structures
 
@@ -48,8 +52,9 @@ package final class SQLiteStore {
         let begin: Statement
         let commit: Statement
         let rollback: Statement
-        let accept: Statement
+        let insert: Statement
         let start: Statement
+        let find: Statement
         let copyEnded: Statement
         let remove: Statement
         let forget: Statement
@@ -64,9 +69,13 @@ package final class SQLiteStore {
     let database: Database
     let limits: StoreLimits
     private let statements: Statements
+    let waitingPacks: WaitingPacks
+    let endedPacks: EndedPacks
     private var prepared: [String: Statement] = [:]
     /// The ended jobs that the file holds, in the order in which they will be dropped.
     private var ended: RetainedJobs
+    /// How many of these, the first, have a row of their own.
+    private var endedRowCount = 0
     /// Those of them that have failed.
     private var failed: RetainedJobs
     /// Ended jobs of before the opening, which become known little by little.
@@ -87,6 +96,7 @@ package final class SQLiteStore {
     private var newlyFailed: [RetainedJobs.Entry] = []
     private var noLongerFailed: [RetainedJobs.Entry] = []
     private var droppedCount = 0
+    private var droppedRowCount = 0
     private var droppedFailureCount = 0
 
     /// Opens a file of jobs, makes a new one, or brings an old one up to date.
@@ -107,12 +117,8 @@ package final class SQLiteStore {
     ) throws(StoreFault) {
         database = try Database(path: path)
         self.limits = limits
-        ended = RetainedJobs(
-            countMax: limits.retainedCountMax, byteCountMax: limits.retainedByteCountMax,
-            milliseconds: limits.retainedMilliseconds)
-        failed = RetainedJobs(
-            countMax: limits.failedCountMax, byteCountMax: limits.failedByteCountMax,
-            milliseconds: limits.failedMilliseconds)
+        ended = .ended(within: limits)
+        failed = .failed(within: limits)
         try Self.takeOver(database, schema)
         database.moveLog(at: logPageCountMax)
         if let byteCountMax {
@@ -120,6 +126,8 @@ package final class SQLiteStore {
             try database.execute("PRAGMA max_page_count = \(byteCountMax / pageByteCount)")
         }
         statements = try Self.prepare(database)
+        waitingPacks = try WaitingPacks(in: database)
+        endedPacks = try EndedPacks(in: database)
         nextNumber = try readNextNumber()
         before = EndedBefore(
             last: try database.integer("SELECT coalesce(max(id), 0) FROM ended") ?? 0)
@@ -149,13 +157,17 @@ package final class SQLiteStore {
         newlyEnded.removeAll(keepingCapacity: true)
         newlyFailed.removeAll(keepingCapacity: true)
         noLongerFailed.removeAll(keepingCapacity: true)
-        (droppedCount, droppedFailureCount) = (0, 0)
+        (droppedCount, droppedRowCount, droppedFailureCount) = (0, 0, 0)
         try statements.begin.run()
         do throws(StoreFault) {
             try dropEnded(at: now)
             try body()
+            try waitingPacks.flush()
+            try endedPacks.flush()
             try statements.commit.run()
         } catch {
+            waitingPacks.forget()
+            endedPacks.forget()
             if database.hasFailedToSync { isLogDoubtful = true }
             // A full disk may have ended the transaction already.
             if database.isInTransaction { try? statements.rollback.run() }
@@ -170,7 +182,12 @@ package final class SQLiteStore {
 
     /// Keeps a new job under its id.
     package func accept(_ job: Job) throws(StoreFault) {
-        let statement = statements.accept
+        if try !waitingPacks.accept(job) { try insert(job) }
+    }
+
+    /// Keeps a job that has not ended in a row of its own.
+    func insert(_ job: Job) throws(StoreFault) {
+        let statement = statements.insert
         try statement.bind(1, Int64(job.id.number))
         try statement.bind(2, job.thread, kept: &boundThread)
         try statement.bind(3, job.selector, kept: &boundSelector)
@@ -185,26 +202,54 @@ package final class SQLiteStore {
         try statement.run(4, job.payload)
     }
 
-    /// Lets a buffered job go: it is due from now on.
+    /// Gives a packed job a row of its own: something has happened to it alone.
+    ///
+    /// - Returns: whether it was packed.
+    private func unpack(_ id: JobID, ifRemembered isRemembered: Bool = false) throws(StoreFault)
+        -> Bool
+    {
+        guard let job = try waitingPacks.take(id.number, ifRemembered: isRemembered) else {
+            return false
+        }
+        try insert(job)
+        return true
+    }
+
+    /// Lets a job go that was kept back: it is due from a moment on.
     package func release(_ id: JobID, at now: Int64) throws(StoreFault) {
         let statement = try cached("UPDATE jobs SET held = 1, due_at = ? WHERE id = ?")
-        try statement.bind(1, now)
-        try statement.bind(2, Int64(id.number))
-        try statement.run()
+        try changeRow(of: id) { () throws(StoreFault) in
+            try statement.bind(1, now)
+            try statement.bind(2, Int64(id.number))
+            try statement.run()
+        }
+    }
+
+    /// Changes the row of a job that has not ended, which it gets if it was in a pack.
+    private func changeRow(
+        of id: JobID, _ change: () throws(StoreFault) -> Void
+    ) throws(StoreFault) {
+        _ = try unpack(id, ifRemembered: true)
+        try change()
+        // Most have a row: looking among the packs is what costs.
+        if database.changeCount == 0, try unpack(id) { try change() }
     }
 
     /// Records that an attempt has begun.
     package func start(_ id: JobID, _ attempt: Attempt) throws(StoreFault) {
         let statement = statements.start
-        try statement.bind(1, Int64(attempt.number))
-        try statement.bind(2, attempt.startedAt)
-        try statement.bind(3, attempt.workerName)
-        try statement.bind(4, Int64(id.number))
-        try statement.run()
+        try changeRow(of: id) { () throws(StoreFault) in
+            try statement.bind(1, Int64(attempt.number))
+            try statement.bind(2, attempt.startedAt)
+            try statement.bind(3, attempt.workerName)
+            try statement.bind(4, Int64(id.number))
+            try statement.run()
+        }
     }
 
     /// Records that a job has begun at least so often.
     package func begun(_ id: JobID, attempts: Int) throws(StoreFault) {
+        _ = try unpack(id)
         let statement = try cached("UPDATE jobs SET attempt = ?1 WHERE id = ?2 AND attempt < ?1")
         try statement.bind(1, Int64(attempts))
         try statement.bind(2, Int64(clamping: id.number))
@@ -230,6 +275,36 @@ package final class SQLiteStore {
     package func end(
         _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
     ) throws(StoreFault) {
+        if outcome.state == .failed {
+            _ = try unpack(id)
+            return try endFailed(id, attempt, outcome, at: now)
+        }
+        guard var job = try takeLive(id) else { return }
+        job.end(attempt, outcome, at: now)
+        try endedPacks.append(job)
+        newlyEnded.append(RetainedJobs.Entry(id: id, endedAt: now, byteCount: outcome.byteCount))
+    }
+
+    /// Takes out a job that has not ended, wherever it is.
+    private func takeLive(_ id: JobID) throws(StoreFault) -> Job? {
+        if let job = try waitingPacks.take(id.number, ifRemembered: true) { return job }
+        let row = statements.find
+        try row.bind(1, Int64(clamping: id.number))
+        guard try row.step() else { return try waitingPacks.take(id.number) }
+        let job = Self.liveJob(row)
+        row.reset()
+        try remove(id)
+        return job
+    }
+
+    private func remove(_ id: JobID) throws(StoreFault) {
+        try statements.remove.bind(1, Int64(id.number))
+        try statements.remove.run()
+    }
+
+    private func endFailed(
+        _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
+    ) throws(StoreFault) {
         let (code, result) = Self.encode(outcome)
         let statement = statements.copyEnded
         try statement.bind(1, attempt.map { Int64($0.number) })
@@ -240,14 +315,8 @@ package final class SQLiteStore {
         try statement.bind(7, Int64(id.number))
         try statement.run(6, result)
         guard database.changeCount == 1 else { return }
-        try statements.remove.bind(1, Int64(id.number))
-        try statements.remove.run()
-        if outcome.state == .failed {
-            if let entry = try failedEntry(id) { newlyFailed.append(entry) }
-        } else {
-            newlyEnded.append(
-                RetainedJobs.Entry(id: id, endedAt: now, byteCount: outcome.byteCount))
-        }
+        try remove(id)
+        if let entry = try failedEntry(id) { newlyFailed.append(entry) }
     }
 
     /// Records that all numbers below this one may have been given to jobs, durable or not.
@@ -275,15 +344,21 @@ package final class SQLiteStore {
     private func dropEnded(at now: Int64) throws(StoreFault) {
         guard before.areAllKnown else { return }
         let (due, dueFailures) = (ended.due(at: now), failed.due(at: now))
+        droppedRowCount = min(due.count, endedRowCount)
         var forgetting = IDRanges()
-        for job in due + dueFailures { try forgetting.add(job.id, statements.forget) }
+        for job in due.prefix(droppedRowCount) + dueFailures {
+            try forgetting.add(job.id, statements.forget)
+        }
         try forgetting.finish(statements.forget)
+        try endedPacks.dropFirst(due.count - droppedRowCount)
         (droppedCount, droppedFailureCount) = (due.count, dueFailures.count)
     }
 
     /// What the transaction has added and dropped is so now.
     private func noteEnds() {
         ended.dropFirst(droppedCount)
+        endedRowCount -= droppedRowCount
+        endedPacks.settle()
         failed.dropFirst(droppedFailureCount)
         for job in newlyEnded { ended.append(job) }
         for job in newlyFailed { failed.append(job) }
@@ -318,6 +393,24 @@ package final class SQLiteStore {
     /// - Returns: whether there are more.
     package func readEnded(atMost limit: Int) throws(StoreFault) -> Bool {
         guard !before.areAllKnown else { return false }
+        if try readEndedRows(atMost: limit) { return true }
+        // A pack for a row or two: they are as large as several.
+        let packs = try endedPacks.earlier(
+            after: before.throughPacks, limit: max(1, limit / 32))
+        for pack in packs { before.add(pack) }
+        guard packs.isEmpty else { return true }
+        let known = before.takePacks()
+        endedPacks.prepend(known.map(\.run))
+        ended.prepend(known.flatMap(\.entries))
+        // Rows are of before there were packs: they go first.
+        let rows = before.takeEnded()
+        endedRowCount = rows.count
+        ended.prepend(rows)
+        failed.prepend(before.takeFailed())
+        return false
+    }
+
+    private func readEndedRows(atMost limit: Int) throws(StoreFault) -> Bool {
         let rows = try cached(
             """
             SELECT id, ended_at, coalesce(length(result), 0) + coalesce(length(payload), 0),
@@ -336,17 +429,15 @@ package final class SQLiteStore {
                 byteCount: Int(rows.integer(2)))
             before.add(entry, hasFailed: rows.integer(3) != 0)
         }
-        guard count < limit else { return true }
-        ended.prepend(before.takeEnded())
-        failed.prepend(before.takeFailed())
-        return false
+        return count == limit
     }
 
     private func readNextNumber() throws(StoreFault) -> UInt64 {
         let reserved = try database.integer("SELECT value FROM settings WHERE name = 'next_id'")
-        let live = try database.integer("SELECT coalesce(max(id), 0) + 1 FROM jobs")
-        let ended = try database.integer("SELECT coalesce(max(id), 0) + 1 FROM ended")
-        return UInt64(max(reserved ?? 1, live ?? 1, ended ?? 1))
+        let live = try lastLiveNumber()
+        let ended = try database.integer("SELECT coalesce(max(id), 0) FROM ended")
+        return max(
+            UInt64(reserved ?? 1), live + 1, UInt64(ended ?? 0) + 1, endedPacks.lastBefore + 1)
     }
 
     // MARK: - Statements
@@ -364,7 +455,7 @@ package final class SQLiteStore {
             begin: try database.prepare("BEGIN IMMEDIATE"),
             commit: try database.prepare("COMMIT"),
             rollback: try database.prepare("ROLLBACK"),
-            accept: try database.prepare(
+            insert: try database.prepare(
                 """
                 INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
                     timeout_ms, accepted_at, due_at, order_key, retry_blocks)
@@ -372,6 +463,7 @@ package final class SQLiteStore {
                 """),
             start: try database.prepare(
                 "UPDATE jobs SET attempt = ?, started_at = ?, worker = ? WHERE id = ?"),
+            find: try database.prepare("SELECT \(liveColumns) FROM jobs WHERE id = ?"),
             copyEnded: try database.prepare(
                 """
                 INSERT INTO ended (id, thread, selector, priority, attempt, retries, timeout_ms,

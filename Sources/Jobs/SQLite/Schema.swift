@@ -123,5 +123,26 @@ package struct Schema: Sendable {
                 WHERE held = 1 AND retry_blocks = 1 AND attempt > forgiven
             """,
         ],
+        // A row for many jobs. In `kept`, bit n of the bytes says that record n counts; records are
+        // described in JobRecord.swift.
+        [
+            """
+            CREATE TABLE packs (
+                last_id INTEGER NOT NULL PRIMARY KEY,
+                first_id BIGINT NOT NULL,
+                kept BLOB NOT NULL,
+                thread TEXT NOT NULL,
+                priority INTEGER NOT NULL,
+                records BLOB NOT NULL)
+            """,
+            "CREATE INDEX packs_in_turn ON packs (thread, priority)",
+            """
+            CREATE TABLE ended_packs (
+                last_id INTEGER NOT NULL PRIMARY KEY,
+                first_id BIGINT NOT NULL,
+                kept BLOB NOT NULL,
+                records BLOB NOT NULL)
+            """,
+        ],
     ])
 }

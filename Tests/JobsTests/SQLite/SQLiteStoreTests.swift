@@ -172,7 +172,9 @@ import Testing
             try store.transaction(at: 5) { () throws(StoreFault) in
                 try store.end(JobID(1), nil, .cancelled, at: 5)
                 try store.accept(.sample(2))
-                try store.accept(.sample(2))
+                // The number is taken, by a row.
+                try store.accept(.sample(3, schedule: .buffered))
+                try store.accept(.sample(3, schedule: .buffered))
             }
         }
         #expect(try store.waiting() == [1])

@@ -87,7 +87,7 @@ import Testing
                     job(2), of: ScheduleRun(name: "nightly", through: 1_100, at: 1_100))
                 // The number is taken.
                 try store.accept(
-                    job(1), of: ScheduleRun(name: "nightly", through: 1_200, at: 1_200))
+                    job(2), of: ScheduleRun(name: "nightly", through: 1_200, at: 1_200))
             }
         }
         #expect(try store.schedules() == [record])

@@ -48,6 +48,7 @@ import Testing
             steps: Schema.current.steps + [
                 ["ALTER TABLE jobs ADD COLUMN more INTEGER NOT NULL DEFAULT 5"],
                 ["UPDATE jobs SET priority = 0 WHERE more = 5"],
+                ["UPDATE packs SET priority = 0"],
             ])
         let store = try directory.open(schema: later)
         #expect(try store.waiting("mail", .high) == [1, 2])

@@ -1,0 +1,177 @@
+// Jobs that have ended without having failed, in packs: those that ended in one transaction. They are
+// dropped in the order in which they came, the packs one after the other. What has failed can be run
+// again, and has a row of its own.
+
+internal import Structures
+
+/// The packed ended jobs of a store.
+///
+/// As `WaitingPacks`: what is changed is in the table after `flush`. After a transaction either `settle`
+/// or `forget` says what has become of it.
+///
+/// - Thread: its connection's.
+final class EndedPacks {
+    /// What is noted of a pack.
+    struct Run {
+        let last: UInt64
+        /// How many of its jobs have not been dropped.
+        var count: Int
+    }
+
+    private let table: PackTable
+    private let newest: Statement
+    private let next: Statement
+    /// The pack of this transaction that takes the next job.
+    private var building = Pack()
+    /// Those of this transaction.
+    private var built: [Run] = []
+    /// All that are known, in the order in which they are dropped.
+    private var runs = FIFO<Run>()
+    /// What this transaction drops: so many packs, and so many jobs of the next one.
+    private var dropped = (packs: 0, jobs: 0)
+    private var record = RecordWriter()
+
+    /// The largest number at the opening; 0 without one.
+    let lastBefore: UInt64
+
+    init(in database: Database) throws(StoreFault) {
+        table = try PackTable("ended_packs", hasQueue: false, in: database)
+        newest = try table.prepare("ORDER BY last_id DESC")
+        next = try table.prepare("WHERE last_id > ? AND last_id <= ? ORDER BY last_id LIMIT ?")
+        lastBefore = try table.lastNumber()
+    }
+
+    // MARK: - Changing
+
+    /// Adds a job that has ended.
+    func append(_ job: Job) throws(StoreFault) {
+        record.removeAll()
+        JobRecord.write(job, withQueue: true, to: &record)
+        if !building.takes(job.id.number) { try flush() }
+        building.append(job.id.number, record)
+    }
+
+    /// Writes what was added.
+    func flush() throws(StoreFault) {
+        guard !building.isEmpty else { return }
+        try table.insert(PackTable.Row(pack: building, queue: nil))
+        built.append(Run(last: building.last, count: building.keptCount))
+        building = Pack()
+    }
+
+    /// Drops so many of those that came first.
+    ///
+    /// Once in a transaction.
+    func dropFirst(_ count: Int) throws(StoreFault) {
+        var left = count
+        for run in runs {
+            guard left > 0 else { break }
+            if left >= run.count {
+                try table.delete(last: run.last)
+                left -= run.count
+                dropped.packs += 1
+            } else {
+                if var row = try table.row(last: run.last) {
+                    row.pack.dropFirst(left)
+                    try table.update(row.pack)
+                }
+                dropped.jobs = left
+                left = 0
+            }
+        }
+    }
+
+    /// The transaction is so.
+    func settle() {
+        for _ in 0..<dropped.packs { _ = runs.popFirst() }
+        if dropped.jobs > 0, var run = runs.popFirst() {
+            run.count -= dropped.jobs
+            runs.prepend(run)
+        }
+        for run in built { runs.append(run) }
+        begin()
+    }
+
+    /// The transaction has failed.
+    func forget() { begin() }
+
+    private func begin() {
+        building = Pack()
+        built.removeAll(keepingCapacity: true)
+        dropped = (0, 0)
+    }
+
+    // MARK: - Finding
+
+    /// The job of a number, if it is in a pack.
+    func job(_ id: UInt64) throws(StoreFault) -> Job? {
+        try flush()
+        guard let row = try table.row(with: id), let index = row.pack.index(of: id) else {
+            return nil
+        }
+        return try table.whole { () throws(DamagedRecord) in try row.pack.job(index, of: nil) }
+    }
+
+    /// The newest jobs, without their results.
+    func newest(thread: String?, state: JobState?, limit: Int) throws(StoreFault) -> [Job] {
+        try flush()
+        guard limit > 0, state == nil || state == .done || state == .cancelled else { return [] }
+        var jobs: [Job] = []
+        defer { newest.reset() }
+        while try newest.step() {
+            let row = try table.row(newest)
+            // Packs overlap: no job of this one or the next is among the newest.
+            if jobs.count >= limit, row.pack.last < jobs[limit - 1].id.number { break }
+            for index in row.pack.keptIndices {
+                let job = try table.whole { () throws(DamagedRecord) in
+                    try row.pack.job(index, of: nil, withBytes: false)
+                }
+                guard thread == nil || job.thread == thread, state == nil || job.state == state
+                else { continue }
+                jobs.append(job)
+            }
+            jobs.sort { $1.id < $0.id }
+            if jobs.count > limit { jobs.removeLast(jobs.count - limit) }
+        }
+        return jobs
+    }
+
+    // MARK: - What was there at the opening
+
+    /// A pack of before.
+    struct Earlier {
+        let run: Run
+        let entries: [RetainedJobs.Entry]
+    }
+
+    /// The packs that follow a number, of those of before.
+    func earlier(after last: UInt64, limit: Int) throws(StoreFault) -> [Earlier] {
+        try next.bind(1, Int64(clamping: last))
+        try next.bind(2, Int64(clamping: lastBefore))
+        try next.bind(3, Int64(limit))
+        defer { next.reset() }
+        var packs: [Earlier] = []
+        while try next.step() {
+            let row = try table.row(next)
+            let entries = try table.whole { () throws(DamagedRecord) in
+                var entries: [RetainedJobs.Entry] = []
+                for index in row.pack.keptIndices {
+                    let job = try row.pack.job(index, of: nil, withBytes: false)
+                    entries.append(
+                        RetainedJobs.Entry(
+                            id: job.id, endedAt: job.endedAt ?? 0,
+                            byteCount: try row.pack.byteCount(index)))
+                }
+                return entries
+            }
+            packs.append(
+                Earlier(run: Run(last: row.pack.last, count: entries.count), entries: entries))
+        }
+        return packs
+    }
+
+    /// Takes note of packs of before, in the order in which they are dropped.
+    func prepend(_ earlier: [Run]) {
+        for run in earlier.reversed() { runs.prepend(run) }
+    }
+}

@@ -1,0 +1,127 @@
+// What can be asked of packed jobs: queue by queue in the order of their numbers, from either end; and
+// all of them in the order of numbers, to be counted.
+
+extension WaitingPacks {
+    /// How many packs are looked at for each job that a count may look at, at most.
+    private static let packsCountedMax = 64
+
+    /// The next jobs of a queue in the order of their numbers.
+    ///
+    /// - Parameters: as those of `SQLiteStore.inTurn`.
+    func inTurn(
+        _ queue: QueueName, after id: JobID, limit: Int, byteCount: Int
+    ) throws(StoreFault) -> SQLiteStore.Batch {
+        var batch = SQLiteStore.Batch()
+        var bytes = 0
+        try forEach(queue, after: id, isAscending: true) { row, index throws(DamagedRecord) in
+            let job = try row.pack.job(index, of: queue)
+            batch.jobs.append(job)
+            bytes += job.payload.count
+            batch.isEnd = bytes < byteCount && batch.jobs.count < limit
+            return batch.isEnd
+        }
+        return batch
+    }
+
+    /// The jobs of a queue behind one, by what they ask for.
+    ///
+    /// - Parameter payload: only those with this payload; nil for all.
+    func inTurn(
+        _ queue: QueueName, after id: JobID, selector: String, payload: [UInt8]?
+    ) throws(StoreFault) -> [SQLiteStore.Counted] {
+        var found: [SQLiteStore.Counted] = []
+        try forEach(queue, after: id, isAscending: true) { row, index throws(DamagedRecord) in
+            let job = try row.pack.job(index, of: queue)
+            if job.selector == selector, payload == nil || job.payload == payload {
+                found.append(
+                    SQLiteStore.Counted(
+                        id: job.id, state: .waiting, byteCount: job.payload.count))
+            }
+            return true
+        }
+        return found
+    }
+
+    /// The newest jobs of a queue behind one, without their payloads.
+    func newestInTurn(
+        _ queue: QueueName, after id: JobID, limit: Int
+    ) throws(StoreFault) -> [Job] {
+        var jobs: [Job] = []
+        guard limit > 0 else { return jobs }
+        try forEach(queue, after: id, isAscending: false) { row, index throws(DamagedRecord) in
+            jobs.append(try row.pack.job(index, of: queue, withBytes: false))
+            return jobs.count < limit
+        }
+        return jobs
+    }
+
+    /// Looks at the jobs of a queue behind one until the body returns false.
+    private func forEach(
+        _ queue: QueueName, after id: JobID, isAscending: Bool,
+        _ body: (PackTable.Row, Int) throws(DamagedRecord) -> Bool
+    ) throws(StoreFault) {
+        try flush()
+        let rows = try cached(
+            """
+            WHERE thread = ? AND priority = ? AND last_id > ?
+            ORDER BY last_id \(isAscending ? "ASC" : "DESC")
+            """)
+        try rows.bind(1, queue.thread)
+        try rows.bind(2, Int64(queue.priority.rawValue))
+        try rows.bind(3, Int64(clamping: id.number))
+        defer { rows.reset() }
+        while try rows.step() {
+            let row = try table.row(rows)
+            let indices = row.pack.keptIndices
+            for index in isAscending ? indices : indices.reversed()
+            where row.pack.ids[index] > id.number {
+                let goesOn = try table.whole { () throws(DamagedRecord) in try body(row, index) }
+                guard goesOn else { return }
+            }
+        }
+    }
+
+    // MARK: - Taking stock
+
+    /// The last number that can be counted with a limited number of packs; nil if there is nothing
+    /// that can't.
+    func countable(
+        after number: UInt64, through last: UInt64, limit: Int
+    ) throws(StoreFault) -> UInt64? {
+        try flush()
+        let rows = try cached(
+            "WHERE last_id > ? AND last_id <= ? ORDER BY last_id LIMIT 1 OFFSET ?")
+        try rows.bind(1, Int64(clamping: number))
+        try rows.bind(2, Int64(clamping: last))
+        try rows.bind(3, Int64(max(1, min(limit, Self.packsCountedMax)) - 1))
+        defer { rows.reset() }
+        return try rows.step() ? try table.row(rows).pack.last : nil
+    }
+
+    /// Looks at the jobs in a range of numbers.
+    func forEachLive(
+        in range: ClosedRange<UInt64>, _ body: (QueueName, SQLiteStore.Counted) -> Void
+    ) throws(StoreFault) {
+        try flush()
+        let rows = try cached(
+            "WHERE last_id >= ?1 AND last_id < ?2 AND first_id <= ?3 ORDER BY last_id")
+        try rows.bind(1, Int64(clamping: range.lowerBound))
+        let (end, isTooLarge) = range.upperBound.addingReportingOverflow(Pack.spanMax)
+        try rows.bind(2, Int64(clamping: isTooLarge ? .max : end))
+        try rows.bind(3, Int64(clamping: range.upperBound))
+        defer { rows.reset() }
+        while try rows.step() {
+            let row = try table.row(rows)
+            guard let queue = row.queue else { continue }
+            for index in row.pack.keptIndices where range.contains(row.pack.ids[index]) {
+                let byteCount = try table.whole { () throws(DamagedRecord) in
+                    try row.pack.byteCount(index)
+                }
+                body(
+                    queue,
+                    SQLiteStore.Counted(
+                        id: JobID(row.pack.ids[index]), state: .waiting, byteCount: byteCount))
+            }
+        }
+    }
+}

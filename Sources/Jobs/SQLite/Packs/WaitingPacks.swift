@@ -1,0 +1,188 @@
+// Jobs that wait and that nothing else has happened to, in packs: those of a queue that were accepted in
+// one transaction. A job that begins, or is to be tried again, leaves its pack for a row of its own.
+
+/// The packed jobs of a store.
+///
+/// What is changed is in the table after `flush`, and reading flushes first. After a transaction that
+/// has failed, `forget` makes it as if nothing of it had been.
+///
+/// - Thread: its connection's.
+final class WaitingPacks {
+    /// How many packs are remembered as they are in the table: jobs mostly end in the order in which
+    /// they came, so that each pack is read once.
+    private static let rememberedMax = 128
+    /// Larger payloads have rows of their own: whoever looks at one job of a pack reads all.
+    private static let payloadByteCountMax = 4 << 10
+
+    let table: PackTable
+    private var statements: [String: Statement] = [:]
+    /// Packs of this transaction, which are not in the table.
+    private var building: [PackTable.Row] = []
+    private var builtLast = 0
+    private var builtByQueue: [QueueName: Int] = [:]
+    /// Packs of the table, the latest last.
+    private var remembered: [PackTable.Row] = []
+    private var usedLast = 0
+    /// The largest numbers of those that were changed.
+    private var changed: Set<UInt64> = []
+    /// Numbers go up in all packs of a queue, so that these follow one another in its order.
+    private var lastNumber: UInt64
+    private var record = RecordWriter()
+
+    init(in database: Database) throws(StoreFault) {
+        table = try PackTable("packs", hasQueue: true, in: database)
+        lastNumber = try table.lastNumber()
+    }
+
+    // MARK: - Changing
+
+    /// Adds a new job.
+    ///
+    /// - Returns: false if it is not one for packs: it has to be kept elsewhere.
+    func accept(_ job: Job) throws(StoreFault) -> Bool {
+        let id = job.id.number
+        guard job.state == .waiting, job.attempt == 0, id > lastNumber,
+            job.payload.count <= Self.payloadByteCountMax
+        else { return false }
+        record.removeAll()
+        JobRecord.write(job, withQueue: false, to: &record)
+        let index = buildingIndex(QueueName(thread: job.thread, priority: job.priority))
+        if !building[index].pack.takes(id) {
+            try insert(building[index])
+            building[index].pack = Pack()
+        }
+        building[index].pack.append(id, record)
+        lastNumber = id
+        return true
+    }
+
+    private func buildingIndex(_ queue: QueueName) -> Int {
+        if builtLast < building.count, building[builtLast].queue == queue { return builtLast }
+        if let index = builtByQueue[queue] {
+            builtLast = index
+            return index
+        }
+        builtLast = building.count
+        builtByQueue[queue] = builtLast
+        building.append(PackTable.Row(pack: Pack(), queue: queue))
+        return builtLast
+    }
+
+    /// Takes a job out, if it is in a pack.
+    ///
+    /// - Parameter isRemembered: looks only where that costs nothing.
+    /// - Returns: the job; nil if it is in none.
+    func take(_ id: UInt64, ifRemembered isRemembered: Bool = false) throws(StoreFault) -> Job? {
+        guard let place = try place(of: id, ifRemembered: isRemembered) else { return nil }
+        let job = try job(at: place)
+        remembered[place.row].pack.drop(place.record)
+        changed.insert(remembered[place.row].pack.last)
+        return job
+    }
+
+    /// Writes what was changed.
+    func flush() throws(StoreFault) {
+        if !building.isEmpty {
+            for row in building where !row.pack.isEmpty { try insert(row) }
+            forgetBuilding()
+        }
+        guard !changed.isEmpty else { return }
+        for row in remembered where changed.contains(row.pack.last) { try table.update(row.pack) }
+        changed.removeAll(keepingCapacity: true)
+        remembered.removeAll { $0.pack.keptCount == 0 }
+        usedLast = 0
+    }
+
+    /// Forgets what a transaction has changed that has failed.
+    func forget() {
+        forgetBuilding()
+        remembered.removeAll()
+        changed.removeAll()
+        usedLast = 0
+    }
+
+    private func forgetBuilding() {
+        building.removeAll(keepingCapacity: true)
+        builtByQueue.removeAll(keepingCapacity: true)
+        builtLast = 0
+    }
+
+    private func insert(_ row: PackTable.Row) throws(StoreFault) {
+        try table.insert(row)
+        try remember(row)
+    }
+
+    private func remember(_ row: PackTable.Row) throws(StoreFault) {
+        if remembered.count == Self.rememberedMax {
+            let oldest = remembered.removeFirst()
+            if changed.remove(oldest.pack.last) != nil { try table.update(oldest.pack) }
+            usedLast = 0
+        }
+        remembered.append(row)
+    }
+
+    // MARK: - Finding
+
+    /// A place among the remembered packs.
+    private struct Place {
+        let row: Int
+        let record: Int
+    }
+
+    private func place(of id: UInt64, ifRemembered isRemembered: Bool) throws(StoreFault) -> Place?
+    {
+        if let place = rememberedPlace(of: id) { return place }
+        if isRemembered { return nil }
+        // What is flushed is remembered: it must not be read, and remembered, a second time.
+        if !building.isEmpty {
+            try flush()
+            if let place = rememberedPlace(of: id) { return place }
+        }
+        if !changed.isEmpty { try flush() }
+        guard let row = try table.row(with: id), let record = row.pack.index(of: id) else {
+            return nil
+        }
+        try remember(row)
+        usedLast = remembered.count - 1
+        return Place(row: usedLast, record: record)
+    }
+
+    private func rememberedPlace(of id: UInt64) -> Place? {
+        if usedLast < remembered.count, let record = remembered[usedLast].pack.index(of: id) {
+            return Place(row: usedLast, record: record)
+        }
+        for row in remembered.indices.reversed() {
+            guard let record = remembered[row].pack.index(of: id) else { continue }
+            usedLast = row
+            return Place(row: row, record: record)
+        }
+        return nil
+    }
+
+    private func job(at place: Place) throws(StoreFault) -> Job {
+        let row = remembered[place.row]
+        return try table.whole { () throws(DamagedRecord) in
+            try row.pack.job(place.record, of: row.queue)
+        }
+    }
+
+    /// The job of a number, if it is in a pack.
+    func job(_ id: UInt64) throws(StoreFault) -> Job? {
+        guard let place = try place(of: id, ifRemembered: false) else { return nil }
+        return try job(at: place)
+    }
+
+    /// Whether the job of a number is in a pack.
+    func contains(_ id: UInt64) throws(StoreFault) -> Bool {
+        if building.contains(where: { $0.pack.index(of: id) != nil }) { return true }
+        return try place(of: id, ifRemembered: false) != nil
+    }
+
+    /// A statement that is prepared when it is first needed.
+    func cached(_ condition: String) throws(StoreFault) -> Statement {
+        if let statement = statements[condition] { return statement }
+        let statement = try table.prepare(condition)
+        statements[condition] = statement
+        return statement
+    }
+}
