@@ -46,22 +46,39 @@ public struct SystemClock: LoopClock {
 /// Wall-clock time as it passes for one part of a program: the machine's, or one that goes by a clock
 /// that is moved by hand.
 package struct WallTime: Sendable {
+    /// Nanoseconds since 1970-01-01 00:00 UTC.
     private let read: @Sendable () -> Int64
 
     /// The machine's.
-    package static let system = WallTime { WallClock.unixMilliseconds() }
+    package static let system = WallTime { WallClock.unixNanoseconds() }
 
     private init(_ read: @escaping @Sendable () -> Int64) { self.read = read }
 
     /// Time that passes with `clock`, and is `unixMilliseconds` when that one shows zero.
     package init(on clock: any LoopClock, from unixMilliseconds: Int64) {
-        self.init { unixMilliseconds + clock.now().nanoseconds / 1_000_000 }
+        self.init { unixMilliseconds * 1_000_000 + clock.now().nanoseconds }
     }
 
-    /// Milliseconds since 1970-01-01 00:00 UTC.
+    /// Milliseconds since 1970-01-01 00:00 UTC: those that are over.
     ///
     /// - Thread: any thread.
-    package func unixMilliseconds() -> Int64 { read() }
+    package func unixMilliseconds() -> Int64 { read() / 1_000_000 }
+
+    /// The first whole millisecond that is not before now: what is to come after a while counts
+    /// from it, or would come early.
+    ///
+    /// - Thread: any thread.
+    package func unixMillisecondsRoundedUp() -> Int64 { (read() + 999_999) / 1_000_000 }
+
+    /// How long it is until a moment, exactly; 0 if it has passed.
+    ///
+    /// - Parameter unixMilliseconds: since 1970-01-01 00:00 UTC.
+    /// - Thread: any thread.
+    package func nanosecondsLeft(until unixMilliseconds: Int64) -> Int64 {
+        let (moment, isBeyond) = max(0, unixMilliseconds)
+            .multipliedReportingOverflow(by: 1_000_000)
+        return isBeyond ? .max : max(0, moment - read())
+    }
 }
 
 /// Wall-clock time, for records that people and other machines read.
@@ -69,11 +86,16 @@ package enum WallClock {
     /// Milliseconds since 1970-01-01 00:00 UTC.
     ///
     /// - Thread: any thread.
-    package static func unixMilliseconds() -> Int64 {
+    package static func unixMilliseconds() -> Int64 { unixNanoseconds() / 1_000_000 }
+
+    /// Nanoseconds since 1970-01-01 00:00 UTC; enough for them until the year 2262.
+    ///
+    /// - Thread: any thread.
+    package static func unixNanoseconds() -> Int64 {
         var time = timespec()
         let result = unsafe clock_gettime(CLOCK_REALTIME, &time)
         precondition(result == 0, "the wall clock can't be read")
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
     /// A time as people and machines read it: `2026-11-21T10:45:22.017Z`.

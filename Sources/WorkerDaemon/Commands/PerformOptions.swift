@@ -63,7 +63,7 @@ struct PerformOptions {
             guard dueAt == nil else { throw WireError(.err, "DELAY and AT: one of them, once") }
             let isDelay = command.matches(index, "DELAY")
             let value = Int64(try milliseconds(isDelay ? "DELAY" : "AT"))
-            dueAt = isDelay ? wall.unixMilliseconds() + value : value
+            dueAt = isDelay && value > 0 ? wall.unixMillisecondsRoundedUp() + value : value
             return index + 2
         }
         if command.matches(index, "TIMEOUT") {

@@ -38,6 +38,7 @@ extension JobDesk {
     private static func pause(after attempt: Int) -> Int64 {
         let doublings = min(max(0, attempt - 1), 20)
         let pause = min(firstPauseMilliseconds << Int64(doublings), pauseMillisecondsMax)
-        return Int64.random(in: pause * 3 / 4...pause * 5 / 4)
+        // Above the lower bound: the end that it is counted from is told in whole milliseconds.
+        return Int64.random(in: pause * 3 / 4 + 1...pause * 5 / 4)
     }
 }

@@ -305,9 +305,10 @@ final class JobDesk {
 
     /// Holds a job until a moment in Unix milliseconds.
     func delay(_ job: LiveJob, until dueAt: Int64) {
-        let delay = max(0, dueAt - wall.unixMilliseconds())
         let held = Confined((desk: self, job: job), to: loop)
-        let due = loop.now.advanced(by: .milliseconds(delay))
+        // First: what passes before the other clock is read makes the job later, never early.
+        let left = wall.nanosecondsLeft(until: dueAt)
+        let due = loop.now.advanced(byNanoseconds: left)
         let timer = ThreadRunLoop.Timer(at: due) { _ in held.value.desk.release(held.value.job) }
         job.timer = timer
         loop.add(timer)

@@ -26,10 +26,16 @@ final class SimulatedClock: LoopClock {
     /// Milliseconds since its beginning.
     var milliseconds: Int64 { now().nanoseconds / 1_000_000 }
 
+    /// Milliseconds since its beginning, of which the last may not be over.
+    var millisecondsRoundedUp: Int64 { (now().nanoseconds + 999_999) / 1_000_000 }
+
     /// Lets time pass.
-    func advance(byMilliseconds count: Int64) {
+    func advance(byMilliseconds count: Int64) { advance(byNanoseconds: count * 1_000_000) }
+
+    /// Lets time pass.
+    func advance(byNanoseconds count: Int64) {
         let wakers = state.withLock { state in
-            state.now = state.now.advanced(by: .milliseconds(count))
+            state.now = state.now.advanced(by: .nanoseconds(count))
             return state.wakers
         }
         for wake in wakers { wake() }

@@ -116,7 +116,7 @@ final class Simulation {
         }
         let entry = try book[token]
         note("submit \(entry.summary), delay \(delay)")
-        let due = world.clock.milliseconds + delay
+        let due = world.clock.millisecondsRoundedUp + delay
         try world.ask(Self.command(for: entry, delay: delay)) { [unowned self] reply in
             try accepted(token, reply, as: delay > 0 ? .delayed(until: due) : .waiting)
         }
@@ -280,7 +280,9 @@ final class Simulation {
 
     private func advance(byMilliseconds count: Int64) throws {
         note("advance by \(count)")
-        world.clock.advance(byMilliseconds: count)
+        // And a part of the next one: what is due is so to the nanosecond.
+        let part = Int64(random.below(1_000_000))
+        world.clock.advance(byNanoseconds: count * 1_000_000 + part)
         book.advance(byMilliseconds: count)
     }
 

@@ -1,0 +1,44 @@
+// The time by which records are dated, on a clock that stands between two milliseconds.
+
+import Kernel
+import Testing
+
+@Suite struct `Wall time` {
+    /// A clock that shows one instant.
+    private struct StandingClock: LoopClock {
+        let instant: Instant
+        var runsByItself: Bool { false }
+        func now() -> Instant { instant }
+        func whenMoved(_ wake: @escaping @Sendable () -> Void) {}
+    }
+
+    private func time(atNanoseconds count: Int64) -> WallTime {
+        WallTime(on: StandingClock(instant: Instant(nanoseconds: count)), from: 1_000)
+    }
+
+    @Test func `is told in the milliseconds that are over, or in one more`() {
+        let between = time(atNanoseconds: 7_000_001)
+        #expect(between.unixMilliseconds() == 1_007)
+        #expect(between.unixMillisecondsRoundedUp() == 1_008)
+        let even = time(atNanoseconds: 7_000_000)
+        #expect(even.unixMilliseconds() == 1_007)
+        #expect(even.unixMillisecondsRoundedUp() == 1_007)
+    }
+
+    @Test func `knows to the nanosecond how long it is until a moment`() {
+        let time = time(atNanoseconds: 7_000_001)
+        #expect(time.nanosecondsLeft(until: 1_008) == 999_999)
+        #expect(time.nanosecondsLeft(until: 1_010) == 2_999_999)
+        #expect(time.nanosecondsLeft(until: 1_007) == 0)
+        #expect(time.nanosecondsLeft(until: .min) == 0)
+        #expect(time.nanosecondsLeft(until: .max) == .max)
+    }
+
+    @Test func `of the machine is the same in milliseconds and in nanoseconds`() {
+        let before = WallClock.unixNanoseconds() / 1_000_000
+        let between = WallTime.system.unixMilliseconds()
+        let after = WallTime.system.unixMillisecondsRoundedUp()
+        #expect(before <= between && between <= after)
+        #expect(WallTime.system.nanosecondsLeft(until: before) == 0)
+    }
+}

@@ -1,0 +1,94 @@
+// When jobs begin, to the nanosecond: on a clock that is moved by hand, and that does
+// not stand at a whole millisecond.
+
+import RESP
+import RunLoopsTesting
+import Testing
+import WorkerDaemon
+
+@Suite struct `A job's moment` {
+    /// Plays a scene on the thread of a daemon of its own.
+    private func play(_ scene: @escaping @Sendable (World) throws -> Void) throws {
+        let directory = try Scratch()
+        let path = directory.path
+        let fault = try onNewThread { () -> String? in
+            do {
+                let world = try World(path, MemoryWindow())
+                defer { world.close() }
+                world.clock.advance(byNanoseconds: 400_000)
+                try scene(world)
+                return nil
+            } catch {
+                return "\(error)"
+            }
+        }
+        #expect(fault == nil)
+    }
+
+    @Test(arguments: [["VOLATILE"], []])
+    func `is the one of AT, and not a nanosecond before`(options: [String]) throws {
+        try play { world in
+            let due = SimulatedClock.beginning + 5
+            try world.submit(["AT", .integer(Int(due))], options, token: 1)
+            try world.expectStart(of: 1, afterNanoseconds: 4_600_000)
+        }
+    }
+
+    @Test(arguments: [["VOLATILE"], []])
+    func `comes no sooner than its DELAY after it was accepted`(options: [String]) throws {
+        try play { world in
+            try world.submit(["DELAY", 5], options, token: 1)
+            // It is dated in milliseconds, and 0.4 of one are over.
+            try world.expectStart(of: 1, afterNanoseconds: 5_600_000)
+        }
+    }
+
+    @Test func `without a delay is now`() throws {
+        try play { world in
+            try world.submit(["DELAY", 0], [], token: 1)
+            #expect(world.stage.takeEntries().map(\.token) == [1])
+            world.stage.end(1, .done(byteCount: 2))
+            try world.settle()
+        }
+    }
+
+    @Test func `of the next attempt is the one that JOB tells`() throws {
+        try play { world in
+            try world.submit(["RETRY", 1], [], token: 1)
+            let id = try #require(world.stage.takeEntries().first?.id)
+            world.stage.end(1, .failed)
+            try world.settle()
+            var due: Int?
+            try world.ask(["JOB", .integer(Int(id))]) { due = $0["due-at"]?.integer }
+            try world.settle()
+            let moment = (try #require(due) - Int(SimulatedClock.beginning)) * 1_000_000
+            #expect((750_400_000...1_250_400_000).contains(moment))
+            try world.expectStart(of: 1, afterNanoseconds: Int64(moment) - 400_000)
+        }
+    }
+}
+
+extension World {
+    fileprivate func submit(
+        _ first: [CommandArgument], _ more: [String], token: Int
+    ) throws {
+        let options = first + more.map { .text($0) }
+        try ask(["PERFORM", "one", "play"] + options + [.integer(token)]) { reply in
+            if let word = reply.errorWord { throw SimulationFault(word) }
+        }
+        try settle()
+    }
+
+    /// Expects a job to begin when so much time has passed, and not a nanosecond before.
+    fileprivate func expectStart(of token: Int, afterNanoseconds count: Int64) throws {
+        #expect(stage.takeEntries().isEmpty)
+        clock.advance(byNanoseconds: count - 1)
+        try settle()
+        #expect(stage.takeEntries().isEmpty)
+        clock.advance(byNanoseconds: 1)
+        try settle()
+        #expect(stage.takeEntries().map(\.token) == [token])
+        stage.end(token, .done(byteCount: 2))
+        try settle()
+    }
+}
