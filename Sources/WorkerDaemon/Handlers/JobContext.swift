@@ -47,10 +47,26 @@ public final class JobContext: Sendable {
     }
 
     /// Where and since when a job runs.
-    struct Run: Sendable, Equatable {
+    struct Run: Sendable {
         let thread: String
         let startedAt: Int64
+        fileprivate let limit: TimeLimit?
+
+        /// When its time is up, by the loops' clock.
+        var deadline: Instant { limit?.deadline ?? .distantFuture }
+    }
+
+    /// When a job's time is up, and by which clock; a class, as most of a million jobs have none.
+    fileprivate final class TimeLimit: Sendable {
         let deadline: Instant
+        private let clock: any LoopClock
+
+        init(_ timeout: Duration, by clock: any LoopClock) {
+            deadline = clock.now().advanced(by: timeout)
+            self.clock = clock
+        }
+
+        var isOver: Bool { clock.now() >= deadline }
     }
 
     init(id: UInt64, selector: String, payload: [UInt8], attempt: Int, timeout: Duration?) {
@@ -88,10 +104,7 @@ public final class JobContext: Sendable {
     }
 
     /// Whether the job has run longer than it may.
-    var isOverTime: Bool {
-        guard let run else { return false }
-        return run.deadline != .distantFuture && SystemClock().now() >= run.deadline
-    }
+    var isOverTime: Bool { run?.limit?.isOver == true }
 
     /// Where it runs; nil before it began.
     var run: Run? { state.withLock { $0.run } }
@@ -101,12 +114,15 @@ public final class JobContext: Sendable {
 
     /// Begins the job on the calling worker thread.
     ///
+    /// - Parameter clock: by which its time limit goes.
     /// - Returns: false when it was withdrawn: then it must not run.
-    func begin(on thread: String, at unixMilliseconds: Int64) -> Bool {
+    func begin(
+        on thread: String, at unixMilliseconds: Int64, by clock: any LoopClock
+    ) -> Bool {
         guard leaveWaiting(for: 1) else { return false }
-        let deadline = timeout.map { SystemClock().now().advanced(by: $0) } ?? .distantFuture
+        let limit = timeout.map { TimeLimit($0, by: clock) }
         let tell = state.withLock {
-            $0.run = Run(thread: thread, startedAt: unixMilliseconds, deadline: deadline)
+            $0.run = Run(thread: thread, startedAt: unixMilliseconds, limit: limit)
             return $0.news?.whenChanged.take()
         }
         tell?()

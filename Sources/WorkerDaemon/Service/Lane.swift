@@ -33,7 +33,7 @@ final class Lane: Sendable {
     let maxQueuedByteCount: Int
     let pool: WorkerPool
     let members: [Member]
-    private let wall: WallTime
+    private let clocks: Clocks
     let whenStuck: Configuration.Thread.WhenStuck
     let stuckAfter: Duration
     private let membersByName: [String: Member]
@@ -47,7 +47,7 @@ final class Lane: Sendable {
         name = configuration.name
         maxQueued = configuration.maxQueued
         maxQueuedByteCount = configuration.maxQueuedBytes
-        wall = clocks.wall
+        self.clocks = clocks
         pool = try WorkerPool(
             name: configuration.name, count: configuration.count, clock: clocks.loop)
         whenStuck = configuration.whenStuck
@@ -89,8 +89,8 @@ final class Lane: Sendable {
         guard let thread = WorkerThread.currentName, let member = membersByName[thread] else {
             preconditionFailure("a job of \(name) runs on a foreign thread")
         }
-        let startedAt = wall.unixMilliseconds()
-        guard job.begin(on: thread, at: startedAt) else { return nil }
+        let startedAt = clocks.wall.unixMilliseconds()
+        guard job.begin(on: thread, at: startedAt, by: clocks.loop) else { return nil }
         journal?.noteStart(
             job.id, Attempt(number: job.attempt, workerName: thread, startedAt: startedAt))
         member.current.withLock { $0 = job }
@@ -112,7 +112,7 @@ final class Lane: Sendable {
         }
         return Completion(
             job: JobID(job.id), attemptNumber: job.attempt, outcome: outcome, thread: thread,
-            startedAt: startedAt, endedAt: wall.unixMilliseconds())
+            startedAt: startedAt, endedAt: clocks.wall.unixMilliseconds())
     }
 }
 

@@ -1,4 +1,4 @@
-// When jobs begin, to the nanosecond: on a clock that is moved by hand, and that does
+// When jobs begin and run out of time, to the nanosecond: on a clock that is moved by hand, and that does
 // not stand at a whole millisecond.
 
 import RESP
@@ -64,6 +64,23 @@ import WorkerDaemon
             let moment = (try #require(due) - Int(SimulatedClock.beginning)) * 1_000_000
             #expect((750_400_000...1_250_400_000).contains(moment))
             try world.expectStart(of: 1, afterNanoseconds: Int64(moment) - 400_000)
+        }
+    }
+
+    @Test func `to end goes by the clock of the daemon`() throws {
+        try play { world in
+            for (token, nanoseconds) in [(1, Int64(999_999_999)), (2, 1_000_000_000)] {
+                try world.submit(["TIMEOUT", 1_000], [], token: token)
+                let id = try #require(world.stage.takeEntries().first?.id)
+                world.clock.advance(byNanoseconds: nanoseconds)
+                // The handler ends early, as one does that sees its job cancelled.
+                world.stage.end(token, .interrupted)
+                try world.settle()
+                var failure: String?
+                try world.ask(["JOB", .integer(Int(id))]) { failure = $0["failure"]?.text }
+                try world.settle()
+                #expect((failure == "took longer than its time limit") == (token == 2))
+            }
         }
     }
 }
