@@ -62,13 +62,14 @@ final class ScheduleEntry {
 /// Confined to the desk's thread.
 final class ScheduleBook {
     static let countMax = 10_000
-    /// How long after a run that could not be it is tried again, if there may be room by then.
+    /// How long after a run that could not be it is tried again at the latest, if there may be room
+    /// by then.
     private static let retryMilliseconds: Int64 = 1_000
     /// At most so many schedules are looked at, and so many runs of one made, before others get a turn.
     private static let turnCountMax = 256
 
     let desk: JobDesk
-    private let loop: ThreadRunLoop
+    let loop: ThreadRunLoop
     private let log: Log
     var entries: [String: ScheduleEntry] = [:]
     /// Names that are not in the book yet: their commits are awaited.
@@ -77,6 +78,9 @@ final class ScheduleBook {
     private var awaited: [String: Int] = [:]
     private var due = TimerHeap<ScheduleEntry>()
     private var dueHandles: [TimerHeap<ScheduleEntry>.Handle] = []
+    /// Those that wait for room, by their names.
+    var crowded: Set<String> = []
+    var isLookForRoomDue = false
     private let alarm: WallAlarm
     private var alarmAt: Int64?
     private var port: ThreadRunLoop.Port?
@@ -96,6 +100,7 @@ final class ScheduleBook {
 
     /// Makes no job any more.
     func close() {
+        desk.whenRoomMayBe = nil
         port?.invalidate()
         port = nil
     }
@@ -106,6 +111,7 @@ final class ScheduleBook {
     func insert(_ entry: ScheduleEntry) {
         if let before = entries[entry.definition.name] { takeOut(before) }
         entries[entry.definition.name] = entry
+        crowded.remove(entry.definition.name)
         entry.correct(at: desk.wall.unixMilliseconds())
         // Jobs of the one before may be awaited: how far that has come is known then.
         if awaited[entry.definition.name] == nil { arm(entry) }
@@ -116,6 +122,7 @@ final class ScheduleBook {
     func remove(_ entry: ScheduleEntry) {
         takeOut(entry)
         entries[entry.definition.name] = nil
+        crowded.remove(entry.definition.name)
         setAlarm()
     }
 
@@ -137,6 +144,11 @@ final class ScheduleBook {
                 arm(entry)
             }
         }
+        runDue(at: now)
+    }
+
+    /// Makes the jobs that are due.
+    func runDue(at now: Int64) {
         guard !desk.isRefusing else { return }
         due.collectDue(upTo: now, into: &dueHandles)
         for handle in dueHandles.prefix(Self.turnCountMax) {
@@ -158,8 +170,11 @@ final class ScheduleBook {
         }
     }
 
+    /// Whether a schedule waits until its jobs are on the disk.
+    func isAwaited(_ name: String) -> Bool { awaited[name] != nil }
+
     /// Lets the alarm ring for a schedule, at its next moment or at another one.
-    private func arm(_ entry: ScheduleEntry, at moment: Int64? = nil) {
+    func arm(_ entry: ScheduleEntry, at moment: Int64? = nil) {
         takeOut(entry)
         guard let moment = moment ?? entry.schedule.next(after: entry.progress.through) else {
             return
@@ -173,6 +188,7 @@ final class ScheduleBook {
     private func run(_ entry: ScheduleEntry, at now: Int64) {
         let rule = entry.definition.missed
         let name = entry.definition.name
+        crowded.remove(name)
         guard let found = rule.due(of: entry.schedule, since: entry.progress.through, at: now)
         else { return arm(entry) }
         // What a short period leaves out on a slow disk is not told each time.
@@ -185,6 +201,7 @@ final class ScheduleBook {
                 try make(run, of: entry)
             } catch {
                 entry.fault = error
+                if error.word == .busy { awaitRoom(name) }
                 break
             }
         }

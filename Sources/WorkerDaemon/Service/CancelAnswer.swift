@@ -88,5 +88,6 @@ extension JobDesk {
         tellWatchers(id, .cancelled)
         let answer = Self.answer(Outcome.cancelled, id)
         for waiter in durable?.waiters.removeValue(forKey: id) ?? [] { waiter.tell(answer) }
+        whenRoomMayBe?()
     }
 }

@@ -149,6 +149,7 @@ extension JobDesk {
         apply(.cancel, to: job.id)
         recordEnd(of: job, nil, .cancelled, at: wall.unixMilliseconds())
         tellEnd(of: job.id, .cancelled)
+        whenRoomMayBe?()
         return true
     }
 
@@ -168,6 +169,7 @@ extension JobDesk {
         apply(.finish(completion.outcome), to: completion.job, at: completion.endedAt)
         if job?.isDurable == true { store.releasePayload(of: completion.job) }
         tellEnd(of: completion.job, completion.outcome)
+        whenRoomMayBe?()
         whenCompleted?()
     }
 

@@ -82,6 +82,8 @@ final class JobDesk {
     var replacedThreadCount = 0
     /// Called after completions, commits and loads have been handled.
     var whenCompleted: (() -> Void)?
+    /// Called when a job has ended or was taken back, while somebody waits for room.
+    var whenRoomMayBe: (() -> Void)?
     /// How much may wait in all.
     let waitingMax: JobAmount
     /// How fast jobs end, by lane.

@@ -138,6 +138,31 @@ extension TestClient {
     }
 
     @Test(.timeLimit(.minutes(4)))
+    func `that waits for room makes its job soon after another one has ended`() throws {
+        var setup = Setup()
+        setup.threads = "images: { maxQueued: 1 }"
+        setup.more = """
+            schedules: {
+                beat: {
+                    every: "10ms", missed: "all", thread: "images", selector: "sleep", payload: "20",
+                },
+            },
+            """
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            try eventually("ten jobs are done") { try client.figure("total_jobs_done") >= 10 }
+            #expect(daemon.log.contains("counts as missed: BUSY"))
+            let waits = try (3...10).map { number in
+                let accepted = try #require(client.job(number, "accepted-at").integer)
+                let ended = try #require(client.job(number - 2, "ended-at").integer)
+                return accepted - ended
+            }
+            // It looks once a second in any case, which most of these are not to need.
+            #expect(waits.sorted()[waits.count / 2] < 500, "\(waits)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
     func `that is given again goes on from where it is`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()

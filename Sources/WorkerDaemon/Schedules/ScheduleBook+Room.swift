@@ -1,0 +1,37 @@
+// Schedules whose jobs found no room: the desk tells them when there may be some. What it does not tell,
+// such as a job that begins, they find out when their alarm rings for the next try.
+
+internal import Kernel
+internal import RunLoops
+
+extension ScheduleBook {
+    /// How long after a job's end room is looked for: by then its thread has taken the next one, and
+    /// of many ends there is one look.
+    private static let pauseBeforeLook = Duration.milliseconds(5)
+
+    /// Has a schedule looked at again when there may be room for its job.
+    func awaitRoom(_ name: String) {
+        crowded.insert(name)
+        guard desk.whenRoomMayBe == nil else { return }
+        desk.whenRoomMayBe = { [unowned self] in roomMayBe() }
+    }
+
+    private func roomMayBe() {
+        guard !isLookForRoomDue, !desk.isRefusing else { return }
+        isLookForRoomDue = true
+        let book = Confined(self, to: loop)
+        let moment = loop.now.advanced(by: Self.pauseBeforeLook)
+        loop.add(ThreadRunLoop.Timer(at: moment) { _ in book.value.lookForRoom() })
+    }
+
+    private func lookForRoom() {
+        isLookForRoomDue = false
+        let now = desk.wall.unixMilliseconds()
+        for name in crowded where !isAwaited(name) {
+            if let entry = entries[name] { arm(entry, at: now) }
+        }
+        runDue(at: now)
+        // Nobody waits: an end costs nothing more.
+        if crowded.isEmpty { desk.whenRoomMayBe = nil }
+    }
+}
