@@ -8,7 +8,7 @@ enum ServerCommands {
         [
             CommandSpecification(
                 name: "info", arguments: "[SECTION]", summary: "The daemon in figures.",
-                details: "Sections: server, clients, memory, jobs, threads, loop.",
+                details: "Sections: server, clients, memory, jobs, schedules, threads, loop.",
                 wordCount: 0...1, run: info),
             CommandSpecification(
                 name: "ping", arguments: "", summary: "Asks whether the daemon answers.",

@@ -27,6 +27,8 @@ final class ScheduleEntry {
     /// Why the latest run could not be; told to the log once.
     var fault: WireError?
     var isFaultTold = false
+    /// How many moments its next job leaves out.
+    var leftOutCount = 0
 
     init(
         _ record: ScheduleRecord, _ cron: CronExpression?, _ zone: TimeZoneRules
@@ -81,6 +83,10 @@ final class ScheduleBook {
     /// Those that wait for room, by their names.
     var crowded: Set<String> = []
     var isLookForRoomDue = false
+    /// How many jobs were made since the start.
+    private(set) var madeCount = 0
+    /// How many moments there was no job for since the start.
+    private(set) var leftOutCount = 0
     private let alarm: WallAlarm
     private var alarmAt: Int64?
     private var port: ThreadRunLoop.Port?
@@ -170,6 +176,9 @@ final class ScheduleBook {
         }
     }
 
+    /// When the alarm rings next.
+    var nextDueAt: Int64? { due.firstFire }
+
     /// Whether a schedule waits until its jobs are on the disk.
     func isAwaited(_ name: String) -> Bool { awaited[name] != nil }
 
@@ -193,7 +202,12 @@ final class ScheduleBook {
         else { return arm(entry) }
         // What a short period leaves out on a slow disk is not told each time.
         let isLate = now - entry.progress.through > MissedRuns.graceMilliseconds
-        if found.runs.isEmpty { entry.progress.through = found.through }
+        entry.leftOutCount =
+            found.leftOutCount ?? MissedRuns.countMax + 1 - found.runs.count
+        if found.runs.isEmpty {
+            entry.progress.through = found.through
+            countLeftOut(by: entry)
+        }
         entry.fault = nil
         for moment in found.runs.prefix(Self.turnCountMax) {
             let run = ScheduleRun(name: name, through: moment, at: now)
@@ -250,6 +264,13 @@ final class ScheduleBook {
         entry.progress.through = max(entry.progress.through, run.through)
         entry.progress.lastRunAt = run.at
         entry.progress.lastJob = id
+        madeCount += 1
+        countLeftOut(by: entry)
+    }
+
+    private func countLeftOut(by entry: ScheduleEntry) {
+        leftOutCount += entry.leftOutCount
+        entry.leftOutCount = 0
     }
 
     /// Waits for the next moment, or for room.

@@ -163,6 +163,49 @@ extension TestClient {
     }
 
     @Test(.timeLimit(.minutes(4)))
+    func `is counted in INFO with what it has made and left out`() throws {
+        var setup = Setup.durable
+        setup.threads = "images: { maxQueued: 2 }"
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            #expect(try client.figure("schedules") == 0)
+            #expect(try client.figure("next_schedule_due_at") == 0)
+            let before = Int(WallClock.unixMilliseconds())
+            _ = try client.call("PAUSE", "images")
+            // Of what was missed it makes one.
+            let reply = try client.call("SCHEDULE", "beat", "EVERY", 100, "images", "echo", "")
+            #expect(reply.text == "OK")
+            try eventually("it waits for room") {
+                try client.figure("schedules_without_room") == 1
+            }
+            #expect(try client.figure("schedules") == 1)
+            #expect(try client.figure("total_schedule_jobs") == 2)
+            #expect(try client.figure("total_schedule_runs_left_out") == 0)
+            #expect(try client.figure("next_schedule_due_at") > before)
+            try eventually("moments were missed") {
+                try Int(WallClock.unixMilliseconds())
+                    - (client.schedule("beat")?["last-run-at"]?.integer ?? .max) > 500
+            }
+            _ = try client.call("RESUME", "images")
+            try eventually("it has left out some") {
+                try client.figure("total_schedule_runs_left_out") >= 3
+            }
+            try eventually("it has room") {
+                try client.figure("schedules_without_room") == 0
+            }
+            // Each moment was one or the other.
+            #expect(try client.call("UNSCHEDULE", "beat") == .integer(1))
+            let made = try client.figure("total_schedule_jobs")
+            let leftOut = try client.figure("total_schedule_runs_left_out")
+            let moments = try client.dueMoments(of: "echo")
+            let first = try #require(moments.first)
+            let last = try #require(moments.last)
+            #expect(made == moments.count)
+            #expect(made + leftOut == (last - first) / 100 + 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)))
     func `that is given again goes on from where it is`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
