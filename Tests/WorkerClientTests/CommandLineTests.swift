@@ -55,6 +55,7 @@ struct `workerctl` {
                  1  done   images  echo      high            1
 
                 """)
+        #expect(try daemon.workerctl("jobs", "--state", "stuck", "--json").text == "[]\n")
         let delayed = try daemon.workerctl("perform", "images", "echo", "--delay", "2h")
         #expect(delayed.text == "2\n")
         let at = try daemon.workerctl("perform", "images", "fail", "--at", "3000000000000")

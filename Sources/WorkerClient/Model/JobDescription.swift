@@ -28,9 +28,10 @@ public struct JobSummary: Sendable, Equatable {
         public static let failed = State(rawValue: "failed")
         /// Ended because somebody asked for it.
         public static let cancelled = State(rawValue: "cancelled")
-        /// All that can be listed by, in the order of a job's life; a stuck job is listed as running.
+        /// All that can be listed by, in the order of a job's life; those that are running include the
+        /// stuck ones.
         public static let all: [State] = [
-            .delayed, .buffered, .waiting, .running, .done, .failed, .cancelled,
+            .delayed, .buffered, .waiting, .running, .stuck, .done, .failed, .cancelled,
         ]
 
         /// The name.

@@ -178,6 +178,7 @@ enum JobCommands {
     ) throws(WireError) -> RESPValue? {
         var thread: String?
         var state: JobState?
+        var isStuck = false
         var limit = 100
         var index = 1
         while index < command.count {
@@ -188,8 +189,10 @@ enum JobCommands {
                 }
                 limit = try command.count(at: index + 1, "LIMIT", max: 10_000)
                 index += 1
-            } else if let known = JobState(rawValue: word.lowercased()), state == nil {
+            } else if let known = JobState(rawValue: word.lowercased()), state == nil, !isStuck {
                 state = known
+            } else if command.matches(index, "STUCK"), state == nil, !isStuck {
+                isStuck = true
             } else if thread == nil {
                 _ = try service.desk.lane(of: word)
                 thread = word
@@ -198,8 +201,12 @@ enum JobCommands {
             }
             index += 1
         }
-        let slot = Pledge(session)
         let desk = service.desk
+        if isStuck {
+            let jobs = desk.listStuck(thread: thread, limit: limit)
+            return .array(jobs.map { .map(describe($0, desk)) })
+        }
+        let slot = Pledge(session)
         desk.list(thread: thread, state: state, limit: limit) {
             slot.fill($0.map { .array($0.map { .map(describe($0, desk)) }) })
         }

@@ -19,6 +19,15 @@ extension JobDesk {
         }
     }
 
+    /// The jobs that are stuck, the newest first.
+    func listStuck(thread: String?, limit: Int) -> [Job] {
+        noteRunning()
+        let running = lanes.flatMap(\.members).compactMap { $0.current.withLock { $0?.id } }
+        let stuck = running.map { JobID($0) }.filter(isStuck).compactMap(store.job)
+        let chosen = stuck.filter { thread == nil || $0.thread == thread }
+        return Array(chosen.sorted { $1.id < $0.id }.prefix(limit))
+    }
+
     /// A job's state as it is shown: `stuck` is no state of its own, what can become of it is that of
     /// a running one.
     func shownState(of job: Job) -> String {

@@ -28,6 +28,13 @@ import Testing
             #expect(thread["job"]?.integer == id)
             let jobs = try client.call("JOBS", "running").elements
             #expect(jobs?.map { $0["state"]?.text } == ["stuck"])
+            for filter: [CommandArgument] in [["stuck"], ["images", "STUCK", "LIMIT", 5]] {
+                try client.send(TestClient.bytes(["JOBS"] + filter))
+                let stuck = try client.reply().elements
+                #expect(stuck?.map { $0["id"]?.integer } == [id])
+                #expect(stuck?.map { $0["state"]?.text } == ["stuck"])
+            }
+            #expect(try client.call("JOBS", "stuck", "LIMIT", 0).elements == [])
             #expect(try client.figure("stuck_jobs") == 1)
             #expect(try client.call("INFO", "threads").text?.contains("stuck=1") == true)
             #expect(try client.call("CANCEL", .integer(id)).text == "stuck")
@@ -40,6 +47,7 @@ import Testing
             #expect(try waits.reply().text == "next")
             #expect(try watcher.reply().elements?[2].text == "done")
             #expect(try client.figure("stuck_jobs") == 0)
+            #expect(try client.call("JOBS", "stuck").elements == [])
             #expect(daemon.log.contains("job \(id) (obey) is stuck no longer after"))
         }
     }
