@@ -7,7 +7,7 @@ import Testing
 import WorkerDaemon
 
 @Suite struct `A job's moment` {
-    /// Plays a scene on the thread of a daemon of its own.
+    /// Plays a scene on the thread of a daemon of its own; what it throws is why the test fails.
     private func play(_ scene: @escaping @Sendable (World) throws -> Void) throws {
         let directory = try Scratch()
         let path = directory.path
@@ -46,7 +46,7 @@ import WorkerDaemon
     @Test func `without a delay is now`() throws {
         try play { world in
             try world.submit(["DELAY", 0], [], token: 1)
-            #expect(world.stage.takeEntries().map(\.token) == [1])
+            _ = try world.takeStart(of: 1)
             world.stage.end(1, .done(byteCount: 2))
             try world.settle()
         }
@@ -55,14 +55,16 @@ import WorkerDaemon
     @Test func `of the next attempt is the one that JOB tells`() throws {
         try play { world in
             try world.submit(["RETRY", 1], [], token: 1)
-            let id = try #require(world.stage.takeEntries().first?.id)
+            let id = try world.takeStart(of: 1)
             world.stage.end(1, .failed)
             try world.settle()
-            var due: Int?
-            try world.ask(["JOB", .integer(Int(id))]) { due = $0["due-at"]?.integer }
+            var due = 0
+            try world.ask(["JOB", .integer(Int(id))]) { due = $0["due-at"]?.integer ?? 0 }
             try world.settle()
-            let moment = (try #require(due) - Int(SimulatedClock.beginning)) * 1_000_000
-            #expect((750_400_000...1_250_400_000).contains(moment))
+            let moment = (due - Int(SimulatedClock.beginning)) * 1_000_000
+            guard (750_400_000...1_250_400_000).contains(moment) else {
+                throw SimulationFault("after 1 s, give or take a quarter, is no \(moment) ns")
+            }
             try world.expectStart(of: 1, afterNanoseconds: Int64(moment) - 400_000)
         }
     }
@@ -71,7 +73,7 @@ import WorkerDaemon
         try play { world in
             for (token, nanoseconds) in [(1, Int64(999_999_999)), (2, 1_000_000_000)] {
                 try world.submit(["TIMEOUT", 1_000], [], token: token)
-                let id = try #require(world.stage.takeEntries().first?.id)
+                let id = try world.takeStart(of: token)
                 world.clock.advance(byNanoseconds: nanoseconds)
                 // The handler ends early, as one does that sees its job cancelled.
                 world.stage.end(token, .interrupted)
@@ -79,7 +81,9 @@ import WorkerDaemon
                 var failure: String?
                 try world.ask(["JOB", .integer(Int(id))]) { failure = $0["failure"]?.text }
                 try world.settle()
-                #expect((failure == "took longer than its time limit") == (token == 2))
+                guard (failure == "took longer than its time limit") == (token == 2) else {
+                    throw SimulationFault("after \(nanoseconds) ns: \(failure ?? "no failure")")
+                }
             }
         }
     }
@@ -98,14 +102,26 @@ extension World {
 
     /// Expects a job to begin when so much time has passed, and not a nanosecond before.
     fileprivate func expectStart(of token: Int, afterNanoseconds count: Int64) throws {
-        #expect(stage.takeEntries().isEmpty)
-        clock.advance(byNanoseconds: count - 1)
-        try settle()
-        #expect(stage.takeEntries().isEmpty)
+        for nanoseconds in [0, count - 1] {
+            clock.advance(byNanoseconds: nanoseconds)
+            try settle()
+            guard stage.takeEntries().isEmpty else {
+                throw SimulationFault("it began within \(nanoseconds) ns, not after \(count)")
+            }
+        }
         clock.advance(byNanoseconds: 1)
         try settle()
-        #expect(stage.takeEntries().map(\.token) == [token])
+        _ = try takeStart(of: token)
         stage.end(token, .done(byteCount: 2))
         try settle()
+    }
+
+    /// The number of a job, which is the only one that has begun.
+    fileprivate func takeStart(of token: Int) throws -> UInt64 {
+        let begun = stage.takeEntries()
+        guard begun.map(\.token) == [token], let id = begun.first?.id else {
+            throw SimulationFault("\(begun) have begun at \(clock.now()), not \(token)")
+        }
+        return id
     }
 }
