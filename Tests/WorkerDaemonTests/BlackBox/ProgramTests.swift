@@ -99,13 +99,12 @@ import Testing
     func `a program that is gone or cannot be started fails its job only`() throws {
         let setup = Setup(selectors: "it: { program: [\"$DIR/tool\"] }")
         let scratch = try Scratch()
-        try scratch.write("#!/bin/sh\necho made\n", to: "tool")
-        try scratch.makeExecutable("tool")
+        try scratch.writeProgram("#!/bin/sh\necho made\n", to: "tool")
         let daemon = try TestDaemon(setup, in: scratch)
         defer { daemon.kill() }
         let client = try daemon.connect()
         #expect(try client.call("PERFORM", "images", "it", "WAIT", "").text == "made\n")
-        try scratch.write("#!/no/such/interpreter\n", to: "tool")
+        try scratch.writeProgram("#!/no/such/interpreter\n", to: "tool")
         for _ in 0..<2 {
             let reply = try client.call("PERFORM", "images", "it", "WAIT", "")
             #expect(reply.errorWord == "FAILED")

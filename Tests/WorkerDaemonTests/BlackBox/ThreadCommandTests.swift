@@ -106,9 +106,10 @@ import Testing
     func `a delayed job of a thread that has been stopped is cancelled when it is due`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
-            let id = try client.perform("images", "echo", "DELAY", 60, "x")
-            _ = try client.call("STOP", "images")
-            #expect(try client.call("RESULT", .integer(id), "WAIT").errorWord == "CANCELLED")
+            let replies = try client.callTogether(
+                ["PERFORM", "images", "echo", "DELAY", 60, "x"], ["STOP", "images"])
+            #expect(replies == [.integer(1), .simpleString("OK")])
+            #expect(try client.call("RESULT", 1, "WAIT").errorWord == "CANCELLED")
         }
     }
 

@@ -42,7 +42,21 @@ final class Scratch {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    func makeExecutable(_ name: String) throws { try File.setMode(0o755, of: file(name)) }
+    /// Makes a program of a text.
+    ///
+    /// Another process writes the file: whatever is started elsewhere at that moment would inherit
+    /// it from us, open for writing until its own program begins, and what somebody has open for
+    /// writing can't be executed.
+    func writeProgram(_ text: String, to name: String) throws {
+        try write(text, to: "\(name).text")
+        var child = try ChildProcess.spawn(
+            ChildCommand(
+                program: "/usr/bin/install",
+                arguments: ["-m", "755", file("\(name).text"), file(name)]))
+        _ = isReady(child.endDescriptor.number, for: POLLIN, within: patienceMilliseconds)
+        let status = child.reap()
+        guard status == .exited(0) else { throw Unexpected("install: \(status as Any)") }
+    }
 
     func has(_ name: String) -> Bool { (try? File.kind(of: file(name))) != nil }
 
@@ -91,6 +105,18 @@ func isRunning(_ processID: Int) -> Bool {
     let text = String(decoding: bytes, as: UTF8.self)
     guard let name = text.lastIndex(of: ")") else { return false }
     return !["Z", "X"].contains(text[name...].dropFirst(2).first.map(String.init) ?? "X")
+}
+
+/// The processes that a process has started and that still run.
+func children(of processID: Int) throws -> [Int] {
+    try Directory.names(in: "/proc").compactMap { Int($0) }.filter { other in
+        // What has ended meanwhile has no file any more.
+        let bytes = (try? File.read("/proc/\(other)/stat", atMost: 4_096)) ?? []
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let name = text.lastIndex(of: ")") else { return false }
+        let fields = text[name...].split(separator: " ")
+        return fields.count > 2 && Int(fields[2]) == processID && isRunning(other)
+    }
 }
 
 /// The memory that a process occupies, in bytes.

@@ -67,6 +67,14 @@ final class TestClient {
         return try reply()
     }
 
+    /// Sends commands in one piece and waits for their replies.
+    ///
+    /// A daemon executes what it has read in one go: no timer of it fires between these.
+    func callTogether(_ commands: [CommandArgument]...) throws -> [RESPValue] {
+        try send(commands.flatMap(Self.bytes))
+        return try commands.map { _ in try reply() }
+    }
+
     /// Waits for the next reply.
     func reply() throws -> RESPValue {
         while true {
@@ -161,6 +169,14 @@ extension TestClient {
     /// Waits until a job has come to a state.
     func waitUntil(_ id: Int, is state: String) throws {
         try eventually("job \(id) is \(state)") { try job(id, "state").text == state }
+    }
+
+    /// Pauses a thread and waits until it runs nothing: what is tried again stays where it is.
+    func pauseAndWait(_ thread: CommandArgument) throws {
+        _ = try call("PAUSE", thread)
+        try eventually("\(thread) is paused") {
+            try call("THREAD", thread)["state"]?.text == "paused"
+        }
     }
 
     /// A figure of INFO.

@@ -13,7 +13,7 @@ struct Setup {
     var threads = "images: {}"
     var selectors = ""
     var limits = ""
-    var shutdown = "grace: \"10s\""
+    var shutdown = "grace: \"100s\""
     var log = "level: \"debug\""
     /// What `listen` has beside the Unix socket.
     var listen = ""
@@ -143,7 +143,7 @@ final class TestDaemon {
         // Two signals end it at once and with it its programs; as they differ, none is lost.
         try? send(.terminate)
         try? send(.interrupt)
-        if !isReady(child.endDescriptor.number, for: POLLIN, within: 5_000) {
+        if !isReady(child.endDescriptor.number, for: POLLIN, within: patienceMilliseconds) {
             Issue.record("workerd \(processID) had to be killed: \(log.suffix(2_000))")
             try? child.signalGroup(.kill)
         }
@@ -193,8 +193,7 @@ extension TestDaemon {
         let script =
             "trap '' XFSZ; ulimit -S -f \(fileByteCountMax / 512); exec '\(try productsDirectory())/workerd'"
             + " --config '\(scratch.file("workerd.json5"))'"
-        try scratch.write("#!/bin/sh\n\(script)\n", to: "limited")
-        try scratch.makeExecutable("limited")
+        try scratch.writeProgram("#!/bin/sh\n\(script)\n", to: "limited")
         try self.init(arguments: [], in: scratch, path: scratch.file("limited"))
         try waitUntilListening()
     }

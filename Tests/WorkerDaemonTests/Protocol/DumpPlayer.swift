@@ -40,8 +40,7 @@ final class DumpPlayer {
 
     init() throws {
         let scratch = try Scratch()
-        try scratch.write(Self.steps, to: "steps")
-        try scratch.makeExecutable("steps")
+        try scratch.writeProgram(Self.steps, to: "steps")
         orders = try Orders("steps.orders", in: scratch)
         let address: String
         (address, passwordDoor) = try freeLoopbackAddress()
