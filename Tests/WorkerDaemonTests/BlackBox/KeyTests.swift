@@ -16,7 +16,7 @@ import Testing
                 directory: "$DIR" },
         flaky: { program: ["sh", "-c",
             "read l; echo $WORKERD_THREAD $l >> order; [ -e ok ]"],
-            directory: "$DIR", retries: 5, retry: "block" },
+            directory: "$DIR", retries: 100, retry: "block" },
         """
 
     private static func setup(isDurable: Bool) -> Setup {
@@ -89,7 +89,10 @@ import Testing
             try daemon.scratch.write("", to: "ok")
             for id in behind { #expect(try client.call("RESULT", .integer(id), "WAIT").text == "") }
             let texts = Self.lines(daemon).map(\.text)
-            #expect(texts.filter { $0.hasPrefix("a") } == ["a 1", "a 1", "a 2", "a 3", "a 4"])
+            let own = texts.filter { $0.hasPrefix("a") }
+            // How often it was tried in vain is a matter of time.
+            #expect(own.count { $0 == "a 1" } >= 2)
+            #expect(own.drop { $0 == "a 1" } == ["a 2", "a 3", "a 4"])
             #expect(!texts.contains("never"))
         }
     }
@@ -107,7 +110,10 @@ import Testing
             try client.waitUntil(member, is: "delayed")
             #expect(try client.call("PERFORM", "mail/1", "note", "WAIT", "m1").text == "")
             #expect(try client.job(other, "state").text == "waiting")
+            // Between two attempts, however late this is.
+            try client.pauseAndWait("mail/2")
             #expect(try client.call("CANCEL", .integer(member)).text == "cancelled")
+            _ = try client.call("RESUME", "mail/2")
             #expect(try client.call("RESULT", .integer(other), "WAIT").text == "")
             #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "")
             #expect(try client.job(used, "state").text == "failed")
@@ -119,12 +125,14 @@ import Testing
     func `aside is what a job says, and what a pool's jobs without a key do`() throws {
         try withDaemon(Self.setup(isDurable: false)) { daemon in
             let client = try daemon.connect()
-            let aside = try client.perform("one", "flaky", "RETRY", 5, "ASIDE", "1")
+            let aside = try client.perform("one", "flaky", "RETRY", 100, "ASIDE", "1")
+            try client.waitUntil(aside, is: "delayed")
             #expect(try client.call("PERFORM", "one", "note", "WAIT", "2").text == "")
             let pooled = try client.perform("mail", "flaky", "3")
             try client.waitUntil(pooled, is: "delayed")
             #expect(try client.call("PERFORM", "mail", "note", "WAIT", "4").text == "")
-            #expect(try client.job(aside, "state").text == "delayed")
+            // Neither has ended: they are tried again and again.
+            for id in [aside, pooled] { #expect(try client.call("RESULT", .integer(id)) == .null) }
         }
     }
 
