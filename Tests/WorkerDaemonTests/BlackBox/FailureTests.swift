@@ -7,6 +7,8 @@ import Testing
 @Suite struct `Failed jobs` {
     private static let selectors = """
         flaky: { program: ["sh", "-c", "cat; [ -e ok ]"], directory: "$DIR" },
+        held: { program: ["sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; cat"],
+                directory: "$DIR" },
         """
 
     private static func setup(isDurable: Bool) -> Setup {
@@ -138,15 +140,16 @@ import Testing
         defer { first.kill() }
         let client = try first.connect()
         _ = try client.call("PAUSE", "images")
-        let id = try client.perform("images", "sleep", "UNIQUE", "n", "3000")
+        let id = try client.perform("images", "held", "UNIQUE", "n", "held")
         #expect(try client.perform("images", "echo", "UNIQUE", "n", "x") == id)
         try first.crash()
         let second = try TestDaemon(setup, in: scratch, logName: "log2")
         defer { second.kill() }
         let again = try second.connect()
         // It has not ended: that is long enough.
-        let reply = try again.call("PERFORM", "images", "echo", "UNIQUE", "n", "WAIT", "x")
-        #expect(reply.text == "3000")
+        #expect(try again.perform("images", "echo", "UNIQUE", "n", "x") == id)
+        try scratch.write("", to: "go")
+        #expect(try again.call("RESULT", .integer(id), "WAIT").text == "held")
         // An end is recorded within a moment.
         try eventually("the name is free") {
             try again.perform("images", "echo", "UNIQUE", "n", "x") != id

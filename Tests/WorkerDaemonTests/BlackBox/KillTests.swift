@@ -64,6 +64,7 @@ import Testing
             + "c: { maxQueued: \(Self.waitingCountMax), count: 2 }"
         setup.log = "level: \"warning\""
         let book = Book()
+        defer { book.goesOn.clear() }
         let address = SocketAddress.unix(try UnixAddress(scratch.file("s")))
         let clients = try ["a", "b", "c", "a"].enumerated().map { index, thread in
             try TestThread(name: "client \(index)") { Self.submit(to: thread, at: address, book) }
@@ -77,9 +78,16 @@ import Testing
             try daemon.send(.kill)
             #expect(try daemon.end().contains("SIGKILL"), "\(daemon.log)")
         }
-        book.goesOn.clear()
-        clients.forEach { $0.join() }
-        try finish(setup, scratch, address)
+        try finish(setup, scratch, address) {
+            // However little the clients got done between the kills: each has handed in something.
+            try eventually("each client has numbers") {
+                let pages = book.pages.withLock { $0 }
+                return pages.given.count == 3 && pages.keyed.count == 5
+                    && pages.given.values.joined().count > Self.killCount
+            }
+            book.goesOn.clear()
+            clients.forEach { $0.join() }
+        }
         check(scratch.read("ledger"), book)
     }
 
@@ -95,10 +103,16 @@ import Testing
     }
 
     /// Lets the daemon run all that is left.
-    private func finish(_ setup: Setup, _ scratch: Scratch, _ address: SocketAddress) throws {
+    ///
+    /// - Parameter endClients: while it serves.
+    private func finish(
+        _ setup: Setup, _ scratch: Scratch, _ address: SocketAddress,
+        _ endClients: () throws -> Void
+    ) throws {
         let daemon = try start(setup, scratch)
         defer { daemon.kill() }
         try waitUntilServed(address)
+        try endClients()
         let client = try TestClient(address)
         try eventually("all have run") {
             try client.figure("waiting_jobs") == 0 && client.figure("running_jobs") == 0

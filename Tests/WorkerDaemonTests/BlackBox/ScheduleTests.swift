@@ -97,7 +97,7 @@ extension TestClient {
                     try store.keep(
                         ScheduleRecord(
                             definition, isFromCommand: true,
-                            progress: ScheduleProgress(since: now - 3_500_000)))
+                            progress: ScheduleProgress(since: now - 3_050_000)))
                 }
             }
         }
@@ -108,7 +108,7 @@ extension TestClient {
         let results = try (1...6).compactMap { try client.call("RESULT", .integer($0)).text }
         #expect(results.filter { $0 == "once" }.count == 1)
         #expect(results.filter { $0 == "all" }.count == 5)
-        let next = Int(now - 3_500_000 + 6 * 600_000)
+        let next = Int(now - 3_050_000 + 6 * 600_000)
         for rule in MissedRuns.allCases {
             let schedule = try client.schedule(rule.rawValue)
             #expect(schedule?["next-due-at"] == .integer(next))

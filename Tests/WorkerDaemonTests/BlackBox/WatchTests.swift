@@ -127,6 +127,7 @@ import Testing
         try withDaemon { daemon in
             let client = try daemon.connect()
             let id = try client.perform("images", "sleep", "3600000")
+            try client.waitUntil(id, is: "running")
             let refused = try client.call("WATCH", .integer(id))
             #expect(refused.errorWord == "ERR")
             #expect(refused.errorMessage?.contains("HELLO 3") == true)
