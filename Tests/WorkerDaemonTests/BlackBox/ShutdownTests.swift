@@ -73,17 +73,36 @@ import Testing
 
     @Test(.timeLimit(.minutes(4)), arguments: ["hangs", "ignores"])
     func `a program that outlasts the grace period is stopped, kill included`(name: String) throws {
-        try withDaemon(Setup(selectors: Self.programs, shutdown: "grace: \"50ms\"")) { daemon in
-            let client = try daemon.connect()
-            try client.send("PERFORM", "images", .text(name), "WAIT", "x")
-            let child = try daemon.scratch.processID(in: "pid")
-            try daemon.send(.terminate)
-            #expect(try client.reply().errorWord == "CANCELLED")
-            #expect(try daemon.end() == "exit status 0")
-            #expect(!isRunning(child))
-            #expect(daemon.log.contains("1 jobs have not ended within 0.05 seconds: stopping them"))
-            #expect(daemon.log.contains("down: 0 jobs finished, 1 stopped"))
+        try untilStoppedInTime {
+            var word: String?
+            let setup = Setup(selectors: Self.programs, shutdown: "grace: \"50ms\"")
+            try withDaemon(setup) { daemon in
+                let client = try daemon.connect()
+                try client.send("PERFORM", "images", .text(name), "WAIT", "x")
+                let child = try daemon.scratch.processID(in: "pid")
+                try daemon.send(.terminate)
+                word = try client.reply().errorWord
+                #expect(try daemon.end() == "exit status 0")
+                try eventually("the program is gone") { !isRunning(child) }
+                let log = daemon.log
+                #expect(log.contains("1 jobs have not ended within 0.05 seconds: stopping them"))
+                #expect(word != "CANCELLED" || log.contains("down: 0 jobs finished, 1 stopped"))
+            }
+            return word
         }
+    }
+
+    /// Goes down until what runs has been stopped in time.
+    ///
+    /// A daemon waits a second or less for the end of what it stops, and on a machine that holds up
+    /// its threads for as long it may leave it alone, which its client is told.
+    private func untilStoppedInTime(_ goDown: () throws -> String?) throws {
+        for _ in 1...20 {
+            let word = try goDown()
+            if word == "CANCELLED" { return }
+            #expect(word == "SHUTTINGDOWN")
+        }
+        Issue.record("nothing is ever stopped in time")
     }
 
     @Test(.timeLimit(.minutes(4)))
@@ -162,23 +181,26 @@ import Testing
         let setup = Setup(
             threads: "images: {}, ledger: {}",
             selectors: Self.programs + "slow: { program: [\"sh\", \"-c\", "
-                + "\"trap '' TERM; echo $$ > slow; exec sleep 3600\"], directory: \"$DIR\" }")
-        try withDaemon(setup) { daemon in
-            let client = try daemon.connect()
-            try client.send("PERFORM", "images", "hangs", "WAIT", "x")
-            try client.send("PERFORM", "ledger", "slow", "WAIT", "x")
-            let children = [
-                try daemon.scratch.processID(in: "pid"), try daemon.scratch.processID(in: "slow"),
-            ]
-            try daemon.connect().send("SHUTDOWN", "NOW")
-            #expect(try client.reply().errorWord == "CANCELLED")
-            // Its grace of five seconds is not waited for.
-            #expect(try client.reply().errorWord == "SHUTTINGDOWN")
-            #expect(try daemon.end() == "exit status 0")
-            for child in children {
-                try eventually("\(child) is gone") { !isRunning(child) }
+                + "\"trap '' TERM; echo $$ > slow; exec sleep 3600\"], directory: \"$DIR\", "
+                + "graceAfterTerm: \"100s\" }")
+        try untilStoppedInTime {
+            var word: String?
+            try withDaemon(setup) { daemon in
+                let client = try daemon.connect()
+                try client.send("PERFORM", "images", "hangs", "WAIT", "x")
+                try client.send("PERFORM", "ledger", "slow", "WAIT", "x")
+                let children = try ["pid", "slow"].map { try daemon.scratch.processID(in: $0) }
+                try daemon.connect().send("SHUTDOWN", "NOW")
+                word = try client.reply().errorWord
+                // Its grace after SIGTERM is not waited for.
+                #expect(try client.reply().errorWord == "SHUTTINGDOWN")
+                #expect(try daemon.end() == "exit status 0")
+                for child in children {
+                    try eventually("\(child) is gone") { !isRunning(child) }
+                }
+                #expect(daemon.log.contains("abandoned job 2 (slow) that still runs on ledger"))
             }
-            #expect(daemon.log.contains("abandoned job 2 (slow) that still runs on ledger"))
+            return word
         }
     }
 
@@ -186,8 +208,8 @@ import Testing
     func `a client that does not read its last replies does not keep the daemon up`() throws {
         try withDaemon { daemon in
             let deaf = try daemon.connect()
-            let one = TestClient.bytes(["ECHO", .bytes([UInt8](repeating: 1, count: 500_000))])
-            _ = deaf.sendUntilRefused(one + one + one + one, quietMilliseconds: 50)
+            // More than a socket holds: the rest of the reply waits in the daemon.
+            try deaf.send("ECHO", .bytes([UInt8](repeating: 1, count: 2 << 20)))
             let other = try daemon.connect()
             try eventually("replies wait for it") {
                 try other.figure("client_output_backlog") > 0

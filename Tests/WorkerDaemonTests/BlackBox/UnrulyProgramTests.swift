@@ -15,13 +15,12 @@ import Testing
 
     @Test(.timeLimit(.minutes(4)))
     func `one that hangs is ended at its time limit`() throws {
-        let setup = Self.script("echo $$ > pid; exec sleep 3600", "timeout: \"300ms\"")
+        let setup = Self.script("exec sleep 3600", "timeout: \"300ms\"")
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
-            try client.send("PERFORM", "images", "it", "WAIT", "")
-            let child = try daemon.scratch.processID(in: "pid")
-            #expect(try client.reply() == .error("TIMEOUT job 1 took longer than its time limit"))
-            #expect(!isRunning(child))
+            let reply = try client.call("PERFORM", "images", "it", "WAIT", "")
+            #expect(reply == .error("TIMEOUT job 1 took longer than its time limit"))
+            #expect(try children(of: daemon.processID) == [])
             #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
             #expect(try client.figure("running_children") == 0)
         }
@@ -39,21 +38,26 @@ import Testing
     @Test(.timeLimit(.minutes(4)))
     func `one that ignores SIGTERM is killed after its grace`() throws {
         let setup = Self.script(
-            "trap \"\" TERM; echo $$ > pid; exec sleep 3600",
-            "timeout: \"300ms\", graceAfterTerm: \"50ms\"")
+            "trap \"\" TERM; echo $$ > pid; exec sleep 3600", "graceAfterTerm: \"50ms\"")
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
+            // Cancelled when it ignores the signal for sure: a time limit may be over before.
             try client.send("PERFORM", "images", "it", "WAIT", "")
             let child = try daemon.scratch.processID(in: "pid")
-            #expect(try client.reply().errorWord == "TIMEOUT")
+            #expect(try daemon.connect().call("CANCEL", 1).text == "requested")
+            #expect(try client.reply().errorWord == "CANCELLED")
             #expect(!isRunning(child))
+            let reply = try client.call("PERFORM", "images", "it", "TIMEOUT", 300, "WAIT", "")
+            #expect(reply.errorWord == "TIMEOUT")
+            #expect(try children(of: daemon.processID) == [])
         }
     }
 
     @Test(.timeLimit(.minutes(4)))
     func `one that cleans up on SIGTERM has the time for it`() throws {
         let setup = Self.script(
-            "trap \"echo tidy > tidied; exit 0\" TERM; echo $$ > pid; sleep 3600 & wait")
+            "trap \"echo tidy > tidied; exit 0\" TERM; echo $$ > pid; sleep 3600 & wait",
+            "graceAfterTerm: \"100s\"")
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
             try client.send("PERFORM", "images", "it", "WAIT", "")
