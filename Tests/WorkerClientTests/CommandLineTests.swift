@@ -16,11 +16,11 @@ struct `workerctl` {
         #expect(line.errors == "")
         let bytes: [UInt8] = [0, 255, 10, 13]
         let input = try daemon.workerctl(
-            "perform", "--wait=9s", "images", "echo", "-", input: bytes)
+            "perform", "--wait=100s", "images", "echo", "-", input: bytes)
         #expect(input.output == bytes)
         let path = try daemon.scratch.write(bytes, to: "payload")
         let file = try daemon.workerctl(
-            "--wait", "2000", "perform", "images", "echo", "--file", path)
+            "--wait", "100000", "perform", "images", "echo", "--file", path)
         #expect(file.output == bytes)
         let shared = try daemon.workerctl(
             "perform", "images", "echo", "--file=-", "--wait", input: bytes)
@@ -36,7 +36,7 @@ struct `workerctl` {
     @Test func `a job is handed in, shown, listed and asked for its result`() throws {
         let daemon = try TestDaemon()
         let id = try daemon.workerctl(
-            "perform", "images", "echo", "x", "--priority", "high", "--timeout=5s")
+            "perform", "images", "echo", "x", "--priority", "high", "--timeout=100s")
         #expect(id.text == "1\n")
         let result = try daemon.workerctl("result", "1", "--wait")
         #expect(result.text == "x")
@@ -169,7 +169,7 @@ struct `workerctl` {
         try expect(1, "job", "77", says: "can't show job 77", try: "workerctl jobs")
         try expect(1, "info", "weather", says: "no section 'weather'", try: "workerctl info")
         try expect(
-            124, "perform", "images", "sleep", "60000", "--wait", "1", says: "TIMEOUT",
+            124, "perform", "images", "sleep", "3600000", "--wait", "1", says: "TIMEOUT",
             try: "workerctl result 2 --wait")
         try expect(1, "result", "2", says: "has not ended", try: "workerctl result 2 --wait")
         try expect(124, "result", "2", "--wait=1ms", says: "no result of job 2")

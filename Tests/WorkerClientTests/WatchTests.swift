@@ -8,15 +8,16 @@ import WorkerClient
     func `ends with the job's end`() throws {
         let daemon = try TestDaemon()
         let client = try WorkerClient(daemon.address)
-        let id = try client.perform(
-            onThread: "images", selector: "echo",
-            options: PerformOptions(schedule: .after(.milliseconds(100))))
+        let other = try WorkerClient(daemon.address)
+        let id = try client.buffer(onThread: "images", selector: "echo")
         var states: [JobSummary.State] = []
         try client.watch(id) { news in
             states.append(news.state)
+            // Not before it was seen to wait.
+            if states.count == 1 { #expect((try? other.fire("images")) == 1) }
             return true
         }
-        #expect(states.first == .delayed)
+        #expect(states.first == .buffered)
         #expect(states.last == .done)
         try client.watch(id) { news in
             #expect(news.isFinal)

@@ -29,7 +29,7 @@ struct `Blocking client` {
         let daemon = try TestDaemon()
         let client = try WorkerClient(daemon.address)
         try client.pause("images")
-        let options = PerformOptions(priority: .high, timeLimit: .seconds(9))
+        let options = PerformOptions(priority: .high, timeLimit: .seconds(100))
         let id = try client.perform(
             onThread: "images", selector: "echo", payload: [1, 2, 3], options: options)
         #expect(try client.result(of: id) == nil)
@@ -75,7 +75,7 @@ struct `Blocking client` {
         #expect(
             error {
                 _ = try client.performAndWait(
-                    onThread: "images", selector: "sleep", payload: Array("60000".utf8),
+                    onThread: "images", selector: "sleep", payload: Array("3600000".utf8),
                     wait: .atMost(.milliseconds(1)))
             } == "TIMEOUT")
         try client.ping()
