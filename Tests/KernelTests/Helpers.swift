@@ -3,16 +3,20 @@
 import Glibc
 import Kernel
 
-/// What a test waited for did not happen in ten seconds, or there was more than it asked for.
+/// What a test waited for did not happen, or there was more than it asked for.
 struct Unexpected: Error {
     let what: String
 }
 
-/// Waits until a descriptor can be read or has ended.
+/// Waits until a descriptor can be read or has ended, far longer than anything here takes.
 func waitUntilReadable(_ descriptor: borrowing Descriptor) throws {
     var request = pollfd(fd: descriptor.number, events: CShort(POLLIN), revents: 0)
-    let count = unsafe poll(&request, 1, 10_000)
-    if count != 1 { throw Unexpected(what: "descriptor \(descriptor.number) is not readable") }
+    while true {
+        let count = unsafe poll(&request, 1, 120_000)
+        if count < 0 && errno == EINTR { continue }
+        if count != 1 { throw Unexpected(what: "descriptor \(descriptor.number) is not readable") }
+        return
+    }
 }
 
 /// Reads until the other side closes.

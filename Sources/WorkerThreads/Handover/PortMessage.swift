@@ -37,7 +37,7 @@ public enum PortError: Error, Equatable, Sendable, CustomStringConvertible {
 /// ```swift
 /// let squares = MessagePort<PortMessage<Int, Int>>(answering: { $0 * $0 })
 /// squares.add(to: worker.runLoop)
-/// let nine = try await squares.ask(3, timeout: .seconds(1))
+/// let nine = try await squares.ask(3, timeout: .seconds(60))
 /// ```
 ///
 /// - Source: NSPortMessage.

@@ -37,6 +37,13 @@ private final class Named: Sendable {
     func get() throws -> SystemThread.ID { try #require(stored.withLock { $0 }) }
 }
 
+/// Where a thread is.
+///
+/// The second that it usually has to answer is not enough when the machine holds it up.
+private func addresses(of id: SystemThread.ID) -> [UInt] {
+    ThreadBacktrace.addresses(of: id, within: .seconds(60))
+}
+
 @Suite(.timeLimit(.minutes(4))) struct `A backtrace of another thread` {
     @Test func `names the functions that wait, innermost first`() throws {
         let gate = Gate()
@@ -46,7 +53,7 @@ private final class Named: Sendable {
             standInFrontOf(gate)
         }
         gate.reached.wait()
-        let lines = Symbols.describe(ThreadBacktrace.addresses(of: try id.get()))
+        let lines = Symbols.describe(addresses(of: try id.get()))
         gate.open()
         thread.join()
         let inner = try #require(lines.firstIndex { $0.contains("Gate.pass()") }, "\(lines)")
@@ -65,7 +72,7 @@ private final class Named: Sendable {
             runInCircles(told, started)
         }
         started.wait()
-        let lines = Symbols.describe(ThreadBacktrace.addresses(of: try id.get()))
+        let lines = Symbols.describe(addresses(of: try id.get()))
         told.open()
         thread.join()
         #expect(lines.contains { $0.contains("runInCircles") }, "\(lines)")
@@ -84,7 +91,7 @@ private final class Named: Sendable {
             if unsafe Glibc.read(reader, &byte, 1) == 1 { read.increment() }
         }
         started.wait()
-        for _ in 0..<20 { #expect(!ThreadBacktrace.addresses(of: try id.get()).isEmpty) }
+        for _ in 0..<20 { #expect(!addresses(of: try id.get()).isEmpty) }
         try pipe.writeEnd.write(everything: [7])
         thread.join()
         #expect(read.count == 1)
@@ -106,7 +113,7 @@ private final class Named: Sendable {
         let asking = try ids.map { id in
             try TestThread(name: "asks") {
                 guard let id = try? id.get() else { return }
-                for _ in 0..<50 where !ThreadBacktrace.addresses(of: id).isEmpty {
+                for _ in 0..<50 where !addresses(of: id).isEmpty {
                     answered.increment()
                 }
             }

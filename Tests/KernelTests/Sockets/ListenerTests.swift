@@ -158,7 +158,12 @@ struct ListenerTests {
         let winners = outcomes.filter { $0.error == nil }
         #expect(winners.count == 1)
         let errors = outcomes.compactMap(\.error)
-        #expect(errors == [SocketError](repeating: .inUse(address.description), count: 7))
+        #expect(errors.count == 7)
+        // Who waits for a second in vain, as the machine holds up whoever is at it, is told that.
+        let refusals: [SocketError] = [
+            .inUse(address.description), .directoryBusy(directory.path),
+        ]
+        #expect(errors.allSatisfy(refusals.contains), "\(errors)")
         let client = try address.connect(timeoutMilliseconds: 5000)
         _ = consume client
     }

@@ -28,7 +28,7 @@ func ask() async throws {
     // sample: ask
     let squares = MessagePort<PortMessage<Int, Int>>(answering: { $0 * $0 })
     squares.add(to: worker.runLoop)
-    let nine = try await squares.ask(3, timeout: .seconds(1))
+    let nine = try await squares.ask(3, timeout: .seconds(60))
     // end
     print(nine)
     worker.stop()

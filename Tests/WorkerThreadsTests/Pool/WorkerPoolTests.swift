@@ -267,7 +267,7 @@ import WorkerThreads
             _ = loop.run(mode: .default, until: .distantPast)
             trace.note("asleep")
             loop.perform { isAsleep.open() }
-            let result = loop.run(mode: .default, for: .seconds(20))
+            let result = loop.run(mode: .default, for: .seconds(1_000))
             trace.note("\(result)")
             ended.open()
         }
