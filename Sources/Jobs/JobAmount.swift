@@ -1,29 +1,35 @@
 // How much of something waits: what limits are about.
 
 /// So many jobs with so many bytes of payload.
+@usableFromInline
 package struct JobAmount: Hashable, Sendable {
-    package var count = 0
-    package var byteCount = 0
+    @usableFromInline package var count = 0
+    @usableFromInline package var byteCount = 0
 
     /// Nothing.
+    @inlinable
     package init() {}
 
     /// So many jobs with so many bytes together.
+    @inlinable
     package init(count: Int, byteCount: Int) {
         self.count = count
         self.byteCount = byteCount
     }
 
     /// One job with a payload of this size.
+    @inlinable
     package static func one(_ byteCount: Int) -> JobAmount {
         JobAmount(count: 1, byteCount: byteCount)
     }
 
+    @inlinable
     package static func += (amount: inout JobAmount, more: JobAmount) {
         amount.count += more.count
         amount.byteCount += more.byteCount
     }
 
+    @inlinable
     package static func -= (amount: inout JobAmount, less: JobAmount) {
         amount.count -= less.count
         amount.byteCount -= less.byteCount

@@ -1,11 +1,13 @@
 // The name of a job: a number that only grows, written in decimal on the wire and in logs.
 
 /// Identifies a job for ever; a job accepted later has a larger one.
+@usableFromInline
 package struct JobID: Comparable, Hashable, Sendable, CustomStringConvertible {
     /// The number, from 1 on.
-    package let number: UInt64
+    @usableFromInline package let number: UInt64
 
     /// Names the job with `number`.
+    @inlinable
     package init(_ number: UInt64) { self.number = number }
 
     /// Reads what `description` writes: decimal digits, no sign, no space, no leading zero.
@@ -32,8 +34,9 @@ package struct JobID: Comparable, Hashable, Sendable, CustomStringConvertible {
     package init?(text: some StringProtocol) { self.init(bytes: text.utf8) }
 
     /// The number in decimal.
-    package var description: String { String(number) }
+    @usableFromInline package var description: String { String(number) }
 
     /// Whether `lhs` was accepted before `rhs`.
+    @inlinable
     package static func < (lhs: JobID, rhs: JobID) -> Bool { lhs.number < rhs.number }
 }

@@ -1,6 +1,6 @@
 // Jobs kept in memory, for volatile work, for tests, and as the daemon's working set.
 //
-// Jobs lie in slots, chained in the order of their ids; a dictionary leads from id to slot, a tally
+// Jobs lie in slots, chained in the order of their ids; a table leads from id to slot, a tally
 // per thread counts its jobs by state, and a queue holds the ended ones in the order in which they
 // will be dropped. A job is changed in its slot, never copied, and so its payload never is.
 
@@ -44,11 +44,13 @@ package struct MemoryStore: JobStore {
     package let limits: StoreLimits
     private var entries = LinkedSlots<Entry>()
     private var byID = LinkedSlots<Entry>.Chain()
-    private var slots: [JobID: Int] = [:]
+    private var slots = JobTable<Int>()
     private var ended: RetainedJobs
     private var failed: RetainedJobs
     private var tallies = SlotMap<Tally>()
     private var tallyHandles: [String: SlotMap<Tally>.Handle] = [:]
+    /// The one that was looked up last: most jobs are for the thread of the one before.
+    private var recentTally: (thread: String, handle: SlotMap<Tally>.Handle)?
     private var overall = Tally()
     /// The payload bytes of the jobs that have not ended.
     package private(set) var liveByteCount = 0
@@ -232,7 +234,10 @@ package struct MemoryStore: JobStore {
 
     /// Gives up the payload of a job that has failed: it is kept elsewhere.
     package mutating func releasePayload(of id: JobID) {
-        guard let before = failedEntry(id), let slot = slots[id] else { return }
+        // Most have not failed: that is found out without copying the job.
+        guard let slot = slots[id], entries[slot]?.job.state == .failed,
+            let before = failedEntry(id)
+        else { return }
         failed.remove(before)
         entries[slot]?.job.releasePayload()
         if let after = failedEntry(id) { failed.append(after) }
@@ -307,9 +312,12 @@ package struct MemoryStore: JobStore {
     // MARK: - Tallies
 
     private mutating func tallyHandle(of thread: String) -> SlotMap<Tally>.Handle {
-        if let handle = tallyHandles[thread] { return handle }
-        let handle = tallies.insert(Tally())
+        if let recentTally, recentTally.thread == thread, tallies.contains(recentTally.handle) {
+            return recentTally.handle
+        }
+        let handle = tallyHandles[thread] ?? tallies.insert(Tally())
         tallyHandles[thread] = handle
+        recentTally = (thread, handle)
         return handle
     }
 }

@@ -174,12 +174,6 @@ extension JobDesk {
     /// How many jobs are in the journal and not in memory.
     var parkedCount: Int { durable?.parkedCount ?? 0 }
 
-    /// How many jobs of a lane are in the journal and not in memory.
-    func parkedCount(of lane: Lane) -> Int {
-        guard let durable, durable.parkedCount > 0 else { return 0 }
-        return durable.load(of: lane).parkedSum.count
-    }
-
     /// How many jobs in a state are in the journal and not in memory.
     func parkedCount(_ state: JobState) -> Int { durable?.load.parked(state).count ?? 0 }
 

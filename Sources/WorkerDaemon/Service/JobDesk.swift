@@ -63,7 +63,7 @@ final class JobDesk {
     /// Nil if all jobs are kept in memory only.
     let durable: DurableJobs?
     /// The jobs that have not ended; only the desk changes it.
-    var live: [JobID: LiveJob] = [:]
+    var live = JobTable<LiveJob>()
     /// Jobs that were collected for a lane and not yet fired, in order.
     var buffered: [String: [JobID]] = [:]
     private(set) var isRefusing = false
@@ -74,8 +74,6 @@ final class JobDesk {
     var holdUps: [ObjectIdentifier: HoldUp<LiveJob>] = [:]
     /// Durable jobs whose attempt a shutdown has interrupted.
     var putBackCount = 0
-    /// How many jobs of each lane are held here, for their time or to be fired.
-    private(set) var heldCounts: [String: Int] = [:]
     let watches = JobWatches()
     /// Threads that did not come back and were replaced.
     var replacedThreads: [WorkerThread] = []
@@ -93,6 +91,8 @@ final class JobDesk {
     private static let owedWakeCountMax = 16
     /// What was looked up last: most clients ask for the same again and again.
     private var recentLane: (thread: String, lane: Lane)?
+    private var recentHandler: (selector: String, handler: Handler)?
+    private var recentLoad: (lane: Lane, load: JobLoad)?
     private let lanesByThread: [String: Lane]
     private var reports: MessagePort<WorkerReport>?
     private var answers: MessagePort<[JournalAnswer]>?
@@ -159,6 +159,31 @@ final class JobDesk {
         return lane
     }
 
+    private func handler(of selector: String) throws(WireError) -> Handler {
+        if selector == recentHandler?.selector, let handler = recentHandler?.handler {
+            return handler
+        }
+        guard let handler = handlers[selector] else {
+            throw WireError(
+                .noSelector, "there is no selector \(quoted(selector)); SELECTORS lists them")
+        }
+        recentHandler = (selector, handler)
+        return handler
+    }
+
+    /// How much waits for a lane.
+    private func load(of lane: Lane) -> JobLoad? {
+        if lane === recentLoad?.lane { return recentLoad?.load }
+        recentLoad = durable.map { (lane, $0.load(of: lane)) }
+        return recentLoad?.load
+    }
+
+    /// How many jobs of a lane are in the journal and not in memory.
+    func parkedCount(of lane: Lane) -> Int {
+        guard let durable, durable.parkedCount > 0 else { return 0 }
+        return load(of: lane)?.parkedSum.count ?? 0
+    }
+
     /// Accepts a job, which is known by its number from now on, and in memory only.
     ///
     /// - Parameter hold: keeps it in the lane's buffer until it is fired.
@@ -194,11 +219,7 @@ final class JobDesk {
     func check(_ request: Request) throws(WireError) -> (Lane, Handler) {
         if isRefusing { throw WireError(.shuttingDown, "the daemon is going down") }
         let lane = try lane(of: request.thread)
-        guard let handler = handlers[request.selector] else {
-            throw WireError(
-                .noSelector,
-                "there is no selector \(quoted(request.selector)); SELECTORS lists them")
-        }
+        let handler = try handler(of: request.selector)
         if (try? lane.pool.isStopped(onThread: request.thread)) != false {
             throw WireError(.noThread, "thread \(request.thread) has been stopped")
         }
@@ -219,7 +240,7 @@ final class JobDesk {
     }
 
     /// Counts a job that the desk itself keeps back.
-    func hold(_ job: LiveJob) { heldCounts[job.lane.name, default: 0] += 1 }
+    func hold(_ job: LiveJob) { job.lane.countKeptBack(1) }
 
     /// Takes out what was collected for a thread, to be released.
     func takeBuffered(_ thread: String) throws(WireError) -> [JobID] {
@@ -243,8 +264,7 @@ final class JobDesk {
 
     /// How many jobs of a lane have been accepted and have not begun.
     func waitingCount(of lane: Lane) -> Int {
-        let held = heldCounts.isEmpty ? 0 : heldCounts[lane.name] ?? 0
-        return lane.pool.waitingCount + held + (durable == nil ? 0 : parkedCount(of: lane))
+        lane.pool.waitingCount + lane.keptBackCount + (durable == nil ? 0 : parkedCount(of: lane))
     }
 
     /// Notes in the store which jobs have begun: workers report only their ends.
@@ -325,10 +345,7 @@ final class JobDesk {
         submitInOrder(job)
     }
 
-    func stopHolding(_ job: LiveJob) {
-        guard let count = heldCounts[job.lane.name] else { return }
-        heldCounts[job.lane.name] = count == 1 ? nil : count - 1
-    }
+    func stopHolding(_ job: LiveJob) { job.lane.countKeptBack(-1) }
 
     func noteStart(_ id: JobID, on thread: String, at time: Int64) {
         guard store.state(of: id) == .waiting else { return }

@@ -37,6 +37,10 @@ final class Lane: Sendable {
     let whenStuck: Configuration.Thread.WhenStuck
     let stuckAfter: Duration
     private let membersByName: [String: Member]
+    /// How many of its jobs the desk keeps back, for their time or to be fired.
+    ///
+    /// Changed by the desk's thread only; publishes nothing.
+    private let keptBack = Atomic<Int>(0)
 
     /// Starts the threads.
     ///
@@ -54,6 +58,14 @@ final class Lane: Sendable {
         stuckAfter = configuration.stuckAfter
         members = pool.members.map { Member($0) }
         membersByName = Dictionary(uniqueKeysWithValues: members.map { ($0.thread.name, $0) })
+    }
+
+    /// How many of its jobs the desk keeps back.
+    var keptBackCount: Int { keptBack.load(ordering: .relaxed) }
+
+    /// Counts jobs that the desk keeps back, or no more.
+    func countKeptBack(_ more: Int) {
+        keptBack.store(max(0, keptBackCount + more), ordering: .relaxed)
     }
 
     /// The member of this name.

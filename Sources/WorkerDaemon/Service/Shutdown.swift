@@ -140,11 +140,11 @@ final class Shutdown {
     private func giveUp() {
         guard !isClosing else { return }
         desk.children.killAll()
-        for (id, job) in desk.live.sorted(by: { $0.key < $1.key }) {
+        for job in desk.live.values.sorted(by: { $0.id < $1.id }) {
             let place = job.context.run?.thread ?? job.thread
             service.log.warning(
                 (job.isDurable ? "put back" : "abandoned")
-                    + " job \(id) (\(job.context.selector)) that still runs on \(place)")
+                    + " job \(job.id) (\(job.context.selector)) that still runs on \(place)")
         }
         let left = desk.abandonRunning()
         report.abandonedRunningCount = left.count

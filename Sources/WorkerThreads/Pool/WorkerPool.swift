@@ -46,6 +46,8 @@ public final class WorkerPool: Sendable {
     let clock: any LoopClock
     let parts: [PoolSeat]
     private let indexes: [String: Int]
+    /// Whether the pool's own name addresses all members, and not one of several that has it too.
+    private let isNameOfAll: Bool
 
     /// Starts a pool of equal members, named `name` if it is one, else `name/1` to `name/count`.
     ///
@@ -121,6 +123,7 @@ public final class WorkerPool: Sendable {
         let seats = parts.map { PoolSeat($0) }
         self.parts = seats
         indexes = Dictionary(uniqueKeysWithValues: zip(threads, threads.indices))
+        isNameOfAll = threads.count == 1 || !threads.contains(name)
         for (member, part) in zip(members, parts) {
             part.wakeOther = { other in seats[other].wake() }
             member.core.attach(part)
@@ -356,6 +359,8 @@ public final class WorkerPool: Sendable {
 
     private func queue(of name: String?) throws(SubmitError) -> PoolQueue {
         guard let name else { return .shared }
+        // Mostly it is the pool's own name, which is found without a hash.
+        if isNameOfAll, name == self.name { return .shared }
         if let index = indexes[name] { return members.count == 1 ? .shared : .own(member: index) }
         guard name == self.name else { throw .noThread(name) }
         return .shared
