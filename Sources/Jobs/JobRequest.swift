@@ -1,8 +1,10 @@
 // What somebody asks for: a job before it has an id.
 
 /// Asks for a handler to be run on a thread.
+@usableFromInline
 package struct JobRequest: Hashable, Sendable {
     /// When the job may begin.
+    @usableFromInline
     package enum Schedule: Hashable, Sendable {
         /// As soon as its thread gets to it.
         case now
@@ -13,33 +15,34 @@ package struct JobRequest: Hashable, Sendable {
     }
 
     /// The thread or pool that it is for.
-    package var thread: String
+    @usableFromInline package var thread: String
 
     /// The name of the handler.
-    package var selector: String
+    @usableFromInline package var selector: String
 
     /// What the handler is given.
-    package var payload: [UInt8]
+    @usableFromInline package var payload: [UInt8]
 
     /// Its lane while it waits.
-    package var priority: Priority
+    @usableFromInline package var priority: Priority
 
     /// When it may begin.
-    package var schedule: Schedule
+    @usableFromInline package var schedule: Schedule
 
     /// How long one attempt may take; `nil` for as long as it likes.
-    package var timeoutMilliseconds: Int64?
+    @usableFromInline package var timeoutMilliseconds: Int64?
 
     /// How many further attempts follow one that failed.
-    package var retryCountMax: Int
+    @usableFromInline package var retryCountMax: Int
 
     /// What it has in common with those whose order counts; `nil` for none.
-    package var key: [UInt8]?
+    @usableFromInline package var key: [UInt8]?
 
     /// Whether what follows in its order waits until a failed attempt was made good.
-    package var retryBlocks: Bool
+    @usableFromInline package var retryBlocks: Bool
 
     /// Asks for `selector` to be run on `thread`, by default once, now and for as long as it takes.
+    @inlinable
     package init(
         thread: String, selector: String, payload: [UInt8] = [], priority: Priority = .normal,
         schedule: Schedule = .now, timeoutMilliseconds: Int64? = nil, retryCountMax: Int = 0,

@@ -78,15 +78,24 @@ package struct MemoryStore: JobStore {
     package mutating func accept(
         _ request: consuming JobRequest, at now: Int64
     ) throws(JobStoreError) -> JobID {
+        try keep(request, at: now).id
+    }
+
+    /// Keeps a new job.
+    ///
+    /// - Returns: the job as it is kept, for whoever keeps it elsewhere, too.
+    package mutating func keep(
+        _ request: consuming JobRequest, at now: Int64
+    ) throws(JobStoreError) -> Job {
         dropEnded(at: now)
         let byteCount = liveByteCount + request.payload.count
         guard liveCount < limits.liveCountMax, byteCount <= limits.liveByteCountMax else {
             throw .full(liveCount: liveCount, liveByteCount: liveByteCount)
         }
         liveByteCount = byteCount
-        let id = takeNumber()
-        insert(Job(id: id, request: request, acceptedAt: now))
-        return id
+        let job = Job(id: takeNumber(), request: request, acceptedAt: now)
+        insert(job)
+        return job
     }
 
     /// Takes the next id for a job that is kept elsewhere.

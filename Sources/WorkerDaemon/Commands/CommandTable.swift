@@ -3,7 +3,7 @@
 internal import RESP
 
 /// A command as it is offered.
-struct CommandSpecification: Sendable {
+final class CommandSpecification: Sendable {
     /// When a command is executed although not everything is.
     struct Permission: OptionSet, Sendable {
         let rawValue: UInt8

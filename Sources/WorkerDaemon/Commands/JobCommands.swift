@@ -56,8 +56,12 @@ enum JobCommands {
             return nil
         }
         let slot = Pledge(session)
+        guard let wait = options.wait else {
+            try desk.acceptOrFind(request) { slot.fill($0.map { .integer(Int($0.number)) }) }
+            return slot.take()
+        }
         try desk.acceptOrFind(request) { result in
-            if case .success(let id) = result, let wait = options.wait {
+            if case .success(let id) = result {
                 desk.wait(for: id, session, token: slot.number, within: wait)
             } else {
                 slot.fill(result.map { .integer(Int($0.number)) })

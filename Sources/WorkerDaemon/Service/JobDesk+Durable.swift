@@ -22,12 +22,12 @@ extension JobDesk {
     ///   - answer: told its id when it is on the disk, or why it could not get there.
     /// - Throws: why it is refused at once; then `answer` is not called.
     func acceptDurably(
-        _ asked: Request, hold: Bool = false, of run: ScheduleRun? = nil,
+        _ request: Request, hold: Bool = false, of run: ScheduleRun? = nil,
         answer: @escaping (Result<JobID, WireError>) -> Void
     ) throws(WireError) {
         guard let durable else { return }
-        let (lane, handler) = try check(asked)
-        let request = asked.completed(for: handler)
+        let (lane, handler) = try check(request)
+        let retry = request.retryPlan(for: handler)
         let now = wall.unixMilliseconds()
         let queue = QueueName(thread: request.thread, priority: request.priority)
         let backlog = durable.backlog(of: queue, lane)
@@ -37,7 +37,12 @@ extension JobDesk {
         let state: JobState = hold ? .buffered : isDelayed ? .delayed : .waiting
         // What is delayed is parked only when it is on the disk, if at all.
         let isParked = hold || !isDelayed && !backlog.takesToMemory
-        let id = isParked ? store.takeNumber() : try keep(request, hold: hold, at: now)
+        let asked = request.asJobRequest(hold: hold, retry)
+        let kept =
+            isParked
+            ? Job(id: store.takeNumber(), request: asked, acceptedAt: now)
+            : try keep(asked, at: now)
+        let id = kept.id
         reserveNumbers()
         var job: LiveJob?
         if isParked {
@@ -45,8 +50,8 @@ extension JobDesk {
         } else {
             let accepted = LiveJob(
                 id, context(of: request, id, handler), handler, for: request.thread, of: lane,
-                priority: request.priority, key: request.key, order: order(of: request, lane),
-                backlog: backlog)
+                priority: request.priority, key: request.key,
+                order: order(of: request, lane, retry), backlog: backlog)
             accepted.part = isDelayed ? .held : .inTurn
             live[id] = accepted
             self.hold(accepted)
@@ -57,7 +62,6 @@ extension JobDesk {
             DurableJobs.Accepting(
                 id: id, job: job, backlog: backlog, state: state, dueAt: request.dueAt,
                 byteCount: byteCount, answer: answer))
-        let kept = Job(id: id, request: request.asJobRequest(hold: hold), acceptedAt: now)
         if let run {
             // Whoever makes it tells the journal, of several at once.
             durable.add(MadeRun(run: run, job: kept, isParked: isParked))
@@ -69,7 +73,7 @@ extension JobDesk {
     }
 
     /// Sends the journal a command; all of this pass are handled together.
-    func tell(_ command: JournalCommand) {
+    func tell(_ command: consuming JournalCommand) {
         guard let durable else { return }
         durable.journal.add(command)
         guard !durable.isFireScheduled else { return }
@@ -273,7 +277,9 @@ extension JobDesk {
         let context = context(of: request, job.id, handler, attempt: job.attempt + 1)
         let adopted = LiveJob(
             job.id, context, handler, for: job.thread, of: backlog.lane, priority: job.priority,
-            key: job.key, order: order(of: request, backlog.lane), backlog: backlog)
+            key: job.key,
+            order: order(of: request, backlog.lane, request.retryPlan(for: handler)),
+            backlog: backlog)
         store.adopt(job)
         live[job.id] = adopted
         adopted.part = part ?? (job.state == .delayed ? .held : .inTurn)

@@ -34,21 +34,19 @@ final class JobDesk {
         /// The attempts of before that do not count any more.
         var forgivenCount = 0
 
-        /// The same, with what its selector adds.
-        func completed(for handler: Handler) -> Request {
-            guard retryCountMax == nil || retryBlocks == nil else { return self }
-            var request = self
-            request.retryCountMax = retryCountMax ?? handler.retryCountMax
-            request.retryBlocks = retryBlocks ?? handler.retryBlocks
-            return request
+        /// How it is tried again: as its client says, else as its selector does.
+        func retryPlan(for handler: Handler) -> RetryPlan {
+            RetryPlan(
+                countMax: retryCountMax ?? handler.retryCountMax,
+                blocks: retryBlocks ?? handler.retryBlocks, forgivenCount: forgivenCount)
         }
 
-        func asJobRequest(hold: Bool) -> JobRequest {
+        func asJobRequest(hold: Bool, _ retry: RetryPlan) -> JobRequest {
             JobRequest(
                 thread: thread, selector: selector, payload: payload, priority: priority,
                 schedule: hold ? .buffered : dueAt.map { .at($0) } ?? .now,
                 timeoutMilliseconds: timeoutMilliseconds.map { Int64($0) },
-                retryCountMax: retryCountMax ?? 0, key: key, retryBlocks: retryBlocks ?? false)
+                retryCountMax: retry.countMax, key: key, retryBlocks: retry.blocks)
         }
     }
 
@@ -187,21 +185,21 @@ final class JobDesk {
     /// Accepts a job, which is known by its number from now on, and in memory only.
     ///
     /// - Parameter hold: keeps it in the lane's buffer until it is fired.
-    func accept(_ asked: Request, hold: Bool = false) throws(WireError) -> JobID {
+    func accept(_ request: Request, hold: Bool = false) throws(WireError) -> JobID {
         let now = wall.unixMilliseconds()
-        if let name = asked.uniqueName,
+        if let name = request.uniqueName,
             let id = uniqueNames.job(named: name, at: now, isLive: { live[$0] != nil })
         {
             return id
         }
-        let (lane, handler) = try check(asked)
-        let request = asked.completed(for: handler)
-        let id = try keep(request, hold: hold, at: now)
+        let (lane, handler) = try check(request)
+        let retry = request.retryPlan(for: handler)
+        let id = try keep(request.asJobRequest(hold: hold, retry), at: now).id
         if let name = request.uniqueName { uniqueNames.give(name, to: id, at: now) }
         if durable != nil { reserveNumbers() }
         let job = LiveJob(
             id, context(of: request, id, handler), handler, for: request.thread, of: lane,
-            priority: request.priority, key: request.key, order: order(of: request, lane))
+            priority: request.priority, key: request.key, order: order(of: request, lane, retry))
         live[id] = job
         if hold {
             self.hold(job)
@@ -364,11 +362,9 @@ final class JobDesk {
         }
     }
 
-    func keep(
-        _ request: Request, hold: Bool, at now: Int64
-    ) throws(WireError) -> JobID {
+    func keep(_ request: JobRequest, at now: Int64) throws(WireError) -> Job {
         do throws(JobStoreError) {
-            return try store.accept(request.asJobRequest(hold: hold), at: now)
+            return try store.keep(request, at: now)
         } catch {
             throw WireError(.busy, "\(error)")
         }

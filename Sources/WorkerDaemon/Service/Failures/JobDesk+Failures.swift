@@ -84,7 +84,7 @@ extension JobDesk {
         let again = LiveJob(
             id, context(of: request, id, handler, attempt: job.attempt + 1), handler,
             for: job.thread, of: lane, priority: job.priority, key: job.key,
-            order: order(of: request, lane))
+            order: order(of: request, lane, request.retryPlan(for: handler)))
         live[id] = again
         submitInOrder(again)
         return true

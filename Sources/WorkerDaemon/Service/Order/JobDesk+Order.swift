@@ -20,13 +20,10 @@ enum WorkerReport: Sendable {
 
 extension JobDesk {
     /// The order that a job keeps.
-    func order(of request: Request, _ lane: Lane) -> JobOrder {
+    func order(of request: Request, _ lane: Lane, _ retry: RetryPlan) -> JobOrder {
         JobOrder(
             thread: lane.gate(of: request.thread),
-            key: request.key.map { gates.gate(of: $0, thread: request.thread) },
-            retry: RetryPlan(
-                countMax: request.retryCountMax ?? 0, blocks: request.retryBlocks ?? false,
-                forgivenCount: request.forgivenCount))
+            key: request.key.map { gates.gate(of: $0, thread: request.thread) }, retry: retry)
     }
 
     /// Handles what a worker says.
