@@ -57,11 +57,17 @@ final class JobDesk {
     let lanes: [Lane]
     let handlers: [String: Handler]
     let children: ChildRegistry
-    var store: MemoryStore
+    var store: MemoryStore {
+        _read { yield unsafe uncheckedStore }
+        _modify { yield unsafe &uncheckedStore }
+    }
     /// Nil if all jobs are kept in memory only.
     let durable: DurableJobs?
     /// The jobs that have not ended; only the desk changes it.
-    var live = JobTable<LiveJob>()
+    var live: JobTable<LiveJob> {
+        _read { yield unsafe uncheckedLive }
+        _modify { yield unsafe &uncheckedLive }
+    }
     /// Jobs that were collected for a lane and not yet fired, in order.
     var buffered: [String: [JobID]] = [:]
     private(set) var isRefusing = false
@@ -85,6 +91,10 @@ final class JobDesk {
     /// How fast jobs end, by lane.
     var endRates: [String: EndRate] = [:]
     let startedAt: Int64
+    // SAFETY: each job looks at these several times. That accesses don't overlap is not looked for at
+    // run time: they know nobody, so nothing is called out to while one of them is being changed.
+    @exclusivity(unchecked) private var uncheckedStore: MemoryStore
+    @exclusivity(unchecked) private var uncheckedLive = JobTable<LiveJob>()
     private var owedWakes: [WorkerPool.OwedWake] = []
     private static let owedWakeCountMax = 16
     /// What was looked up last: most clients ask for the same again and again.
@@ -108,7 +118,7 @@ final class JobDesk {
     ) {
         self.lanes = lanes
         self.handlers = handlers
-        self.store = store
+        unsafe uncheckedStore = store
         uniqueNames = UniqueNames(milliseconds: store.limits.uniqueMilliseconds)
         waitingMax = JobAmount(
             count: store.limits.liveCountMax, byteCount: store.limits.liveByteCountMax)

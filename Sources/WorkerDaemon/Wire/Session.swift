@@ -55,14 +55,16 @@ final class Session {
     private unowned let delegate: any SessionDelegate
     private var socket: Socket?
     private var port: ThreadRunLoop.Port?
-    private var parser: CommandParser
     private(set) var writer = ReplyWriter(version: .two)
-    private var output = OutputQueue()
     /// Answers that came before an earlier one, by the number of their slot.
     private var early: [UInt64: RESPValue] = [:]
     private var earlyByteCount = 0
     private var firstSlot: UInt64 = 0
     private var nextSlot: UInt64 = 0
+    // SAFETY: each command looks at these several times. That accesses don't overlap is not looked for
+    // at run time: nothing is called out to while one of them is being changed but the kernel.
+    @exclusivity(unchecked) private var uncheckedParser: CommandParser
+    @exclusivity(unchecked) private var uncheckedOutput = OutputQueue()
     private var hasInputEnded = false
     private var closesWhenSent = false
     private var isFlushScheduled = false
@@ -88,8 +90,18 @@ final class Session {
         self.delegate = delegate
         self.socket = Socket(socket)
         connectedAt = WallClock.unixMilliseconds()
-        parser = CommandParser(
+        unsafe uncheckedParser = CommandParser(
             limits: isAuthenticated ? limits.command : CommandLimits.unauthenticated)
+    }
+
+    private var parser: CommandParser {
+        _read { yield unsafe uncheckedParser }
+        _modify { yield unsafe &uncheckedParser }
+    }
+
+    private var output: OutputQueue {
+        _read { yield unsafe uncheckedOutput }
+        _modify { yield unsafe &uncheckedOutput }
     }
 
     /// Begins to read.
