@@ -3,7 +3,7 @@
 
 internal import Kernel
 public import RunLoops
-internal import Structures
+public import Structures
 
 /// What became of a message.
 public enum SendResult: Sendable, Hashable {
@@ -23,8 +23,8 @@ public enum SendResult: Sendable, Hashable {
 /// - Source: NSMachPort in Apple's Threading Programming Guide, "Configuring a Port-Based Input
 ///   Source".
 public final class MessagePort<Message: Sendable>: Sendable {
-    private let mailbox: Mailbox<Message>
-    private let port: ThreadRunLoop.Port
+    @usableFromInline let mailbox: Mailbox<Message>
+    @usableFromInline let port: ThreadRunLoop.Port
 
     /// A port that is in no loop yet.
     ///
@@ -33,9 +33,11 @@ public final class MessagePort<Message: Sendable>: Sendable {
     ///   - limit: the most messages that may wait to be received, at least 1; `Int.max` for as many
     ///     as memory holds.
     ///   - receive: called on the loop's thread for each message, in order.
+    @inlinable
     public init(
         order: Int = 0, limit: Int = .max, receive: @escaping @Sendable (Message) -> Void
     ) {
+        // Inlined where the type of the messages is known, as the buffer of commands is.
         precondition(limit > 0, "a port holds at least 1 message, not \(limit)")
         let mailbox = Mailbox<Message>(limit: limit)
         self.mailbox = mailbox
@@ -56,6 +58,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
     /// - Thread: any thread; the messages of one thread keep their order.
     /// - Blocks: never; a system call only if the loop sleeps.
     @discardableResult
+    @inlinable
     public func send(_ message: Message) -> SendResult {
         guard port.isValid else { return .closed }
         guard mailbox.room.take() else { return .full }
@@ -104,15 +107,18 @@ public final class MessagePort<Message: Sendable>: Sendable {
 }
 
 /// What waits in a port, on both sides.
-private final class Mailbox<Message: Sendable>: @unchecked Sendable {
+@usableFromInline
+final class Mailbox<Message: Sendable>: @unchecked Sendable {
     // SAFETY: messages are taken out of `inbox` on the loop's thread only, or by whoever closes the
     // box once no loop handles it. The rest is safe from any thread.
-    let inbox = Inbox<Message>()
-    let room: Room
+    @usableFromInline let inbox = Inbox<Message>()
+    @usableFromInline let room: Room
 
+    @usableFromInline
     init(limit: Int) { room = Room(limit: limit) }
 
     /// - Returns: the next of the messages before a mark.
+    @inlinable
     func next(upTo mark: Inbox<Message>.Mark) -> Message? {
         guard !inbox.isTaken(upTo: mark), let message = inbox.popFirst() else { return nil }
         room.giveBack()
@@ -134,10 +140,12 @@ private final class Mailbox<Message: Sendable>: @unchecked Sendable {
 ///
 /// So it goes when the port becomes invalid, be it that its loop's thread ends, and lets go of what
 /// waits: who waits for an answer to one of those messages is told.
-private final class Receiver<Message: Sendable>: Sendable {
-    private let mailbox: Mailbox<Message>
-    private let receive: @Sendable (Message) -> Void
+@usableFromInline
+final class Receiver<Message: Sendable>: Sendable {
+    @usableFromInline let mailbox: Mailbox<Message>
+    @usableFromInline let receive: @Sendable (Message) -> Void
 
+    @usableFromInline
     init(mailbox: Mailbox<Message>, receive: @escaping @Sendable (Message) -> Void) {
         self.mailbox = mailbox
         self.receive = receive
@@ -148,18 +156,22 @@ private final class Receiver<Message: Sendable>: Sendable {
     }
 
     /// Receives what is there now; what arrives from now on is for the next pass.
+    @inlinable
     func receiveArrived(_ port: ThreadRunLoop.Port) {
         let end = mailbox.inbox.end
         var isNextArriving = true
         while port.isValid, let message = mailbox.next(upTo: end) {
             isNextArriving = false
             // A run nested in the receiver goes on with those behind this one.
-            if !mailbox.inbox.rest() { port.signal() }
+            if !mailbox.inbox.rest(), !port.isSignalled { port.signal() }
             receive(message)
         }
         if !mailbox.inbox.rest() {
-            if isNextArriving { SystemThread.yield() }
+            if isNextArriving { giveWay() }
             port.signal()
         }
     }
+
+    @usableFromInline
+    func giveWay() { SystemThread.yield() }
 }
