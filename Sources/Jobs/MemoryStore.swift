@@ -26,6 +26,25 @@ package struct MemoryStore: JobStore {
                 byteCountBefore: byteCount, byteCountAfter: job.byteCount,
                 endedAtBefore: endedAt)
         }
+
+        /// Begins the job where it lies, unless it does not wait for that.
+        mutating func start(on worker: String, at now: Int64) throws(IllegalTransition) -> Step? {
+            job.state == .waiting ? try apply(.start(worker: worker), at: now) : nil
+        }
+
+        /// Gives up the payload where it lies.
+        ///
+        /// - Returns: what was retained of the job and what is now; nil if it has not failed.
+        mutating func releasePayload() -> (before: RetainedJobs.Entry, after: RetainedJobs.Entry)? {
+            guard let before = retainedAsFailed else { return nil }
+            job.releasePayload()
+            return retainedAsFailed.map { (before, $0) }
+        }
+
+        var retainedAsFailed: RetainedJobs.Entry? {
+            guard job.state == .failed, let endedAt = job.endedAt else { return nil }
+            return RetainedJobs.Entry(id: job.id, endedAt: endedAt, byteCount: job.byteCount)
+        }
     }
 
     private struct Step {
@@ -156,6 +175,22 @@ package struct MemoryStore: JobStore {
             throw .illegalTransition(error)
         }
         guard let change else { throw .unknownJob(id) }
+        count(change, of: id, at: now)
+        return change.after
+    }
+
+    /// Lets a job begin, unless it has begun or does not wait for that.
+    ///
+    /// - Returns: whether it begins.
+    package mutating func start(_ id: JobID, on worker: String, at now: Int64) -> Bool {
+        guard let slot = slots[id],
+            let change = try? entries[slot]?.start(on: worker, at: now)
+        else { return false }
+        count(change, of: id, at: now)
+        return true
+    }
+
+    private mutating func count(_ change: Step, of id: JobID, at now: Int64) {
         tallies.update(change.tally) { $0.move(from: change.before, to: change.after) }
         overall.move(from: change.before, to: change.after)
         if change.after.isEnded {
@@ -171,7 +206,6 @@ package struct MemoryStore: JobStore {
             liveByteCount += change.byteCountAfter
         }
         dropEnded(at: now)
-        return change.after
     }
 
     /// Returns a job, or `nil` if there never was one or it has been dropped.
@@ -243,18 +277,13 @@ package struct MemoryStore: JobStore {
 
     /// Gives up the payload of a job that has failed: it is kept elsewhere.
     package mutating func releasePayload(of id: JobID) {
-        // Most have not failed: that is found out without copying the job.
-        guard let slot = slots[id], entries[slot]?.job.state == .failed,
-            let before = failedEntry(id)
-        else { return }
-        failed.remove(before)
-        entries[slot]?.job.releasePayload()
-        if let after = failedEntry(id) { failed.append(after) }
+        guard let slot = slots[id], let change = entries[slot]?.releasePayload() else { return }
+        failed.remove(change.before)
+        failed.append(change.after)
     }
 
     private func failedEntry(_ id: JobID) -> RetainedJobs.Entry? {
-        guard let job = job(id), job.state == .failed, let endedAt = job.endedAt else { return nil }
-        return RetainedJobs.Entry(id: id, endedAt: endedAt, byteCount: job.byteCount)
+        slots[id].flatMap { entries[$0]?.retainedAsFailed }
     }
 
     /// The jobs of a selector that have failed and can be run again.

@@ -356,8 +356,8 @@ final class JobDesk {
     func stopHolding(_ job: LiveJob) { job.lane.countKeptBack(-1) }
 
     func noteStart(_ id: JobID, on thread: String, at time: Int64) {
-        guard store.state(of: id) == .waiting else { return }
-        apply(.start(worker: thread), to: id, at: time)
+        guard store.start(id, on: thread, at: time) else { return }
+        if !watches.isEmpty { tellWatchers(.start(worker: thread), of: id) }
     }
 
     func apply(
