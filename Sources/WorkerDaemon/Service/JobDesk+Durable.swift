@@ -102,9 +102,7 @@ extension JobDesk {
         for answer in answers {
             switch answer {
             case .accepted(let count, let fault):
-                for _ in 0..<count {
-                    if let accepting = durable.accepting.popFirst() { committed(accepting, fault) }
-                }
+                committed(count, fault)
             case .existing(let other):
                 if let accepting = durable.accepting.popFirst() {
                     forget(accepting, .success(other))
@@ -135,21 +133,37 @@ extension JobDesk {
         whenCompleted?()
     }
 
-    /// A job is on the disk, or could not get there.
-    private func committed(_ accepting: DurableJobs.Accepting, _ fault: StoreFault?) {
-        let id = accepting.id
-        if let fault { return forget(accepting, .failure(Self.busy(fault))) }
-        accepting.answer(.success(id))
-        guard let job = accepting.job, live[id] === job else {
-            // Taken back meanwhile, or parked: what is parked may be wanted now.
-            return bringMore(of: accepting.backlog)
+    /// The next jobs are on the disk, or could not get there.
+    private func committed(_ count: Int, _ fault: StoreFault?) {
+        // Neighbours are mostly of the same queue, which is looked after once for all of them.
+        var wanting: Backlog?
+        for _ in 0..<count {
+            guard let accepting = durable?.accepting.popFirst() else { break }
+            guard !committed(accepting, fault), wanting !== accepting.backlog else { continue }
+            if let wanting { bringMore(of: wanting) }
+            wanting = accepting.backlog
         }
+        if let wanting { bringMore(of: wanting) }
+    }
+
+    /// A job is on the disk, or could not get there.
+    ///
+    /// - Returns: false if it was taken back meanwhile, or parked: what is parked may be wanted now.
+    private func committed(_ accepting: DurableJobs.Accepting, _ fault: StoreFault?) -> Bool {
+        let id = accepting.id
+        if let fault {
+            forget(accepting, .failure(Self.busy(fault)))
+            return true
+        }
+        accepting.answer(.success(id))
+        guard let job = accepting.job, live[id] === job else { return false }
         if accepting.state == .delayed {
             place(job, dueAt: accepting.dueAt ?? 0)
         } else {
             stopHolding(job)
             submitInOrder(job)
         }
+        return true
     }
 
     /// A job is not accepted after all.
@@ -192,6 +206,8 @@ extension JobDesk {
 
     /// Asks the journal for the next jobs of a queue, if there is room for some.
     func bringMore(of backlog: Backlog) {
+        // Mostly there is none: all that is in turn is in memory, and all that is delayed.
+        if backlog.isAllInMemory, backlog.held.horizon == .last { return }
         guard let durable, !durable.isClosed,
             (try? backlog.lane.pool.isStopped(onThread: backlog.queue.thread)) == false
         else { return }
