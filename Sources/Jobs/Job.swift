@@ -63,18 +63,31 @@ package struct Job: Hashable, Sendable {
     package private(set) var outcome: Outcome?
 
     /// Makes the job for `request`: delayed, buffered, or waiting for its thread.
-    package init(id: JobID, request: consuming JobRequest, acceptedAt: Int64) {
+    package init(id: JobID, request: JobRequest, acceptedAt: Int64) {
+        self.init(
+            id: id, thread: request.thread, selector: request.selector, payload: request.payload,
+            priority: request.priority, schedule: request.schedule,
+            timeoutMilliseconds: request.timeoutMilliseconds, retryCountMax: request.retryCountMax,
+            key: request.key, retryBlocks: request.retryBlocks, acceptedAt: acceptedAt)
+    }
+
+    /// Makes the same without a request in between, which is a copy less of all that is in it.
+    package init(
+        id: JobID, thread: String, selector: String, payload: [UInt8], priority: Priority,
+        schedule: JobRequest.Schedule, timeoutMilliseconds: Int64?, retryCountMax: Int,
+        key: [UInt8]?, retryBlocks: Bool, acceptedAt: Int64
+    ) {
         self.id = id
-        thread = request.thread
-        selector = request.selector
-        payload = request.payload
-        priority = request.priority
-        timeoutMilliseconds = request.timeoutMilliseconds
-        retryCountMax = request.retryCountMax
-        key = request.key
-        retryBlocks = request.retryBlocks
+        self.thread = thread
+        self.selector = selector
+        self.payload = payload
+        self.priority = priority
+        self.timeoutMilliseconds = timeoutMilliseconds
+        self.retryCountMax = retryCountMax
+        self.key = key
+        self.retryBlocks = retryBlocks
         self.acceptedAt = acceptedAt
-        switch request.schedule {
+        switch schedule {
         case .now:
             state = .waiting
         case .buffered:

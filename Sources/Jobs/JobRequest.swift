@@ -1,10 +1,8 @@
 // What somebody asks for: a job before it has an id.
 
 /// Asks for a handler to be run on a thread.
-@usableFromInline
 package struct JobRequest: Hashable, Sendable {
     /// When the job may begin.
-    @usableFromInline
     package enum Schedule: Hashable, Sendable {
         /// As soon as its thread gets to it.
         case now
@@ -15,34 +13,33 @@ package struct JobRequest: Hashable, Sendable {
     }
 
     /// The thread or pool that it is for.
-    @usableFromInline package var thread: String
+    package var thread: String
 
     /// The name of the handler.
-    @usableFromInline package var selector: String
+    package var selector: String
 
     /// What the handler is given.
-    @usableFromInline package var payload: [UInt8]
+    package var payload: [UInt8]
 
     /// Its lane while it waits.
-    @usableFromInline package var priority: Priority
+    package var priority: Priority
 
     /// When it may begin.
-    @usableFromInline package var schedule: Schedule
+    package var schedule: Schedule
 
     /// How long one attempt may take; `nil` for as long as it likes.
-    @usableFromInline package var timeoutMilliseconds: Int64?
+    package var timeoutMilliseconds: Int64?
 
     /// How many further attempts follow one that failed.
-    @usableFromInline package var retryCountMax: Int
+    package var retryCountMax: Int
 
     /// What it has in common with those whose order counts; `nil` for none.
-    @usableFromInline package var key: [UInt8]?
+    package var key: [UInt8]?
 
     /// Whether what follows in its order waits until a failed attempt was made good.
-    @usableFromInline package var retryBlocks: Bool
+    package var retryBlocks: Bool
 
     /// Asks for `selector` to be run on `thread`, by default once, now and for as long as it takes.
-    @inlinable
     package init(
         thread: String, selector: String, payload: [UInt8] = [], priority: Priority = .normal,
         schedule: Schedule = .now, timeoutMilliseconds: Int64? = nil, retryCountMax: Int = 0,

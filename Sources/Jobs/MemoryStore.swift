@@ -97,25 +97,26 @@ package struct MemoryStore: JobStore {
     package mutating func accept(
         _ request: consuming JobRequest, at now: Int64
     ) throws(JobStoreError) -> JobID {
-        try keep(request, at: now).id
+        let id = try takeNumber(forPayloadOf: request.payload.count, at: now)
+        keep(Job(id: id, request: request, acceptedAt: now))
+        return id
     }
 
-    /// Keeps a new job.
-    ///
-    /// - Returns: the job as it is kept, for whoever keeps it elsewhere, too.
-    package mutating func keep(
-        _ request: consuming JobRequest, at now: Int64
-    ) throws(JobStoreError) -> Job {
+    /// Takes the next id, and room for a job that is kept under it at once.
+    package mutating func takeNumber(
+        forPayloadOf byteCount: Int, at now: Int64
+    ) throws(JobStoreError) -> JobID {
         dropEnded(at: now)
-        let byteCount = liveByteCount + request.payload.count
+        let byteCount = liveByteCount + byteCount
         guard liveCount < limits.liveCountMax, byteCount <= limits.liveByteCountMax else {
             throw .full(liveCount: liveCount, liveByteCount: liveByteCount)
         }
         liveByteCount = byteCount
-        let job = Job(id: takeNumber(), request: request, acceptedAt: now)
-        insert(job)
-        return job
+        return takeNumber()
     }
+
+    /// Keeps the new job for which the number was taken.
+    package mutating func keep(_ job: Job) { insert(job) }
 
     /// Takes the next id for a job that is kept elsewhere.
     package mutating func takeNumber() -> JobID {

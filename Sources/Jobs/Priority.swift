@@ -1,7 +1,6 @@
 // Which of the jobs that wait for a thread goes first.
 
 /// The lane in which a job waits; its raw value is the index of that lane, the highest first.
-@usableFromInline
 package enum Priority: Int, CaseIterable, Sendable {
     case high
     case normal

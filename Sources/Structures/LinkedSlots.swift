@@ -77,16 +77,15 @@ package struct LinkedSlots<Value> {
     /// - Returns: its slot, which is its own until it is removed.
     @inlinable
     package mutating func append(_ value: consuming Value, to chain: inout Chain) -> Int {
-        let node = Node(value: value, previous: chain.lastSlot)
         let slot: Int
         if firstFree == noSlot {
             precondition(nodes.count < Limits.slotCountMax, "all \(nodes.count) slots are taken")
             slot = nodes.count
-            nodes.append(node)
+            nodes.append(Node(value: value, previous: chain.lastSlot))
         } else {
             slot = Int(firstFree)
             firstFree = nodes[slot].next
-            nodes[slot] = node
+            nodes[slot] = Node(value: value, previous: chain.lastSlot)
         }
         link(chain.lastSlot, to: UInt32(truncatingIfNeeded: slot), in: &chain)
         chain.lastSlot = UInt32(truncatingIfNeeded: slot)

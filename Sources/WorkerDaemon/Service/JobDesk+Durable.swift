@@ -37,12 +37,9 @@ extension JobDesk {
         let state: JobState = hold ? .buffered : isDelayed ? .delayed : .waiting
         // What is delayed is parked only when it is on the disk, if at all.
         let isParked = hold || !isDelayed && !backlog.takesToMemory
-        let asked = request.asJobRequest(hold: hold, retry)
-        let kept =
-            isParked
-            ? Job(id: store.takeNumber(), request: asked, acceptedAt: now)
-            : try keep(asked, at: now)
-        let id = kept.id
+        let id = isParked ? store.takeNumber() : try takeNumber(for: request, at: now)
+        let kept = request.job(id, hold: hold, retry, acceptedAt: now)
+        if !isParked { store.keep(kept) }
         reserveNumbers()
         var job: LiveJob?
         if isParked {
@@ -73,7 +70,7 @@ extension JobDesk {
     }
 
     /// Sends the journal a command; all of this pass are handled together.
-    func tell(_ command: consuming JournalCommand) {
+    func tell(_ command: JournalCommand) {
         guard let durable else { return }
         durable.journal.add(command)
         guard !durable.isFireScheduled else { return }

@@ -41,12 +41,16 @@ final class JobDesk {
                 blocks: retryBlocks ?? handler.retryBlocks, forgivenCount: forgivenCount)
         }
 
-        func asJobRequest(hold: Bool, _ retry: RetryPlan) -> JobRequest {
-            JobRequest(
-                thread: thread, selector: selector, payload: payload, priority: priority,
+        /// The job that it becomes.
+        func job(
+            _ id: JobID, hold: Bool, _ retry: RetryPlan, acceptedAt: Int64
+        ) -> Job {
+            Job(
+                id: id, thread: thread, selector: selector, payload: payload, priority: priority,
                 schedule: hold ? .buffered : dueAt.map { .at($0) } ?? .now,
                 timeoutMilliseconds: timeoutMilliseconds.map { Int64($0) },
-                retryCountMax: retry.countMax, key: key, retryBlocks: retry.blocks)
+                retryCountMax: retry.countMax, key: key, retryBlocks: retry.blocks,
+                acceptedAt: acceptedAt)
         }
     }
 
@@ -204,7 +208,8 @@ final class JobDesk {
         }
         let (lane, handler) = try check(request)
         let retry = request.retryPlan(for: handler)
-        let id = try keep(request.asJobRequest(hold: hold, retry), at: now).id
+        let id = try takeNumber(for: request, at: now)
+        store.keep(request.job(id, hold: hold, retry, acceptedAt: now))
         if let name = request.uniqueName { uniqueNames.give(name, to: id, at: now) }
         if durable != nil { reserveNumbers() }
         let job = LiveJob(
@@ -372,9 +377,10 @@ final class JobDesk {
         }
     }
 
-    func keep(_ request: JobRequest, at now: Int64) throws(WireError) -> Job {
+    /// The number of a new job that is kept in memory.
+    func takeNumber(for request: Request, at now: Int64) throws(WireError) -> JobID {
         do throws(JobStoreError) {
-            return try store.keep(request, at: now)
+            return try store.takeNumber(forPayloadOf: request.payload.count, at: now)
         } catch {
             throw WireError(.busy, "\(error)")
         }
