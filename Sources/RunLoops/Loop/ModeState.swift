@@ -82,7 +82,17 @@ final class ModeState: @unchecked Sendable {
     }
 
     /// Whether a port without a descriptor is signalled.
-    var hasSignalledPort: Bool { signalledPorts.contains { $0.isSignalled } }
+    var hasSignalledPort: Bool {
+        // By index: who walks through an array keeps it meanwhile, and a pass does so several times.
+        for index in signalledPorts.indices where signalledPorts[index].isSignalled { return true }
+        return false
+    }
+
+    /// The place, from `start` on, of the first source that is signalled.
+    func firstSignalledSource(from start: Int = 0) -> Int? {
+        for index in start..<sources.count where sources[index].isSignalled { return index }
+        return nil
+    }
 
     /// Watches a port's descriptor; the poller reports it by the handle's number.
     func watch(

@@ -90,14 +90,14 @@ extension ThreadRunLoop {
     ///
     /// Whether a block may run is asked when its turn comes: one before it may have made the mode
     /// common.
-    func runBlocks(of mode: Mode) {
+    func runBlocks(of state: ModeState) {
         runsBlocksNext = false
         takeRequests()
         guard holdsBlocks else { return }
         for block in pendingBlocks { dueBlocks.append(block) }
         pendingBlocks.removeAll(keepingCapacity: true)
         while let block = dueBlocks.popFirst() {
-            guard isIn(block.modes, mode) else {
+            guard isIn(block.modes, state.mode) else {
                 pendingBlocks.append(block)
                 continue
             }
@@ -117,9 +117,9 @@ extension ThreadRunLoop {
     }
 
     /// Whether a block waits for a run in this mode.
-    func hasBlocks(for mode: Mode) -> Bool {
+    func hasBlocks(for state: ModeState) -> Bool {
         takeRequests()
-        return holdsBlocks && pendingBlocks.contains { isIn($0.modes, mode) }
+        return holdsBlocks && pendingBlocks.contains { isIn($0.modes, state.mode) }
     }
 
     private func isIn(_ modes: [Mode], _ mode: Mode) -> Bool {

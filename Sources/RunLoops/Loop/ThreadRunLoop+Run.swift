@@ -119,10 +119,10 @@ extension ThreadRunLoop {
         runsBlocksNext = true
         tell(.beforeTimers, state)
         tell(.beforeSources, state)
-        runBlocks(of: state.mode)
+        runBlocks(of: state)
         runsBlocksNext = true
         let performed = performSources(of: state, onlyOne: run.returnsAfterSource)
-        if performed { runBlocks(of: state.mode) }
+        if performed { runBlocks(of: state) }
         runsBlocksNext = false
         // It was all there was: nothing would end the sleep, the block's own wake-up may have been
         // taken by a run in another mode.
@@ -138,7 +138,7 @@ extension ThreadRunLoop {
         runsBlocksNext = true
         fireTimers(of: state)
         let handled = handlePorts(&run)
-        runBlocks(of: state.mode)
+        runBlocks(of: state)
         return performed || handled
     }
 
@@ -177,8 +177,8 @@ extension ThreadRunLoop {
 
     /// Performs the sources that are signalled now; what they signal is for the next pass.
     private func performSources(of state: ModeState, onlyOne: Bool) -> Bool {
-        guard let first = state.sources.firstIndex(where: { $0.isSignalled }) else { return false }
-        guard state.sources[first...].dropFirst().contains(where: { $0.isSignalled }) else {
+        guard let first = state.firstSignalledSource() else { return false }
+        guard state.firstSignalledSource(from: first + 1) != nil else {
             return perform(state.sources[first])
         }
         var performed = false
@@ -264,6 +264,6 @@ extension ThreadRunLoop {
 
     private func isFinished(_ state: ModeState) -> Bool {
         takeRequests()
-        return state.isEmpty && !hasBlocks(for: state.mode)
+        return state.isEmpty && !hasBlocks(for: state)
     }
 }
