@@ -13,18 +13,20 @@
 /// The limits that the layouts of this target impose or choose.
 @usableFromInline
 package enum Limits {
-    /// The largest number of slots in one table: an index is 32 bits and the last one means "none".
-    @inlinable package static var slotCountMax: Int { Int(UInt32.max) }
+    /// The largest number of slots in one table: an index is 31 bits and the last one means "none".
+    @inlinable package static var slotCountMax: Int { Int(Int32.max) }
 
     /// The number of generations of one slot: the slot is then retired, so that no handle repeats.
     @inlinable package static var generationMax: UInt32 { UInt32.max }
 
-    /// The number of timers in one heap, so many that 32 bits tell apart the times that one timer
-    /// has had while the heap still keeps any of them.
+    /// The number of timers in one heap, fewer than there are numbers for them.
     @inlinable package static var timerCountMax: Int { 1 << 30 }
 
+    /// The largest number that tells timers of equal times apart: then all are numbered anew.
+    @inlinable package static var timerNumberMax: UInt32 { UInt32(Int32.max) }
+
     /// The number of dead entries that a heap of timers always keeps: below that, looking for them
-    /// costs more than what they occupy, 2 KB.
+    /// costs more than what they occupy, 1 KB.
     @inlinable package static var keptDeadCount: Int { 64 }
 
     /// The number of slots that a queue keeps when it runs empty: more is returned to the system.

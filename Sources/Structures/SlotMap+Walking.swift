@@ -36,5 +36,5 @@ extension TimerHeap {
     ///
     /// - Complexity: O(the most that there ever were at once).
     @inlinable
-    package var values: [Payload] { payloads.values }
+    package var values: [Payload] { timers.values.map(\.payload) }
 }

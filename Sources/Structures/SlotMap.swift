@@ -37,8 +37,8 @@ package struct SlotMap<Value> {
         /// So a handle whose generation matches is a handle to a value that is there.
         @usableFromInline var generation: UInt32
 
-        /// While the slot is free, the next one of the free list, `noSlot` at its end; else what the
-        /// owner has noted beside the value.
+        /// While the slot is free, the next one of the free list with the upper bit set, `noSlot` at
+        /// its end; else what the owner has noted beside the value, which has not.
         @usableFromInline var link: UInt32
 
         @inlinable
@@ -47,9 +47,33 @@ package struct SlotMap<Value> {
             self.generation = 0
             self.link = note
         }
+
+        /// Takes a value in, where there is none.
+        ///
+        /// - Returns: its generation, and the link that the slot had.
+        @inlinable
+        mutating func fill(
+            with value: Value, note: UInt32
+        ) -> (generation: UInt32, link: UInt32) {
+            defer { link = note }
+            self.value = value
+            return (generation, link)
+        }
+
+        /// Gives the value up and makes the slot ready for another one.
+        @inlinable
+        mutating func empty(link: UInt32) -> Value? {
+            generation += 1
+            self.link = link
+            return value.take()
+        }
     }
 
+    /// Set in the links of free slots, so that none of them is taken for a note.
+    @inlinable static var freeMark: UInt32 { 1 << 31 }
+
     @usableFromInline var slots: [Slot] = []
+    /// The slot that was freed last, as its link would be.
     @usableFromInline var firstFree = noSlot
     @usableFromInline let generationMax: UInt32
 
@@ -102,26 +126,8 @@ package struct SlotMap<Value> {
         return index < slots.count && slots[index].generation == handle.generation
     }
 
-    /// Whether the value behind `handle` is still there, and `note` is what was noted beside it last.
-    ///
-    /// - Parameter handle: one that this table gave out.
-    @inlinable
-    package func contains(_ handle: Handle, notedAs note: UInt32) -> Bool {
-        countIfContains(handle, notedAs: note) == 1
-    }
-
-    /// The same as a number, 1 or 0, found without a branch.
-    ///
-    /// Whoever counts many in turn, none of them in the cache, has them fetched side by side: nothing
-    /// is guessed that would have to be put right when a slot has come from memory.
-    @inlinable
-    package func countIfContains(_ handle: Handle, notedAs note: UInt32) -> Int {
-        let slot = slots[Int(handle.index)]
-        let difference = (slot.generation ^ handle.generation) | (slot.link ^ note)
-        return Int(truncatingIfNeeded: (UInt64(difference) &- 1) >> 63)
-    }
-
-    /// Notes a number beside the value behind `handle`, in memory that only a free slot needs.
+    /// Notes a number below 2^31 beside the value behind `handle`, in memory that only a free slot
+    /// needs.
     ///
     /// - Returns: `false` once the value has been removed.
     @inlinable
@@ -131,22 +137,42 @@ package struct SlotMap<Value> {
         return true
     }
 
+    /// How many slots of this number there are, 1 or 0, whose value has `note` beside it.
+    ///
+    /// A number, found without a branch: whoever counts many in turn, none of them in the cache, has
+    /// them fetched side by side. Nothing is guessed that would have to be put right when a slot has
+    /// come from memory.
+    ///
+    /// - Parameters:
+    ///   - note: tells the value from those that are gone, if its owner gives each its own.
+    ///   - index: that of a handle which this table gave out.
+    @inlinable
+    package func count(notedAs note: UInt32, at index: UInt32) -> Int {
+        let difference = slots[Int(index)].link ^ note
+        return Int(truncatingIfNeeded: (UInt64(difference) &- 1) >> 63)
+    }
+
+    /// The handle of the value that is in a slot.
+    @inlinable
+    package func handle(at index: UInt32) -> Handle {
+        Handle(index: index, generation: slots[Int(index)].generation)
+    }
+
     /// Puts `value` into the slot that was freed last, or into a new one.
     ///
-    /// - Parameter note: kept beside the value until it leaves.
+    /// - Parameter note: kept beside the value until it leaves; below 2^31.
     @inlinable
     package mutating func insert(_ value: Value, note: UInt32 = 0) -> Handle {
         count += 1
         guard firstFree != noSlot else {
             precondition(slots.count < Limits.slotCountMax, "a slot map is full: \(slots.count)")
             slots.append(Slot(value: value, note: note))
-            return Handle(index: UInt32(slots.count - 1), generation: 0)
+            return Handle(index: UInt32(truncatingIfNeeded: slots.count - 1), generation: 0)
         }
-        let index = firstFree
-        firstFree = slots[Int(index)].link
-        slots[Int(index)].link = note
-        slots[Int(index)].value = value
-        return Handle(index: index, generation: slots[Int(index)].generation)
+        let index = firstFree ^ Self.freeMark
+        let (generation, next) = slots[Int(index)].fill(with: value, note: note)
+        firstFree = next
+        return Handle(index: index, generation: generation)
     }
 
     /// Takes the value behind `handle` out; every copy of the handle is stale from then on.
@@ -155,14 +181,11 @@ package struct SlotMap<Value> {
     @inlinable
     package mutating func remove(_ handle: Handle) -> Value? {
         guard contains(handle) else { return nil }
-        let index = Int(handle.index)
         count -= 1
-        slots[index].generation += 1
-        if slots[index].generation < generationMax {
-            slots[index].link = firstFree
-            firstFree = handle.index
-        }
-        return slots[index].value.take()
+        let isRetired = handle.generation &+ 1 >= generationMax
+        let value = slots[Int(handle.index)].empty(link: isRetired ? noSlot : firstFree)
+        if !isRetired { firstFree = handle.index | Self.freeMark }
+        return value
     }
 }
 

@@ -8,7 +8,7 @@
 
 /// Keeps payloads in the order of their fire times, those with equal times in order of arrival.
 ///
-/// Payloads go when they are removed; what stays of them for a while is 32 bytes each, never more
+/// Payloads go when they are removed; what stays of them for a while is 16 bytes each, never more
 /// than `Limits.keptDeadCount` beyond as many as there are timers.
 ///
 /// - Thread: confined to its owner's.
@@ -19,66 +19,80 @@
 package struct TimerHeap<Payload> {
     /// Names one timer until it is removed; stale, never dangling, afterwards.
     @usableFromInline
-    package typealias Handle = SlotMap<Payload>.Handle
+    package typealias Handle = SlotMap<Timer>.Handle
 
     @usableFromInline
     struct Entry {
-        /// The fire time above the sequence number.
+        /// The fire time above the number above the slot.
         ///
-        /// One comparison without a branch orders by time and then by arrival. Two fields compared
-        /// in turn make moving the first of 100,000 timers take half as long again.
+        /// One comparison without a branch orders by time and then by arrival, and four children are
+        /// one cache line.
         @usableFromInline let key: Int128
-        @usableFromInline let latest: Int64
-        @usableFromInline let handle: Handle
 
         @inlinable
-        init(fire: Int64, latest: Int64, sequence: UInt64, handle: Handle) {
-            key = Int128(fire) << 64 | Int128(sequence)
-            self.latest = latest
-            self.handle = handle
+        init(fire: Int64, number: UInt32, slot: UInt32) {
+            key = Int128(fire) << 64 | Int128(UInt64(number) << 32 | UInt64(slot))
         }
 
         @inlinable
         var fire: Int64 { Int64(truncatingIfNeeded: key >> 64) }
 
         /// What is noted beside the payload as long as this is the timer's newest entry.
-        ///
-        /// The lower half of the sequence number is enough: an entry is not dead for as long as it
-        /// takes to come round again, `Limits.timerCountMax` sees to that.
         @inlinable
-        var note: UInt32 { UInt32(truncatingIfNeeded: key) }
+        var number: UInt32 { UInt32(truncatingIfNeeded: key >> 32) }
+
+        @inlinable
+        var slot: UInt32 { UInt32(truncatingIfNeeded: key) }
     }
 
-    /// A time to wake at, and the timer for which it is.
+    /// What is kept of a timer once, however many entries it has.
     @usableFromInline
-    struct Deadline {
+    package struct Timer {
+        @usableFromInline let payload: Payload
         @usableFromInline var latest: Int64
-        @usableFromInline var handle: Handle
 
         @inlinable
-        init(of entry: Entry) {
-            latest = entry.latest
-            handle = entry.handle
+        init(payload: Payload, latest: Int64) {
+            self.payload = payload
+            self.latest = latest
+        }
+    }
+
+    /// A time to wake at, and the slot of the timer for which it is.
+    @usableFromInline
+    struct Deadline {
+        @usableFromInline let latest: Int64
+        @usableFromInline let slot: UInt32
+
+        @inlinable
+        init(latest: Int64, slot: UInt32) {
+            self.latest = latest
+            self.slot = slot
         }
     }
 
     /// A heap of one living entry for each timer and of dead ones; the first is alive.
     @usableFromInline var entries: [Entry] = []
-    @usableFromInline var payloads = SlotMap<Payload>()
+    @usableFromInline var timers = SlotMap<Timer>()
 
-    /// The number of insertions and updates so far: orders timers that fire at the same time.
-    @usableFromInline var sequence: UInt64 = 0
+    /// The number of the newest entry: it orders those that fire at the same time, and tells an
+    /// entry from all others that the heap keeps.
+    @usableFromInline var number: UInt32 = 0
+    @usableFromInline let numberMax: UInt32
 
     /// The smallest `latest`, or `nil` if it has to be looked for again.
     @usableFromInline var knownDeadline: Deadline?
 
     /// Makes an empty heap.
+    ///
+    /// - Parameter numberMax: how many entries are made before all timers are numbered anew; smaller
+    ///   than the limit in tests only.
     @inlinable
-    package init() {}
+    package init(numberMax: UInt32 = Limits.timerNumberMax) { self.numberMax = numberMax }
 
     /// The number of timers.
     @inlinable
-    package var count: Int { payloads.count }
+    package var count: Int { timers.count }
 
     /// The number of entries that it keeps, those of timers that are gone or were updated with them.
     @inlinable
@@ -86,7 +100,7 @@ package struct TimerHeap<Payload> {
 
     /// Whether there is no timer.
     @inlinable
-    package var isEmpty: Bool { payloads.isEmpty }
+    package var isEmpty: Bool { timers.isEmpty }
 
     /// The earliest `fire` of all timers.
     @inlinable
@@ -102,9 +116,9 @@ package struct TimerHeap<Payload> {
     package mutating func insert(fire: Int64, latest: Int64, payload: Payload) -> Handle {
         precondition(latest >= fire, "a timer's latest \(latest) is before its fire \(fire)")
         precondition(count < Limits.timerCountMax, "a heap of timers is full: \(count)")
-        sequence += 1
-        let handle = payloads.insert(payload, note: UInt32(truncatingIfNeeded: sequence))
-        push(Entry(fire: fire, latest: latest, sequence: sequence, handle: handle))
+        let number = nextNumber()
+        let handle = timers.insert(Timer(payload: payload, latest: latest), note: number)
+        push(Entry(fire: fire, number: number, slot: handle.index), latest: latest)
         checkSmall()
         return handle
     }
@@ -114,11 +128,11 @@ package struct TimerHeap<Payload> {
     /// - Returns: its payload, or `nil` if it was no longer there.
     @inlinable
     package mutating func remove(_ handle: Handle) -> Payload? {
-        guard let payload = payloads.remove(handle) else { return nil }
-        forgetDeadline(setBy: handle)
+        guard let timer = timers.remove(handle) else { return nil }
+        forgetDeadline(setBy: handle.index)
         throwAway()
         checkSmall()
-        return payload
+        return timer.payload
     }
 
     /// Gives a timer new times, as though it were removed and inserted again under its old handle.
@@ -127,12 +141,12 @@ package struct TimerHeap<Payload> {
     @inlinable
     package mutating func update(_ handle: Handle, fire: Int64, latest: Int64) -> Bool {
         precondition(latest >= fire, "a timer's latest \(latest) is before its fire \(fire)")
-        guard payloads.setNote(UInt32(truncatingIfNeeded: sequence + 1), of: handle) else {
-            return false
-        }
-        sequence += 1
-        forgetDeadline(setBy: handle)
-        push(Entry(fire: fire, latest: latest, sequence: sequence, handle: handle))
+        guard timers.contains(handle) else { return false }
+        let number = nextNumber()
+        timers.update(handle) { $0.latest = latest }
+        _ = timers.setNote(number, of: handle)
+        forgetDeadline(setBy: handle.index)
+        push(Entry(fire: fire, number: number, slot: handle.index), latest: latest)
         throwAway()
         checkSmall()
         return true
@@ -140,16 +154,40 @@ package struct TimerHeap<Payload> {
 
     /// Returns the payload of a timer, or `nil` if it is no longer there.
     @inlinable
-    package func payload(of handle: Handle) -> Payload? { payloads[handle] }
+    package func payload(of handle: Handle) -> Payload? { timers[handle]?.payload }
+
+    @inlinable
+    mutating func nextNumber() -> UInt32 {
+        if number == numberMax { numberAnew() }
+        number += 1
+        return number
+    }
+
+    /// Gives all timers new numbers, in the order in which they fire, when there are no more.
+    @inlinable
+    @inline(never)
+    mutating func numberAnew() {
+        precondition(count < Int(numberMax), "\(count) timers, and only \(numberMax) numbers")
+        compact()
+        // What is in order is a heap.
+        entries.sort { $0.key < $1.key }
+        number = 0
+        for position in entries.indices {
+            let entry = entries[position]
+            number += 1
+            entries[position] = Entry(fire: entry.fire, number: number, slot: entry.slot)
+            _ = timers.setNote(number, of: timers.handle(at: entry.slot))
+        }
+    }
 
     // MARK: - The living and the dead
 
     @inlinable
-    mutating func push(_ entry: Entry) {
+    mutating func push(_ entry: Entry, latest: Int64) {
         if entries.isEmpty {
-            knownDeadline = Deadline(of: entry)
-        } else if let known = knownDeadline, entry.latest < known.latest {
-            knownDeadline = Deadline(of: entry)
+            knownDeadline = Deadline(latest: latest, slot: entry.slot)
+        } else if let known = knownDeadline, latest < known.latest {
+            knownDeadline = Deadline(latest: latest, slot: entry.slot)
         }
         entries.append(entry)
         var heap = entries.mutableSpan
@@ -159,7 +197,7 @@ package struct TimerHeap<Payload> {
     /// Whether an entry is that of a timer which is still there and was not updated since.
     @inlinable
     func isAlive(_ entry: Entry) -> Bool {
-        payloads.contains(entry.handle, notedAs: entry.note)
+        timers.count(notedAs: entry.number, at: entry.slot) == 1
     }
 
     /// Throws dead entries away: those at the front, and all when there are too many.
@@ -183,10 +221,8 @@ package struct TimerHeap<Payload> {
     @inlinable
     @inline(never)
     mutating func compact() {
-        let payloads = payloads
-        let keptCount = Self.gather(in: &entries) {
-            payloads.countIfContains($0.handle, notedAs: $0.note)
-        }
+        let timers = timers
+        let keptCount = Self.gather(in: &entries) { timers.count(notedAs: $0.number, at: $0.slot) }
         entries.removeLast(entries.count - keptCount)
         guard keptCount > 1 else { return }
         var heap = entries.mutableSpan
@@ -271,7 +307,7 @@ extension TimerHeap {
         mutating get {
             guard let first = entries.first else { return nil }
             if let knownDeadline { return knownDeadline.latest }
-            var smallest = Deadline(of: first)
+            var smallest = deadline(of: first)
             lower(&smallest, byChildrenOf: 0)
             knownDeadline = smallest
             return smallest.latest
@@ -292,10 +328,10 @@ extension TimerHeap {
         guard let first = entries.first, first.fire <= limit else { return }
         var due: [Entry] = []
         collectChildren(of: 0, upTo: limit, into: &due)
-        handles.append(first.handle)
+        handles.append(timers.handle(at: first.slot))
         guard !due.isEmpty else { return }
         due.sort { $0.key < $1.key }
-        handles.append(contentsOf: due.lazy.map(\.handle))
+        for entry in due { handles.append(timers.handle(at: entry.slot)) }
     }
 
     /// Checks the order of the heap, and that each timer has one living entry.
@@ -306,8 +342,11 @@ extension TimerHeap {
         var aliveCount = 0
         for position in entries.indices {
             let entry = entries[position]
-            precondition(entry.latest >= entry.fire, "latest before fire at \(position)")
-            if isAlive(entry) { aliveCount += 1 }
+            if isAlive(entry) {
+                aliveCount += 1
+                let latest = deadline(of: entry).latest
+                precondition(latest >= entry.fire, "latest before fire at \(position)")
+            }
             let parent = entries[max(0, position - 1) / 4]
             precondition(position == 0 || parent.key < entry.key, "out of order at \(position)")
         }
@@ -316,14 +355,23 @@ extension TimerHeap {
         let deadCount = entries.count - count
         precondition(deadCount <= count + Limits.keptDeadCount, "\(deadCount) dead of \(count)")
         guard let knownDeadline else { return }
-        let smallest = entries.lazy.filter(isAlive).map(\.latest).min() ?? knownDeadline.latest
+        let smallest = timers.lazy.map(\.value.latest).min() ?? knownDeadline.latest
         precondition(
             knownDeadline.latest == smallest, "deadline \(knownDeadline), not \(smallest)")
     }
 
     @inlinable
-    mutating func forgetDeadline(setBy handle: Handle) {
-        if handle == knownDeadline?.handle { knownDeadline = nil }
+    mutating func forgetDeadline(setBy slot: UInt32) {
+        if slot == knownDeadline?.slot { knownDeadline = nil }
+    }
+
+    /// When to wake for the timer of a living entry.
+    @inlinable
+    func deadline(of entry: Entry) -> Deadline {
+        guard let timer = timers[timers.handle(at: entry.slot)] else {
+            preconditionFailure("slot \(entry.slot) of a living entry is free")
+        }
+        return Deadline(latest: timer.latest, slot: entry.slot)
     }
 
     /// Lowers `smallest` to the smallest `latest` below `position`.
@@ -335,7 +383,10 @@ extension TimerHeap {
         for child in Self.childPositions(of: position, count: entries.count)
         where entries[child].fire < smallest.latest {
             let entry = entries[child]
-            if entry.latest < smallest.latest, isAlive(entry) { smallest = Deadline(of: entry) }
+            if isAlive(entry) {
+                let deadline = deadline(of: entry)
+                if deadline.latest < smallest.latest { smallest = deadline }
+            }
             lower(&smallest, byChildrenOf: child)
         }
     }

@@ -38,6 +38,22 @@ import Testing
         #expect(handles.allSatisfy { map[$0] == nil })
     }
 
+    @Test func `finds a note beside a value, and none where a slot is free or retired`() {
+        var map = SlotMap<Int>(generationMax: 2)
+        let handles = (0..<3).map { map.insert($0, note: UInt32($0)) }
+        let indexes = handles.map { UInt32(truncatingIfNeeded: $0.rawValue) }
+        #expect(indexes.map { map.count(notedAs: $0, at: $0) } == [1, 1, 1])
+        for handle in handles { _ = map.remove(handle) }
+        for note in 0..<3 as Range<UInt32> {
+            #expect(indexes.map { map.count(notedAs: note, at: $0) } == [0, 0, 0])
+        }
+        let last = map.insert(3, note: 7)
+        let index = UInt32(truncatingIfNeeded: last.rawValue)
+        #expect(map.count(notedAs: 7, at: index) == 1)
+        #expect(map.remove(last) == 3)
+        #expect(map.count(notedAs: 7, at: index) == 0)
+    }
+
     @Test func `lists what is in it`() {
         var map = SlotMap<Int>()
         let handles = (0..<5).map { map.insert($0) }
