@@ -72,47 +72,38 @@ extension ThreadRunLoop {
         /// - Thread: any thread.
         /// - Blocks: never.
         public final func invalidate() {
-            let caller = pthread_self()
             lock.lock()
             guard valid.load(ordering: .relaxed) else { return lock.unlock() }
             valid.store(false, ordering: .releasing)
-            guard let home = homes.first else { return lock.unlock() }
-            // By far most often the caller is the loop's own thread.
-            if home.link.thread.load(ordering: .relaxed) == caller {
-                return partWhileLocked(from: home)
+            // By far most often it is in one mode, and the caller is that loop's own thread. The mode
+            // is moved out: looking at it there would be counted as one more reference.
+            if let home = homes.takeOnly() {
+                if home.link.thread.load(ordering: .relaxed) == pthread_self() {
+                    settled(in: nil)
+                    lock.unlock()
+                    leaveCommonItems(of: home)
+                    if keepsModeAlive { home.liveCount -= 1 }
+                    leave(home)
+                    return letGo()
+                }
+                homes.append(home)
             }
+            let home = homes.first
             lock.unlock()
             // The main thread may have to claim its loop first; nobody's loop does nothing any more.
-            home.link.loop?.onThread { [self] in
-                lock.lock()
-                guard let home = homes.first else { return lock.unlock() }
-                partWhileLocked(from: home)
+            home?.link.loop?.onThread { [self] in
+                guard let home = states.first else { return }
+                leaveCommonItems(of: home)
+                for state in states { part(from: state) }
+                letGo()
             }
         }
 
-        /// Takes it out of all its modes, `home` being the first of them.
-        ///
-        /// Comes with the lock and gives it back: where there is one mode, it is taken once.
-        ///
-        /// - Thread: the loop's own thread.
-        private final func partWhileLocked(from home: ModeState) {
-            let isOnly = homes.count == 1
-            if isOnly {
-                homes.removeAll()
-                settled(in: nil)
-            }
-            lock.unlock()
-            if isCommon {
-                isCommon = false
-                home.link.loop?.commonItems.remove(self)
-            }
-            if isOnly {
-                if keepsModeAlive { home.liveCount -= 1 }
-                leave(home)
-            } else {
-                for state in states { part(from: state) }
-            }
-            letGo()
+        /// Leaves what was added to the common modes, if it is among it.
+        private final func leaveCommonItems(of home: ModeState) {
+            guard isCommon else { return }
+            isCommon = false
+            home.link.loop?.commonItems.remove(self)
         }
 
         /// Puts it into a mode, and notes it.
