@@ -165,10 +165,6 @@ inline bind(target) {
     if :: target != NOBODY -> bound++; boundTo = target :: else fi
 }
 
-inline unbind() {
-    if :: hasKeys -> bound-- :: else fi
-}
-
 inline submitKeyed(target, woken) {
 #ifdef SPLIT_BIND
     atomic { bind(target) };
@@ -275,7 +271,7 @@ inline next() {
             doing[me] = WORKING;
             assert(!hasKeys || doing[1 - place] != WORKING)
 #ifdef EARLY_UNBIND
-            ; unbind()
+            ; if :: hasKeys -> bound-- :: else fi
 #endif
         :: else
         fi
@@ -339,10 +335,13 @@ inline takeNext() {
 }
 
 inline endWork() {
-    atomic { handled++; doing[me] = MOVING };
+    if
+    :: atomic { !hasKeys -> handled++; doing[me] = MOVING }
+    :: atomic { hasKeys -> handled++; doing[me] = MOVING };
 #ifndef EARLY_UNBIND
-    unbind()
+        bound--
 #endif
+    fi
 }
 
 /* A run in the default mode, in something that the thread does. In a job it goes on after a change
@@ -436,9 +435,8 @@ proctype Member(byte place; byte me) {
         fi;
         if
         :: mode == PAUSE ->
-            isPart = true;
             do
-            :: doing[me] = PAUSED;
+            :: atomic { isPart = true; doing[me] = PAUSED };
 end_paused:
                 if
                 :: message[me] -> atomic { message[me] = false; doing[me] = MOVING }; break
@@ -448,12 +446,14 @@ end_paused:
                 fi
             od
         :: else ->
+            atomic {
 #ifdef NO_LOOK_AT_ATTACH
-            if :: isPart -> enterRun() :: else fi;
+                if :: isPart -> enterRun() :: else fi;
 #else
-            enterRun();
+                enterRun();
 #endif
-            isPart = true;
+                isPart = true
+            };
             do
             :: stopping -> break
             :: else ->
@@ -494,7 +494,7 @@ end_asleep:
         :: !isOut(me) ->
             replace(place, ENDED, other);
 #ifndef NO_REFUSAL
-            left = own[place]; own[place] = 0;
+            left = own[place]; own[place] = 0; handled = handled + left;
             if
             :: board[0] == ENDED && board[1] == ENDED -> handled = handled + shared; shared = 0
             :: else
@@ -504,13 +504,12 @@ end_asleep:
     };
     wake(other);
     atomic {
-        handled = handled + left;
 #ifndef NO_UNBIND
         if :: hasKeys -> bound = bound - left :: else fi;
 #endif
-        left = 0
-    };
-    doing[me] = GONE
+        left = 0;
+        doing[me] = GONE
+    }
 }
 
 /* The same in one step, where something else is tried. */
