@@ -301,7 +301,8 @@ final class Simulation {
     private func lookAtSome() throws {
         for entry in book.entries.values.filter({ $0.id != nil && $0.state != .gone })
             .sorted(by: { $0.token < $1.token }).shuffled(using: &random).prefix(5)
-        { try look(entry.token) }
+        // A look at one may be the moment in which another is forgotten.
+        where book.knows(entry.token) { try look(entry.token) }
     }
 
     // MARK: - Nothing left
