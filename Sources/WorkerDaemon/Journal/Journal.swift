@@ -148,7 +148,7 @@ final class Journal: Sendable {
     }
 
     /// Adds a command that is handled with the next firing.
-    func add(_ command: JournalCommand) { buffer.add(command) }
+    func add(_ command: consuming JournalCommand) { buffer.add(command) }
 
     /// Lets the journal handle what was added.
     func fire() { buffer.fire() }

@@ -4,8 +4,8 @@ internal import Jobs
 
 /// Something to be written, read or looked up on the journal's thread.
 enum JournalCommand: Sendable {
-    /// Keep a new job; a parked one is not in the memory of the desk.
-    case accept(Job, isParked: Bool)
+    /// Keep a new job.
+    case accept(NewJob)
     /// Keep jobs of a schedule, and that they were made.
     case run([MadeRun])
     /// Keep a schedule.
@@ -13,7 +13,7 @@ enum JournalCommand: Sendable {
     /// Forget a schedule.
     case dropSchedule(String, ticket: UInt64)
     /// Keep a new job, unless another one has its name already.
-    case acceptOnce(Job, isParked: Bool, name: [UInt8])
+    case acceptOnce(NewJob, name: [UInt8])
     /// Let failed jobs run again, or forget them.
     case settle(FailedJobs, FailedJobsFate, ticket: UInt64)
     /// Let all buffered jobs of queues go, and bring the first of them.
@@ -87,11 +87,22 @@ enum JournalCommand: Sendable {
     }
 }
 
+/// A job to be kept; behind a reference, since commands are copied on their way.
+final class NewJob: Sendable {
+    let job: Job
+    /// Whether it is not in the memory of the desk.
+    let isParked: Bool
+
+    init(_ job: Job, isParked: Bool) {
+        self.job = job
+        self.isParked = isParked
+    }
+}
+
 /// The job of a schedule, with what is recorded of the schedule.
 struct MadeRun: Sendable {
     let run: ScheduleRun
-    let job: Job
-    let isParked: Bool
+    let new: NewJob
 }
 
 /// Which jobs of the journal a listing wants.

@@ -17,6 +17,8 @@ final class JournalWriter {
     /// A transaction of these alone is not synced: it outlives a crash of the process, and nobody was
     /// promised more.
     private static let patience = Duration.milliseconds(1)
+    /// How long an attempt lasts, at least, until its beginning is recorded; twice as long at most.
+    private static let beginningPatience = Duration.milliseconds(20)
     /// How long after a failure what has to be recorded is tried again.
     private static let retryDelay = Duration.milliseconds(250)
 
@@ -30,6 +32,9 @@ final class JournalWriter {
     private var send: (@Sendable ([JournalAnswer]) -> Void)?
     private var pending: [JournalCommand] = []
     private var timer: ThreadRunLoop.Timer?
+    /// What has begun and may end before it has to be written.
+    private var beginnings = Beginnings()
+    private var beginningTimer: ThreadRunLoop.Timer?
     /// Since when nothing can be written; nil while it can.
     private var failingSince: Int64?
     private var failureCount = 0
@@ -59,10 +64,53 @@ final class JournalWriter {
 
     /// Handles commands: at once, or in a while if all of them can wait.
     func take(_ commands: [JournalCommand]) {
-        pending += commands
-        if hasWaited || commands.contains(where: { !$0.isPatient }) { commit() }
+        let isUrgent = add(commands)
+        if hasWaited || isUrgent { commit() }
+        if !beginnings.isEmpty, beginningTimer == nil { watchBeginnings() }
         guard timer == nil else { return }
-        if pending.isEmpty { _ = payFire() } else { wait(Self.patience) }
+        if pending.isEmpty, beginnings.isEmpty { _ = payFire() } else { wait(Self.patience) }
+    }
+
+    /// Adds commands to what is pending, but for the beginnings.
+    ///
+    /// - Returns: whether one of them can't wait.
+    private func add(_ commands: [JournalCommand]) -> Bool {
+        var isUrgent = false
+        for command in commands {
+            switch command {
+            case .start(let id, let attempt):
+                beginnings.note(id, attempt)
+                continue
+            case .end(let id, _, _, _), .putBack(let id, _), .retry(let id, _, _):
+                beginnings.forget(id)
+            case .confirm:
+                pending += beginnings.takeAll()
+                isUrgent = true
+            default: isUrgent = true
+            }
+            pending.append(command)
+        }
+        return isUrgent
+    }
+
+    /// Has the beginnings recorded that last.
+    private func watchBeginnings() {
+        let writer = Confined(self, to: loop)
+        let due = loop.now.advanced(by: Self.beginningPatience)
+        let timer = ThreadRunLoop.Timer(at: due) { _ in writer.value.recordBeginnings() }
+        beginningTimer = timer
+        loop.add(timer)
+    }
+
+    private func recordBeginnings() {
+        beginningTimer = nil
+        beginnings.nextRound()
+        let due = beginnings.takeDue()
+        if !due.isEmpty {
+            pending += due
+            commit()
+        }
+        if !beginnings.isEmpty { watchBeginnings() }
     }
 
     /// Writes what is left and lets go of the file.
@@ -73,7 +121,10 @@ final class JournalWriter {
         stockTimer = nil
         timer?.invalidate()
         timer = nil
-        pending += left
+        beginningTimer?.invalidate()
+        beginningTimer = nil
+        _ = add(left)
+        pending += beginnings.takeAll()
         pending.append(.reserve(below: nextNumber))
         commit()
         timer?.invalidate()
@@ -114,6 +165,7 @@ final class JournalWriter {
 
     private func commit() {
         guard let store else { return }
+        pending += beginnings.takeDue()
         var batch: [JournalCommand] = []
         swap(&batch, &pending)
         hasWaited = false
@@ -122,10 +174,9 @@ final class JournalWriter {
         if batch.contains(where: { $0.isWrite }) || (isSynced && hasUnsynced) {
             do throws(StoreFault) {
                 let now = wall.unixMilliseconds()
-                let ended = Self.endedJobs(in: batch)
                 try store.transaction(at: now, isSynced: isSynced) { () throws(StoreFault) in
                     for command in batch {
-                        try write(command, to: store, at: now, ended: ended, &answers)
+                        try write(command, to: store, at: now, &answers)
                     }
                     // A commit syncs if it writes: what was written before goes to the disk with it.
                     if isSynced, hasUnsynced { try store.touch() }
@@ -165,27 +216,19 @@ final class JournalWriter {
         }
     }
 
-    /// The jobs that end in a batch: of these, the beginning need not be recorded.
-    private static func endedJobs(in batch: [JournalCommand]) -> Set<JobID> {
-        var ended: Set<JobID> = []
-        for case .end(let id, _, _, _) in batch { ended.insert(id) }
-        return ended
-    }
-
     private func write(
-        _ command: JournalCommand, to store: SQLiteStore, at now: Int64, ended: Set<JobID>,
-        _ answers: inout Answers
+        _ command: JournalCommand, to store: SQLiteStore, at now: Int64, _ answers: inout Answers
     ) throws(StoreFault) {
         switch command {
-        case .accept(let job, _): try store.accept(job)
-        case .run(let runs): for made in runs { try store.accept(made.job, of: made.run) }
+        case .accept(let new): try store.accept(new.job)
+        case .run(let runs): for made in runs { try store.accept(made.new.job, of: made.run) }
         case .keepSchedule(let record, _): try store.keep(record)
         case .dropSchedule(let name, _): try store.dropSchedule(name)
-        case .acceptOnce(let job, _, let name):
-            if let other = try store.giveName(name, to: job.id, at: now) {
-                answers.existing[job.id] = other
+        case .acceptOnce(let new, let name):
+            if let other = try store.giveName(name, to: new.job.id, at: now) {
+                answers.existing[new.job.id] = other
             } else {
-                try store.accept(job)
+                try store.accept(new.job)
             }
         case .settle(let failed, let fate, let ticket):
             answers.settled[ticket] = try store.settle(failed, fate, at: now)
@@ -197,8 +240,7 @@ final class JournalWriter {
                 firing.count += try store.fire(queue, at: moment)
             }
             answers.fired[ticket] = firing
-        case .start(let id, let attempt):
-            if !ended.contains(id) { try store.start(id, attempt) }
+        case .start(let id, let attempt): try store.start(id, attempt)
         case .end(let id, let attempt, let outcome, let moment):
             try store.end(id, attempt, outcome, at: moment)
         case .putBack(let id, let attempt): try store.putBack(id, attempt: attempt)
@@ -249,19 +291,20 @@ final class JournalWriter {
         case .answer(let send):
             self.send = send
             scheduleStockTaking()
-        case .acceptOnce(let job, _, _) where fault == nil && answers.existing[job.id] != nil:
-            if let other = answers.existing[job.id] { answers.append(.existing(other)) }
+        case .acceptOnce(let new, _) where fault == nil && answers.existing[new.job.id] != nil:
+            if let other = answers.existing[new.job.id] { answers.append(.existing(other)) }
         case .settle(_, _, let ticket):
             let settled = answers.settled[ticket] ?? FailedJobsAnswer()
             if fault == nil { stockTaking.give(settled.jobs) }
             answers.append(
                 .settled(ticket: ticket, fault.map { .failure($0) } ?? .success(settled)))
-        case .accept(let job, let isParked), .acceptOnce(let job, let isParked, _):
-            if !isParked, job.state == .waiting { broughtThrough[job.queue] = job.id }
+        case .accept(let new), .acceptOnce(let new, _):
+            let job = new.job
+            if !new.isParked, job.state == .waiting { broughtThrough[job.queue] = job.id }
             answers.append(.accepted(count: 1, fault))
         case .run(let runs):
             for made in runs {
-                finish(.accept(made.job, isParked: made.isParked), store, &answers)
+                finish(.accept(made.new), store, &answers)
             }
         case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket):
             answers.append(.confirmed(ticket: ticket, fault))

@@ -59,18 +59,19 @@ extension JobDesk {
             DurableJobs.Accepting(
                 id: id, job: job, backlog: backlog, state: state, dueAt: request.dueAt,
                 byteCount: byteCount, answer: answer))
+        let new = NewJob(kept, isParked: isParked)
         if let run {
             // Whoever makes it tells the journal, of several at once.
-            durable.add(MadeRun(run: run, job: kept, isParked: isParked))
+            durable.add(MadeRun(run: run, new: new))
         } else if let name = request.uniqueName {
-            tell(.acceptOnce(kept, isParked: isParked, name: name))
+            tell(.acceptOnce(new, name: name))
         } else {
-            tell(.accept(kept, isParked: isParked))
+            tell(.accept(new))
         }
     }
 
     /// Sends the journal a command; all of this pass are handled together.
-    func tell(_ command: JournalCommand) {
+    func tell(_ command: consuming JournalCommand) {
         guard let durable else { return }
         durable.journal.add(command)
         guard !durable.isFireScheduled else { return }
