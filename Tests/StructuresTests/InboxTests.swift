@@ -6,7 +6,7 @@ import Structures
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(4))) struct `An inbox` {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct `An inbox` {
     /// One element of a concurrent test: who sent it, and which of his it is.
     struct Message: Equatable {
         let producer: Int

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import WorkerClient
 
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(20)))
 struct `Blocking client and odd servers` {
     @Test func `a server without HELLO is spoken to in version 2`() throws {
         let server = try FakeServer({ session in

@@ -4,7 +4,7 @@ import Testing
 import WorkerClient
 
 @Suite struct `Watching with a client` {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `ends with the job's end`() throws {
         let daemon = try TestDaemon()
         let client = try WorkerClient(daemon.address)
@@ -35,7 +35,7 @@ import WorkerClient
         #expect(document["state"]?.text == "done")
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `is a sequence for tasks`() async throws {
         let daemon = try TestDaemon()
         let client = try await AsyncWorkerClient.connect(to: daemon.address)
@@ -64,7 +64,7 @@ import WorkerClient
         #expect(end?.state == .cancelled)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `ends when the client does`() async throws {
         let daemon = try TestDaemon()
         let client = try await AsyncWorkerClient.connect(to: daemon.address)

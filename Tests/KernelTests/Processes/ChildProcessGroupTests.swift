@@ -5,7 +5,7 @@ import Glibc
 import Kernel
 import Testing
 
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(20)))
 struct ChildProcessGroupTests {
     @Test func `the child leads a group of its own`() throws {
         var child = try shell("echo $$; cut -d' ' -f5 /proc/self/stat")

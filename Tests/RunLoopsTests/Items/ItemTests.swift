@@ -32,7 +32,7 @@ private final class LoopThread: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(20)))
 struct `Items and other threads` {
     @Test func `a source added from another thread is scheduled, and performs once signalled`()
         throws
@@ -155,7 +155,7 @@ struct `Items and other threads` {
     }
 }
 
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(20)))
 struct `Confined value` {
     @Test func `it is there on the loop's own thread`() throws {
         let value = try onNewThread { () -> Int in

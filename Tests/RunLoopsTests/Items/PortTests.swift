@@ -32,7 +32,7 @@ private func add(
     #expect(throws: Never.self) { try loop.add(port, to: mode) }
 }
 
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(20)))
 struct `Port on a descriptor` {
     @Test func `it wakes the loop and is handled in the same pass`() throws {
         let trace = Trace()
@@ -270,7 +270,7 @@ struct `Port on a descriptor` {
     }
 }
 
-@Suite(.timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(20)))
 struct `Signalled port` {
     @Test func `several signals before it is handled are one, and wake the loop`() throws {
         let trace = Trace()

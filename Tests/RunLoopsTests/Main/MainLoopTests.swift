@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct `The main thread's loop` {
     @Test(
-        .timeLimit(.minutes(4)),
+        .timeLimit(.minutes(20)),
         arguments: [
             "order", "threads", "modes", "inside", "after-source", "never-finished", "late-common",
             "hops",
@@ -25,7 +25,7 @@ import Testing
         #expect(!ours.output.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `row 26: main dispatch and main actor work runs in order`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "order"])
         #expect(
@@ -41,7 +41,7 @@ import Testing
                 """)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `an idle one sleeps, and makes no pass meanwhile`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "idle"])
         let lines = run.output.split(separator: "\n")
@@ -49,7 +49,7 @@ import Testing
         #expect(run.output.contains("  mode default\n    the main dispatch queue\n"))
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `performs come from any thread, waiting or not, in order and in modes`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "own-calls"])
         #expect(run.status == .exited(0), "\(run.output)")
@@ -71,7 +71,7 @@ import Testing
                 """)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `what it is given before the main thread has met it waits for its first run`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "early"])
         #expect(run.status == .exited(0), "\(run.output)")

@@ -47,7 +47,7 @@ import Testing
         (["AUTH", "secret"], "without any password"),
     ]
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `each fault is named and no job comes of it`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `an unknown version of the protocol is NOPROTO and the old one stays`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `killing clients that are not there answers 0`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

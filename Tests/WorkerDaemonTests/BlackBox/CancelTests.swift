@@ -4,7 +4,7 @@ import RESP
 import Testing
 
 @Suite struct `Cancelling and buffering` {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a waiting job that is cancelled never runs`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a running job that is cancelled ends early`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a job that has ended or never was cannot be cancelled`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a delayed and a buffered job can be cancelled`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `CANCEL thread selector takes back what waits, and only that`() throws {
         try withDaemon(Setup(threads: "images: {}, mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `buffered jobs wait for one FIRE and then run in order`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `FIRE of a member fires its own, FIRE of the pool all the rest`() throws {
         try withDaemon(Setup(threads: "mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()

@@ -5,7 +5,7 @@ import RESP
 import Testing
 
 @Suite struct `Redis manners` {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `HELLO agrees on a version and answers in it`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `PING, ECHO, SELECT, RESET and QUIT do as Redis does`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `CLIENT lists, names and kills connections`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `COMMAND names every command, what it takes and what it does`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `INFO has its sections, one or all`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `INFO counts jobs in every state`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `CONFIG GET knows what tools ask for`() throws {
         try withDaemon(Setup(limits: "payload: \"1KB\", connections: 7")) { daemon in
             let client = try daemon.connect()
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `SELECTORS names built-in and configured ones`() throws {
         let setup = Setup(selectors: "shout: { program: [\"tr\", \"a-z\", \"A-Z\"] }")
         try withDaemon(setup) { daemon in

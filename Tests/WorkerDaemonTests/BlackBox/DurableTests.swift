@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `runs after a crash what it has accepted, in the order of ids`() throws {
         var setup = Setup.durable
         setup.selectors = """
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `knows after a crash how jobs ended, and runs none of them again`() throws {
         try acrossCrash { daemon in
             let client = try daemon.connect()
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `runs again what ran when it died, and the handler sees the attempt`() throws {
         var setup = Setup.durable
         setup.selectors = """
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `keeps delayed and buffered jobs, and forgets volatile ones`() throws {
         try acrossCrash { daemon in
             let client = try daemon.connect()
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `keeps of a long queue the head in memory, and runs all of it in order`() throws {
         let count = 20_000
         var setup = Setup.durable
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `at SIGTERM leaves what waits, and puts back what it interrupts without a cost`() throws {
         var setup = Setup.durable
         setup.selectors = """
@@ -198,7 +198,7 @@ import Testing
         #expect(try again.perform("images", "echo", "z") == 6)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `SHUTDOWN DRAIN runs what is parked too`() throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(.durable, in: scratch)
@@ -214,7 +214,7 @@ import Testing
         #expect(daemon.log.contains("down: 9500 jobs finished"), "\(daemon.log.suffix(500))")
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `refuses with BUSY while its disk is full, goes on with what runs, and recovers`() throws {
         let scratch = try Scratch()
         try scratch.write(Setup.durable.text(directory: scratch.path), to: "workerd.json5")
@@ -250,7 +250,7 @@ import Testing
         for id in accepted { #expect(try again.job(id, "state").text == "done") }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `says what is wrong with its file and ends`() throws {
         let scratch = try Scratch()
         let setup = Setup.durable.text(directory: scratch.path)
@@ -275,7 +275,7 @@ import Testing
         #expect(try first.connect().perform("images", "echo", "x") == 1)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `keeps what is for a thread that is configured no more`() throws {
         let scratch = try Scratch()
         var setup = Setup.durable
@@ -295,7 +295,7 @@ import Testing
         #expect(try third.connect().call("RESULT", 1, "WAIT").text == "x")
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: [Setup(), Setup.durable])
+    @Test(.timeLimit(.minutes(20)), arguments: [Setup(), Setup.durable])
     func `tries a job again that failed, others of its thread first`(base: Setup) throws {
         var setup = base
         setup.selectors = """
@@ -330,7 +330,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `goes on after a crash with the attempts that are left`() throws {
         var setup = Setup.durable
         setup.selectors = """

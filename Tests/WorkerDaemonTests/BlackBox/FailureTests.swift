@@ -17,7 +17,7 @@ import Testing
         return setup
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
     func `can be run again with their payloads, or dropped`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `outlive a crash, and so does that they run again`() throws {
         let scratch = try Scratch()
         let setup = Self.setup(isDurable: true)
@@ -82,7 +82,7 @@ import Testing
         #expect(try again.call("RESULT", 3).errorWord == "NOJOB")
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `are kept within limits of their own`() throws {
         var setup = Self.setup(isDurable: true)
         setup.limits = "retainedResults: 1, retainedFailures: 2"
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
     func `a submit that is repeated under its name gets the first job`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
     func `so it does while there is no room for another one`(isDurable: Bool) throws {
         var setup = Self.setup(isDurable: isDurable)
         setup.threads = "images: { maxQueued: 1 }"
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `its name is known after a crash, and for as long as is configured`() throws {
         let scratch = try Scratch()
         var setup = Self.setup(isDurable: true)

@@ -7,7 +7,7 @@ import Support
 import Testing
 
 @Suite struct `The README's greeter` {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `is a daemon of one's own in a dozen lines`() throws {
         var child = try ChildProcess.spawn(
             ChildCommand(program: "\(try productsDirectory())/SnippetGreeter"))

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `delayed jobs beyond what memory holds are told of, taken back, and run when due`() throws
     {
         let scratch = try Scratch()
@@ -75,7 +75,7 @@ import Testing
         #expect(try again.figure("delayed_jobs") == 0)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `buffered jobs are in no memory, and are fired in order, before and after a crash`() throws
     {
         let scratch = try Scratch()
@@ -108,7 +108,7 @@ import Testing
         #expect(try again.call("FIRE", "images") == .integer(0))
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `SIGTERM leaves delayed and buffered jobs where they are, parked or not`() throws {
         let scratch = try Scratch()
         let first = try TestDaemon(Self.setup, in: scratch)
@@ -129,7 +129,7 @@ import Testing
 }
 
 @Suite struct WaitingLimitTests {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `what waits is limited by number and size, parked too, and BUSY says when to come back`()
         throws
     {

@@ -11,7 +11,7 @@ import Testing
             note: { program: ["sh", "-c", "cat >> order; echo >> order"], directory: "$DIR" }
             """)
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `high goes before normal before low, and each in order of arrival`() throws {
         try withDaemon(Self.noting) { daemon in
             let client = try daemon.connect()
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `jobs of one thread run one after another, in order`() throws {
         try withDaemon(Self.noting) { daemon in
             let client = try daemon.connect()
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a delayed job waits for its time, others do not wait for it`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `AT a moment that has passed is now, one to come is waited for`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a time limit ends a job with TIMEOUT and the next one begins`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a pool of four runs four jobs at a time`() throws {
         try withDaemon(Setup(threads: "mail: { count: 4 }")) { daemon in
             let client = try daemon.connect()
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a member of a pool can be addressed by its name`() throws {
         try withDaemon(Setup(threads: "mail: { count: 3 }")) { daemon in
             let client = try daemon.connect()

@@ -21,7 +21,7 @@ extension TestClient {
 }
 
 @Suite struct `A schedule` {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `of the configuration makes jobs, and is shown`() throws {
         var setup = Setup()
         setup.more = """
@@ -54,7 +54,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `neither loses nor doubles a run when the daemon is killed`() throws {
         let scratch = try Scratch()
         for life in 1...4 {
@@ -81,7 +81,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `makes up for what was missed as its rule says`() throws {
         let scratch = try Scratch()
         let now = WallClock.unixMilliseconds()
@@ -118,7 +118,7 @@ extension TestClient {
         try daemon.crash()
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `waits for room, and catches up when there is some`() throws {
         var setup = Setup.durable
         setup.threads = "images: { maxQueued: 2 }"
@@ -137,7 +137,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `that waits for room makes its job soon after another one has ended`() throws {
         var setup = Setup()
         setup.threads = "images: { maxQueued: 1 }"
@@ -162,7 +162,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `is counted in INFO with what it has made and left out`() throws {
         var setup = Setup.durable
         setup.threads = "images: { maxQueued: 2 }"
@@ -205,7 +205,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `that is given again goes on from where it is`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -229,7 +229,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `that is wrong is refused with a sentence`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -272,7 +272,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `without a handler keeps the daemon from starting`() throws {
         let scratch = try Scratch()
         var setup = Setup()

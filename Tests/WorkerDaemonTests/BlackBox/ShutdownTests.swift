@@ -21,7 +21,7 @@ import Testing
         },
         """
 
-    @Test(.timeLimit(.minutes(4)), arguments: [Signal.terminate, Signal.interrupt])
+    @Test(.timeLimit(.minutes(20)), arguments: [Signal.terminate, Signal.interrupt])
     func `a signal ends an idle daemon, which removes its socket`(signal: Signal) throws {
         try withDaemon { daemon in
             let idle = try daemon.connect()
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `what runs is finished and answered, what waits is told, nothing new begins`() throws {
         let setup = Setup(threads: "images: {}, mail: { count: 2 }", selectors: Self.programs)
         try withDaemon(setup) { daemon in
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: ["hangs", "ignores"])
+    @Test(.timeLimit(.minutes(20)), arguments: ["hangs", "ignores"])
     func `a program that outlasts the grace period is stopped, kill included`(name: String) throws {
         try untilStoppedInTime {
             var word: String?
@@ -105,7 +105,7 @@ import Testing
         Issue.record("nothing is ever stopped in time")
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a second signal ends the daemon at once and its programs with it`() throws {
         try withDaemon(Setup(selectors: Self.programs)) { daemon in
             let client = try daemon.connect()
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a second signal leaves a successor's socket alone`() throws {
         try withDaemon(Setup(selectors: Self.programs)) { daemon in
             let client = try daemon.connect()
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `SHUTDOWN does as SIGTERM and closes without a reply`() throws {
         try withDaemon(Setup(selectors: Self.programs)) { daemon in
             let client = try daemon.connect()
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `SHUTDOWN DRAIN runs all that waits, paused threads included`() throws {
         let setup = Setup(threads: "images: {}, mail: { count: 2 }", selectors: Self.programs)
         try withDaemon(setup) { daemon in
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `SHUTDOWN NOW stops what runs, and what does not stop is killed`() throws {
         let setup = Setup(
             threads: "images: {}, ledger: {}",
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a client that does not read its last replies does not keep the daemon up`() throws {
         try withDaemon { daemon in
             let deaf = try daemon.connect()

@@ -5,7 +5,7 @@ import RESP
 import Testing
 
 @Suite struct `Signals to the daemon` {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `SIGUSR1 describes every thread's loop in the log, busy and paused ones too`() throws {
         let setup = Setup(threads: "images: {}, ledger: {}, mail: { count: 2 }")
         try withDaemon(setup) { daemon in
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `SIGHUP changes nothing`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `after SIGKILL the next daemon replaces the socket that was left`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

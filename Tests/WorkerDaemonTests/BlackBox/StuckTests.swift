@@ -10,7 +10,7 @@ import Testing
     private let replacing = Setup(
         threads: "images: { stuckAfter: \"50ms\", whenStuck: \"replace\" }")
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `is told of wherever somebody looks, and goes on when it comes back`() throws {
         try withObedient(reporting) { daemon in
             let client = try daemon.connect()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `is told of with the place where it hangs`() throws {
         try withObedient(reporting) { daemon in
             let client = try daemon.connect()
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: ["obey", "obey-as-task"])
+    @Test(.timeLimit(.minutes(20)), arguments: ["obey", "obey-as-task"])
     func `is found by a cancel that is not listened to`(selector: String) throws {
         try withObedient(reporting) { daemon in
             let client = try daemon.connect()
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: ["listen", "listen-as-task"])
+    @Test(.timeLimit(.minutes(20)), arguments: ["listen", "listen-as-task"])
     func `is none whose handler listens`(selector: String) throws {
         // Long enough for any machine: how soon a handler listens is its own affair.
         let patient = Setup(threads: "images: { stuckAfter: \"100s\", whenStuck: \"replace\" }")
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: ["obey", "obey-as-task"])
+    @Test(.timeLimit(.minutes(20)), arguments: ["obey", "obey-as-task"])
     func `is replaced if so configured, and never touches the queue again`(
         selector: String
     ) throws {
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `that was cancelled and is replaced leaves a cancelled job`() throws {
         try withObedient(replacing) { daemon in
             let client = try daemon.connect()
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `of a pool leaves the jobs for its name to its successor, in order`() throws {
         let setup = Setup(
             threads: "mail: { count: 2, stuckAfter: \"50ms\", whenStuck: \"replace\" }")
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `does not keep the daemon from ending`() throws {
         try withObedient(replacing) { daemon in
             let client = try daemon.connect()
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `leaves a durable job that has ended, after a restart too`() throws {
         let scratch = try Scratch()
         let setup = Setup(

@@ -9,7 +9,7 @@ import Testing
         try client.call("THREAD", .text(name))["state"]?.text
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: [2, 3])
+    @Test(.timeLimit(.minutes(20)), arguments: [2, 3])
     func `THREADS shows each thread with what it does`(version: Int) throws {
         try withDaemon(Setup(threads: "images: {}, mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `THREAD shows a pool as a whole and a member by itself`() throws {
         try withDaemon(Setup(threads: "mail: { count: 2, maxQueued: 9 }")) { daemon in
             let client = try daemon.connect()
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a paused thread finishes what runs and holds what waits`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a paused member leaves the pool's work to the others`() throws {
         try withDaemon(Setup(threads: "mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a stopped thread runs what waits and takes nothing new`() throws {
         try withDaemon(Setup(threads: "images: {}, ledger: {}")) { daemon in
             let client = try daemon.connect()
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a delayed job of a thread that has been stopped is cancelled when it is due`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a stopped member leaves its pool working`() throws {
         try withDaemon(Setup(threads: "mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `JOBS lists the newest first, by thread, state and number`() throws {
         try withDaemon(Setup(threads: "images: {}, ledger: {}")) { daemon in
             let client = try daemon.connect()
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `JOB tells all about a job`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

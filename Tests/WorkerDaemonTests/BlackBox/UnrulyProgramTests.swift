@@ -13,7 +13,7 @@ import Testing
                 """)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `one that hangs is ended at its time limit`() throws {
         let setup = Self.script("exec sleep 3600", "timeout: \"300ms\"")
         try withDaemon(setup) { daemon in
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a job's own time limit goes before the selector's`() throws {
         try withDaemon(Self.script("exec sleep 3600", "timeout: \"none\"")) { daemon in
             let client = try daemon.connect()
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `one that ignores SIGTERM is killed after its grace`() throws {
         let setup = Self.script(
             "trap \"\" TERM; echo $$ > pid; exec sleep 3600", "graceAfterTerm: \"50ms\"")
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `one that cleans up on SIGTERM has the time for it`() throws {
         let setup = Self.script(
             "trap \"echo tidy > tidied; exit 0\" TERM; echo $$ > pid; sleep 3600 & wait",
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a cancel ends it and what it has started`() throws {
         let setup = Self.script("sleep 3600 & echo $! > grandchild; echo $$ > pid; wait")
         try withDaemon(setup) { daemon in
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: ["yes", "cat /dev/zero"])
+    @Test(.timeLimit(.minutes(20)), arguments: ["yes", "cat /dev/zero"])
     func `one that floods its output is stopped at the limit`(flood: String) throws {
         let setup = Self.script("echo $$ > pid; exec \(flood)", "maxOutput: \"64KB\"")
         try withDaemon(setup) { daemon in
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `output of exactly the limit is a result`() throws {
         let setup = Self.script("cat", "maxOutput: \"64KB\"")
         try withDaemon(setup) { daemon in
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `errors without end cost nothing but their last lines`() throws {
         let setup = Self.script("yes complaint | head -c 30000000 >&2; echo the end >&2; exit 1")
         try withDaemon(setup) { daemon in
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `one that leaves a grandchild with its pipes is done when it is done`() throws {
         let setup = Self.script("sleep 3600 & echo $! > grandchild; echo result")
         try withDaemon(setup) { daemon in
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `one that leaves a grandchild outside its group is not waited for either`() throws {
         let setup = Self.script(
             "setsid sh -c \"echo \\\\$\\\\$ > away; exec sleep 3600\" & "
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `one that wants more memory than it may have fails, from its first moment on`() throws {
         let setup = Setup(
             selectors: """

@@ -5,7 +5,7 @@ import RESP
 import Testing
 
 @Suite struct `Watching` {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `tells what is so, each change and the end`() throws {
         try withObedient { daemon in
             let client = try daemon.connect()
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `tells of progress at most every 50 ms, and of the last in any case`() throws {
         try withObedient { daemon in
             let client = try daemon.connect()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `ends with every end of a job`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `goes on over the attempts of a job`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `holds for jobs that are in the journal only`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `needs version 3, known jobs and not too many`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `tells who reads slowly the latest only`() throws {
         try withObedient { daemon in
             let client = try daemon.connect()

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(4)),
+        .timeLimit(.minutes(20)),
         arguments: ["post", "wake", "pingpong", "submit", "timers", "lateness", "idle"])
     func `runs each scenario in a small size`(scenario: String) throws {
         let text = try output(of: [scenario])
@@ -25,7 +25,7 @@ import Testing
         #expect(text.contains(Self.allocator))
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `hands durable jobs to a daemon that it kills, starts again and stops`() throws {
         let text = try output(of: ["durable", "--case", "/ours"])
         for row in ["floor", "64: accepted", "executed and recorded", "SIGTERM to exit"] {

@@ -68,7 +68,7 @@ import WorkerThreads
         let running = Mutex<Set<Int>>([])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `each key's items run in their order and never two at a time`() throws {
         let pool = try WorkerPool(name: "p", count: 4)
         let record = Record()
@@ -93,7 +93,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `what is cancelled, dropped or refused leaves no key bound`() throws {
         let pool = try WorkerPool(name: "p", count: 2, maxQueued: 2, whenFull: .dropOldest)
         pool.pause()
@@ -110,7 +110,7 @@ import WorkerThreads
         #expect(throws: SubmitError.self) { try pool.submit(key: "e") {} }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `results come back, and a key of a member's name changes nothing`() async throws {
         let pool = try WorkerPool(name: "p", count: 2)
         let sum: Int = try await pool.submit(key: "a") { 1 + 1 }

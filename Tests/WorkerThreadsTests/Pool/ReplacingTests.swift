@@ -7,7 +7,7 @@ import Testing
 import WorkerThreads
 
 @Suite struct `A replaced member` {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `leaves what waits for it to a fresh thread of its name, in order`() async throws {
         let pool = try WorkerPool(name: "mail", count: 2)
         let gate = Gate()
@@ -42,7 +42,7 @@ import WorkerThreads
         pool.join()
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `takes nothing more though it comes back while much waits`() throws {
         let pool = try WorkerPool(name: "one")
         for _ in 0..<20 {
@@ -68,7 +68,7 @@ import WorkerThreads
         pool.join()
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `stays paused, and stopped as it was told`() throws {
         let pool = try WorkerPool(name: "one")
         let gate = Gate()
@@ -89,7 +89,7 @@ import WorkerThreads
         old.join()
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `that was told to stop is replaced by one that finishes what waits`() throws {
         let pool = try WorkerPool(name: "one")
         let gate = Gate()
@@ -106,7 +106,7 @@ import WorkerThreads
         #expect(trace.all == ["waited"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `says where it hangs`() throws {
         let worker = try WorkerThread(name: "hangs")
         // So that it can be asked, whichever signals the thread of this test holds back.

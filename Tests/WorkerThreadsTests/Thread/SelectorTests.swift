@@ -27,7 +27,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
 }
 
 @Suite struct `Performing selectors` {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `row 19: a perform that waits runs in place on the thread, and blocks elsewhere`() throws {
         let worker = try WorkerThread(name: "selectors")
         let trace = Trace()
@@ -45,7 +45,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(trace.all == ["note 1", "back", "note 3", "note 4", "in place", "note 2"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a perform for another mode is held until that mode runs`() throws {
         let worker = try WorkerThread(name: "modes")
         let trace = Trace()
@@ -65,7 +65,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(worker.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: [StopPolicy.finishCurrent, .finishQueued])
+    @Test(.timeLimit(.minutes(20)), arguments: [StopPolicy.finishCurrent, .finishQueued])
     func `who waits for a perform in a mode that never runs is told when the thread ends`(
         policy: StopPolicy
     ) throws {
@@ -93,7 +93,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(worker.abandonedCount == 1)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `row 21: a delayed perform runs once, at its date`() throws {
         let (worker, clock) = try stillWorker()
         let trace = Trace()
@@ -110,7 +110,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(trace.all == ["note 1"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `row 21: cancelled by target, by selector, by argument; others are untouched`() throws {
         let (worker, clock) = try stillWorker()
         let trace = Trace()
@@ -139,7 +139,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(trace.all.count == 3)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func
         `as many wait for their delay as the limit says; one that is done or cancelled makes room`()
         throws
@@ -175,7 +175,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(delay(8, on: target) == .stopped(thread: "small"))
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `cancelling looks at the target's performs only, however many wait for others`() throws {
         let (worker, clock) = try stillWorker()
         let trace = Trace()
@@ -200,7 +200,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(trace.all.sorted() == ["note 0", "note 0", "note 7"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `what a cancel counts never runs, what it does not count does`() throws {
         let worker = try WorkerThread(name: "racing")
         let runs = Shared(0)
@@ -219,7 +219,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(worker.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `an invalid timer never keeps the thread awake`() throws {
         let worker = try WorkerThread(name: "racing")
         let target = Performer(Trace())
@@ -232,7 +232,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         while !worker.runLoop.isWaiting {}
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a target is let go of once its perform was cancelled`() throws {
         let (worker, _) = try stillWorker()
         var target: Performer? = Performer(Trace())
@@ -245,7 +245,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         while watched.object != nil {}
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a delayed perform after the thread has ended is refused`() throws {
         let worker = try WorkerThread(name: "ended")
         let target = Performer(Trace())

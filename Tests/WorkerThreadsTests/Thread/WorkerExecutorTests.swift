@@ -33,7 +33,7 @@ private actor Resident {
 }
 
 @Suite struct `Worker executor` {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a task that prefers the thread runs on it, also after it was suspended`() async throws {
         let worker = try WorkerThread(name: "tasks")
         let names = await Task(executorPreference: worker.executor) {
@@ -46,7 +46,7 @@ private actor Resident {
         #expect(names == ["tasks", "tasks", "tasks"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `an actor lives on the thread, and what runs there may assume its isolation`() async throws
     {
         let worker = try WorkerThread(name: "actor")
@@ -59,7 +59,7 @@ private actor Resident {
         #expect(try await worker.submit { resident.assumed() } == 101)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a job that is served meanwhile can wait for a task on its own thread`() async throws {
         let worker = try WorkerThread(name: "served")
         let trace = Trace()
@@ -81,7 +81,7 @@ private actor Resident {
         #expect(trace.all == ["task in job", "job done"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a run nested in one task's step goes on with the steps behind it`() async throws {
         let worker = try WorkerThread(name: "steps")
         let trace = Trace()
@@ -102,7 +102,7 @@ private actor Resident {
         #expect(trace.all == ["first begins", "second", "first ends"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `tasks wait while the thread is paused`() async throws {
         let worker = try WorkerThread(name: "paused")
         let trace = Trace()
@@ -116,7 +116,7 @@ private actor Resident {
         #expect(trace.all == ["task"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `tasks that outlive their thread finish, one step at a time`() async throws {
         let worker = try WorkerThread(name: "outlived")
         let resident = Resident(worker)
@@ -134,7 +134,7 @@ private actor Resident {
         #expect(await assumedInside(resident) >= 202)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `tasks that wait when the thread stops are finished`() async throws {
         for _ in 0..<20 {
             let worker = try WorkerThread(name: "stopping")

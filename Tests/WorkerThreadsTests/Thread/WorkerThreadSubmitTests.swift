@@ -12,7 +12,7 @@ private struct Mishap: Error, Equatable {
 }
 
 @Suite struct `Submitting to a worker thread` {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `row 19: waiting on the thread itself runs in place, elsewhere it waits`() throws {
         let worker = try WorkerThread(name: "place")
         let trace = Trace()
@@ -29,7 +29,7 @@ private struct Mishap: Error, Equatable {
         #expect(Set(words.suffix(2)) == ["later", "caller goes on"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `row 19: not waiting returns at once, though the thread is busy`() throws {
         let worker = try WorkerThread(name: "busy")
         let trace = Trace()
@@ -41,7 +41,7 @@ private struct Mishap: Error, Equatable {
         #expect(trace.all == ["submitted", "run"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `row 20: what several threads send runs one after another, in order of each`() throws {
         let worker = try WorkerThread(name: "ordered")
         let seen = Shared<[[Int]]>(Array(repeating: [], count: 4))
@@ -72,7 +72,7 @@ private struct Mishap: Error, Equatable {
         #expect(overlaps.value == 0)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `what a closure throws reaches whoever waits`() async throws {
         let worker = try WorkerThread(name: "throwing")
         await #expect(throws: Mishap(number: 1)) {
@@ -89,7 +89,7 @@ private struct Mishap: Error, Equatable {
         #expect(try await worker.submit { 4 } == 4)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `every submit after a stop is refused, waiting or not`() async throws {
         let worker = try WorkerThread(name: "stopped")
         let gate = try worker.hold()
@@ -113,7 +113,7 @@ private struct Mishap: Error, Equatable {
         await #expect(throws: expected) { try await worker.submit { 1 } }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `who waits for a thread that stops is told so`() async throws {
         let worker = try WorkerThread(name: "refusing")
         let waiter = try WorkerThread(name: "waiter")
@@ -135,7 +135,7 @@ private struct Mishap: Error, Equatable {
         #expect(answers.value == [.stopped(thread: "refusing")])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `as much waits as the limit says, and one more is refused`() throws {
         let worker = try WorkerThread(name: "small", maxQueued: 3)
         let trace = Trace()
@@ -150,7 +150,7 @@ private struct Mishap: Error, Equatable {
         #expect(trace.all == ["1", "2", "3", "6"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a full thread takes exactly as many as its limit from many senders`() throws {
         let worker = try WorkerThread(name: "contended", maxQueued: 100)
         let ran = Shared(0)
@@ -176,7 +176,7 @@ private struct Mishap: Error, Equatable {
         #expect(ran.value == 100)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `work that submits work goes on between timers and stops when told`() throws {
         let worker = try WorkerThread(name: "chain")
         let count = Shared(0)
@@ -193,7 +193,7 @@ private struct Mishap: Error, Equatable {
         #expect(count.value > 0)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a run nested in a closure goes on with the closures behind it`() throws {
         let worker = try WorkerThread(name: "nested")
         let trace = Trace()
@@ -210,7 +210,7 @@ private struct Mishap: Error, Equatable {
         #expect(trace.all == ["begin", "behind", "end"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `nothing accepted is lost between senders and a stop`() throws {
         for round in 0..<20 {
             let worker = try WorkerThread(name: "race")

@@ -8,7 +8,7 @@ import Testing
 import WorkerThreads
 
 @Suite struct `Worker thread` {
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `row 9: letting go of a thread ends it, and everything of it goes away`() throws {
         let ended = Latch()
         var worker: WorkerThread? = try WorkerThread(name: "left")
@@ -23,7 +23,7 @@ import WorkerThreads
         while loop.object != nil {}
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `the last handle may be let go of on the thread itself, by a job`() throws {
         let gone = Latch()
         let gate = Gate()
@@ -42,7 +42,7 @@ import WorkerThreads
         while loop.object != nil {}
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a handle let go of while a job runs lets finish all that was taken`() throws {
         let trace = Trace()
         let gone = Latch()
@@ -61,7 +61,7 @@ import WorkerThreads
         #expect(trace.all == ["finished", "and the next"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a handle let go of after a stop does not hurry it`() throws {
         let trace = Trace()
         let gone = Latch()
@@ -76,7 +76,7 @@ import WorkerThreads
         #expect(trace.all == ["queued"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `what jobs, sources and timers held is let go of when the thread ends`() throws {
         let worker = try WorkerThread(name: "holder")
         let watched = try { () throws -> [WeakReference<Token>] in
@@ -96,7 +96,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 2)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a pause holds everything, and a resume goes on in order`() throws {
         let worker = try WorkerThread(name: "paused")
         let trace = Trace()
@@ -117,7 +117,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `many pauses and resumes under load lose and reorder nothing`() throws {
         let worker = try WorkerThread(name: "flapping")
         let seen = Shared<[Int]>([])
@@ -134,7 +134,7 @@ import WorkerThreads
         #expect(seen.value == Array(0..<2_000))
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a stop that finishes what is queued runs all of it, also of a paused thread`() throws {
         let worker = try WorkerThread(name: "drained")
         let trace = Trace()
@@ -147,7 +147,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a stop that finishes what runs abandons the rest, and counts it`() throws {
         let worker = try WorkerThread(name: "abandoned")
         let trace = Trace()
@@ -161,7 +161,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 3)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a stop can be hurried while the thread finishes what was queued`() throws {
         let worker = try WorkerThread(name: "hurried")
         let trace = Trace()
@@ -178,7 +178,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 1)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a job may stop its own thread`() throws {
         let worker = try WorkerThread(name: "own")
         let trace = Trace()
@@ -190,7 +190,7 @@ import WorkerThreads
         #expect(trace.all.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: [StopPolicy.finishCurrent, .finishQueued])
+    @Test(.timeLimit(.minutes(20)), arguments: [StopPolicy.finishCurrent, .finishQueued])
     func `a stop heard in a run that a job has nested ends the thread too`(
         policy: StopPolicy
     ) throws {
@@ -210,7 +210,7 @@ import WorkerThreads
         #expect(results.value == [.stopped])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a pause heard in a run that a job has nested holds the thread too`() throws {
         let worker = try WorkerThread(name: "nested")
         let trace = Trace()
@@ -230,14 +230,14 @@ import WorkerThreads
         #expect(trace.all == ["run", "last"])
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `somebody else's stop of the loop leaves the thread alive`() throws {
         let worker = try WorkerThread(name: "immortal")
         for _ in 0..<10 { worker.runLoop.stop() }
         #expect(try worker.submitAndWait { 42 } == 42)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `several threads may wait for its end, and it is gone for all of them`() throws {
         let worker = try WorkerThread(name: "joined")
         let count = Shared(0)
@@ -263,7 +263,7 @@ import WorkerThreads
         #expect(count.value == 4)
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `an ended thread is not mistaken for a later one with its number`() throws {
         let first = try WorkerThread(name: "first")
         first.stop()
@@ -281,7 +281,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `it knows its name, its thread and its end`() throws {
         let worker = try WorkerThread(name: "a name longer than fifteen bytes")
         #expect(worker.name == "a name longer than fifteen bytes")
@@ -299,7 +299,7 @@ import WorkerThreads
         #expect(!worker.describe { _ in })
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `its description is given while it is paused`() throws {
         let worker = try WorkerThread(name: "described")
         worker.pause()
@@ -307,7 +307,7 @@ import WorkerThreads
         #expect(worker.described().contains("mode paused"))
     }
 
-    @Test(.timeLimit(.minutes(4)))
+    @Test(.timeLimit(.minutes(20)))
     func `a description that was promised is given, whenever the thread ends`() throws {
         for _ in 0..<50 {
             let worker = try WorkerThread(name: "promised")
