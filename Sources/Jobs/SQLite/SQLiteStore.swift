@@ -285,12 +285,16 @@ package final class SQLiteStore {
         newlyEnded.append(RetainedJobs.Entry(id: id, endedAt: now, byteCount: outcome.byteCount))
     }
 
-    /// Takes out a job that has not ended, wherever it is.
+    /// Takes out a job that has not ended, wherever it is; its payload may be left out.
     private func takeLive(_ id: JobID) throws(StoreFault) -> Job? {
-        if let job = try waitingPacks.take(id.number, ifRemembered: true) { return job }
+        if let job = try waitingPacks.take(id.number, ifRemembered: true, withPayload: false) {
+            return job
+        }
         let row = statements.find
         try row.bind(1, Int64(clamping: id.number))
-        guard try row.step() else { return try waitingPacks.take(id.number) }
+        guard try row.step() else {
+            return try waitingPacks.take(id.number, withPayload: false)
+        }
         let job = Self.liveJob(row)
         row.reset()
         try remove(id)

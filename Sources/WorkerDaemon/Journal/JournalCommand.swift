@@ -56,6 +56,14 @@ enum JournalCommand: Sendable {
         }
     }
 
+    /// Whether it says something about beginnings, or is about all of them.
+    var concernsBeginnings: Bool {
+        switch self {
+        case .start, .end, .putBack, .retry, .confirm: true
+        default: false
+        }
+    }
+
     /// Whether its answer says that it, and all before it, is on the disk.
     var isSynced: Bool {
         switch self {

@@ -75,6 +75,11 @@ final class JournalWriter {
     ///
     /// - Returns: whether one of them can't wait.
     private func add(_ commands: [JournalCommand]) -> Bool {
+        // A batch of new jobs, which is what mostly comes, is not copied.
+        guard !pending.isEmpty || commands.contains(where: { $0.concernsBeginnings }) else {
+            pending = commands
+            return !commands.isEmpty
+        }
         var isUrgent = false
         for command in commands {
             switch command {
@@ -175,8 +180,9 @@ final class JournalWriter {
             do throws(StoreFault) {
                 let now = wall.unixMilliseconds()
                 try store.transaction(at: now, isSynced: isSynced) { () throws(StoreFault) in
-                    for command in batch {
-                        try write(command, to: store, at: now, &answers)
+                    // By their places: a loop over the elements copies each.
+                    for place in batch.indices {
+                        try write(batch[place], to: store, at: now, &answers)
                     }
                     // A commit syncs if it writes: what was written before goes to the disk with it.
                     if isSynced, hasUnsynced { try store.touch() }
@@ -190,7 +196,7 @@ final class JournalWriter {
                 noteFailure(error)
             }
         }
-        for command in batch { finish(command, store, &answers) }
+        for place in batch.indices { finish(batch[place], store, &answers) }
         if !answers.all.isEmpty { send?(answers.all) }
         if failingSince != nil, timer == nil { wait(Self.retryDelay) }
     }

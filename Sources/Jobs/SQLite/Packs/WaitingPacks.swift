@@ -70,11 +70,15 @@ final class WaitingPacks {
 
     /// Takes a job out, if it is in a pack.
     ///
-    /// - Parameter isRemembered: looks only where that costs nothing.
+    /// - Parameters:
+    ///   - isRemembered: looks only where that costs nothing.
+    ///   - withPayload: without, that is left out.
     /// - Returns: the job; nil if it is in none.
-    func take(_ id: UInt64, ifRemembered isRemembered: Bool = false) throws(StoreFault) -> Job? {
+    func take(
+        _ id: UInt64, ifRemembered isRemembered: Bool = false, withPayload: Bool = true
+    ) throws(StoreFault) -> Job? {
         guard let place = try place(of: id, ifRemembered: isRemembered) else { return nil }
-        let job = try job(at: place)
+        let job = try job(at: place, withPayload: withPayload)
         remembered[place.row].pack.drop(place.record)
         changed.insert(remembered[place.row].pack.last)
         return job
@@ -159,10 +163,10 @@ final class WaitingPacks {
         return nil
     }
 
-    private func job(at place: Place) throws(StoreFault) -> Job {
+    private func job(at place: Place, withPayload: Bool = true) throws(StoreFault) -> Job {
         let row = remembered[place.row]
         return try table.whole { () throws(DamagedRecord) in
-            try row.pack.job(place.record, of: row.queue)
+            try row.pack.job(place.record, of: row.queue, withBytes: withPayload)
         }
     }
 
