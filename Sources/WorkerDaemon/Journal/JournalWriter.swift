@@ -35,11 +35,7 @@ final class JournalWriter {
     /// What has begun and may end before it has to be written.
     private var beginnings = Beginnings()
     private var beginningTimer: ThreadRunLoop.Timer?
-    /// Since when nothing can be written; nil while it can.
-    private var failingSince: Int64?
-    private var failureCount = 0
-    /// Whether the log's move into the database fails, which was told.
-    private var isMovingFailing = false
+    private var health: JournalHealth
     /// Whether the latest transaction is with the kernel only.
     private var hasUnsynced = false
     /// The last job of each queue that was brought into memory or began there: the parked ones are
@@ -60,6 +56,7 @@ final class JournalWriter {
         self.loop = loop
         self.wall = wall
         self.log = log
+        health = JournalHealth(log)
     }
 
     /// Handles commands: at once, or in a while if all of them can wait.
@@ -135,7 +132,7 @@ final class JournalWriter {
         timer?.invalidate()
         timer = nil
         store = nil
-        return failingSince == nil
+        return !health.isFailing
     }
 
     /// From here on, whoever adds something patient fires; what lies there already is looked at.
@@ -174,7 +171,7 @@ final class JournalWriter {
         var batch: [JournalCommand] = []
         swap(&batch, &pending)
         hasWaited = false
-        var answers = Answers()
+        var answers = JournalAnswers()
         let isSynced = batch.contains { $0.isSynced }
         if batch.contains(where: { $0.isWrite }) || (isSynced && hasUnsynced) {
             do throws(StoreFault) {
@@ -188,42 +185,22 @@ final class JournalWriter {
                     if isSynced, hasUnsynced { try store.touch() }
                 }
                 hasUnsynced = !isSynced
-                noteSuccess()
-                noteMoving(store.checkpointFault)
+                health.noteSuccess(at: wall.unixMilliseconds())
+                health.noteMoving(store.checkpointFault)
             } catch {
-                answers = Answers(fault: error)
+                answers = JournalAnswers(fault: error)
                 pending = batch.filter { $0.isRecord }
-                noteFailure(error)
+                health.noteFailure(error, at: wall.unixMilliseconds())
             }
         }
         for place in batch.indices { finish(batch[place], store, &answers) }
         if !answers.all.isEmpty { send?(answers.all) }
-        if failingSince != nil, timer == nil { wait(Self.retryDelay) }
-    }
-
-    /// What goes back to the desk, and what it needs from the transaction.
-    private struct Answers {
-        var fault: StoreFault?
-        var cancelled: [UInt64: [QueueName: [SQLiteStore.Counted]]] = [:]
-        var fired: [UInt64: JournalFiring] = [:]
-        var settled: [UInt64: FailedJobsAnswer] = [:]
-        /// The jobs that were not accepted, and who has their name.
-        var existing: [JobID: JobID] = [:]
-        private(set) var all: [JournalAnswer] = []
-
-        mutating func append(_ answer: JournalAnswer) {
-            if case .accepted(1, let fault) = answer,
-                case .accepted(let count, _) = all.last
-            {
-                all[all.count - 1] = .accepted(count: count + 1, fault)
-            } else {
-                all.append(answer)
-            }
-        }
+        if health.isFailing, timer == nil { wait(Self.retryDelay) }
     }
 
     private func write(
-        _ command: JournalCommand, to store: SQLiteStore, at now: Int64, _ answers: inout Answers
+        _ command: JournalCommand, to store: SQLiteStore, at now: Int64,
+        _ answers: inout JournalAnswers
     ) throws(StoreFault) {
         switch command {
         case .accept(let new): try store.accept(new.job)
@@ -289,7 +266,7 @@ final class JournalWriter {
 
     /// Answers a command, once the transaction is on the disk or has failed.
     private func finish(
-        _ command: JournalCommand, _ store: SQLiteStore, _ answers: inout Answers
+        _ command: JournalCommand, _ store: SQLiteStore, _ answers: inout JournalAnswers
     ) {
         let fault = answers.fault
         switch command {
@@ -426,36 +403,6 @@ final class JournalWriter {
             scheduleStockTaking()
         } catch {
             log.error("the journal can't count what it holds: \(error)")
-        }
-    }
-
-    // MARK: - Failures
-
-    private func noteFailure(_ fault: StoreFault) {
-        failureCount += 1
-        guard failingSince == nil else { return }
-        failingSince = wall.unixMilliseconds()
-        log.error(
-            "the journal can't write, durable jobs are refused until it can: \(fault)")
-    }
-
-    private func noteSuccess() {
-        guard let since = failingSince else { return }
-        let milliseconds = wall.unixMilliseconds() - since
-        log.notice(
-            "the journal writes again after \(milliseconds) ms and \(failureCount) failures")
-        failingSince = nil
-        failureCount = 0
-    }
-
-    /// Nothing is refused and nothing lost while only this fails: the log grows.
-    private func noteMoving(_ fault: StoreFault?) {
-        guard (fault != nil) != isMovingFailing else { return }
-        isMovingFailing = fault != nil
-        if let fault {
-            log.error("the journal can't be moved from its log into the database: \(fault)")
-        } else {
-            log.notice("the journal is moved from its log into the database again")
         }
     }
 }
