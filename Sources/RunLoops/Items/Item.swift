@@ -75,18 +75,17 @@ extension ThreadRunLoop {
             lock.lock()
             guard valid.load(ordering: .relaxed) else { return lock.unlock() }
             valid.store(false, ordering: .releasing)
-            // By far most often it is in one mode, and the caller is that loop's own thread. The mode
-            // is moved out: looking at it there would be counted as one more reference.
-            if let home = homes.takeOnly() {
-                if home.link.thread.load(ordering: .relaxed) == pthread_self() {
-                    settled(in: nil)
-                    lock.unlock()
-                    leaveCommonItems(of: home)
-                    if keepsModeAlive { home.liveCount -= 1 }
-                    leave(home)
-                    return letGo()
-                }
-                homes.append(home)
+            // By far most often it is in one mode, and the caller is that loop's own thread. Only there
+            // may the mode be moved out, which saves a reference: the loop looks without the lock.
+            let isOnLoopThread =
+                homes.first.map { $0.link.thread.load(ordering: .relaxed) == pthread_self() }
+            if isOnLoopThread == true, let home = homes.takeOnly() {
+                settled(in: nil)
+                lock.unlock()
+                leaveCommonItems(of: home)
+                if keepsModeAlive { home.liveCount -= 1 }
+                leave(home)
+                return letGo()
             }
             let home = homes.first
             lock.unlock()
