@@ -74,9 +74,7 @@ extension SQLiteStore {
             SELECT \(Self.liveColumns) FROM jobs
             WHERE held = 1 AND retry_blocks = 1 AND attempt > forgiven ORDER BY due_at, id
             """)
-        var jobs: [Job] = []
-        while try rows.step() { jobs.append(Self.liveJob(rows)) }
-        return jobs
+        return try Self.liveJobs(rows)
     }
 
     /// Lets all buffered jobs of a queue go: they are due from a moment on.
@@ -172,9 +170,7 @@ extension SQLiteStore {
         try rows.bind(2, Int64(queue.priority.rawValue))
         try rows.bind(3, Self.heldCode(of: state))
         try rows.bind(4, Int64(limit))
-        var jobs: [Job] = []
-        while try rows.step() { jobs.append(Self.liveJob(rows)) }
-        return jobs
+        return try Self.liveJobs(rows)
     }
 
     // MARK: - Taking stock

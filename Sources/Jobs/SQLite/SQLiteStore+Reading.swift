@@ -81,10 +81,7 @@ extension SQLiteStore {
     ///
     /// One that has begun and not ended is `waiting`, with the attempts that were recorded.
     package func job(_ id: JobID) throws(StoreFault) -> Job? {
-        let live = try cached("SELECT \(Self.liveColumns) FROM jobs WHERE id = ?")
-        try live.bind(1, Int64(clamping: id.number))
-        defer { live.reset() }
-        if try live.step() { return Self.liveJob(live) }
+        if let job = try liveJob(id) { return job }
         let ended = try cached("SELECT \(Self.endedColumns) FROM ended WHERE id = ?")
         try ended.bind(1, Int64(clamping: id.number))
         defer { ended.reset() }
@@ -106,8 +103,7 @@ extension SQLiteStore {
         try rows.bind(2, Int64(queue.priority.rawValue))
         try rows.bind(3, Int64(clamping: id.number))
         try rows.bind(4, Int64(limit))
-        var jobs: [Job] = []
-        while try rows.step() { jobs.append(Self.liveJob(rows)) }
+        var jobs = try Self.liveJobs(rows)
         jobs += try waitingPacks.newestInTurn(queue, after: id, limit: limit)
         return Self.newest(jobs, limit)
     }
@@ -223,6 +219,13 @@ extension SQLiteStore {
             request: request(row, payload: row.bytes(12), orderFrom: 13),
             acceptedAt: row.integer(6), state: state(held: row.integer(11)),
             progress: progress(row, orderFrom: 13))
+    }
+
+    /// All that a statement has.
+    static func liveJobs(_ rows: Statement) throws(StoreFault) -> [Job] {
+        var jobs: [Job] = []
+        while try rows.step() { jobs.append(liveJob(rows)) }
+        return jobs
     }
 
     private static func endedJob(_ row: Statement) -> Job {

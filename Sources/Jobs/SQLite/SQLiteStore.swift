@@ -55,7 +55,7 @@ package final class SQLiteStore {
         let insert: Statement
         let start: Statement
         let find: Statement
-        let copyEnded: Statement
+        let copyFailed: Statement
         let remove: Statement
         let forget: Statement
     }
@@ -71,7 +71,7 @@ package final class SQLiteStore {
     private let statements: Statements
     let waitingPacks: WaitingPacks
     let endedPacks: EndedPacks
-    private var prepared: [String: Statement] = [:]
+    private var prepared: StatementCache
     /// The ended jobs that the file holds, in the order in which they will be dropped.
     private var ended: RetainedJobs
     /// How many of these, the first, have a row of their own.
@@ -126,6 +126,7 @@ package final class SQLiteStore {
             try database.execute("PRAGMA max_page_count = \(byteCountMax / pageByteCount)")
         }
         statements = try Self.prepare(database)
+        prepared = StatementCache(of: database)
         waitingPacks = try WaitingPacks(in: database)
         endedPacks = try EndedPacks(in: database)
         nextNumber = try readNextNumber()
@@ -290,15 +291,19 @@ package final class SQLiteStore {
         if let job = try waitingPacks.take(id.number, ifRemembered: true, withPayload: false) {
             return job
         }
-        let row = statements.find
-        try row.bind(1, Int64(clamping: id.number))
-        guard try row.step() else {
+        guard let job = try liveJob(id) else {
             return try waitingPacks.take(id.number, withPayload: false)
         }
-        let job = Self.liveJob(row)
-        row.reset()
         try remove(id)
         return job
+    }
+
+    /// The job of a row of its own that has not ended.
+    func liveJob(_ id: JobID) throws(StoreFault) -> Job? {
+        let row = statements.find
+        try row.bind(1, Int64(clamping: id.number))
+        defer { row.reset() }
+        return try row.step() ? Self.liveJob(row) : nil
     }
 
     private func remove(_ id: JobID) throws(StoreFault) {
@@ -310,7 +315,7 @@ package final class SQLiteStore {
         _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
     ) throws(StoreFault) {
         let (code, result) = Self.encode(outcome)
-        let statement = statements.copyEnded
+        let statement = statements.copyFailed
         try statement.bind(1, attempt.map { Int64($0.number) })
         try statement.bind(2, attempt?.startedAt)
         try statement.bind(3, attempt?.workerName, kept: &boundWorker)
@@ -448,10 +453,7 @@ package final class SQLiteStore {
 
     /// A statement that is prepared when it is first needed.
     func cached(_ sql: String) throws(StoreFault) -> Statement {
-        if let statement = prepared[sql] { return statement }
-        let statement = try database.prepare(sql)
-        prepared[sql] = statement
-        return statement
+        try prepared.statement(sql)
     }
 
     private static func prepare(_ database: Database) throws(StoreFault) -> Statements {
@@ -468,15 +470,14 @@ package final class SQLiteStore {
             start: try database.prepare(
                 "UPDATE jobs SET attempt = ?, started_at = ?, worker = ? WHERE id = ?"),
             find: try database.prepare("SELECT \(liveColumns) FROM jobs WHERE id = ?"),
-            copyEnded: try database.prepare(
+            copyFailed: try database.prepare(
                 """
                 INSERT INTO ended (id, thread, selector, priority, attempt, retries, timeout_ms,
                     accepted_at, due_at, started_at, worker, ended_at, outcome, result,
                     order_key, retry_blocks, forgiven, payload)
                 SELECT id, thread, selector, priority, coalesce(?1, attempt), retries, timeout_ms,
                     accepted_at, due_at, coalesce(?2, started_at), coalesce(?3, worker), ?4, ?5, ?6,
-                    order_key, retry_blocks, forgiven,
-                    CASE WHEN ?5 IN (2, 3) THEN payload END
+                    order_key, retry_blocks, forgiven, payload
                 FROM jobs WHERE id = ?7
                 """),
             remove: try database.prepare("DELETE FROM jobs WHERE id = ?"),

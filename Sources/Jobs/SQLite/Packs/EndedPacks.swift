@@ -19,8 +19,6 @@ final class EndedPacks {
     }
 
     private let table: PackTable
-    private let newest: Statement
-    private let next: Statement
     /// The pack of this transaction that takes the next job.
     private var building = Pack()
     /// Those of this transaction.
@@ -36,8 +34,6 @@ final class EndedPacks {
 
     init(in database: Database) throws(StoreFault) {
         table = try PackTable("ended_packs", hasQueue: false, in: database)
-        newest = try table.prepare("ORDER BY last_id DESC")
-        next = try table.prepare("WHERE last_id > ? AND last_id <= ? ORDER BY last_id LIMIT ?")
         lastBefore = try table.lastNumber()
     }
 
@@ -117,9 +113,10 @@ final class EndedPacks {
         try flush()
         guard limit > 0, state == nil || state == .done || state == .cancelled else { return [] }
         var jobs: [Job] = []
-        defer { newest.reset() }
-        while try newest.step() {
-            let row = try table.row(newest)
+        let rows = try table.packs("ORDER BY last_id DESC")
+        defer { rows.reset() }
+        while try rows.step() {
+            let row = try table.row(rows)
             // Packs overlap: no job of this one or the next is among the newest.
             if jobs.count >= limit, row.pack.last < jobs[limit - 1].id.number { break }
             for index in row.pack.keptIndices {
@@ -146,13 +143,15 @@ final class EndedPacks {
 
     /// The packs that follow a number, of those of before.
     func earlier(after last: UInt64, limit: Int) throws(StoreFault) -> [Earlier] {
-        try next.bind(1, Int64(clamping: last))
-        try next.bind(2, Int64(clamping: lastBefore))
-        try next.bind(3, Int64(limit))
-        defer { next.reset() }
+        let rows = try table.packs(
+            "WHERE last_id > ? AND last_id <= ? ORDER BY last_id LIMIT ?")
+        try rows.bind(1, Int64(clamping: last))
+        try rows.bind(2, Int64(clamping: lastBefore))
+        try rows.bind(3, Int64(limit))
+        defer { rows.reset() }
         var packs: [Earlier] = []
-        while try next.step() {
-            let row = try table.row(next)
+        while try rows.step() {
+            let row = try table.row(rows)
             let entries = try table.whole { () throws(DamagedRecord) in
                 var entries: [RetainedJobs.Entry] = []
                 for index in row.pack.keptIndices {

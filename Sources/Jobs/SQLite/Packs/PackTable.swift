@@ -20,6 +20,7 @@ final class PackTable {
     private let deletion: Statement
     private let search: Statement
     private let lookup: Statement
+    private var prepared: StatementCache
     private var thread = Statement.KeptText()
 
     /// - Parameter hasQueue: whether the jobs of a pack have the same queue, which is in its row.
@@ -27,6 +28,7 @@ final class PackTable {
         self.database = database
         self.name = name
         self.hasQueue = hasQueue
+        prepared = StatementCache(of: database)
         insertion = try database.prepare(
             """
             INSERT INTO \(name) (last_id, first_id, kept, records\(hasQueue ? ", thread, priority" : ""))
@@ -44,9 +46,9 @@ final class PackTable {
         "SELECT kept, records\(hasQueue ? ", thread, priority" : "") FROM \(name)"
     }
 
-    /// A statement whose rows are for `row`.
-    func prepare(_ condition: String) throws(StoreFault) -> Statement {
-        try database.prepare(Self.select(name, hasQueue) + " " + condition)
+    /// The statement of the packs for which a condition holds; its rows are for `row`.
+    func packs(_ condition: String) throws(StoreFault) -> Statement {
+        try prepared.statement(Self.select(name, hasQueue) + " " + condition)
     }
 
     /// The largest number in the table; 0 without one.

@@ -61,7 +61,7 @@ extension WaitingPacks {
         _ body: (PackTable.Row, Int) throws(DamagedRecord) -> Bool
     ) throws(StoreFault) {
         try flush()
-        let rows = try cached(
+        let rows = try table.packs(
             """
             WHERE thread = ? AND priority = ? AND last_id > ?
             ORDER BY last_id \(isAscending ? "ASC" : "DESC")
@@ -89,7 +89,7 @@ extension WaitingPacks {
         after number: UInt64, through last: UInt64, limit: Int
     ) throws(StoreFault) -> UInt64? {
         try flush()
-        let rows = try cached(
+        let rows = try table.packs(
             "WHERE last_id > ? AND last_id <= ? ORDER BY last_id LIMIT 1 OFFSET ?")
         try rows.bind(1, Int64(clamping: number))
         try rows.bind(2, Int64(clamping: last))
@@ -103,7 +103,7 @@ extension WaitingPacks {
         in range: ClosedRange<UInt64>, _ body: (QueueName, SQLiteStore.Counted) -> Void
     ) throws(StoreFault) {
         try flush()
-        let rows = try cached(
+        let rows = try table.packs(
             "WHERE last_id >= ?1 AND last_id < ?2 AND first_id <= ?3 ORDER BY last_id")
         try rows.bind(1, Int64(clamping: range.lowerBound))
         let (end, isTooLarge) = range.upperBound.addingReportingOverflow(Pack.spanMax)

@@ -15,7 +15,6 @@ final class WaitingPacks {
     private static let payloadByteCountMax = 4 << 10
 
     let table: PackTable
-    private var statements: [String: Statement] = [:]
     /// Packs of this transaction, which are not in the table.
     private var building: [PackTable.Row] = []
     private var builtLast = 0
@@ -180,13 +179,5 @@ final class WaitingPacks {
     func contains(_ id: UInt64) throws(StoreFault) -> Bool {
         if building.contains(where: { $0.pack.index(of: id) != nil }) { return true }
         return try place(of: id, ifRemembered: false) != nil
-    }
-
-    /// A statement that is prepared when it is first needed.
-    func cached(_ condition: String) throws(StoreFault) -> Statement {
-        if let statement = statements[condition] { return statement }
-        let statement = try table.prepare(condition)
-        statements[condition] = statement
-        return statement
     }
 }
