@@ -56,12 +56,10 @@ enum JobCommands {
             return nil
         }
         let slot = Pledge(session)
-        guard let wait = options.wait else {
-            try desk.acceptOrFind(request) { slot.fill($0.map { .integer(Int($0.number)) }) }
-            return slot.take()
-        }
+        // Only this of the options outlives the command.
+        let wait = options.wait
         try desk.acceptOrFind(request) { result in
-            if case .success(let id) = result {
+            if case .success(let id) = result, let wait {
                 desk.wait(for: id, session, token: slot.number, within: wait)
             } else {
                 slot.fill(result.map { .integer(Int($0.number)) })

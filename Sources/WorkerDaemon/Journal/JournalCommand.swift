@@ -48,14 +48,6 @@ enum JournalCommand: Sendable {
     /// Send answers to whoever this is from now on.
     case answer(to: @Sendable ([JournalAnswer]) -> Void)
 
-    /// Whether it can wait a little for others to share its transaction.
-    var isPatient: Bool {
-        switch self {
-        case .start, .end, .putBack, .retry: true
-        default: false
-        }
-    }
-
     /// Whether it says something about beginnings, or is about all of them.
     var concernsBeginnings: Bool {
         switch self {
