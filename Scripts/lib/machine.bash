@@ -4,6 +4,11 @@
 # shellcheck shell=bash
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
+# Whatever runs tests: as many at once as Swift's tasks have threads. Else all of a run begin at once and
+# wait for these, and the time limit of each is that of the whole run, which a slow machine exceeds.
+SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(nproc)
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH
+
 say() { printf '%s\n' "$*" >&2; }
 
 # fail STATUS MESSAGE: says what is wrong and ends. Statuses are those of sysexits(3).
