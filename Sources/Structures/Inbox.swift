@@ -92,6 +92,11 @@ package final class Inbox<Element>: @unchecked Sendable {
 
     /// Whether the consumer waits to be told of the next element.
     @usableFromInline let resting = Atomic<Bool>(true)
+
+    // It changes when the consumer begins to rest and when it is told, and the following with every
+    // element that it takes: on one cache line with them, each push would wait for that line.
+    let distance: (UInt, UInt, UInt, UInt, UInt, UInt, UInt) = (0, 0, 0, 0, 0, 0, 0)
+
     /// The block and slot of the next element to take, as in `word`; written by the consumer.
     @usableFromInline let position = Atomic<UInt>(Word.unopened)
     /// How many blocks the consumer has left behind.
