@@ -42,7 +42,7 @@ package struct SlotMap<Value> {
         @usableFromInline var link: UInt32
 
         @inlinable
-        init(value: Value, note: UInt32) {
+        init(value: consuming Value, note: UInt32) {
             self.value = value
             self.generation = 0
             self.link = note
@@ -53,7 +53,7 @@ package struct SlotMap<Value> {
         /// - Returns: its generation, and the link that the slot had.
         @inlinable
         mutating func fill(
-            with value: Value, note: UInt32
+            with value: consuming Value, note: UInt32
         ) -> (generation: UInt32, link: UInt32) {
             defer { link = note }
             self.value = value
@@ -162,7 +162,7 @@ package struct SlotMap<Value> {
     ///
     /// - Parameter note: kept beside the value until it leaves; below 2^31.
     @inlinable
-    package mutating func insert(_ value: Value, note: UInt32 = 0) -> Handle {
+    package mutating func insert(_ value: consuming Value, note: UInt32 = 0) -> Handle {
         count += 1
         guard firstFree != noSlot else {
             precondition(slots.count < Limits.slotCountMax, "a slot map is full: \(slots.count)")
