@@ -37,4 +37,12 @@ extension TimerHeap {
     /// - Complexity: O(the most that there ever were at once).
     @inlinable
     package var values: [Payload] { timers.values.map(\.payload) }
+
+    /// All timers with their handles, in no stated order.
+    ///
+    /// - Complexity: O(the most that there ever were at once).
+    @inlinable
+    package var all: [(handle: Handle, payload: Payload)] {
+        timers.map { ($0.handle, $0.value.payload) }
+    }
 }

@@ -14,6 +14,10 @@ extension ThreadRunLoop {
         // SAFETY: `loop` is written in the loop's initializer only; a weak reference may be read
         // on any thread.
         let poller: any Poller
+        /// Tells this loop's time-outs from those of another.
+        let number = LoopLink.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+        /// Publishes nothing.
+        private static let lastNumber = Atomic<UInt32>(0)
         /// The system's number for the loop's thread; 0 until the thread has claimed the loop.
         let threadNumber = Atomic<Int32>(0)
         /// The loop's thread as the C library names it; `unclaimed` or `nobody` without one.

@@ -6,6 +6,9 @@ internal import Structures
 extension ThreadRunLoop {
     /// Something that the loop calls at a date, once or again and again.
     ///
+    /// Where there are very many, each for one date and most of them cancelled before it, use
+    /// `schedule(after:tolerance:in:_:)`, which makes no object.
+    ///
     /// A repeating timer keeps to its grid: called late, it is called once for all the dates that it
     /// missed, and is next due on the original grid. A timer that is called is no source: a run that
     /// returns after a source goes on.
@@ -37,9 +40,9 @@ extension ThreadRunLoop {
         /// SAFETY: that accesses don't overlap is not looked for at run time; nothing is called out to
         /// while it is being changed.
         @exclusivity(unchecked)
-        private var uncheckedPlaces = ShortList<TimerHeap<Timer>.Handle>()
+        private var uncheckedPlaces = ShortList<TimerHeap<Waiting>.Handle>()
 
-        private var places: ShortList<TimerHeap<Timer>.Handle> {
+        private var places: ShortList<TimerHeap<Waiting>.Handle> {
             _read { yield unsafe uncheckedPlaces }
             _modify { yield unsafe &uncheckedPlaces }
         }
@@ -130,7 +133,7 @@ extension ThreadRunLoop {
         private func wait(in state: ModeState) {
             places.append(
                 state.timerHeap.insert(
-                    fire: date.nanoseconds, latest: latest.nanoseconds, payload: self))
+                    fire: date.nanoseconds, latest: latest.nanoseconds, payload: .timer(self)))
         }
 
         private func stopWaiting(in state: ModeState) {
@@ -142,8 +145,9 @@ extension ThreadRunLoop {
         /// Whether a place is that in the heap of this mode.
         ///
         /// The same number may be its place in two heaps; then either of the two will do.
-        private func isPlace(_ place: TimerHeap<Timer>.Handle, in state: ModeState) -> Bool {
-            state.timerHeap.payload(of: place) === self
+        private func isPlace(_ place: TimerHeap<Waiting>.Handle, in state: ModeState) -> Bool {
+            guard case .timer(let timer) = state.timerHeap.payload(of: place) else { return false }
+            return timer === self
         }
 
         private func move(to newDate: Instant) {

@@ -25,6 +25,12 @@ enum Callout {
     }
 
     @inline(never)
+    static func fireTimeout(_ body: () -> Void) {
+        body()
+        keepFrame()
+    }
+
+    @inline(never)
     static func tellObserver(
         _ observer: ThreadRunLoop.Observer, _ activity: ThreadRunLoop.Activity,
         _ handler: ThreadRunLoop.Observer.Handler

@@ -19,7 +19,8 @@ final class ModeState: @unchecked Sendable {
     var liveCount = 0
     /// What any observer of this mode wants to be told.
     private(set) var observed: ThreadRunLoop.Activity = []
-    /// How many timers are in this mode, with those that fire right now and wait in no heap.
+    /// How many timers and time-outs are in this mode, with those that fire right now and wait in no
+    /// heap.
     var timerCount = 0
 
     // SAFETY: each pass looks at the following several times. That accesses don't overlap is not
@@ -29,7 +30,7 @@ final class ModeState: @unchecked Sendable {
     @exclusivity(unchecked) private var uncheckedObservers: [ThreadRunLoop.Observer] = []
     @exclusivity(unchecked) private var uncheckedPorts: [ThreadRunLoop.Port] = []
     @exclusivity(unchecked) private var uncheckedSet: (any PollSet)?
-    @exclusivity(unchecked) private var uncheckedHeap = TimerHeap<ThreadRunLoop.Timer>()
+    @exclusivity(unchecked) private var uncheckedHeap = TimerHeap<ThreadRunLoop.Waiting>()
 
     /// Sources by `order`, equal ones in the sequence in which they were added.
     var sources: [ThreadRunLoop.Source] {
@@ -61,8 +62,8 @@ final class ModeState: @unchecked Sendable {
         set { unsafe uncheckedSet = newValue }
     }
 
-    /// The timers that wait for their date.
-    var timerHeap: TimerHeap<ThreadRunLoop.Timer> {
+    /// The timers and time-outs that wait for their date.
+    var timerHeap: TimerHeap<ThreadRunLoop.Waiting> {
         _read { yield unsafe uncheckedHeap }
         _modify { yield unsafe &uncheckedHeap }
     }
@@ -75,9 +76,9 @@ final class ModeState: @unchecked Sendable {
     /// Whether nothing could ever happen in this mode; observers alone keep nothing alive.
     var isEmpty: Bool { liveCount == 0 }
 
-    /// Everything in this mode but timers that fire right now.
+    /// Everything in this mode but timers that fire right now, and time-outs, which are no items.
     var items: [ThreadRunLoop.Item] {
-        sources + signalledPorts + descriptorPorts.values + timerHeap.values
+        sources + signalledPorts + descriptorPorts.values + timerHeap.values.compactMap(\.timer)
             + observers
     }
 

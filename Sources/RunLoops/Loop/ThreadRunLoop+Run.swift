@@ -195,17 +195,22 @@ extension ThreadRunLoop {
         return true
     }
 
-    /// Calls the timers that are due now; those which they add are for the next pass.
+    /// Calls the timers and time-outs that are due now; those which they add are for the next pass.
     private func fireTimers(of state: ModeState) {
         guard let first = state.timerHeap.firstFire else { return }
         let now = now
         guard first <= now.nanoseconds else { return }
-        var due: [TimerHeap<Timer>.Handle] = []
+        var due: [TimerHeap<Waiting>.Handle] = []
         state.timerHeap.collectDue(upTo: now.nanoseconds, into: &due)
         for handle in due {
-            // Nil: an earlier timer of this round has made it invalid.
-            guard let timer = state.timerHeap.payload(of: handle) else { continue }
-            if calling(.timer, nil, { timer.fireIfDue(in: self) }) { counts.timers.increment() }
+            let isCalled =
+                switch state.timerHeap.payload(of: handle) {
+                case .timer(let timer): calling(.timer, nil) { timer.fireIfDue(in: self) }
+                case .timeout: calling(.timer, nil) { fireTimeout(at: handle, in: state) }
+                // An earlier timer of this round has made it invalid, or it was cancelled.
+                case nil: false
+                }
+            if isCalled { counts.timers.increment() }
         }
     }
 

@@ -251,12 +251,14 @@ public final class ThreadRunLoop: @unchecked Sendable {
     }
 
     /// The state of a mode, made on first use.
-    func state(of mode: Mode) -> ModeState {
-        if let state = existingState(of: mode) { return state }
+    func state(of mode: Mode) -> ModeState { modes[index(of: mode)] }
+
+    /// The place of a mode among `modes`, for as long as the loop lives; made on first use.
+    func index(of mode: Mode) -> Int {
+        if let index = existingIndex(of: mode) { return index }
         precondition(mode != .common, "the common modes are no mode to run in or to look into")
-        let state = ModeState(mode: mode, link: link)
-        modes.append(state)
-        return state
+        modes.append(ModeState(mode: mode, link: link))
+        return modes.count - 1
     }
 
     /// Does what the first run in a mode does before it begins.
@@ -274,8 +276,14 @@ public final class ThreadRunLoop: @unchecked Sendable {
     package func hasRun(_ mode: Mode) -> Bool { existingState(of: mode)?.wasRun ?? false }
 
     func existingState(of mode: Mode) -> ModeState? {
+        guard let index = existingIndex(of: mode) else { return nil }
+        return modes[index]
+    }
+
+    @inline(__always)
+    private func existingIndex(of mode: Mode) -> Int? {
         // By index: who walks through the array keeps it and each of its elements meanwhile.
-        for index in modes.indices where modes[index].mode == mode { return modes[index] }
+        for index in modes.indices where modes[index].mode == mode { return index }
         return nil
     }
 
@@ -289,7 +297,10 @@ public final class ThreadRunLoop: @unchecked Sendable {
         requests.close(into: &left, waiting: SystemThread.yield)
         // Whoever asked to add or to remove an item is told by its callouts that it came and went.
         for case .action(let action) in left { action() }
-        for state in modes { state.items.forEach { $0.invalidate() } }
+        for state in modes {
+            state.items.forEach { $0.invalidate() }
+            state.dropTimeouts()
+        }
         commonItems.removeAll()
         pendingBlocks.removeAll()
         modes.removeAll()

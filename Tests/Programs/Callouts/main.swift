@@ -8,7 +8,7 @@ import RunLoopsTesting
 import Support
 
 let reached = Counter()
-let kinds = ["source", "port", "timer", "observer", "block"]
+let kinds = ["source", "port", "timer", "time-out", "observer", "block"]
 
 /// Never returns: the frame of the callout stays where the debugger looks.
 @Sendable func hang() {
@@ -27,6 +27,7 @@ func arrange(_ kind: String, on loop: ThreadRunLoop) {
         try? loop.add(port)
         port.signal()
     case "timer": loop.add(ThreadRunLoop.Timer(after: .zero) { _ in hang() })
+    case "time-out": loop.schedule(after: .zero) { hang() }
     case "observer":
         loop.keepAlive()
         loop.add(ThreadRunLoop.Observer(.beforeWaiting) { _, _ in hang() })

@@ -32,7 +32,7 @@ private let gdb = try? Program.find(
         let threads = run.output.components(startingWith: "\nThread ")
         for (thread, frame) in [
             ("source", "performSource"), ("port", "handlePort"), ("timer", "fireTimer"),
-            ("observer", "tellObserver"), ("block", "runBlock"),
+            ("time-out", "fireTimeout"), ("observer", "tellObserver"), ("block", "runBlock"),
             ("ProgramCallouts", "serveMainQueue"),
         ] {
             // It calls the main thread by the program's name, of which the kernel keeps 15 bytes.

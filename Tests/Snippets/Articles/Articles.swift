@@ -20,6 +20,7 @@ import Glibc
         case "thermostat": try await thermostat()
         case "task": try await task()
         case "release-pool": releasePool()
+        case "timeout": timeout()
         case "ask": try await ask()
         case "sleep": try await sleepOnLoop()
         case "ticks": try await ticks()

@@ -23,6 +23,20 @@ func releasePool() {
     _ = loop.run(until: .distantPast)
 }
 
+final class Request: Sendable {
+    func fail() { print("failed") }
+    func whenAnswered(_ tell: @Sendable () -> Void) { tell() }
+}
+
+func timeout() {
+    let loop = ThreadRunLoop.current
+    let request = Request()
+    // sample: timeout
+    let timeout = loop.schedule(after: .seconds(30)) { request.fail() }
+    request.whenAnswered { loop.cancel(timeout) }
+    // end
+}
+
 func ask() async throws {
     let worker = try WorkerThread(name: "squares")
     // sample: ask

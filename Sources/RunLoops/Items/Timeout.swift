@@ -1,0 +1,174 @@
+// A time-out: a closure with a date, for those who have a hundred thousand of them. It is no object:
+// it lies in the heap of its mode, and who has scheduled it keeps a number. It knows nothing of
+// other threads and of other modes; what needs them is a timer.
+
+public import Kernel
+internal import Structures
+
+extension ThreadRunLoop {
+    /// What waits for its date in the heap of a mode.
+    enum Waiting {
+        case timer(Timer)
+        case timeout(@Sendable () -> Void)
+
+        var timer: Timer? { if case .timer(let timer) = self { timer } else { nil } }
+    }
+
+    /// Names a closure that `schedule(after:tolerance:in:_:)` has put off, until it is called.
+    ///
+    /// A plain value, and nothing that has to be kept: who will never cancel drops it. Once the
+    /// closure was called or cancelled it names nothing, for ever.
+    public struct Timeout: Hashable, Sendable {
+        let place: TimerHeap<Waiting>.Handle
+        /// The place of the mode among those of its loop.
+        let mode: UInt32
+        /// Of the loop.
+        let loop: UInt32
+    }
+
+    /// Calls a closure once, at a date, in a run in one mode.
+    ///
+    /// It is called where and when a timer that fires once would be, in one order with the timers of
+    /// the mode, and keeps the mode alive until then. It costs half of what a `Timer` does, and an
+    /// allocation less. What it lacks for that: it is in one mode, which can't be `.common`; only the
+    /// loop's own thread schedules and cancels it; and it can't be cancelled while it is called.
+    ///
+    /// - Parameters:
+    ///   - date: when it is called; a past one means in the next pass.
+    ///   - tolerance: how much later it may be, so that neighbours share a wake-up.
+    ///   - mode: the mode.
+    ///   - body: what is called. What it holds is let go of when it was called or cancelled, or when
+    ///     the loop ends with its thread: then it is not called.
+    /// - Returns: what to cancel it by.
+    /// - Thread: the loop's own thread.
+    /// - Blocks: never.
+    /// - Complexity: O(log n) in the timers of the mode; on average O(1) for one that is not among
+    ///   the first to be called.
+    @discardableResult
+    public func schedule(
+        at date: Instant, tolerance: Duration = .zero, in mode: Mode = .default,
+        _ body: consuming @escaping @Sendable () -> Void
+    ) -> Timeout {
+        preconditionOnLoop()
+        let index = index(of: mode)
+        let state = modes[index]
+        let place = state.timerHeap.insert(
+            fire: date.nanoseconds, latest: latest(date, tolerance), payload: .timeout(consume body)
+        )
+        state.liveCount += 1
+        state.timerCount += 1
+        return Timeout(
+            place: place, mode: UInt32(truncatingIfNeeded: index), loop: link.number)
+    }
+
+    /// Calls a closure once, a while from now, in a run in one mode.
+    ///
+    /// ```swift
+    /// let timeout = loop.schedule(after: .seconds(30)) { request.fail() }
+    /// request.whenAnswered { loop.cancel(timeout) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - delay: by the loop's clock; none or less means in the next pass.
+    ///   - tolerance: how much later it may be, so that neighbours share a wake-up.
+    ///   - mode: the mode; not `.common`.
+    ///   - body: what is called, once, unless it is cancelled or the loop ends before.
+    /// - Returns: what to cancel it by.
+    /// - Thread: the loop's own thread.
+    /// - Blocks: never.
+    /// - Complexity: that of `schedule(at:tolerance:in:_:)`.
+    @discardableResult
+    public func schedule(
+        after delay: Duration, tolerance: Duration = .zero, in mode: Mode = .default,
+        _ body: consuming @escaping @Sendable () -> Void
+    ) -> Timeout {
+        schedule(at: now.advanced(by: delay), tolerance: tolerance, in: mode, body)
+    }
+
+    /// Sees to it that a closure is not called, and lets go of what it holds.
+    ///
+    /// - Returns: false when it was called or cancelled already, is being called right now, or is
+    ///   another loop's.
+    /// - Thread: the loop's own thread.
+    /// - Blocks: never.
+    /// - Complexity: O(1), and now and then O(n) after n others.
+    @discardableResult
+    public func cancel(_ timeout: Timeout) -> Bool {
+        preconditionOnLoop()
+        guard let state = state(of: timeout) else { return false }
+        let cancelled = state.timerHeap.remove(timeout.place)
+        guard cancelled != nil else { return false }
+        // What it holds may end with it, and look at the loop: by then all is as it has to be.
+        withExtendedLifetime(cancelled) { state.loseTimeout() }
+        return true
+    }
+
+    /// Puts a closure off to another date, or has it called earlier.
+    ///
+    /// It is as though it were cancelled and scheduled anew: among those of the same date it is the
+    /// last one, and it has another name.
+    ///
+    /// - Parameters:
+    ///   - timeout: what it was scheduled as.
+    ///   - date: when it is called.
+    ///   - tolerance: how much later it may be.
+    /// - Returns: what to cancel it by from now on; nil when it was called or cancelled already, is
+    ///   being called right now, or is another loop's.
+    /// - Thread: the loop's own thread.
+    /// - Blocks: never.
+    public func reschedule(
+        _ timeout: Timeout, at date: Instant, tolerance: Duration = .zero
+    ) -> Timeout? {
+        preconditionOnLoop()
+        guard let state = state(of: timeout) else { return nil }
+        guard let waiting = state.timerHeap.remove(timeout.place) else { return nil }
+        let place = state.timerHeap.insert(
+            fire: date.nanoseconds, latest: latest(date, tolerance), payload: waiting)
+        return Timeout(place: place, mode: timeout.mode, loop: timeout.loop)
+    }
+
+    /// Calls a time-out that is due.
+    ///
+    /// It has left the heap when it is called, so that a nested run does not call it again, but keeps
+    /// the mode alive, as a timer does.
+    ///
+    /// - Returns: whether it was there still.
+    func fireTimeout(at place: TimerHeap<Waiting>.Handle, in state: ModeState) -> Bool {
+        guard case .timeout(let body) = state.timerHeap.remove(place) else { return false }
+        Callout.fireTimeout(body)
+        state.loseTimeout()
+        return true
+    }
+
+    /// The mode of a time-out; nil when it is another loop's.
+    private func state(of timeout: Timeout) -> ModeState? {
+        let index = Int(timeout.mode)
+        // A loop that ends has no modes any more.
+        guard timeout.loop == link.number, index < modes.count else { return nil }
+        return modes[index]
+    }
+
+    /// Until when a date may be kept, in nanoseconds.
+    private func latest(_ date: Instant, _ tolerance: Duration) -> Int64 {
+        // Most have none, and a Duration is twice as wide as what is made of it here.
+        if tolerance == .zero { return date.nanoseconds }
+        return date.advanced(byNanoseconds: max(0, tolerance.nanosecondsClamped)).nanoseconds
+    }
+}
+
+extension ModeState {
+    /// Counts a time-out that was called or cancelled.
+    func loseTimeout() {
+        liveCount -= 1
+        timerCount -= 1
+    }
+
+    /// Lets go of all time-outs; on the loop's thread, when the loop ends.
+    func dropTimeouts() {
+        for (place, waiting) in timerHeap.all {
+            guard case .timeout = waiting else { continue }
+            // Each by itself: what one holds may end with it, and cancel others.
+            if timerHeap.remove(place) != nil { loseTimeout() }
+        }
+    }
+}
