@@ -8,7 +8,9 @@ final class OurMachine: Machine {
 
     private let loop = ThreadRunLoop.current
     private var descriptors: [Int: EventPort] = [:]
+    /// In place of each timer that is played as a time-out a timer that is in no loop.
     private var items: [ThreadRunLoop.Item] = []
+    private var timeouts: [Int: TimeoutItem] = [:]
     private var guards: [ThreadRunLoop.Observer] = []
     private let player: Confined<Player>
 
@@ -41,6 +43,11 @@ final class OurMachine: Machine {
                         boxed.value.handle(index)
                     })
             case .timer(_, let interval):
+                if program.isTimeout(index) {
+                    timeouts[index] = TimeoutItem(at: date(player.firstDate(of: index))) {
+                        boxed.value.fire(index)
+                    }
+                }
                 items.append(
                     ThreadRunLoop.Timer(
                         at: date(player.firstDate(of: index)), every: player.duration(of: interval)
@@ -58,6 +65,7 @@ final class OurMachine: Machine {
     }
 
     func add(_ item: Int, to mode: ModeName) {
+        if let timeout = timeouts[item] { return timeout.add(to: mode) }
         switch items[item] {
         case let source as ThreadRunLoop.Source: loop.add(source, to: mode.ours)
         case let observer as ThreadRunLoop.Observer: loop.add(observer, to: mode.ours)
@@ -72,9 +80,14 @@ final class OurMachine: Machine {
         }
     }
 
-    func remove(_ item: Int, from mode: ModeName) { loop.remove(items[item], from: mode.ours) }
+    func remove(_ item: Int, from mode: ModeName) {
+        if let timeout = timeouts[item] { return timeout.remove(from: mode) }
+        loop.remove(items[item], from: mode.ours)
+    }
 
-    func invalidate(_ item: Int) { items[item].invalidate() }
+    func invalidate(_ item: Int) {
+        if let timeout = timeouts[item] { timeout.invalidate() } else { items[item].invalidate() }
+    }
 
     func change(_ change: Change) {
         // Who adds or removes wakes the loop; who makes invalid, if the item is in it.
@@ -101,6 +114,7 @@ final class OurMachine: Machine {
     }
 
     func setDate(_ item: Int, _ date: TimerDate) {
+        if let timeout = timeouts[item] { return timeout.setDate(self.date(date)) }
         (items[item] as? ThreadRunLoop.Timer)?.fireDate = self.date(date)
     }
 
@@ -124,10 +138,10 @@ final class OurMachine: Machine {
     }
 
     func contains(_ item: Int, in mode: ModeName) -> Bool {
-        loop.contains(items[item], in: mode.ours)
+        timeouts[item]?.isIn(mode) ?? loop.contains(items[item], in: mode.ours)
     }
 
-    func isValid(_ item: Int) -> Bool { items[item].isValid }
+    func isValid(_ item: Int) -> Bool { timeouts[item]?.isValid ?? items[item].isValid }
 
     func watch(_ mode: ModeName) {
         let player = player
@@ -143,6 +157,8 @@ final class OurMachine: Machine {
 
     func close() {
         for item in items + guards { item.invalidate() }
+        for timeout in timeouts.values { timeout.invalidate() }
+        timeouts.removeAll()
         items.removeAll()
         descriptors.removeAll()
         guards.removeAll()

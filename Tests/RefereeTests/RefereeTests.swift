@@ -17,6 +17,8 @@ private struct Tally {
     var words = 0
     var plays = 0
     var differences = 0
+    /// Timers that our loop plays as time-outs.
+    var timeouts = 0
     var rules: [Rule: Int] = [:]
     /// What was observed of ports, timers and the like, by the last words.
     var observed: [String: Int] = [:]
@@ -39,7 +41,7 @@ private struct Tally {
         return """
             referee: \(programs) programs, \(plays) plays of each, \(words) words compared, of them \
             \(count("handled")) ports handled, \(count("fires")) timers, \(count("performs")) \
-            sources, \(count("runs")) blocks
+            sources, \(count("runs")) blocks; \(timeouts) timers were time-outs of ours
             referee: \(toTheEnd) compared to the end, others up to a rule: \
             \(cut.joined(separator: ", "))
             """
@@ -57,6 +59,7 @@ private func referee(_ count: Int, from seed: UInt64) throws -> Tally {
         let program = generator.program()
         let comparison = try Comparison.of(program)
         tally.add(comparison)
+        tally.timeouts += program.timeoutCount
         if comparison.difference == nil { continue }
         try tell(seed, program, comparison)
         tally.differences += 1
@@ -108,6 +111,7 @@ private func tell(_ seed: UInt64, _ program: Program, _ comparison: Comparison) 
         print(tally.description)
         // A handful may all be of the kind that a rule cuts short.
         guard tally.programs >= 100 else { return }
+        #expect(tally.timeouts > 0, "no timer was played as a time-out")
         #expect(tally.toTheEnd * 2 > tally.programs, "the rules leave too little to compare")
     }
 }
