@@ -41,8 +41,10 @@ enum Cases {
     }
 
     /// For every loop that has timers; `slow` for those whose work grows with what is pending.
-    static func ofTimerLoops(
-        _ group: String, _ operations: Int, quick: Int,
+    ///
+    /// - Parameter ours: which of our two kinds takes part.
+    static func ofTimerLoops<Ours: TimerLoop>(
+        _ group: String, _ operations: Int, quick: Int, ours: Ours.Type,
         coreFoundationObstacle: String? = nil, _ measure: some TimerMeasure
     ) -> [Case] {
         let make = TimerCaseMaker(
@@ -50,10 +52,19 @@ enum Cases {
         var hindered = make
         hindered.obstacle = coreFoundationObstacle
         return [
-            make(Contender.ours, WorkerLoop.self),
+            make(Contender.ours, ours),
             make(Contender.dispatch, DispatchLoop.self),
             hindered(Contender.coreFoundation, CoreFoundationLoop.self),
         ] + ofLibraries(make)
+    }
+
+    /// For our loop's timers that are objects.
+    static func ofTimerObjects(
+        _ group: String, _ operations: Int, quick: Int, _ measure: some TimerMeasure
+    ) -> Case {
+        TimerCaseMaker(
+            group: group, operations: operations, quickOperations: quick, measure: measure
+        )(Contender.ours, WorkerLoop.self)
     }
 
     /// For the loops of C libraries: the only place that names them.

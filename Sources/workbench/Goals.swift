@@ -104,6 +104,11 @@ extension Goal {
             "schedule, 1,000,000 timers", .timers, "1,000,000 timers", "schedule", .free,
             .atMost(120)),
         of("cancel, 1,000,000 timers", .timers, "1,000,000 timers", "cancel", .free, .atMost(45)),
+        of("  as objects, 100,000", .timers, "100,000 timers, as objects", "schedule"),
+        of("    cancel", .timers, "100,000 timers, as objects", "cancel"),
+        of("    allocations", .timers, "100,000 timers, as objects", "allocations"),
+        of("  as objects, 1,000,000", .timers, "1,000,000 timers, as objects", "schedule"),
+        of("    cancel", .timers, "1,000,000 timers, as objects", "cancel"),
         of(
             "10,000 in 1 s: late p50", .lateness, "10,000 timers in 1 s", "late p50", .free,
             .within(1.1, of: Contender.floor), isInChart: true),

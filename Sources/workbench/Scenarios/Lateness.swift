@@ -24,7 +24,9 @@ extension Scenario {
             Metric(name: "early", unit: "of 10,000"),
             Metric(name: "cpu", unit: "ms, whole process"),
         ],
-        cases: Cases.ofTimerLoops(group, timerCount, quick: 100, LatenessMeasure()) + [
+        cases: Cases.ofTimerLoops(
+            group, timerCount, quick: 100, ours: WorkerLoop.self, LatenessMeasure()
+        ) + [
             floor(Contender.floor, isDescriptor: false),
             floor("timerfd floor", isDescriptor: true),
         ], tracedOperations: nil)

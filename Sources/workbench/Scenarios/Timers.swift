@@ -6,7 +6,8 @@
 //           cancelled in the order in which they were scheduled. Of CFRunLoop's only 2,000 are
 //           cancelled, and a million is not tried: each takes time for all that are pending. What
 //           GCD's cancel leaves for later is not counted, nor the freeing of libuv's and libev's
-//           handles. Every round is a process of its own.
+//           handles. Ours are time-outs, ThreadRunLoop.schedule, whose closure a cancel frees; "as
+//           objects" they are ThreadRunLoop.Timer. Every round is a process of its own.
 // Units:    nanoseconds and allocations per timer.
 
 internal import CMeasure
@@ -23,11 +24,18 @@ extension Scenario {
             Metric(name: "cancel", unit: "ns"),
             Metric(name: "allocations", unit: "per timer"),
         ],
-        cases: Cases.ofTimerLoops("100,000 timers", 100_000, quick: 500, ScheduleMeasure())
+        cases: Cases.ofTimerLoops(
+            "100,000 timers", 100_000, quick: 500, ours: TimeoutLoop.self, ScheduleMeasure())
             + Cases.ofTimerLoops(
-                "1,000,000 timers", 1_000_000, quick: 1_000,
+                "1,000,000 timers", 1_000_000, quick: 1_000, ours: TimeoutLoop.self,
                 coreFoundationObstacle: "would take hours: 0.1 ms for each with 100,000 pending",
-                ScheduleMeasure()),
+                ScheduleMeasure())
+            + [
+                Cases.ofTimerObjects(
+                    "100,000 timers, as objects", 100_000, quick: 500, ScheduleMeasure()),
+                Cases.ofTimerObjects(
+                    "1,000,000 timers, as objects", 1_000_000, quick: 1_000, ScheduleMeasure()),
+            ],
         tracedOperations: nil)
 }
 
