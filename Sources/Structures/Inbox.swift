@@ -161,6 +161,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     /// - Thread: any.
     /// - Blocks: never; one allocation for 64 elements, if no block is left over.
     @inlinable
+    @inline(__always)
     package func push(_ element: consuming sending Element) -> PushResult {
         // A guess first: once the block is full or the inbox closed, adding would only count up.
         if Word.hasRoom(word.load(ordering: .relaxed)) {

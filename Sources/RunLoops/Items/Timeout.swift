@@ -165,9 +165,9 @@ extension ModeState {
 
     /// Lets go of all time-outs; on the loop's thread, when the loop ends.
     func dropTimeouts() {
+        // They go when all have left the heap: what they hold may end with them, and cancel others.
         for (place, waiting) in timerHeap.all {
             guard case .timeout = waiting else { continue }
-            // Each by itself: what one holds may end with it, and cancel others.
             if timerHeap.remove(place) != nil { loseTimeout() }
         }
     }
