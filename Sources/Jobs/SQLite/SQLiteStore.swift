@@ -280,22 +280,20 @@ package final class SQLiteStore {
             _ = try unpack(id)
             return try endFailed(id, attempt, outcome, at: now)
         }
-        guard var job = try takeLive(id) else { return }
-        job.end(attempt, outcome, at: now)
-        try endedPacks.append(job)
+        // Most are in a pack that is remembered; looking among the others is what costs.
+        var isEnded = try waitingPacks.end(
+            id.number, ifRemembered: true, attempt, outcome, at: now, to: endedPacks)
+        if !isEnded, var job = try liveJob(id) {
+            try remove(id)
+            job.end(attempt, outcome, at: now)
+            try endedPacks.append(job)
+            isEnded = true
+        }
+        if !isEnded {
+            isEnded = try waitingPacks.end(id.number, attempt, outcome, at: now, to: endedPacks)
+        }
+        guard isEnded else { return }
         newlyEnded.append(RetainedJobs.Entry(id: id, endedAt: now, byteCount: outcome.byteCount))
-    }
-
-    /// Takes out a job that has not ended, wherever it is; its payload may be left out.
-    private func takeLive(_ id: JobID) throws(StoreFault) -> Job? {
-        if let job = try waitingPacks.take(id.number, ifRemembered: true, withPayload: false) {
-            return job
-        }
-        guard let job = try liveJob(id) else {
-            return try waitingPacks.take(id.number, withPayload: false)
-        }
-        try remove(id)
-        return job
     }
 
     /// The job of a row of its own that has not ended.

@@ -11,6 +11,7 @@ internal import Structures
 struct Beginnings {
     private struct Noted {
         let id: JobID
+        let attempt: Attempt
         let round: Int
     }
 
@@ -18,21 +19,43 @@ struct Beginnings {
     /// remembers.
     private static let countMax = 4_096
 
-    private var attempts = JobTable<Attempt>()
-    /// All that were noted, in their order, and maybe forgotten since.
+    /// In their order. The first one is not over.
     private var noted = FIFO<Noted>()
+    /// Those behind the first that are over, and how many attempts of each: most end in their order, so
+    /// that there are none.
+    private var over = JobTable<Int>()
+    /// Those that were due, until they are over.
+    private var taken = JobTable<Int>()
     private var round = 0
 
-    var isEmpty: Bool { attempts.isEmpty }
+    var isEmpty: Bool { noted.isEmpty }
 
     /// An attempt has begun.
     mutating func note(_ id: JobID, _ attempt: Attempt) {
-        attempts[id] = attempt
-        noted.append(Noted(id: id, round: round))
+        noted.append(Noted(id: id, attempt: attempt, round: round))
     }
 
-    /// The store is told otherwise what has become of a job.
-    mutating func forget(_ id: JobID) { attempts.removeValue(forKey: id) }
+    /// The store is told otherwise what has become of an attempt.
+    mutating func forget(_ id: JobID) {
+        if noted.first?.id == id {
+            _ = noted.popFirst()
+            forgetThoseOver()
+        } else if let count = taken[id] {
+            taken[id] = count > 1 ? count - 1 : nil
+        } else if !noted.isEmpty {
+            over[id] = (over[id] ?? 0) + 1
+        }
+    }
+
+    private mutating func forgetThoseOver() {
+        guard !over.isEmpty else { return }
+        while let first = noted.first, let count = over[first.id] {
+            over[first.id] = count > 1 ? count - 1 : nil
+            _ = noted.popFirst()
+        }
+        // Whatever else was told to be over was never noted.
+        if noted.isEmpty { over = JobTable() }
+    }
 
     /// Some time has passed: what was noted before the last such moment is due.
     mutating func nextRound() { round += 1 }
@@ -40,13 +63,8 @@ struct Beginnings {
     /// Takes out those that have lasted.
     mutating func takeDue() -> [JournalCommand] {
         var due: [JournalCommand] = []
-        while let first = noted.first,
-            first.round + 1 < round || noted.count > Self.countMax || attempts[first.id] == nil
-        {
-            _ = noted.popFirst()
-            if let attempt = attempts.removeValue(forKey: first.id) {
-                due.append(.start(first.id, attempt))
-            }
+        while let first = noted.first, first.round + 1 < round || noted.count > Self.countMax {
+            takeFirst(into: &due)
         }
         return due
     }
@@ -54,11 +72,14 @@ struct Beginnings {
     /// Takes out all.
     mutating func takeAll() -> [JournalCommand] {
         var all: [JournalCommand] = []
-        while let first = noted.popFirst() {
-            if let attempt = attempts.removeValue(forKey: first.id) {
-                all.append(.start(first.id, attempt))
-            }
-        }
+        while !noted.isEmpty { takeFirst(into: &all) }
         return all
+    }
+
+    private mutating func takeFirst(into begun: inout [JournalCommand]) {
+        guard let first = noted.popFirst() else { return }
+        taken[first.id] = (taken[first.id] ?? 0) + 1
+        begun.append(.start(first.id, first.attempt))
+        forgetThoseOver()
     }
 }

@@ -165,7 +165,7 @@ final class Journal: Sendable {
     /// - Blocks: for the length of a system call.
     func noteStart(_ id: UInt64, _ attempt: Attempt) {
         attempts.noteStart(id, attempt: attempt.number)
-        record(.start(JobID(id), attempt))
+        record(.begun(JobID(id), attempt))
     }
 
     /// Notes a small result, so that a crash does not make the job run again.

@@ -5,21 +5,31 @@ internal import Jobs
 
 /// What goes back to the desk, and what it needs from the transaction.
 struct JournalAnswers {
-    var fault: StoreFault?
+    let fault: StoreFault?
     var cancelled: [UInt64: [QueueName: [SQLiteStore.Counted]]] = [:]
     var fired: [UInt64: JournalFiring] = [:]
     var settled: [UInt64: FailedJobsAnswer] = [:]
     /// The jobs that were not accepted, and who has their name.
     var existing: [JobID: JobID] = [:]
-    private(set) var all: [JournalAnswer] = []
+    private var told: [JournalAnswer] = []
+    /// How many were accepted, or not, since the last answer of another kind.
+    private var acceptedCount = 0
+
+    /// - Parameter fault: why the transaction has failed; nil if it has not.
+    init(fault: StoreFault? = nil) { self.fault = fault }
+
+    /// All of them.
+    var all: [JournalAnswer] {
+        guard acceptedCount > 0 else { return told }
+        return told + [.accepted(count: acceptedCount, fault)]
+    }
+
+    /// The next job that was to be accepted is on the disk, or isn't if there is a fault.
+    mutating func appendAccepted() { acceptedCount += 1 }
 
     mutating func append(_ answer: JournalAnswer) {
-        if case .accepted(1, let fault) = answer,
-            case .accepted(let count, _) = all.last
-        {
-            all[all.count - 1] = .accepted(count: count + 1, fault)
-        } else {
-            all.append(answer)
-        }
+        if acceptedCount > 0 { told.append(.accepted(count: acceptedCount, fault)) }
+        acceptedCount = 0
+        told.append(answer)
     }
 }

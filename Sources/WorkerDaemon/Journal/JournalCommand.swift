@@ -3,22 +3,27 @@
 internal import Jobs
 
 /// Something to be written, read or looked up on the journal's thread.
+///
+/// What is large and rare is behind a reference: a command is as large as its largest case, and each job
+/// sends several.
 enum JournalCommand: Sendable {
     /// Keep a new job.
     case accept(NewJob)
     /// Keep jobs of a schedule, and that they were made.
     case run([MadeRun])
     /// Keep a schedule.
-    case keepSchedule(ScheduleRecord, ticket: UInt64)
+    indirect case keepSchedule(ScheduleRecord, ticket: UInt64)
     /// Forget a schedule.
     case dropSchedule(String, ticket: UInt64)
     /// Keep a new job, unless another one has its name already.
-    case acceptOnce(NewJob, name: [UInt8])
+    indirect case acceptOnce(NewJob, name: [UInt8])
     /// Let failed jobs run again, or forget them.
-    case settle(FailedJobs, FailedJobsFate, ticket: UInt64)
+    indirect case settle(FailedJobs, FailedJobsFate, ticket: UInt64)
     /// Let all buffered jobs of queues go, and bring the first of them.
-    case fire([QueueName], at: Int64, limit: Int, byteCount: Int, ticket: UInt64)
-    /// An attempt has begun.
+    indirect case fire([QueueName], at: Int64, limit: Int, byteCount: Int, ticket: UInt64)
+    /// An attempt has begun, which is recorded if it lasts.
+    case begun(JobID, Attempt)
+    /// An attempt has begun, and lasts.
     case start(JobID, Attempt)
     /// A job has ended; without an attempt, it never began.
     case end(JobID, Attempt?, Outcome, at: Int64)
@@ -33,28 +38,20 @@ enum JournalCommand: Sendable {
     /// Take back a parked job: none that is in memory.
     case cancel(JobID, ticket: UInt64)
     /// Take back the parked jobs of queues that ask for the same, but not those that have begun.
-    case cancelMatching(
+    indirect case cancelMatching(
         [QueueName], selector: String, payload: [UInt8]?, begun: Set<JobID>, ticket: UInt64)
     /// Bring the next parked jobs of a queue.
-    case load(QueueName, limit: Int, byteCount: Int)
+    indirect case load(QueueName, limit: Int, byteCount: Int)
     /// Bring the next delayed jobs of a queue.
-    case loadDelayed(QueueName, after: DueKey, limit: Int, byteCount: Int)
+    indirect case loadDelayed(QueueName, after: DueKey, limit: Int, byteCount: Int)
     /// Look for a job that is not in memory.
     case find(JobID, ticket: UInt64)
     /// Look for the job that has a name.
     case findNamed([UInt8], ticket: UInt64)
     /// List jobs that are not in memory, the newest first.
-    case list(JobListing, ticket: UInt64)
+    indirect case list(JobListing, ticket: UInt64)
     /// Send answers to whoever this is from now on.
     case answer(to: @Sendable ([JournalAnswer]) -> Void)
-
-    /// Whether it says something about beginnings, or is about all of them.
-    var concernsBeginnings: Bool {
-        switch self {
-        case .start, .end, .putBack, .retry, .confirm: true
-        default: false
-        }
-    }
 
     /// Whether its answer says that it, and all before it, is on the disk.
     var isSynced: Bool {
@@ -62,8 +59,8 @@ enum JournalCommand: Sendable {
         case .accept, .fire, .confirm, .cancel, .cancelMatching, .reserve: true
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle: true
-        case .start, .end, .putBack, .retry, .load, .loadDelayed, .find, .findNamed, .list, .answer:
-            false
+        case .begun, .start, .end, .putBack, .retry: false
+        case .load, .loadDelayed, .find, .findNamed, .list, .answer: false
         }
     }
 
@@ -74,7 +71,7 @@ enum JournalCommand: Sendable {
             true
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle: true
-        case .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: false
+        case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: false
         }
     }
 

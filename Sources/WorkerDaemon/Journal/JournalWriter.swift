@@ -30,7 +30,7 @@ final class JournalWriter {
     private let wall: WallTime
     private let log: Log
     private var send: (@Sendable ([JournalAnswer]) -> Void)?
-    private var pending: [JournalCommand] = []
+    private var pending = PendingCommands()
     private var timer: ThreadRunLoop.Timer?
     /// What has begun and may end before it has to be written.
     private var beginnings = Beginnings()
@@ -38,9 +38,7 @@ final class JournalWriter {
     private var health: JournalHealth
     /// Whether the latest transaction is with the kernel only.
     private var hasUnsynced = false
-    /// The last job of each queue that was brought into memory or began there: the parked ones are
-    /// behind it.
-    private var broughtThrough: [QueueName: JobID] = [:]
+    private var broughtThrough = BroughtThrough()
     /// Whether what is pending has waited, and goes with what comes from the buffer now.
     private var hasWaited = false
     /// Fires the buffer if something is in it; returns whether there was.
@@ -68,30 +66,29 @@ final class JournalWriter {
         if pending.isEmpty, beginnings.isEmpty { _ = payFire() } else { wait(Self.patience) }
     }
 
-    /// Adds commands to what is pending, but for the beginnings.
+    /// Adds commands to what is pending.
     ///
     /// - Returns: whether one of them can't wait.
     private func add(_ commands: [JournalCommand]) -> Bool {
-        // A batch of new jobs, which is what mostly comes, is not copied.
-        guard !pending.isEmpty || commands.contains(where: { $0.concernsBeginnings }) else {
-            pending = commands
-            return !commands.isEmpty
-        }
         var isUrgent = false
-        for command in commands {
-            switch command {
-            case .start(let id, let attempt):
-                beginnings.note(id, attempt)
-                continue
+        var addedCount = 0
+        // By their places: a loop over the elements copies each.
+        for place in commands.indices {
+            switch commands[place] {
+            case .begun(let id, let attempt): beginnings.note(id, attempt)
+            // Without an attempt it had not begun.
+            case .end(_, nil, _, _): break
             case .end(let id, _, _, _), .putBack(let id, _), .retry(let id, _, _):
                 beginnings.forget(id)
             case .confirm:
-                pending += beginnings.takeAll()
+                pending.add(Array(commands[addedCount..<place]))
+                addedCount = place
+                pending.add(beginnings.takeAll())
                 isUrgent = true
             default: isUrgent = true
             }
-            pending.append(command)
         }
+        pending.add(addedCount == 0 ? commands : Array(commands[addedCount...]))
         return isUrgent
     }
 
@@ -109,7 +106,7 @@ final class JournalWriter {
         beginnings.nextRound()
         let due = beginnings.takeDue()
         if !due.isEmpty {
-            pending += due
+            pending.add(due)
             commit()
         }
         if !beginnings.isEmpty { watchBeginnings() }
@@ -126,8 +123,8 @@ final class JournalWriter {
         beginningTimer?.invalidate()
         beginningTimer = nil
         _ = add(left)
-        pending += beginnings.takeAll()
-        pending.append(.reserve(below: nextNumber))
+        pending.add(beginnings.takeAll())
+        pending.add([.reserve(below: nextNumber)])
         commit()
         timer?.invalidate()
         timer = nil
@@ -167,19 +164,18 @@ final class JournalWriter {
 
     private func commit() {
         guard let store else { return }
-        pending += beginnings.takeDue()
-        var batch: [JournalCommand] = []
+        pending.add(beginnings.takeDue())
+        var batch = PendingCommands()
         swap(&batch, &pending)
         hasWaited = false
         var answers = JournalAnswers()
-        let isSynced = batch.contains { $0.isSynced }
-        if batch.contains(where: { $0.isWrite }) || (isSynced && hasUnsynced) {
+        let isSynced = batch.areSynced
+        if batch.areWrites || (isSynced && hasUnsynced) {
             do throws(StoreFault) {
                 let now = wall.unixMilliseconds()
                 try store.transaction(at: now, isSynced: isSynced) { () throws(StoreFault) in
-                    // By their places: a loop over the elements copies each.
-                    for place in batch.indices {
-                        try write(batch[place], to: store, at: now, &answers)
+                    try batch.forEach { command throws(StoreFault) in
+                        try write(command, to: store, at: now, &answers)
                     }
                     // A commit syncs if it writes: what was written before goes to the disk with it.
                     if isSynced, hasUnsynced { try store.touch() }
@@ -189,12 +185,13 @@ final class JournalWriter {
                 health.noteMoving(store.checkpointFault)
             } catch {
                 answers = JournalAnswers(fault: error)
-                pending = batch.filter { $0.isRecord }
+                pending = PendingCommands(recordsOf: batch)
                 health.noteFailure(error, at: wall.unixMilliseconds())
             }
         }
-        for place in batch.indices { finish(batch[place], store, &answers) }
-        if !answers.all.isEmpty { send?(answers.all) }
+        batch.forEach { finish($0, store, &answers) }
+        let all = answers.all
+        if !all.isEmpty { send?(all) }
         if health.isFailing, timer == nil { wait(Self.retryDelay) }
     }
 
@@ -241,7 +238,7 @@ final class JournalWriter {
             var cancelled: [QueueName: [SQLiteStore.Counted]] = [:]
             for queue in queues {
                 let inTurn = try store.inTurn(
-                    queue, after: broughtThrough[queue] ?? JobID(0), selector: selector,
+                    queue, after: broughtThrough[queue], selector: selector,
                     payload: payload)
                 let held = try store.held(queue, selector: selector, payload: payload)
                 let jobs = inTurn + held.filter { !begun.contains($0.id) }
@@ -249,7 +246,7 @@ final class JournalWriter {
                 if !jobs.isEmpty { cancelled[queue] = jobs }
             }
             answers.cancelled[ticket] = cancelled
-        case .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: break
+        case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: break
         }
     }
 
@@ -258,7 +255,7 @@ final class JournalWriter {
     /// Of what is held the desk knows it, and asks for nothing that is in its memory.
     private func isParked(_ job: Job) -> Bool {
         switch job.state {
-        case .waiting: job.id > broughtThrough[job.queue] ?? JobID(0)
+        case .waiting: job.id > broughtThrough[job.queue]
         case .delayed, .buffered: true
         case .running, .done, .failed, .cancelled: false
         }
@@ -270,7 +267,7 @@ final class JournalWriter {
     ) {
         let fault = answers.fault
         switch command {
-        case .start, .end, .putBack, .retry, .reserve: break
+        case .begun, .start, .end, .putBack, .retry, .reserve: break
         case .answer(let send):
             self.send = send
             scheduleStockTaking()
@@ -282,9 +279,11 @@ final class JournalWriter {
             answers.append(
                 .settled(ticket: ticket, fault.map { .failure($0) } ?? .success(settled)))
         case .accept(let new), .acceptOnce(let new, _):
-            let job = new.job
-            if !new.isParked, job.state == .waiting { broughtThrough[job.queue] = job.id }
-            answers.append(.accepted(count: 1, fault))
+            // Without a copy of the job, which is large.
+            if !new.isParked, new.job.state == .waiting {
+                broughtThrough.note(new.job.id, of: new.job.queue)
+            }
+            answers.appendAccepted()
         case .run(let runs):
             for made in runs {
                 finish(.accept(made.new), store, &answers)
@@ -310,9 +309,9 @@ final class JournalWriter {
         case .load(let queue, let limit, let byteCount):
             let result = reading { () throws(StoreFault) in
                 let batch = try store.inTurn(
-                    queue, after: broughtThrough[queue] ?? JobID(0), limit: limit,
+                    queue, after: broughtThrough[queue], limit: limit,
                     byteCount: byteCount)
-                if let last = batch.jobs.last { broughtThrough[queue] = last.id }
+                if let last = batch.jobs.last { broughtThrough.note(last.id, of: queue) }
                 stockTaking.give(batch.jobs)
                 return batch
             }
@@ -369,7 +368,7 @@ final class JournalWriter {
         for queue in listing.queues {
             if state == nil || state == .waiting {
                 jobs += try store.newestInTurn(
-                    queue, after: broughtThrough[queue] ?? JobID(0), limit: limit)
+                    queue, after: broughtThrough[queue], limit: limit)
             }
             for held in [JobState.delayed, .buffered] where state == nil || state == held {
                 jobs += try store.newestHeld(queue, state: held, limit: limit)

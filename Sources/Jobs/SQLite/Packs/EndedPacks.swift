@@ -41,10 +41,27 @@ final class EndedPacks {
 
     /// Adds a job that has ended.
     func append(_ job: Job) throws(StoreFault) {
-        record.removeAll()
         JobRecord.write(job, withQueue: true, to: &record)
-        if !building.takes(job.id.number) { try flush() }
-        building.append(job.id.number, record)
+        try appendRecord(of: job.id.number)
+    }
+
+    /// Adds a job that has waited in a pack until it ended.
+    ///
+    /// - Parameters: as those of `JobRecord.writeEnd`.
+    func append(
+        _ id: UInt64, of waiting: consuming RecordReader, in queue: [UInt8], _ attempt: Attempt?,
+        _ outcome: Outcome, at now: Int64
+    ) throws(StoreFault) {
+        try table.whole { () throws(DamagedRecord) in
+            try JobRecord.writeEnd(
+                of: &waiting, in: queue, attempt, outcome, at: now, to: &record)
+        }
+        try appendRecord(of: id)
+    }
+
+    private func appendRecord(of id: UInt64) throws(StoreFault) {
+        if !building.takes(id) { try flush() }
+        building.append(id, &record)
     }
 
     /// Writes what was added.

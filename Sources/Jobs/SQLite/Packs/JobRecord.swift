@@ -16,6 +16,9 @@ enum JobRecord {
         static let ended: UInt64 = 128
     }
 
+    /// The most that a record has beside its byte strings: flags, numbers and lengths.
+    private static let fixedByteCountMax = 17 * RecordWriter.numberByteCountMax
+
     /// Writes a job; without its queue if all of a pack have the same.
     static func write(_ job: Job, withQueue: Bool, to record: inout RecordWriter) {
         var flags: UInt64 = 0
@@ -27,29 +30,101 @@ enum JobRecord {
         if job.workerName != nil { flags |= Flag.worker }
         if job.startedAt != nil { flags |= Flag.startedAt }
         if job.outcome != nil { flags |= Flag.ended }
-        record.write(flags)
-        if withQueue {
-            record.write(job.thread)
-            record.write(UInt64(job.priority.rawValue))
+        let textByteCount =
+            job.thread.utf8.count + job.selector.utf8.count + (job.key?.count ?? 0)
+            + (job.workerName?.utf8.count ?? 0)
+        let size = fixedByteCountMax + textByteCount + job.byteCount
+        record.write(atMost: size) { bytes, place in
+            bytes.write(flags, at: &place)
+            if withQueue {
+                bytes.write(job.thread.utf8.span, at: &place)
+                bytes.write(UInt64(job.priority.rawValue), at: &place)
+            }
+            bytes.write(job.selector.utf8.span, at: &place)
+            bytes.write(job.acceptedAt, at: &place)
+            bytes.write(UInt64(job.retryCountMax), at: &place)
+            bytes.write(UInt64(job.attempt), at: &place)
+            bytes.write(UInt64(job.forgivenCount), at: &place)
+            if let dueAt = job.dueAt { bytes.write(dueAt, at: &place) }
+            if let timeout = job.timeoutMilliseconds { bytes.write(timeout, at: &place) }
+            if let key = job.key { bytes.write(key.span, at: &place) }
+            if let worker = job.workerName { bytes.write(worker.utf8.span, at: &place) }
+            if let startedAt = job.startedAt { bytes.write(startedAt, at: &place) }
+            if let outcome = job.outcome {
+                write(outcome, at: job.endedAt ?? 0, &bytes, &place)
+            } else {
+                bytes.write(job.payload.span, at: &place)
+            }
         }
-        record.write(job.selector)
-        record.write(job.acceptedAt)
-        record.write(UInt64(job.retryCountMax))
-        record.write(UInt64(job.attempt))
-        record.write(UInt64(job.forgivenCount))
-        if let dueAt = job.dueAt { record.write(dueAt) }
-        if let timeout = job.timeoutMilliseconds { record.write(timeout) }
-        if let key = job.key { record.write(key) }
-        if let worker = job.workerName { record.write(worker) }
-        if let startedAt = job.startedAt { record.write(startedAt) }
-        if let outcome = job.outcome {
-            let (code, result) = SQLiteStore.encode(outcome)
-            record.write(job.endedAt ?? 0)
-            record.write(UInt64(code))
-            record.write(result ?? [])
+    }
+
+    private static func write(
+        _ outcome: Outcome, at endedAt: Int64, _ bytes: inout MutableSpan<UInt8>,
+        _ place: inout Int
+    ) {
+        let (code, result) = SQLiteStore.encode(outcome)
+        bytes.write(endedAt, at: &place)
+        bytes.write(UInt64(code), at: &place)
+        if let result {
+            bytes.write(result.span, at: &place)
         } else {
-            record.write(job.payload)
+            bytes.write(0 as UInt64, at: &place)
         }
+    }
+
+    /// Writes how a waiting job has ended: what was asked for is copied as it is in its record.
+    ///
+    /// - Parameters:
+    ///   - waiting: at the record of a job of a queue, of which nothing had been recorded.
+    ///   - queue: that queue, as `queue` gives it.
+    ///   - attempt: the one that it ended with; nil for a job that had not begun.
+    static func writeEnd(
+        of waiting: inout RecordReader, in queue: [UInt8], _ attempt: Attempt?,
+        _ outcome: Outcome, at now: Int64, to record: inout RecordWriter
+    ) throws(DamagedRecord) {
+        var flags = try waiting.number()
+        let unexpected = Flag.queue | Flag.worker | Flag.startedAt | Flag.ended
+        guard flags & unexpected == 0 else { throw DamagedRecord() }
+        let asked = waiting.place
+        _ = try waiting.skip()
+        for _ in 0..<2 { _ = try waiting.number() }
+        let attempts = waiting.place
+        let attemptsBefore = try waiting.number()
+        let rest = waiting.place
+        _ = try waiting.number()
+        if flags & Flag.dueAt != 0 { _ = try waiting.number() }
+        if flags & Flag.timeout != 0 { _ = try waiting.number() }
+        if flags & Flag.key != 0 { _ = try waiting.skip() }
+        let payload = waiting.place
+        flags |= Flag.queue | Flag.ended
+        if attempt?.workerName != nil { flags |= Flag.worker }
+        if attempt?.startedAt != nil { flags |= Flag.startedAt }
+        let source = waiting.bytes
+        let size =
+            fixedByteCountMax + queue.count + payload - asked
+            + (attempt?.workerName?.utf8.count ?? 0) + outcome.byteCount
+        record.write(atMost: size) { bytes, place in
+            bytes.write(flags, at: &place)
+            bytes.copy(queue.span, at: &place)
+            bytes.copy(source.span.extracting(asked..<attempts), at: &place)
+            bytes.write(attempt.map { UInt64($0.number) } ?? attemptsBefore, at: &place)
+            bytes.copy(source.span.extracting(rest..<payload), at: &place)
+            if let worker = attempt?.workerName { bytes.write(worker.utf8.span, at: &place) }
+            if let startedAt = attempt?.startedAt { bytes.write(startedAt, at: &place) }
+            write(outcome, at: now, &bytes, &place)
+        }
+    }
+
+    /// A queue as records have it.
+    static func queue(_ queue: QueueName) -> [UInt8] {
+        var bytes = [UInt8](
+            repeating: 0, count: queue.thread.utf8.count + 2 * RecordWriter.numberByteCountMax)
+        var place = 0
+        var span = bytes.mutableSpan
+        span.write(queue.thread.utf8.span, at: &place)
+        span.write(UInt64(queue.priority.rawValue), at: &place)
+        bytes.removeLast(bytes.count - place)
+        return bytes
     }
 
     /// Reads the job of a number.

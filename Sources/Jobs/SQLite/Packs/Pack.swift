@@ -15,7 +15,8 @@ struct Pack {
     private(set) var ids: [UInt64] = []
     /// Where the records begin, behind their numbers and sizes.
     private var places: [Int] = []
-    private var records = RecordWriter()
+    /// The records, each behind its number and its size.
+    private(set) var bytes: [UInt8] = []
     /// The smallest number and the largest.
     private(set) var first = UInt64.max
     private(set) var last: UInt64 = 0
@@ -39,12 +40,10 @@ struct Pack {
         guard kept.count == 8, !ids.isEmpty, ids.count <= Self.countMax, first > 0,
             last <= UInt64(Int64.max)
         else { throw DamagedRecord() }
-        records = RecordWriter(bytes)
+        self.bytes = bytes
         self.kept = kept.reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// The records, each behind its number and its size.
-    var bytes: [UInt8] { records.bytes }
     var isEmpty: Bool { ids.isEmpty }
     var keptCount: Int { kept.nonzeroBitCount }
 
@@ -56,16 +55,14 @@ struct Pack {
     /// Whether the record of this number may be added.
     func takes(_ id: UInt64) -> Bool {
         guard !ids.isEmpty else { return true }
-        return ids.count < Self.countMax && records.bytes.count < Self.byteCountMax
+        return ids.count < Self.countMax && bytes.count < Self.byteCountMax
             && max(last, id) - min(first, id) < Self.spanMax
     }
 
     /// Adds a record.
-    mutating func append(_ id: UInt64, _ record: RecordWriter) {
-        records.write(id)
-        records.write(UInt64(record.bytes.count))
-        note(id, at: records.bytes.count)
-        records.append(record)
+    mutating func append(_ id: UInt64, _ record: inout RecordWriter) {
+        bytes.append(contentsOf: record.behind(id))
+        note(id, at: bytes.count - record.count)
         kept |= 1 << UInt64(ids.count - 1)
     }
 
@@ -96,17 +93,20 @@ struct Pack {
         for _ in 0..<min(count, keptCount) { kept &= kept - 1 }
     }
 
+    /// What reads a record.
+    func reader(of index: Int) -> RecordReader { RecordReader(bytes, at: places[index]) }
+
     /// Reads the job of a record.
     func job(
         _ index: Int, of queue: QueueName?, withBytes: Bool = true
     ) throws(DamagedRecord) -> Job {
-        var reader = RecordReader(records.bytes, at: places[index])
+        var reader = reader(of: index)
         return try JobRecord.read(ids[index], of: queue, &reader, withBytes: withBytes)
     }
 
     /// How many bytes of payload or result are in a record.
     func byteCount(_ index: Int) throws(DamagedRecord) -> Int {
-        var reader = RecordReader(records.bytes, at: places[index])
+        var reader = reader(of: index)
         return try JobRecord.byteCount(&reader)
     }
 

@@ -1,43 +1,85 @@
 // Values in bytes, one after another: numbers in as few bytes as they need, and byte strings behind
 // their length. What is read may be damaged: then it ends early, and never outside.
 
-/// Writes values one after another.
+/// Writes a record: the values of one job, one after another, and in front of them what a pack has there.
 struct RecordWriter {
-    /// What has been written.
-    private(set) var bytes: [UInt8]
+    /// The most bytes that a number takes.
+    static let numberByteCountMax = 10
 
-    init(_ bytes: [UInt8] = []) { self.bytes = bytes }
+    /// Room for a number and a size, then for the record, then what is left.
+    private var memory = [UInt8](repeating: 0, count: 512)
+    private var end = headByteCountMax
+    private static let headByteCountMax = 2 * numberByteCountMax
 
-    /// Begins anew, in the same memory.
-    mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+    /// How many bytes the record has.
+    var count: Int { end - Self.headByteCountMax }
 
-    /// Writes what another has written.
-    mutating func append(_ other: RecordWriter) { bytes.append(contentsOf: other.bytes) }
+    /// Writes another record in place of the one before.
+    ///
+    /// - Parameters:
+    ///   - byteCountMax: no more is written.
+    ///   - body: writes at the place it is given, and moves that behind what it has written.
+    mutating func write(
+        atMost byteCountMax: Int, _ body: (inout MutableSpan<UInt8>, inout Int) -> Void
+    ) {
+        let size = Self.headByteCountMax + byteCountMax
+        if memory.count < size { memory = [UInt8](repeating: 0, count: size) }
+        var place = Self.headByteCountMax
+        var span = memory.mutableSpan
+        body(&span, &place)
+        end = place
+    }
 
+    /// The record behind a number and its size.
+    mutating func behind(_ id: UInt64) -> ArraySlice<UInt8> {
+        let size = UInt64(count)
+        let start = Self.headByteCountMax - Self.byteCount(of: id) - Self.byteCount(of: size)
+        var place = start
+        var span = memory.mutableSpan
+        span.write(id, at: &place)
+        span.write(size, at: &place)
+        return memory[start..<end]
+    }
+
+    private static func byteCount(of number: UInt64) -> Int {
+        (70 - (number | 1).leadingZeroBitCount) / 7
+    }
+}
+
+extension MutableSpan where Element == UInt8 {
     /// Writes a number, seven bits to a byte, the lowest first.
-    mutating func write(_ number: UInt64) {
+    mutating func write(_ number: UInt64, at place: inout Int) {
         var left = number
         while left >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: left) | 0x80)
+            self[place] = UInt8(truncatingIfNeeded: left) | 0x80
+            place += 1
             left >>= 7
         }
-        bytes.append(UInt8(truncatingIfNeeded: left))
+        self[place] = UInt8(truncatingIfNeeded: left)
+        place += 1
     }
 
     /// Writes a number that may be negative; small ones of either sign are short.
-    mutating func write(_ number: Int64) {
-        write(UInt64(bitPattern: number << 1 ^ number >> 63))
+    mutating func write(_ number: Int64, at place: inout Int) {
+        write(UInt64(bitPattern: number << 1 ^ number >> 63), at: &place)
     }
 
-    mutating func write(_ value: [UInt8]) {
-        write(UInt64(value.count))
-        bytes.append(contentsOf: value)
+    /// Writes a byte string behind its length.
+    mutating func write(_ value: Span<UInt8>, at place: inout Int) {
+        write(UInt64(value.count), at: &place)
+        copy(value, at: &place)
     }
 
-    mutating func write(_ text: String) {
-        let text = text.utf8
-        write(UInt64(text.count))
-        bytes.append(contentsOf: text)
+    /// Writes bytes as they are.
+    mutating func copy(_ bytes: Span<UInt8>, at place: inout Int) {
+        guard !bytes.isEmpty else { return }
+        precondition(bytes.count <= count - place, "a record is as long as was said")
+        unsafe withUnsafeMutableBytes { memory in
+            unsafe bytes.withUnsafeBytes { bytes in
+                unsafe memory[place...].copyBytes(from: bytes)
+            }
+        }
+        place += bytes.count
     }
 }
 
@@ -46,7 +88,7 @@ struct DamagedRecord: Error {}
 
 /// Reads what a `RecordWriter` has written.
 struct RecordReader {
-    private let bytes: [UInt8]
+    let bytes: [UInt8]
     /// Where the next value begins.
     private(set) var place: Int
 

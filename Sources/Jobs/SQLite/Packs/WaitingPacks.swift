@@ -14,16 +14,25 @@ final class WaitingPacks {
     /// Larger payloads have rows of their own: whoever looks at one job of a pack reads all.
     private static let payloadByteCountMax = 4 << 10
 
+    /// A pack as it will be in the table.
+    private struct Remembered {
+        var pack: Pack
+        let queue: QueueName?
+        /// The queue as the records of ended jobs have it.
+        let queueBytes: [UInt8]
+        var isChanged = false
+    }
+
     let table: PackTable
     /// Packs of this transaction, which are not in the table.
     private var building: [PackTable.Row] = []
     private var builtLast = 0
     private var builtByQueue: [QueueName: Int] = [:]
     /// Packs of the table, the latest last.
-    private var remembered: [PackTable.Row] = []
+    private var remembered: [Remembered] = []
     private var usedLast = 0
-    /// The largest numbers of those that were changed.
-    private var changed: Set<UInt64> = []
+    /// How many of them were changed.
+    private var changedCount = 0
     /// Numbers go up in all packs of a queue, so that these follow one another in its order.
     private var lastNumber: UInt64
     private var record = RecordWriter()
@@ -43,14 +52,13 @@ final class WaitingPacks {
         guard job.state == .waiting, job.attempt == 0, id > lastNumber,
             job.payload.count <= Self.payloadByteCountMax
         else { return false }
-        record.removeAll()
         JobRecord.write(job, withQueue: false, to: &record)
         let index = buildingIndex(QueueName(thread: job.thread, priority: job.priority))
         if !building[index].pack.takes(id) {
             try insert(building[index])
             building[index].pack = Pack()
         }
-        building[index].pack.append(id, record)
+        building[index].pack.append(id, &record)
         lastNumber = id
         return true
     }
@@ -71,16 +79,38 @@ final class WaitingPacks {
     ///
     /// - Parameters:
     ///   - isRemembered: looks only where that costs nothing.
-    ///   - withPayload: without, that is left out.
     /// - Returns: the job; nil if it is in none.
     func take(
-        _ id: UInt64, ifRemembered isRemembered: Bool = false, withPayload: Bool = true
+        _ id: UInt64, ifRemembered isRemembered: Bool = false
     ) throws(StoreFault) -> Job? {
         guard let place = try place(of: id, ifRemembered: isRemembered) else { return nil }
-        let job = try job(at: place, withPayload: withPayload)
-        remembered[place.row].pack.drop(place.record)
-        changed.insert(remembered[place.row].pack.last)
+        let job = try job(at: place)
+        drop(place)
         return job
+    }
+
+    /// Moves a job to those that have ended, if it is in a pack.
+    ///
+    /// - Parameters:
+    ///   - isRemembered: looks only where that costs nothing.
+    ///   - attempt: the one that it ended with; nil for a job that had not begun.
+    /// - Returns: whether it was in one.
+    func end(
+        _ id: UInt64, ifRemembered isRemembered: Bool = false, _ attempt: Attempt?,
+        _ outcome: Outcome, at now: Int64, to ended: EndedPacks
+    ) throws(StoreFault) -> Bool {
+        guard let place = try place(of: id, ifRemembered: isRemembered) else { return false }
+        try ended.append(
+            id, of: remembered[place.row].pack.reader(of: place.record),
+            in: remembered[place.row].queueBytes, attempt, outcome, at: now)
+        drop(place)
+        return true
+    }
+
+    private func drop(_ place: Place) {
+        remembered[place.row].pack.drop(place.record)
+        if !remembered[place.row].isChanged { changedCount += 1 }
+        remembered[place.row].isChanged = true
     }
 
     /// Writes what was changed.
@@ -89,9 +119,13 @@ final class WaitingPacks {
             for row in building where !row.pack.isEmpty { try insert(row) }
             forgetBuilding()
         }
-        guard !changed.isEmpty else { return }
-        for row in remembered where changed.contains(row.pack.last) { try table.update(row.pack) }
-        changed.removeAll(keepingCapacity: true)
+        guard changedCount > 0 else { return }
+        // By their places: a loop over the elements copies each.
+        for place in remembered.indices where remembered[place].isChanged {
+            try table.update(remembered[place].pack)
+            remembered[place].isChanged = false
+        }
+        changedCount = 0
         remembered.removeAll { $0.pack.keptCount == 0 }
         usedLast = 0
     }
@@ -100,7 +134,7 @@ final class WaitingPacks {
     func forget() {
         forgetBuilding()
         remembered.removeAll()
-        changed.removeAll()
+        changedCount = 0
         usedLast = 0
     }
 
@@ -118,10 +152,16 @@ final class WaitingPacks {
     private func remember(_ row: PackTable.Row) throws(StoreFault) {
         if remembered.count == Self.rememberedMax {
             let oldest = remembered.removeFirst()
-            if changed.remove(oldest.pack.last) != nil { try table.update(oldest.pack) }
+            if oldest.isChanged {
+                try table.update(oldest.pack)
+                changedCount -= 1
+            }
             usedLast = 0
         }
-        remembered.append(row)
+        remembered.append(
+            Remembered(
+                pack: row.pack, queue: row.queue,
+                queueBytes: row.queue.map { JobRecord.queue($0) } ?? []))
     }
 
     // MARK: - Finding
@@ -141,7 +181,7 @@ final class WaitingPacks {
             try flush()
             if let place = rememberedPlace(of: id) { return place }
         }
-        if !changed.isEmpty { try flush() }
+        if changedCount > 0 { try flush() }
         guard let row = try table.row(with: id), let record = row.pack.index(of: id) else {
             return nil
         }
@@ -162,10 +202,10 @@ final class WaitingPacks {
         return nil
     }
 
-    private func job(at place: Place, withPayload: Bool = true) throws(StoreFault) -> Job {
-        let row = remembered[place.row]
-        return try table.whole { () throws(DamagedRecord) in
-            try row.pack.job(place.record, of: row.queue, withBytes: withPayload)
+    private func job(at place: Place) throws(StoreFault) -> Job {
+        try table.whole { () throws(DamagedRecord) in
+            let row = remembered[place.row]
+            return try row.pack.job(place.record, of: row.queue)
         }
     }
 

@@ -1,0 +1,41 @@
+// What the journal has been told and has not done yet. Commands stay in the arrays in which they came:
+// moving each of them into another would cost as much as what is done about it.
+
+/// Commands in their order.
+struct PendingCommands {
+    /// One or more commands each.
+    private(set) var batches: [[JournalCommand]] = []
+    /// Whether one of them has an answer which says that it is on the disk.
+    private(set) var areSynced = false
+    /// Whether one of them changes what is on the disk.
+    private(set) var areWrites = false
+
+    init() {}
+
+    /// Those of others that have happened already.
+    init(recordsOf others: PendingCommands) {
+        add(others.batches.flatMap { $0.filter { $0.isRecord } })
+    }
+
+    var isEmpty: Bool { batches.isEmpty }
+
+    /// Adds commands behind those that are there.
+    mutating func add(_ commands: [JournalCommand]) {
+        guard !commands.isEmpty else { return }
+        // By their places: a loop over the elements copies each.
+        for place in commands.indices where !(areSynced && areWrites) {
+            if commands[place].isSynced { areSynced = true }
+            if commands[place].isWrite { areWrites = true }
+        }
+        batches.append(commands)
+    }
+
+    /// Does something about each of them, in their order.
+    func forEach<Failure: Error>(
+        _ body: (JournalCommand) throws(Failure) -> Void
+    ) throws(Failure) {
+        for batch in batches.indices {
+            for place in batches[batch].indices { try body(batches[batch][place]) }
+        }
+    }
+}
