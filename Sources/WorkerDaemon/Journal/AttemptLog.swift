@@ -1,30 +1,36 @@
 // Which attempts have begun and which were successful, in a file that a crash of the process does not
-// undo: a ring of entries, each written with one call by the thread that runs the job. The store
-// learns the same a little later; what it had not learnt before a crash is read here. So a job that
-// runs again can be told that it does, and one that was done does not run again if its result is small.
+// undo: a ring of entries in memory that is the file, each written by the thread that runs the job, so
+// without a system call. The store learns the same a little later; what it had not learnt before a crash
+// is read here. So a job that runs again can be told that it does, and one that was done does not run
+// again if its result is small.
+//
+// An entry begins with a seal, a number made of all of its others: a crash may leave half an entry, which
+// is none. The order of the bytes in a word is that of the machine.
 
-internal import Kernel
+package import Kernel
 internal import Synchronization
 
 /// The latest beginnings and ends of attempts.
 ///
 /// - Thread: any thread.
-final class AttemptLog: Sendable {
+package final class AttemptLog: Sendable {
     /// What a file tells of one job.
-    struct Entry: Equatable {
+    package struct Entry: Equatable {
         /// The latest attempt that has begun.
-        var attempt: Int
+        package var attempt: Int
         /// What it returned, if that is known.
-        var result: [UInt8]?
+        package var result: [UInt8]?
     }
 
     /// How many entries are remembered: far more than come while the store is behind.
-    private static let count = 1 << 14
-    /// Eight bytes each: the job, the attempt, what happened, the size of the result; then the result.
-    private static let headerByteCount = 32
-    private static let entryByteCount = 128
+    package static let count = 1 << 14
+    /// The seal, the job, the attempt; then the result.
+    private static let headerWordCount = 3
+    package static let entryWordCount = 16
+    /// How many words a chunk has that is read at once.
+    private static let chunkWordCount = 1 << 13
     /// The largest result that is noted.
-    static let resultByteCountMax = entryByteCount - headerByteCount
+    package static let resultByteCountMax = 96
 
     private enum Kind {
         static let begun: UInt64 = 1
@@ -32,81 +38,99 @@ final class AttemptLog: Sendable {
     }
 
     private let path: String
-    private let descriptor: Descriptor
+    private let memory: FileMemory
     private let next = Atomic<Int>(0)
 
     /// Opens the file anew: nothing has happened.
     ///
+    /// - Throws: when there is no room for it, too: later that can't be in the way.
     /// - Blocks: for the disk.
-    init(_ path: String) throws(SystemError) {
+    package init(_ path: String) throws(SystemError) {
         self.path = path
-        // Its room is taken now, so that a full disk can't be in the way later.
-        let zeros = [UInt8](repeating: 0, count: Self.count * Self.entryByteCount)
-        try File.write(zeros, to: path, mode: File.ownerOnly)
-        descriptor = try File.openForWriting(path, mode: File.ownerOnly)
+        memory = try FileMemory(
+            zeros: Self.count * Self.entryWordCount, to: path, mode: File.ownerOnly)
     }
 
     /// Notes that an attempt begins.
-    ///
-    /// - Blocks: for the length of a system call.
-    func noteStart(_ id: UInt64, attempt: Int) {
+    package func noteStart(_ id: UInt64, attempt: Int) {
         write(id, attempt, Kind.begun, [])
     }
 
     /// Notes what a job has returned, if that is small.
-    ///
-    /// - Blocks: for the length of a system call.
-    func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {
+    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {
         guard result.count <= Self.resultByteCountMax else { return }
         write(id, attempt, Kind.done, result)
     }
 
     private func write(_ id: UInt64, _ attempt: Int, _ kind: UInt64, _ result: [UInt8]) {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.entryByteCount)
-        for number in [id, UInt64(attempt), kind, UInt64(result.count)] {
-            for shift in stride(from: 0, to: 64, by: 8) {
-                bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
+        var words = InlineArray<16, UInt64>(repeating: 0)
+        (words[1], words[2]) = (id, UInt64(attempt))
+        let wordCount = Self.headerWordCount + (result.count + 7) / 8
+        if !result.isEmpty {
+            var span = words.mutableSpan
+            unsafe span.withUnsafeMutableBytes { bytes in
+                unsafe bytes[(Self.headerWordCount * 8)...].copyBytes(from: result)
             }
         }
-        bytes += result
+        let seal = Self.seal(
+            of: words.span.extracting(0..<wordCount), kind, UInt64(result.count))
+        words[0] = seal
         let (place, _) = next.add(1, ordering: .relaxed)
-        // Without it the job may run again, or under the number of the attempt before: it is not lost.
-        try? descriptor.write(bytes, at: (place & (Self.count - 1)) * Self.entryByteCount)
+        memory.store(
+            words.span.extracting(0..<wordCount),
+            at: (place & (Self.count - 1)) * Self.entryWordCount)
+    }
+
+    /// The first word of an entry: its kind, the size of its result, and a sum of these and the others.
+    private static func seal(of entry: Span<UInt64>, _ kind: UInt64, _ size: UInt64) -> UInt64 {
+        let head = kind | size << 8
+        var sum = head
+        for place in 1..<entry.count {
+            // Each step can be undone, so that no two words of an entry make up for each other; the
+            // golden ratio of 64 bits spreads them.
+            sum = (sum ^ entry[place]) &* 0x9E37_79B9_7F4A_7C15
+            sum ^= sum >> 32
+        }
+        return head | sum << 16
     }
 
     /// Forgets all: the store knows it.
     ///
+    /// What is noted later is nowhere.
+    ///
     /// - Blocks: for the disk.
-    func clear() { try? File.write([], to: path) }
+    package func clear() { try? File.remove(path) }
 
     /// What a file tells, by job.
     ///
     /// - Blocks: for the disk.
-    static func read(_ path: String) -> [UInt64: Entry] {
-        guard let bytes = try? File.read(path, atMost: count * entryByteCount) else { return [:] }
+    package static func read(_ path: String) -> [UInt64: Entry] {
         var entries: [UInt64: Entry] = [:]
-        for start in stride(from: 0, through: bytes.count - entryByteCount, by: entryByteCount) {
-            func number(_ index: Int) -> UInt64 {
-                var number: UInt64 = 0
-                for place in stride(from: start + index * 8 + 7, through: start + index * 8, by: -1)
-                {
-                    number = number << 8 | UInt64(bytes[place])
-                }
-                return number
+        try? File.readWords(of: path, inParts: chunkWordCount) { words in
+            for start in stride(from: 0, to: words.count, by: entryWordCount)
+            where words[start] != 0 {
+                note(words.extracting(start..<start + entryWordCount), in: &entries)
             }
-            let (id, attempt, kind, size) = (number(0), number(1), number(2), number(3))
-            guard (1..<1 << 62).contains(id), (1..<1 << 32).contains(attempt),
-                size <= UInt64(resultByteCountMax)
-            else { continue }
-            var entry = entries[id] ?? Entry(attempt: 0)
-            entry.attempt = max(entry.attempt, Int(attempt))
-            if kind == Kind.done {
-                let first = start + headerByteCount
-                entry.result = Array(bytes[first..<first + Int(size)])
-            }
-            entries[id] = entry
         }
         return entries
+    }
+
+    private static func note(_ entry: Span<UInt64>, in entries: inout [UInt64: Entry]) {
+        let (kind, size) = (entry[0] & 0xff, entry[0] >> 8 & 0xff)
+        let wordCount = headerWordCount + Int(size + 7) / 8
+        let (id, attempt) = (entry[1], entry[2])
+        guard wordCount <= entry.count, size <= UInt64(resultByteCountMax),
+            entry[0] == seal(of: entry.extracting(0..<wordCount), kind, size),
+            (1..<1 << 62).contains(id), (1..<1 << 32).contains(attempt)
+        else { return }
+        var noted = entries[id] ?? Entry(attempt: 0)
+        noted.attempt = max(noted.attempt, Int(attempt))
+        if kind == Kind.done {
+            noted.result = (0..<Int(size)).map { place in
+                let word = entry[headerWordCount + place / 8]
+                return unsafe withUnsafeBytes(of: word) { unsafe $0[place % 8] }
+            }
+        }
+        entries[id] = noted
     }
 }

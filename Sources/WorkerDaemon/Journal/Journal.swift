@@ -162,7 +162,6 @@ final class Journal: Sendable {
     /// Has the beginning of an attempt recorded; on return, a crash of the process does not undo it.
     ///
     /// - Thread: the worker's, before the handler is called.
-    /// - Blocks: for the length of a system call.
     func noteStart(_ id: UInt64, _ attempt: Attempt) {
         attempts.noteStart(id, attempt: attempt.number)
         record(.begun(JobID(id), attempt))
@@ -173,7 +172,6 @@ final class Journal: Sendable {
     /// The journal is told of the end by the desk.
     ///
     /// - Thread: the worker's, when the handler has returned.
-    /// - Blocks: for the length of a system call.
     func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {
         attempts.noteDone(id, attempt: attempt, result: result)
     }

@@ -67,13 +67,26 @@ final class StockTaking {
     func next(_ store: SQLiteStore) throws(StoreFault) -> JournalStock.Part {
         var part = JournalStock.Part()
         let given = given
+        // Mostly the next one is of the same queue and state: they are added up before it is looked
+        // for among the others.
+        var alike: (queue: QueueName, state: JobState)?
+        var amount = JobAmount()
+        func addAlike() {
+            guard let (queue, state) = alike else { return }
+            part.amounts[queue, default: [:]][state, default: JobAmount()] += amount
+            amount = JobAmount()
+        }
         let seen = try store.forEachLive(
             after: stock.through, through: stock.last, limit: stepCount
         ) { queue, job in
-            guard !given.contains(job.id) else { return }
-            part.amounts[queue, default: [:]][job.state, default: JobAmount()] += .one(
-                job.byteCount)
+            guard given.isEmpty || !given.contains(job.id) else { return }
+            if alike?.state != job.state || alike?.queue != queue {
+                addAlike()
+                alike = (queue, job.state)
+            }
+            amount += .one(job.byteCount)
         }
+        addAlike()
         part.through = seen ?? stock.last
         part.isLast = seen == nil
         stock.add(part)

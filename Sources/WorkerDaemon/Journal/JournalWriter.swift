@@ -72,9 +72,13 @@ final class JournalWriter {
     private func add(_ commands: [JournalCommand]) -> Bool {
         var isUrgent = false
         var addedCount = 0
-        // By their places: a loop over the elements copies each.
-        for place in commands.indices {
-            switch commands[place] {
+        // Out of this object as long: looking whether somebody else uses it costs more than its use.
+        var beginnings = Beginnings()
+        swap(&beginnings, &self.beginnings)
+        defer { swap(&beginnings, &self.beginnings) }
+        let span = commands.span
+        for place in span.indices {
+            switch span[place] {
             case .begun(let id, let attempt): beginnings.note(id, attempt)
             // Without an attempt it had not begun.
             case .end(_, nil, _, _): break
@@ -174,8 +178,8 @@ final class JournalWriter {
             do throws(StoreFault) {
                 let now = wall.unixMilliseconds()
                 try store.transaction(at: now, isSynced: isSynced) { () throws(StoreFault) in
-                    try batch.forEach { command throws(StoreFault) in
-                        try write(command, to: store, at: now, &answers)
+                    try batch.forEach { commands, place throws(StoreFault) in
+                        try write(commands, place, to: store, at: now, &answers)
                     }
                     // A commit syncs if it writes: what was written before goes to the disk with it.
                     if isSynced, hasUnsynced { try store.touch() }
@@ -189,17 +193,17 @@ final class JournalWriter {
                 health.noteFailure(error, at: wall.unixMilliseconds())
             }
         }
-        batch.forEach { finish($0, store, &answers) }
+        batch.forEach { commands, place in finish(commands, place, store, &answers) }
         let all = answers.all
         if !all.isEmpty { send?(all) }
         if health.isFailing, timer == nil { wait(Self.retryDelay) }
     }
 
     private func write(
-        _ command: JournalCommand, to store: SQLiteStore, at now: Int64,
+        _ commands: Span<JournalCommand>, _ place: Int, to store: SQLiteStore, at now: Int64,
         _ answers: inout JournalAnswers
     ) throws(StoreFault) {
-        switch command {
+        switch commands[place] {
         case .accept(let new): try store.accept(new.job)
         case .run(let runs): for made in runs { try store.accept(made.new.job, of: made.run) }
         case .keepSchedule(let record, _): try store.keep(record)
@@ -263,10 +267,11 @@ final class JournalWriter {
 
     /// Answers a command, once the transaction is on the disk or has failed.
     private func finish(
-        _ command: JournalCommand, _ store: SQLiteStore, _ answers: inout JournalAnswers
+        _ commands: Span<JournalCommand>, _ place: Int, _ store: SQLiteStore,
+        _ answers: inout JournalAnswers
     ) {
         let fault = answers.fault
-        switch command {
+        switch commands[place] {
         case .begun, .start, .end, .putBack, .retry, .reserve: break
         case .answer(let send):
             self.send = send
@@ -278,16 +283,9 @@ final class JournalWriter {
             if fault == nil { stockTaking.give(settled.jobs) }
             answers.append(
                 .settled(ticket: ticket, fault.map { .failure($0) } ?? .success(settled)))
-        case .accept(let new), .acceptOnce(let new, _):
-            // Without a copy of the job, which is large.
-            if !new.isParked, new.job.state == .waiting {
-                broughtThrough.note(new.job.id, of: new.job.queue)
-            }
-            answers.appendAccepted()
-        case .run(let runs):
-            for made in runs {
-                finish(.accept(made.new), store, &answers)
-            }
+        case .accept(let new): finish(new, &answers)
+        case .acceptOnce(let new, _): finish(new, &answers)
+        case .run(let runs): for made in runs { finish(made.new, &answers) }
         case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket):
             answers.append(.confirmed(ticket: ticket, fault))
         case .fire(let queues, let moment, let limit, let byteCount, let ticket):
@@ -327,6 +325,14 @@ final class JournalWriter {
             let result = reading { () throws(StoreFault) in try list(listing, store) }
             answers.append(.listed(ticket: ticket, result))
         }
+    }
+
+    private func finish(_ new: NewJob, _ answers: inout JournalAnswers) {
+        // Without a copy of the job, which is large.
+        if !new.isParked, new.job.state == .waiting {
+            broughtThrough.note(new.job.id, of: new.job.queue)
+        }
+        answers.appendAccepted()
     }
 
     /// The delayed jobs of a queue behind a place.

@@ -22,20 +22,24 @@ struct PendingCommands {
     /// Adds commands behind those that are there.
     mutating func add(_ commands: [JournalCommand]) {
         guard !commands.isEmpty else { return }
-        // By their places: a loop over the elements copies each.
-        for place in commands.indices where !(areSynced && areWrites) {
-            if commands[place].isSynced { areSynced = true }
-            if commands[place].isWrite { areWrites = true }
+        // By a span: a loop over the elements copies each.
+        let span = commands.span
+        for place in span.indices where !(areSynced && areWrites) {
+            if span[place].isSynced { areSynced = true }
+            if span[place].isWrite { areWrites = true }
         }
         batches.append(commands)
     }
 
     /// Does something about each of them, in their order.
+    ///
+    /// - Parameter body: told some of them and a place among them: handing over a command copies it.
     func forEach<Failure: Error>(
-        _ body: (JournalCommand) throws(Failure) -> Void
+        _ body: (Span<JournalCommand>, Int) throws(Failure) -> Void
     ) throws(Failure) {
-        for batch in batches.indices {
-            for place in batches[batch].indices { try body(batches[batch][place]) }
+        for batch in batches {
+            let span = batch.span
+            for place in span.indices { try body(span, place) }
         }
     }
 }

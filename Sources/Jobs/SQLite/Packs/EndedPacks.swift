@@ -19,15 +19,34 @@ final class EndedPacks {
     }
 
     private let table: PackTable
-    /// The pack of this transaction that takes the next job.
-    private var building = Pack()
+    /// The pack of this transaction that takes the next job, and the record that it takes.
+    ///
+    /// A value, so that adding a job looks once whether somebody else uses it.
+    private struct Open {
+        var pack = Pack()
+        var record = RecordWriter()
+
+        /// Adds the record.
+        ///
+        /// - Returns: a pack that takes no more, if it was in the way.
+        mutating func append(_ id: UInt64) -> Pack? {
+            var full: Pack?
+            if !pack.takes(id) {
+                full = pack
+                pack = Pack()
+            }
+            pack.append(id, &record)
+            return full
+        }
+    }
+
+    private var open = Open()
     /// Those of this transaction.
     private var built: [Run] = []
     /// All that are known, in the order in which they are dropped.
     private var runs = FIFO<Run>()
     /// What this transaction drops: so many packs, and so many jobs of the next one.
     private var dropped = (packs: 0, jobs: 0)
-    private var record = RecordWriter()
 
     /// The largest number at the opening; 0 without one.
     let lastBefore: UInt64
@@ -41,8 +60,8 @@ final class EndedPacks {
 
     /// Adds a job that has ended.
     func append(_ job: Job) throws(StoreFault) {
-        JobRecord.write(job, withQueue: true, to: &record)
-        try appendRecord(of: job.id.number)
+        JobRecord.write(job, withQueue: true, to: &open.record)
+        if let full = open.append(job.id.number) { try insert(full) }
     }
 
     /// Adds a job that has waited in a pack until it ended.
@@ -52,24 +71,24 @@ final class EndedPacks {
         _ id: UInt64, of waiting: consuming RecordReader, in queue: [UInt8], _ attempt: Attempt?,
         _ outcome: Outcome, at now: Int64
     ) throws(StoreFault) {
-        try table.whole { () throws(DamagedRecord) in
+        let full = try table.whole { () throws(DamagedRecord) in
             try JobRecord.writeEnd(
-                of: &waiting, in: queue, attempt, outcome, at: now, to: &record)
+                of: &waiting, in: queue, attempt, outcome, at: now, to: &open.record)
+            return open.append(id)
         }
-        try appendRecord(of: id)
-    }
-
-    private func appendRecord(of id: UInt64) throws(StoreFault) {
-        if !building.takes(id) { try flush() }
-        building.append(id, &record)
+        if let full { try insert(full) }
     }
 
     /// Writes what was added.
     func flush() throws(StoreFault) {
-        guard !building.isEmpty else { return }
-        try table.insert(PackTable.Row(pack: building, queue: nil))
-        built.append(Run(last: building.last, count: building.keptCount))
-        building = Pack()
+        guard !open.pack.isEmpty else { return }
+        try insert(open.pack)
+        open.pack = Pack()
+    }
+
+    private func insert(_ pack: Pack) throws(StoreFault) {
+        try table.insert(PackTable.Row(pack: pack, queue: nil))
+        built.append(Run(last: pack.last, count: pack.keptCount))
     }
 
     /// Drops so many of those that came first.
@@ -109,7 +128,7 @@ final class EndedPacks {
     func forget() { begin() }
 
     private func begin() {
-        building = Pack()
+        if !open.pack.isEmpty { open.pack = Pack() }
         built.removeAll(keepingCapacity: true)
         dropped = (0, 0)
     }

@@ -25,9 +25,7 @@ final class WaitingPacks {
 
     let table: PackTable
     /// Packs of this transaction, which are not in the table.
-    private var building: [PackTable.Row] = []
-    private var builtLast = 0
-    private var builtByQueue: [QueueName: Int] = [:]
+    private var open = OpenPacks()
     /// Packs of the table, the latest last.
     private var remembered: [Remembered] = []
     private var usedLast = 0
@@ -35,7 +33,6 @@ final class WaitingPacks {
     private var changedCount = 0
     /// Numbers go up in all packs of a queue, so that these follow one another in its order.
     private var lastNumber: UInt64
-    private var record = RecordWriter()
 
     init(in database: Database) throws(StoreFault) {
         table = try PackTable("packs", hasQueue: true, in: database)
@@ -52,27 +49,9 @@ final class WaitingPacks {
         guard job.state == .waiting, job.attempt == 0, id > lastNumber,
             job.payload.count <= Self.payloadByteCountMax
         else { return false }
-        JobRecord.write(job, withQueue: false, to: &record)
-        let index = buildingIndex(QueueName(thread: job.thread, priority: job.priority))
-        if !building[index].pack.takes(id) {
-            try insert(building[index])
-            building[index].pack = Pack()
-        }
-        building[index].pack.append(id, &record)
+        if let full = open.add(job) { try insert(full) }
         lastNumber = id
         return true
-    }
-
-    private func buildingIndex(_ queue: QueueName) -> Int {
-        if builtLast < building.count, building[builtLast].queue == queue { return builtLast }
-        if let index = builtByQueue[queue] {
-            builtLast = index
-            return index
-        }
-        builtLast = building.count
-        builtByQueue[queue] = builtLast
-        building.append(PackTable.Row(pack: Pack(), queue: queue))
-        return builtLast
     }
 
     /// Takes a job out, if it is in a pack.
@@ -115,9 +94,9 @@ final class WaitingPacks {
 
     /// Writes what was changed.
     func flush() throws(StoreFault) {
-        if !building.isEmpty {
-            for row in building where !row.pack.isEmpty { try insert(row) }
-            forgetBuilding()
+        if !open.isEmpty {
+            for row in open.rows where !row.pack.isEmpty { try insert(row) }
+            open.removeAll()
         }
         guard changedCount > 0 else { return }
         // By their places: a loop over the elements copies each.
@@ -132,16 +111,10 @@ final class WaitingPacks {
 
     /// Forgets what a transaction has changed that has failed.
     func forget() {
-        forgetBuilding()
+        open.removeAll()
         remembered.removeAll()
         changedCount = 0
         usedLast = 0
-    }
-
-    private func forgetBuilding() {
-        building.removeAll(keepingCapacity: true)
-        builtByQueue.removeAll(keepingCapacity: true)
-        builtLast = 0
     }
 
     private func insert(_ row: PackTable.Row) throws(StoreFault) {
@@ -177,7 +150,7 @@ final class WaitingPacks {
         if let place = rememberedPlace(of: id) { return place }
         if isRemembered { return nil }
         // What is flushed is remembered: it must not be read, and remembered, a second time.
-        if !building.isEmpty {
+        if !open.isEmpty {
             try flush()
             if let place = rememberedPlace(of: id) { return place }
         }
@@ -217,7 +190,7 @@ final class WaitingPacks {
 
     /// Whether the job of a number is in a pack.
     func contains(_ id: UInt64) throws(StoreFault) -> Bool {
-        if building.contains(where: { $0.pack.index(of: id) != nil }) { return true }
+        if open.contains(id) { return true }
         return try place(of: id, ifRemembered: false) != nil
     }
 }

@@ -1,0 +1,84 @@
+// A file as memory: what is stored there is with the kernel at once and outlives the process, without a
+// call for each of it.
+
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// The words of a file that stay readable for others when this process has died.
+///
+/// Its room on the disk is taken when it is made: a page for which there is none ends the process. On a
+/// file system that never writes in place, the room is there for the first time round only.
+///
+/// - Thread: any thread.
+@safe
+package final class FileMemory: Sendable {
+    // SAFETY: what is behind the pointer is atomic, and there until the end of this object.
+    private nonisolated(unsafe) let words: UnsafeMutablePointer<Atomic<UInt64>>
+    /// How many words there are.
+    package let count: Int
+
+    /// Makes a file of zeros, in place of what was in it.
+    ///
+    /// - Parameter mode: the mode bits of a new file; the process's umask takes its part.
+    /// - Throws: EACCES, ENOENT (no such directory), EISDIR; ENOSPC, so that it can't come later.
+    /// - Blocks: for the disk.
+    /// - Source: posix_fallocate(3), mmap(2).
+    package init(zeros count: Int, to path: String, mode: UInt32) throws(SystemError) {
+        let byteCount = count * MemoryLayout<UInt64>.size
+        let descriptor = try File.open(
+            "open \(path)", path, O_RDWR | O_CREAT | O_TRUNC, mode)
+        var code: CInt
+        repeat { code = posix_fallocate(descriptor.number, 0, off_t(byteCount)) } while code == EINTR
+        guard code == 0 else { throw SystemError(operation: "take room for \(path)", errno: code) }
+        let memory = unsafe mmap(
+            nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.number, 0)
+        guard let memory = unsafe memory, unsafe memory != MAP_FAILED else {
+            throw SystemError.last("mmap \(path)")
+        }
+        unsafe words = memory.bindMemory(to: Atomic<UInt64>.self, capacity: count)
+        self.count = count
+    }
+
+    deinit { _ = unsafe munmap(UnsafeMutableRawPointer(words), count * MemoryLayout<UInt64>.size) }
+
+    /// Stores words, the first of them last: whoever finds it finds the others, unless somebody stores
+    /// there at the same time.
+    package func store(_ values: Span<UInt64>, at start: Int) {
+        precondition(start >= 0 && start + values.count <= count, "words inside the file")
+        guard !values.isEmpty else { return }
+        // What was there is no more before it is half of something else.
+        unsafe words[start].store(0, ordering: .relaxed)
+        atomicMemoryFence(ordering: .releasing)
+        for place in 1..<values.count {
+            unsafe words[start + place].store(values[place], ordering: .relaxed)
+        }
+        unsafe words[start].store(values[0], ordering: .releasing)
+    }
+}
+
+extension File {
+    /// Reads a file of words as `FileMemory` leaves it, so many at a time; what is left of a file that
+    /// does not divide into so many is not looked at.
+    ///
+    /// - Throws: ENOENT, EACCES, EISDIR.
+    /// - Blocks: for the disk.
+    package static func readWords(
+        of path: String, inParts count: Int, _ body: (Span<UInt64>) -> Void
+    ) throws(SystemError) {
+        let descriptor = try open("open \(path)", path, O_RDONLY)
+        var part = [UInt64](repeating: 0, count: count)
+        var place = 0
+        while true {
+            let (number, start) = (descriptor.number, place)
+            let byteCount = try retrying("read \(path)") {
+                unsafe part.withUnsafeMutableBytes { bytes in
+                    unsafe pread(number, bytes.baseAddress, bytes.count, off_t(start))
+                }
+            }
+            guard byteCount == count * MemoryLayout<UInt64>.size else { return }
+            place += byteCount
+            body(part.span)
+        }
+    }
+}
