@@ -28,8 +28,8 @@ package final class FileMemory: Sendable {
         let byteCount = count * MemoryLayout<UInt64>.size
         let descriptor = try File.open(
             "open \(path)", path, O_RDWR | O_CREAT | O_TRUNC, mode)
-        var code: CInt
-        repeat { code = posix_fallocate(descriptor.number, 0, off_t(byteCount)) } while code == EINTR
+        var code = EINTR
+        while code == EINTR { code = posix_fallocate(descriptor.number, 0, off_t(byteCount)) }
         guard code == 0 else { throw SystemError(operation: "take room for \(path)", errno: code) }
         let memory = unsafe mmap(
             nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.number, 0)

@@ -19,7 +19,7 @@ struct Beginnings {
     /// remembers.
     private static let countMax = 4_096
 
-    /// In their order. The first one is not over.
+    /// Attempts in their order, of which the first one is not over.
     private var noted = FIFO<Noted>()
     /// Those behind the first that are over, and how many attempts of each: most end in their order, so
     /// that there are none.

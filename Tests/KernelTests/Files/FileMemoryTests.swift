@@ -11,9 +11,10 @@ struct FileMemoryTests {
         let path = directory.file("memory")
         try File.write([UInt8](repeating: 0xff, count: 100), to: path)
         let memory = try FileMemory(zeros: 24, to: path, mode: File.ownerOnly)
-        memory.store(([1, 2, UInt64.max] as [UInt64]).span, at: 16)
-        memory.store(([9] as [UInt64]).span, at: 23)
-        memory.store(([] as [UInt64]).span, at: 24)
+        let (several, one, none): ([UInt64], [UInt64], [UInt64]) = ([1, 2, .max], [9], [])
+        memory.store(several.span, at: 16)
+        memory.store(one.span, at: 23)
+        memory.store(none.span, at: 24)
         var words: [UInt64] = []
         try File.readWords(of: path, inParts: 8) { part in
             for place in part.indices { words.append(part[place]) }
