@@ -4,8 +4,8 @@
 //     DISK_FAULTS_CONTROL  a file with what is to fail now, `EIO write,sync 17 1`: the error (EIO,
 //                          ENOSPC, or SHORT for a write of half the bytes and then ENOSPC), the
 //                          calls (write, sync, truncate, open, unlink, read, or any), from which
-//                          watched call on (counted from the start of the process), and how many; 0
-//                          for all. Empty or not there: nothing fails
+//                          of these calls on (counted from the start of the process), and how many;
+//                          0 for all. Empty or not there: nothing fails, and nothing is counted
 //     DISK_FAULTS_LOG      gets a line for each watched call: `sync jobs.sqlite-wal`, with the error
 //                          behind it if it was made to fail
 #define _GNU_SOURCE
@@ -70,15 +70,14 @@ static int fault_of(const char *call, const char *name) {
     char error[16] = "", calls[64] = "";
     int first = 0, count = 0, result = 0;
     pthread_mutex_lock(&lock);
-    call_count++;
+    int is_meant = read_control(error, calls, &first, &count) &&
+                   (strstr(calls, call) != NULL || strcmp(calls, "any") == 0);
+    if (is_meant) call_count++;
     if (must_fail_next && strcmp(call, "write") == 0) {
         must_fail_next = 0;
         result = ENOSPC;
         strcpy(error, "ENOSPC");
-    } else if (
-        read_control(error, calls, &first, &count) &&
-        (strstr(calls, call) != NULL || strcmp(calls, "any") == 0) && call_count >= first &&
-        (count == 0 || call_count < first + count)) {
+    } else if (is_meant && call_count >= first && (count == 0 || call_count < first + count)) {
         int is_write = strcmp(call, "write") == 0;
         result = strcmp(error, "EIO") == 0 ? EIO : ENOSPC;
         if (strcmp(error, "SHORT") == 0 && is_write) {

@@ -87,19 +87,25 @@ import Testing
         kind: FaultyDisk.Kind, count: Int
     ) throws {
         var number = 1
+        var caseCount = 0
         while try run(Case(calls: [.write], number: number, count: count, kind: kind)) {
             number += takingEach(67)
+            caseCount += 1
         }
         #expect(number > 150)
+        tellFaultCases(caseCount, "a write that fails, \(kind), \(count)")
     }
 
     @Test(.timeLimit(.minutes(30)), arguments: [1, 2, 0])
     func `a sync that fails costs its own transaction only`(count: Int) throws {
         var number = 1
+        var caseCount = 0
         while try run(Case(calls: [.sync], number: number, count: count, kind: .error)) {
             number += takingEach(7)
+            caseCount += 1
         }
         #expect(number > 25)
+        tellFaultCases(caseCount, "a sync that fails, \(count)")
     }
 
     @Test(.timeLimit(.minutes(30)), arguments: [1, 0])
@@ -107,11 +113,14 @@ import Testing
         count: Int
     ) throws {
         var number = 1
+        var caseCount = 0
         let calls: [FaultyDisk.Call] = [.read, .truncate, .delete, .open]
         while try run(Case(calls: calls, number: number, count: count, kind: .error)) {
             number += takingEach(11)
+            caseCount += 1
         }
         #expect(number > 10)
+        tellFaultCases(caseCount, "a read, truncation or deletion that fails, \(count)")
     }
 
     @Test(.timeLimit(.minutes(30)), arguments: [FaultyDisk.Kind.error, .shortFull])
@@ -130,6 +139,7 @@ import Testing
             files[suffix] = try File.read(source.directory.database + suffix, atMost: 64 << 20)
         }
         var number = 1
+        var caseCount = 0
         var isReached = true
         while isReached {
             let disk = try FaultyDisk()
@@ -147,7 +157,9 @@ import Testing
             let found = try Contents(of: try disk.directory.openForScript())
             #expect(found == model.contents, "call \(number)")
             number += takingEach(3)
+            caseCount += 1
         }
         #expect(number > 5)
+        tellFaultCases(caseCount, "a fault while a store is opened, \(kind)")
     }
 }

@@ -96,8 +96,3 @@ extension StoreDirectory {
     static let memory: String =
         ((try? File.kind(of: "/dev/shm")) ?? nil) == nil ? "/tmp" : "/dev/shm"
 }
-
-/// Of how many cases a test takes one: of this many, unless FAULTS in the environment says otherwise.
-func takingEach(_ every: Int) -> Int {
-    Program.inheritedEnvironment()["FAULTS"].flatMap { Int($0) }.map { max(1, $0) } ?? every
-}

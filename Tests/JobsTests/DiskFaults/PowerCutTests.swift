@@ -119,6 +119,24 @@ import Testing
         return (lost + pending.values.flatMap { $0 }).sorted()
     }
 
+    /// What has been looked at: the same files within the same moments are no second case.
+    private final class Looked {
+        var cases: Set<Int> = []
+
+        /// - Returns: whether this is new.
+        func note(_ files: [[UInt8]], _ allowed: ArraySlice<Moment>) -> Bool {
+            var hasher = Hasher()
+            for file in files {
+                hasher.combine(file.count)
+                unsafe file.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+            }
+            for moment in allowed { hasher.combine(moment.contents) }
+            return cases.insert(hasher.finalize()).inserted
+        }
+    }
+
+    private let looked = Looked()
+
     /// Opens files and looks whether they hold a state from the last synced one on.
     private func check(_ files: [[UInt8]], _ recording: Recording, at count: Int, _ what: String)
         throws
@@ -126,6 +144,7 @@ import Testing
         let moments = recording.moments
         let first = moments.lastIndex { $0.isSynced && $0.eventCount <= count } ?? 0
         let last = moments.firstIndex { $0.eventCount > count } ?? moments.count - 1
+        guard looked.note(files, moments[first...last]) else { return }
         let directory = try StoreDirectory(in: StoreDirectory.memory)
         for (bytes, suffix) in zip(files, ["", "-wal"]) {
             try File.write(bytes, to: directory.database + suffix)
@@ -154,6 +173,7 @@ import Testing
         for count in 0...recording.events.count where count % takingEach(9) == 0 {
             try check(files(recording, upTo: count), recording, at: count, "cut at \(count)")
         }
+        tellFaultCases(looked.cases.count, "power cut after a write")
     }
 
     @Test(.timeLimit(.minutes(60)))
@@ -169,6 +189,7 @@ import Testing
                 try check(torn, recording, at: index, "write \(index) torn at byte \(cut)")
             }
         }
+        tellFaultCases(looked.cases.count, "power cut within a write")
     }
 
     @Test(.timeLimit(.minutes(60)))
@@ -192,6 +213,7 @@ import Testing
             }
         }
         #expect(caseCount > 0)
+        tellFaultCases(looked.cases.count, "power cut without some of the writes")
     }
 
     @Test(.timeLimit(.minutes(60)))
@@ -213,6 +235,7 @@ import Testing
             number += takingEach(4)
         }
         #expect(number > 20)
+        tellFaultCases(looked.cases.count, "power cut after a failed sync")
     }
 
     @Test func `a transaction that only touches takes what was before it to the disk`() throws {
