@@ -70,8 +70,7 @@ package final class SteppedDaemon {
     /// - Blocks: until they have ended.
     package func end() {
         for lane in lanes { lane.pool.join() }
-        service.schedules.close()
-        service.desk.close()
+        service.close()
         journal?.close(nextNumber: service.desk.store.nextNumber)
     }
 

@@ -4,15 +4,24 @@
 extension SQLiteStore {
     /// The failed jobs of a selector that can be run again, in the order of their ids.
     ///
-    /// - Parameter limit: at most so many.
-    package func failed(of selector: String, limit: Int) throws(StoreFault) -> [JobID] {
+    /// - Parameters:
+    ///   - first, last: between which their numbers are, without these.
+    ///   - limit: at most so many.
+    package func failed(
+        of selector: String, after first: JobID = JobID(0), before last: JobID = JobID(.max),
+        limit: Int
+    ) throws(StoreFault) -> [JobID] {
         let rows = try cached(
             """
             SELECT id FROM ended
-            WHERE outcome IN (2, 3) AND payload IS NOT NULL AND selector = ? ORDER BY id LIMIT ?
+            WHERE outcome IN (2, 3) AND payload IS NOT NULL AND selector = ? AND id > ? AND id < ?
+            ORDER BY id LIMIT ?
             """)
         try rows.bind(1, selector)
-        try rows.bind(2, Int64(limit))
+        try rows.bind(2, Int64(clamping: first.number))
+        try rows.bind(3, Int64(clamping: last.number))
+        try rows.bind(4, Int64(limit))
+        defer { rows.reset() }
         var ids: [JobID] = []
         while try rows.step() { ids.append(JobID(UInt64(rows.integer(0)))) }
         return ids
@@ -36,6 +45,7 @@ extension SQLiteStore {
         try copy.run()
         guard database.changeCount == 1 else { return nil }
         try forgetFailed(entry)
+        try forgetAsked(id)
         return try job(id)
     }
 

@@ -7,6 +7,12 @@ extension SQLiteStore {
         package var jobs: [Job] = []
         /// Whether nothing of the queue is behind these.
         package var isEnd = true
+
+        /// Some jobs, and whether there are none behind them.
+        package init(jobs: [Job] = [], isEnd: Bool = true) {
+            self.jobs = jobs
+            self.isEnd = isEnd
+        }
     }
 
     /// The delayed jobs of a queue that are due next.
@@ -77,41 +83,63 @@ extension SQLiteStore {
         return try Self.liveJobs(rows)
     }
 
-    /// Lets all buffered jobs of a queue go: they are due from a moment on.
+    /// Lets buffered jobs of a queue go: they are due from a moment on.
     ///
-    /// - Returns: how many there were.
-    package func fire(_ queue: QueueName, at now: Int64) throws(StoreFault) -> Int {
+    /// - Parameters:
+    ///   - first, last: between which their numbers are, without these.
+    ///   - limit: at most so many, the first.
+    /// - Returns: those jobs, in the order of their numbers.
+    package func fire(
+        _ queue: QueueName, after first: JobID = JobID(0), before last: JobID = JobID(.max),
+        limit: Int = .max, at now: Int64
+    ) throws(StoreFault) -> [Counted] {
+        let fired = try buffered(queue, after: first, before: last, limit: limit)
+        guard let firstFired = fired.first, let lastFired = fired.last else { return [] }
         let statement = try cached(
             """
             UPDATE jobs SET held = 1, due_at = ?
-            WHERE held > 0 AND held = 2 AND thread = ? AND priority = ?
+            WHERE held > 0 AND held = 2 AND thread = ? AND priority = ? AND due_at IS NULL
+                AND id BETWEEN ? AND ?
             """)
         try statement.bind(1, now)
         try statement.bind(2, queue.thread)
         try statement.bind(3, Int64(queue.priority.rawValue))
+        try statement.bind(4, Int64(clamping: firstFired.id.number))
+        try statement.bind(5, Int64(clamping: lastFired.id.number))
         try statement.run()
-        return database.changeCount
+        return fired
     }
 
-    /// How much is buffered for a queue.
+    /// The buffered jobs of a queue, in the order of their numbers.
     ///
-    /// - Parameter range: without the jobs that have these numbers.
-    package func amountBuffered(
-        _ queue: QueueName, outside range: ClosedRange<UInt64>?
-    ) throws(StoreFault) -> JobAmount {
+    /// - Parameters:
+    ///   - first, last: between which their numbers are, without these.
+    ///   - limit: at most so many, the first.
+    package func buffered(
+        _ queue: QueueName, after first: JobID = JobID(0), before last: JobID = JobID(.max),
+        limit: Int = .max
+    ) throws(StoreFault) -> [Counted] {
         let rows = try cached(
             """
-            SELECT count(*), coalesce(sum(length(payload)), 0) FROM jobs
-            WHERE held > 0 AND held = 2 AND thread = ? AND priority = ?
-                AND NOT id BETWEEN ? AND ?
+            SELECT id, length(payload) FROM jobs
+            WHERE held > 0 AND held = 2 AND thread = ? AND priority = ? AND due_at IS NULL
+                AND id > ? AND id < ?
+            ORDER BY id LIMIT ?
             """)
         try rows.bind(1, queue.thread)
         try rows.bind(2, Int64(queue.priority.rawValue))
-        try rows.bind(3, Int64(clamping: range?.lowerBound ?? 1))
-        try rows.bind(4, Int64(clamping: range?.upperBound ?? 0))
+        try rows.bind(3, Int64(clamping: first.number))
+        try rows.bind(4, Int64(clamping: last.number))
+        try rows.bind(5, Int64(limit))
         defer { rows.reset() }
-        guard try rows.step() else { return JobAmount() }
-        return JobAmount(count: Int(rows.integer(0)), byteCount: Int(rows.integer(1)))
+        var found: [Counted] = []
+        while try rows.step() {
+            found.append(
+                Counted(
+                    id: JobID(UInt64(rows.integer(0))), state: .buffered,
+                    byteCount: Int(rows.integer(1))))
+        }
+        return found
     }
 
     /// A job as it is counted.

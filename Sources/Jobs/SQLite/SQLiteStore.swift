@@ -84,6 +84,8 @@ package final class SQLiteStore {
     private var boundThread = Statement.KeptText()
     private var boundSelector = Statement.KeptText()
     private var boundWorker = Statement.KeptText()
+    /// The live jobs that were asked to end since the opening.
+    var askedToEnd: Set<JobID> = []
     /// Whether commits wait for the disk at present.
     private var syncs = true
     /// Whether a sync has failed since the log was last known to be on the disk.
@@ -276,6 +278,7 @@ package final class SQLiteStore {
     package func end(
         _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
     ) throws(StoreFault) {
+        if askedToEnd.contains(id) { try forgetAsked(id) }
         if outcome.state == .failed {
             _ = try unpack(id)
             return try endFailed(id, attempt, outcome, at: now)

@@ -144,5 +144,11 @@ package struct Schema: Sendable {
                 records BLOB NOT NULL)
             """,
         ],
+        // What clients have asked for that is no job: threads that are paused, and jobs that ran and
+        // were asked to end.
+        [
+            "CREATE TABLE paused (thread TEXT NOT NULL PRIMARY KEY)",
+            "CREATE TABLE asked_to_end (job INTEGER NOT NULL PRIMARY KEY)",
+        ],
     ])
 }

@@ -87,8 +87,7 @@ enum JobCommands {
         }
         let id = try id(command, at: 1)
         let answer = desk.cancel(id)
-        // What was not in the journal's hands need not be on the disk.
-        if let answer, answer != .cancelled { return .simpleString(answer.rawValue) }
+        if let answer, !desk.mustConfirm(answer, of: id) { return .simpleString(answer.rawValue) }
         let slot = Pledge(session)
         let reply = { (result: Result<CancelAnswer, WireError>) in
             slot.fill(result.map { .simpleString($0.rawValue) })

@@ -22,13 +22,13 @@ enum ThreadCommands {
         CommandSpecification(
             "pause", 2...2, .threads, usage: "name",
             "Holds what waits for a thread or pool; what runs is finished.",
-            execute: { service, _, command throws(WireError) in
-                try steer(service, command) { $0.pause() }
+            execute: { service, session, command throws(WireError) in
+                try steer(service, session, command, isPaused: true)
             }),
         CommandSpecification(
             "resume", 2...2, .threads, usage: "name", "Goes on with what was held.",
-            execute: { service, _, command throws(WireError) in
-                try steer(service, command) { $0.resume() }
+            execute: { service, session, command throws(WireError) in
+                try steer(service, session, command, isPaused: false)
             }),
         CommandSpecification(
             "stop", 2...2, .threads, usage: "name",
@@ -71,22 +71,19 @@ enum ThreadCommands {
         } else if let member = lane.member(named: name) {
             member.thread.stop(.finishQueued)
         }
+        service.desk.forgetPause(of: name)
         service.log.notice("thread \(name) was told to stop by client \(session.number)")
         return .simpleString("OK")
     }
 
     private static func steer(
-        _ service: Service, _ command: Command, _ body: (WorkerThread) -> Void
+        _ service: Service, _ session: Session, _ command: Command, isPaused: Bool
     ) throws(WireError) -> RESPValue? {
-        let name = command.text(at: 1)
-        let lane = try service.desk.lane(of: name)
-        let chosen =
-            lane.name == name ? lane.members : lane.members.filter { $0.thread.name == name }
-        if chosen.allSatisfy({ $0.thread.isStopped }) {
-            throw WireError(.noThread, "thread \(name) has been stopped")
+        let slot = Pledge(session)
+        try service.desk.steer(command.text(at: 1), isPaused: isPaused) {
+            slot.fill($0.map { .simpleString("OK") })
         }
-        chosen.forEach { body($0.thread) }
-        return .simpleString("OK")
+        return slot.take()
     }
 
     private static func describe(

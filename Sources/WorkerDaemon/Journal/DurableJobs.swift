@@ -2,6 +2,7 @@
 // that are parked, who waits for one of them, and who has asked the journal something.
 
 internal import Jobs
+internal import RunLoops
 internal import Structures
 
 /// The desk's side of the journal.
@@ -29,7 +30,7 @@ final class DurableJobs {
         case named((Result<JobID?, StoreFault>) -> Void)
         case listed((Result<[Job], StoreFault>) -> Void)
         case cancelled((Result<[QueueName: [SQLiteStore.Counted]], StoreFault>) -> Void)
-        case fired((Result<Int, StoreFault>) -> Void)
+        case fired((Result<JournalFiring, StoreFault>) -> Void)
     }
 
     /// Numbers that are kept back in advance: those of volatile jobs leave no other trace.
@@ -149,6 +150,14 @@ final class DurableJobs {
 
     /// Whoever waits for the answer under a ticket.
     func take(_ ticket: UInt64) -> Question? { questions.removeValue(forKey: ticket) }
+
+    /// Lets go of everybody who has asked something or waits.
+    func letGoOfAll() {
+        accepting = FIFO()
+        questions = [:]
+        for waiter in waiters.values.joined() { waiter.alarm?.invalidate() }
+        waiters = [:]
+    }
 
     /// The one who waited longer than they wanted.
     func removeWaiter(_ token: UInt64, of receiver: any OutcomeReceiver, for id: JobID) {

@@ -88,8 +88,10 @@ struct HeldWindow {
     }
 
     /// Parked jobs become due at a moment: they are behind the horizon now.
-    mutating func fired(at moment: Int64) {
-        let key = DueKey(dueAt: moment, id: JobID(0))
+    mutating func fired(at moment: Int64) { fired(behind: DueKey(dueAt: moment, id: JobID(0))) }
+
+    /// Parked jobs become due behind a place.
+    mutating func fired(behind key: DueKey) {
         guard key < horizon else { return }
         horizon = key
         mayLieBehind = true

@@ -30,6 +30,10 @@ final class Journal: Sendable {
         var stock = JournalStock()
         var part = JournalStock.Part(isLast: true)
         var schedules: [ScheduleRecord] = []
+        /// The threads that were paused.
+        var pausedThreads: Set<String> = []
+        /// How many jobs were asked to end and had not, and now have.
+        var endedCount = 0
     }
 
     /// Where the jobs are.
@@ -87,7 +91,8 @@ final class Journal: Sendable {
         let (writer, recovery) = try thread.submitAndWait {
             let loop = ThreadRunLoop.current
             let store = try SQLiteStore(path: path, limits: limits, readsEnded: false)
-            try catchUp(store, with: AttemptLog.read(attemptsPath), at: wall.unixMilliseconds())
+            let endedCount = try catchUp(
+                store, with: AttemptLog.read(attemptsPath), at: wall.unixMilliseconds())
             let stockTaking = try StockTaking(store, stepCount: window.countedAtOnce)
             let stock = stockTaking.stock
             let blockers = try store.blockers()
@@ -96,7 +101,8 @@ final class Journal: Sendable {
                 nextNumber: store.nextNumber,
                 reservedBelow: store.nextNumber + DurableJobs.reservedCount,
                 queues: try store.queues(), blockers: blockers, stock: stock,
-                part: try stockTaking.next(store), schedules: try store.schedules())
+                part: try stockTaking.next(store), schedules: try store.schedules(),
+                pausedThreads: try store.pausedThreads(), endedCount: endedCount)
             let writer = JournalWriter(
                 store, stockTaking, isFireOwed: flag, loop: loop, wall: wall, log: log)
             return (Confined(writer, to: loop), recovery)
@@ -128,11 +134,14 @@ final class Journal: Sendable {
         self.attempts = attempts
     }
 
-    /// Tells the store what it had not learnt before a crash.
+    /// Tells the store what it had not learnt before a crash, and ends what was asked to.
+    ///
+    /// - Returns: how many ended so.
     private static func catchUp(
         _ store: SQLiteStore, with entries: [UInt64: AttemptLog.Entry],
         at now: Int64
-    ) throws(StoreFault) {
+    ) throws(StoreFault) -> Int {
+        var endedCount = 0
         try store.transaction(at: now) { () throws(StoreFault) in
             // In the order of numbers, which is about that of their ends: the oldest are dropped first.
             for (id, entry) in entries.sorted(by: { $0.key < $1.key }) {
@@ -143,8 +152,10 @@ final class Journal: Sendable {
                     try store.begun(JobID(id), attempts: entry.attempt)
                 }
             }
+            endedCount = try store.endAsked(at: now)
             try store.reserve(below: store.nextNumber + DurableJobs.reservedCount)
         }
+        return endedCount
     }
 
     /// Adds a command that is handled with the next firing.

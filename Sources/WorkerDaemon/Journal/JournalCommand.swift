@@ -18,9 +18,13 @@ enum JournalCommand: Sendable {
     /// Keep a new job, unless another one has its name already.
     indirect case acceptOnce(NewJob, name: [UInt8])
     /// Let failed jobs run again, or forget them.
-    indirect case settle(FailedJobs, FailedJobsFate, ticket: UInt64)
-    /// Let all buffered jobs of queues go, and bring the first of them.
-    indirect case fire([QueueName], at: Int64, limit: Int, byteCount: Int, ticket: UInt64)
+    indirect case settle(FailedJobs, FailedJobsFate, FailedJobsPart, ticket: UInt64)
+    /// Let buffered jobs of queues go, and bring the first of them.
+    indirect case fire(FirePart, ticket: UInt64)
+    /// Keep that threads are paused, or are no more.
+    case pause([String], isPaused: Bool)
+    /// A job that runs was asked to end.
+    case askToEnd(JobID)
     /// An attempt has begun, which is recorded if it lasts.
     case begun(JobID, Attempt)
     /// An attempt has begun, and lasts.
@@ -58,7 +62,7 @@ enum JournalCommand: Sendable {
         switch self {
         case .accept, .fire, .confirm, .cancel, .cancelMatching, .reserve: true
         case .run, .keepSchedule, .dropSchedule: true
-        case .acceptOnce, .settle: true
+        case .acceptOnce, .settle, .pause, .askToEnd: true
         case .begun, .start, .end, .putBack, .retry: false
         case .load, .loadDelayed, .find, .findNamed, .list, .answer: false
         }
@@ -70,7 +74,7 @@ enum JournalCommand: Sendable {
         case .accept, .fire, .start, .end, .putBack, .retry, .reserve, .cancel, .cancelMatching:
             true
         case .run, .keepSchedule, .dropSchedule: true
-        case .acceptOnce, .settle: true
+        case .acceptOnce, .settle, .pause, .askToEnd: true
         case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: false
         }
     }
@@ -78,7 +82,7 @@ enum JournalCommand: Sendable {
     /// Whether it has happened already and has to be recorded, however often that fails.
     var isRecord: Bool {
         switch self {
-        case .start, .end, .putBack, .retry, .reserve: true
+        case .start, .end, .putBack, .retry, .reserve, .pause, .askToEnd: true
         default: false
         }
     }
@@ -126,7 +130,7 @@ enum JournalAnswer: Sendable {
     /// The delayed jobs of a queue behind a place.
     case loadedDelayed(QueueName, after: DueKey, Result<SQLiteStore.Batch, StoreFault>)
     /// How many were let go, and how many of them had been counted.
-    case fired(ticket: UInt64, at: Int64, Result<JournalFiring, StoreFault>)
+    case fired(ticket: UInt64, FirePart, Result<JournalFiring, StoreFault>)
     /// More of what was in the file when it was opened has been counted.
     case counted(JournalStock.Part)
     /// What is known of a job.
@@ -136,11 +140,4 @@ enum JournalAnswer: Sendable {
     case listed(ticket: UInt64, Result<[Job], StoreFault>)
     /// The parked jobs that were taken back, by their queues.
     case cancelled(ticket: UInt64, Result<[QueueName: [SQLiteStore.Counted]], StoreFault>)
-}
-
-/// What a firing has let go.
-struct JournalFiring: Sendable {
-    var count = 0
-    /// Of those that had been counted, by their queues.
-    var counted: [QueueName: JobAmount] = [:]
 }

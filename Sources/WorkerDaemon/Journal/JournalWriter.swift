@@ -214,16 +214,13 @@ final class JournalWriter {
             } else {
                 try store.accept(new.job)
             }
-        case .settle(let failed, let fate, let ticket):
-            answers.settled[ticket] = try store.settle(failed, fate, at: now)
-        case .fire(let queues, let moment, _, _, let ticket):
-            var firing = JournalFiring()
-            for queue in queues {
-                firing.counted[queue] = try store.amountBuffered(
-                    queue, outside: stockTaking.stock.rest)
-                firing.count += try store.fire(queue, at: moment)
-            }
-            answers.fired[ticket] = firing
+        case .settle(let failed, let fate, let part, let ticket):
+            answers.settled[ticket] = try store.settle(failed, fate, part, at: now)
+        case .fire(let part, let ticket):
+            answers.fired[ticket] = try store.fire(part, uncounted: stockTaking.stock.rest)
+        case .pause(let threads, let isPaused):
+            for thread in threads { try store.keep(thread, isPaused: isPaused) }
+        case .askToEnd(let id): try store.askToEnd(id)
         case .start(let id, let attempt): try store.start(id, attempt)
         case .end(let id, let attempt, let outcome, let moment):
             try store.end(id, attempt, outcome, at: moment)
@@ -272,13 +269,13 @@ final class JournalWriter {
     ) {
         let fault = answers.fault
         switch commands[place] {
-        case .begun, .start, .end, .putBack, .retry, .reserve: break
+        case .begun, .start, .end, .putBack, .retry, .reserve, .pause, .askToEnd: break
         case .answer(let send):
             self.send = send
             scheduleStockTaking()
         case .acceptOnce(let new, _) where fault == nil && answers.existing[new.job.id] != nil:
             if let other = answers.existing[new.job.id] { answers.append(.existing(other)) }
-        case .settle(_, _, let ticket):
+        case .settle(_, _, _, let ticket):
             let settled = answers.settled[ticket] ?? FailedJobsAnswer()
             if fault == nil { stockTaking.give(settled.jobs) }
             answers.append(
@@ -288,15 +285,22 @@ final class JournalWriter {
         case .run(let runs): for made in runs { finish(made.new, &answers) }
         case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket):
             answers.append(.confirmed(ticket: ticket, fault))
-        case .fire(let queues, let moment, let limit, let byteCount, let ticket):
+        case .fire(let part, let ticket):
             let firing = answers.fired[ticket] ?? JournalFiring()
             let result = fault.map { Result.failure($0) } ?? .success(firing)
-            answers.append(.fired(ticket: ticket, at: moment, result))
+            answers.append(.fired(ticket: ticket, part, result))
             // With the answer: who fires and then submits has the fired ones in front.
-            let place = DueKey(dueAt: moment, id: JobID(0))
-            for queue in queues {
+            for queue in part.queues {
+                let place = part.place(of: queue)
+                guard fault != nil || firing.counted[queue] != nil else {
+                    // This part did not come to it.
+                    let none = SQLiteStore.Batch(jobs: [], isEnd: false)
+                    answers.append(.loadedDelayed(queue, after: place, .success(none)))
+                    continue
+                }
                 answers.append(
-                    loadDelayed(queue, after: place, limit, byteCount, fault, store))
+                    loadDelayed(
+                        queue, after: place, part.loadCountMax, part.loadByteCountMax, fault, store))
             }
         case .loadDelayed(let queue, let place, let limit, let byteCount):
             answers.append(loadDelayed(queue, after: place, limit, byteCount, fault, store))

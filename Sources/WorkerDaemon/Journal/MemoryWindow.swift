@@ -10,6 +10,8 @@ package struct MemoryWindow: Sendable {
     package var loadCountMax = 1_024
     /// How many rows of before are counted at once, before others have their turn.
     package var countedAtOnce = 2_000
+    /// How many jobs one transaction fires, lets run again or drops; more of them take several.
+    package var changedAtOnce = 1_000
 
     /// What the daemon has.
     package init() {}
@@ -21,5 +23,6 @@ package struct MemoryWindow: Sendable {
         self.countMax = countMax
         loadCountMax = max(1, countMax / 2)
         countedAtOnce = countMax
+        changedAtOnce = max(1, countMax / 2)
     }
 }

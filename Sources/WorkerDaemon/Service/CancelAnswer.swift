@@ -24,9 +24,23 @@ extension JobDesk {
         guard let job = live[id] else { return store.job(id) == nil ? nil : .tooLate }
         if withdraw(job) { return .cancelled }
         job.context.requestCancel()
-        if job.stuckSince != nil { return .stuck }
+        // Should the daemon die first, it must not run again as if nobody had asked.
+        if job.isDurable { tell(.askToEnd(id)) }
+        if job.stuckSince != nil {
+            reportAgain(job)
+            return .stuck
+        }
         watchCancel(of: job)
         return .requested
+    }
+
+    /// Whether what was answered has to be on the disk first.
+    func mustConfirm(_ answer: CancelAnswer, of id: JobID) -> Bool {
+        switch answer {
+        case .cancelled: true
+        case .requested, .stuck: live[id]?.isDurable == true
+        case .tooLate: false
+        }
     }
 
     /// Cancels a job that is not in memory.

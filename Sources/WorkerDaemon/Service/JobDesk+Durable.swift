@@ -111,9 +111,9 @@ extension JobDesk {
             case .loaded(let queue, let result): loaded(queue, result)
             case .loadedDelayed(let queue, let place, let result):
                 loadedDelayed(queue, after: place, result)
-            case .fired(let ticket, let moment, let result):
-                if case .success(let firing) = result { noteFired(firing, at: moment) }
-                if case .fired(let body) = durable.take(ticket) { body(result.map(\.count)) }
+            case .fired(let ticket, let part, let result):
+                if case .success(let firing) = result { noteFired(firing, part) }
+                if case .fired(let body) = durable.take(ticket) { body(result) }
             case .counted(let part): noteCounted(part)
             case .confirmed(let ticket, let fault):
                 if case .confirmed(let body) = durable.take(ticket) { body(fault) }
@@ -308,6 +308,10 @@ extension JobDesk {
     /// Takes up what was in the journal when it was opened.
     func restore(_ recovery: Journal.Recovery) {
         guard let durable else { return }
+        pauseAgain(recovery.pausedThreads)
+        if recovery.endedCount > 0 {
+            log.notice("\(recovery.endedCount) jobs that were asked to end do not run again")
+        }
         for queue in recovery.queues {
             guard let lane = try? lane(of: queue.thread) else { continue }
             _ = durable.backlog(of: queue, lane, mayHoldMore: true)

@@ -146,27 +146,51 @@ extension JobDesk {
     ) throws(WireError) {
         guard let durable else { return }
         let lane = try lane(of: thread)
-        let fired = durable.backlogs(of: lane, addressedBy: thread)
-        var limit = durable.window.loadCountMax
-        var byteCount = durable.window.byteCountMax
-        for backlog in fired {
-            let room = backlog.held.beginLoad()
-            limit = min(limit, room.limit)
-            byteCount = min(byteCount, room.byteCount)
+        fire(
+            FirePart(
+                queues: durable.backlogs(of: lane, addressedBy: thread).map(\.queue),
+                before: JobID(store.nextNumber), moment: wall.unixMilliseconds(),
+                countMax: durable.window.changedAtOnce), besides: 0, body)
+    }
+
+    /// Lets a part of them go, then the next one, and tells how many there were.
+    private func fire(
+        _ part: FirePart, besides count: Int,
+        _ body: @escaping (Result<Int, WireError>) -> Void
+    ) {
+        guard let durable else { return }
+        var part = part
+        part.loadCountMax = durable.window.loadCountMax
+        part.loadByteCountMax = durable.window.byteCountMax
+        for queue in part.queues {
+            guard let room = durable.backlogs[queue]?.held.beginLoad() else { continue }
+            part.loadCountMax = min(part.loadCountMax, room.limit)
+            part.loadByteCountMax = min(part.loadByteCountMax, room.byteCount)
         }
         let ticket = durable.expect(
-            .fired { body($0.mapError { Self.busy($0) }) })
-        tell(
-            .fire(
-                fired.map(\.queue), at: wall.unixMilliseconds(), limit: limit,
-                byteCount: byteCount, ticket: ticket))
+            .fired { [unowned self] result in
+                switch result {
+                case .failure(let fault): body(.failure(Self.busy(fault)))
+                case .success(let firing):
+                    let count = count + firing.count
+                    guard let rest = firing.rest else { return body(.success(count)) }
+                    if isRefusing { return body(.failure(Self.notAll(count))) }
+                    fire(rest, besides: count, body)
+                }
+            })
+        tell(.fire(part, ticket: ticket))
+    }
+
+    /// The daemon goes down before all parts of a command were done.
+    static func notAll(_ count: Int) -> WireError {
+        WireError(.shuttingDown, "the daemon is going down: of these jobs, \(count) were settled")
     }
 
     /// What was buffered is due, and its first jobs come with the next answers.
-    func noteFired(_ firing: JournalFiring, at moment: Int64) {
+    func noteFired(_ firing: JournalFiring, _ part: FirePart) {
         for (queue, amount) in firing.counted {
             guard let backlog = durable?.backlogs[queue] else { continue }
-            backlog.held.fired(at: moment)
+            backlog.held.fired(behind: part.place(of: queue))
             backlog.removeParked(.buffered, amount)
             backlog.addParked(.delayed, amount)
         }

@@ -92,10 +92,20 @@ extension JobDesk {
         if isReplaced { replaceThread(of: member, running: job, run) }
     }
 
+    /// Says in the log where a job hangs now: somebody has tried to cancel it. At most once a second for
+    /// all, however many try.
+    func reportAgain(_ job: LiveJob) {
+        guard loop.now >= stuckReportDue, let run = job.context.run,
+            let member = job.lane.member(named: run.thread)
+        else { return }
+        report(job, run, on: member.thread, isReplaced: false)
+    }
+
     /// Says in the log what hangs, and where.
     private func report(
         _ job: LiveJob, _ run: JobContext.Run, on thread: WorkerThread, isReplaced: Bool
     ) {
+        stuckReportDue = loop.now.advanced(by: .seconds(1))
         let reason = job.context.isCancelRequested ? "was asked to end" : "is over its time limit"
         let text =
             "thread \(run.thread) is stuck: job \(job.id) (\(job.context.selector)) runs since "

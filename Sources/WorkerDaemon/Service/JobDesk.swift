@@ -86,6 +86,8 @@ final class JobDesk {
     /// Threads that did not come back and were replaced.
     var replacedThreads: [WorkerThread] = []
     var replacedThreadCount = 0
+    /// Before this moment, where a stuck job hangs is not told once more.
+    var stuckReportDue = Instant(nanoseconds: 0)
     /// Called after completions, commits and loads have been handled.
     var whenCompleted: (() -> Void)?
     /// Called when a job has ended or was taken back, while somebody waits for room.
@@ -156,6 +158,7 @@ final class JobDesk {
         reports = nil
         answers?.invalidate()
         answers = nil
+        letGoOfAll()
     }
 
     /// Refuses new jobs from now on.

@@ -104,6 +104,13 @@ final class Service: SessionDelegate {
         shutdown = Shutdown(self, manner, whenDown: whenDown)
     }
 
+    /// Lets go of everything: the daemon is down, or dropped.
+    func close() {
+        shutdown = nil
+        schedules.close()
+        desk.close()
+    }
+
     func askForShutdown(_ manner: ShutdownManner) {
         shutdownAsked(manner)
     }

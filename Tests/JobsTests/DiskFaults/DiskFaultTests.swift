@@ -51,7 +51,7 @@ import Testing
         disk.heal()
         try check(store, holds: model, fault, "at the end")
         // As a crash leaves it, then as its closing does.
-        try checkCopy(of: disk, holds: [model], fault)
+        try checkCopy(of: disk, holds: [model] + refused.map(model.applying), fault)
         store = nil
         let reopened = try disk.directory.openForScript()
         #expect(try Contents(of: reopened) == model.contents, "\(fault), opened again")

@@ -60,13 +60,13 @@ import Testing
         #expect(try delayed() == [3, 1])
         #expect(try delayed(after: DueKey(dueAt: 5_000, id: JobID(2))) == [3, 1])
         #expect(try delayed(after: DueKey(dueAt: 5_000, id: JobID(3))) == [1])
-        #expect(try store.amountBuffered(queue, outside: nil).count == 1)
-        #expect(try store.amountBuffered(queue, outside: 1...2).count == 0)
+        #expect(try store.buffered(queue).count == 1)
+        #expect(try store.buffered(queue, after: JobID(2)).isEmpty)
         let held = try store.held(queue, selector: "send", payload: nil)
         #expect(Set(held.map(\.state)) == [.delayed, .buffered])
         #expect(try store.newestHeld(queue, state: .delayed, limit: 1).map(\.id.number) == [3])
         try store.transaction(at: 2_000) { () throws(StoreFault) in
-            #expect(try store.fire(queue, at: 2_000) == 1)
+            #expect(try store.fire(queue, at: 2_000).map(\.id.number) == [2])
         }
         #expect(try delayed() == [2, 3, 1])
         #expect(try delayed(limit: 2) == [2, 3])

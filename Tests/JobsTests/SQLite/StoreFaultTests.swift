@@ -66,7 +66,7 @@ import Testing
         let delayed = try store.delayed(queue, after: .first, limit: 9, byteCount: 1 << 20)
         #expect(delayed.jobs.map(\.id.number) == [3, 1])
         #expect(delayed.isEnd)
-        #expect(try store.amountBuffered(queue, outside: nil).count == 1)
+        #expect(try store.buffered(queue).count == 1)
         #expect(try store.waiting() == [4])
         #expect(try store.queues() == [queue])
     }

@@ -40,6 +40,7 @@ import Testing
             _ = try client.perform("images", "note", "PRIORITY", "high", "first")
         } after: { daemon in
             let client = try daemon.connect()
+            _ = try client.call("RESUME", "images")
             #expect(try client.call("RESULT", 5, "WAIT").text == "")
             #expect(daemon.scratch.read("order") == "first\n1\n2\n3\n4\n5\n")
             let next = try client.perform("images", "echo", "x")
@@ -114,6 +115,7 @@ import Testing
             #expect(try client.call("BUFFER", "images", "echo", "again") == .integer(5))
         } after: { daemon in
             let client = try daemon.connect()
+            _ = try client.call("RESUME", "images")
             #expect(try client.call("RESULT", 2, "WAIT").text == "held")
             #expect(try client.call("RESULT", 4, "WAIT").text == "fired")
             #expect(try client.call("RESULT", 1, "WAIT").text == "delayed")
@@ -155,6 +157,7 @@ import Testing
         } after: { daemon in
             let client = try daemon.connect()
             let waits = try daemon.connect()
+            _ = try client.call("RESUME", "images")
             try waits.send("RESULT", .integer(count - 1), "WAIT")
             #expect(try waits.reply().text == "\(count - 2)")
             try eventually("all have run") { try client.figure("total_jobs_done") == count - 3 }
@@ -292,7 +295,10 @@ import Testing
         try second.crash()
         let third = try TestDaemon(setup, in: scratch, logName: "log3")
         defer { third.kill() }
-        #expect(try third.connect().call("RESULT", 1, "WAIT").text == "x")
+        let again = try third.connect()
+        #expect(try again.call("THREAD", "mail")["state"]?.text == "paused")
+        _ = try again.call("RESUME", "mail")
+        #expect(try again.call("RESULT", 1, "WAIT").text == "x")
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: [Setup(), Setup.durable])
@@ -353,6 +359,7 @@ import Testing
             _ = try client.perform("images", "echo", "y")
         } after: { daemon in
             let client = try daemon.connect()
+            _ = try client.call("RESUME", "images")
             #expect(try client.call("RESULT", 1, "WAIT").errorWord == "FAILED")
             #expect(daemon.scratch.read("tries") == "1\n2\n3\n")
             #expect(try client.job(1, "attempt") == .integer(3))

@@ -75,6 +75,7 @@ import Testing
         defer { second.kill() }
         try scratch.write("", to: "ok")
         let again = try second.connect()
+        _ = try again.call("RESUME", "images")
         _ = try again.call("RESULT", 1, "WAIT")
         #expect(try again.call("RETRY", "ALL", "flaky").integer ?? 0 >= 1)
         #expect(try again.call("RESULT", 2, "WAIT").text == "said 2")
@@ -149,6 +150,7 @@ import Testing
         // It has not ended: that is long enough.
         #expect(try again.perform("images", "echo", "UNIQUE", "n", "x") == id)
         try scratch.write("", to: "go")
+        _ = try again.call("RESUME", "images")
         #expect(try again.call("RESULT", .integer(id), "WAIT").text == "held")
         // An end is recorded within a moment.
         try eventually("the name is free") {

@@ -39,6 +39,54 @@ import Testing
         tellFaultCases(caseCount, "the daemon's disk, \(error) \(calls) \(count)")
     }
 
+    @Test(
+        .timeLimit(.minutes(60)),
+        arguments: [("EIO", "any", 1), ("EIO", "sync", 0), ("ENOSPC", "write", 1)])
+    func `a disk that fails while a daemon starts anew loses no job either`(
+        error: String, calls: String, count: Int
+    ) throws {
+        var caseCount = 0
+        for number in faultNumbers(orElse: calls == "any" ? [3, 11] : [2]) {
+            let fault = DiskFault(error: error, calls: calls, number: number, count: count)
+            let scratch = try Scratch()
+            do {
+                try restart(fault, scratch)
+            } catch {
+                Issue.record(
+                    "\(fault): \(error)\n\(scratch.read("log"))\n\(scratch.read("log2"))")
+            }
+            guard scratch.read("calls").contains(" \(error)\n") else { break }
+            caseCount += 1
+        }
+        tellFaultCases(caseCount, "the daemon's disk at a restart, \(error) \(calls) \(count)")
+    }
+
+    private func restart(_ fault: DiskFault, _ scratch: Scratch) throws {
+        var given: [Int] = []
+        var refusals: [RESPValue] = []
+        let healthy = DiskFault(error: "EIO", calls: "none", number: 1, count: 0)
+        let first = try TestDaemon(in: scratch, failing: healthy)
+        defer { first.kill() }
+        try first.waitUntilListening()
+        try submit(to: first, &given, &refusals)
+        let client = try first.connect()
+        _ = try client.call("PAUSE", "images")
+        for _ in 0..<3 { given.append(try client.perform("images", "note", "waits")) }
+        #expect(refusals.isEmpty, "\(refusals)")
+        try first.crash()
+        try scratch.write("", to: "log")
+        let daemon = try TestDaemon(in: scratch, failing: fault)
+        defer { daemon.kill() }
+        if try daemon.listensAtLast() {
+            try daemon.crash()
+        } else {
+            let end = try daemon.end()
+            #expect(end.hasPrefix("exit status") && end != "exit status 0", "\(fault): \(end)")
+            #expect(daemon.log.contains("jobs.sqlite"), "\(fault), \(end): \(daemon.log)")
+        }
+        try finish(given, scratch, fault)
+    }
+
     private func run(_ fault: DiskFault, _ scratch: Scratch) throws {
         var given: [Int] = []
         var refusals: [RESPValue] = []
@@ -82,7 +130,12 @@ import Testing
         to daemon: TestDaemon, _ given: inout [Int], _ refusals: inout [RESPValue]
     ) throws {
         let client = try daemon.connect()
-        for size in [1, 1, 1, 4, 1, 1, 4, 1, 1, 1] {
+        for (place, size) in [1, 1, 1, 4, 1, 1, 4, 1, 1, 1].enumerated() {
+            if place == 3 || place == 6 {
+                // Written down too, and in effect whether it could be or not.
+                let reply = try client.call(place == 3 ? "PAUSE" : "RESUME", "images")
+                if reply.errorWord != nil { refusals.append(reply) }
+            }
             for _ in 0..<size { try client.send("PERFORM", "images", "note", "a payload") }
             for _ in 0..<size {
                 let reply = try client.reply()
@@ -95,7 +148,9 @@ import Testing
     private func finish(_ given: [Int], _ scratch: Scratch, _ fault: DiskFault) throws {
         let second = try TestDaemon(afterFaultsIn: scratch)
         defer { second.kill() }
-        let last = try second.connect().perform("images", "note", "the last")
+        let client = try second.connect()
+        _ = try client.call("RESUME", "images")
+        let last = try client.perform("images", "note", "the last")
         #expect(Set(given + [last]).count == given.count + 1, "\(fault): a number is given once")
         try eventually("all \(given) ran") {
             let lines = scratch.read("ledger").split(separator: "\n")

@@ -46,6 +46,14 @@ struct Book {
         /// Whether it has never been delayed, buffered or tried again: then its number is its place.
         var isInSequence: Bool
         var isCancelAsked = false
+        /// Whether a cancel is on its way, and not answered.
+        var isCancelUnanswered = false
+        /// Whether it was answered that it runs and was asked to end: then it never begins anew.
+        var mustEnd = false
+        /// How long it may run, in milliseconds.
+        var timeLimit: Int64?
+        /// When its time is up, in nanoseconds of the clock, as long as it runs.
+        var deadline = Int64.max
         /// Whether its buffer is being fired, and nobody has said yet that it was.
         var isFireAsked = false
         /// How often time had passed when it ended: until it has passed twice (for what the journal
@@ -58,6 +66,7 @@ struct Book {
             "\(token) to \(address), \(priority), retries \(retryCountMax)"
                 + (blocks ? " blocking" : "") + (key.map { ", key \($0)" } ?? "")
                 + (uniqueName.map { ", name \($0)" } ?? "") + (isVolatile ? ", volatile" : "")
+                + (timeLimit.map { ", at most \($0) ms" } ?? "")
         }
 
         /// Whether nothing can happen to it any more.
@@ -165,6 +174,9 @@ struct Book {
             throw SimulationFault(
                 "\(name) began as attempt \(begun.attempt), after \(entry.attempt) others")
         }
+        if entry.mustEnd {
+            throw SimulationFault("\(name) began anew although it was asked to end")
+        }
         if let blocker = blocker(of: entry) {
             throw SimulationFault("\(name) began although job \(blocker.id ?? 0) holds it up")
         }
@@ -183,27 +195,33 @@ struct Book {
     }
 
     /// A job that runs is let end.
-    mutating func end(_ token: Int, _ end: Stage.End, at now: Int64) throws {
+    ///
+    /// - Parameter isOverTime: whether its time is up: then it is that which interrupts it.
+    mutating func end(
+        _ token: Int, _ end: Stage.End, at now: Int64, isOverTime: Bool = false
+    ) throws {
         let leaps = leapCount
         try change(token) { entry in
+            let mayRetry =
+                entry.attempt - entry.forgivenCount <= entry.retryCountMax && !entry.isCancelAsked
             entry.endedAfterLeaps = leaps
             switch end {
             case .done(let byteCount):
                 entry.state = .ended(.done)
                 entry.isEndCertain = byteCount <= 96
-            case .interrupted:
+            case .interrupted where entry.isCancelAsked || !isOverTime:
                 entry.state = .ended(.cancelled)
-                entry.isEndCertain = false
-            case .failed
-            where entry.attempt - entry.forgivenCount <= entry.retryCountMax
-                && !entry.isCancelAsked:
+                // If it was asked to: by then, that is written.
+                entry.isEndCertain = entry.mustEnd
+            case .failed where mayRetry, .interrupted where mayRetry:
                 let pause = Int64(1_000) << Int64(entry.attempt - entry.forgivenCount - 1)
                 entry.state = .pausing(from: now + pause * 3 / 4, to: now + pause * 5 / 4)
                 entry.isInSequence = false
-            case .failed:
+            case .failed, .interrupted:
                 entry.state = .ended(.failed)
                 entry.isEndCertain = false
             }
+            entry.deadline = .max
         }
     }
 
@@ -216,10 +234,25 @@ struct Book {
                     entry.state = .gone
                     return
                 }
+                let isCancelUnanswered = entry.isCancelUnanswered
+                entry.isCancelUnanswered = false
+                entry.deadline = .max
+                switch entry.state {
+                case .running where entry.mustEnd:
+                    entry.state = .ended(.cancelled)
+                    entry.isEndCertain = true
+                case .asked, .running, .delayed, .buffered, .waiting, .pausing:
+                    guard isCancelUnanswered else { break }
+                    // Whether it was taken back is told by whoever asks for it.
+                    entry.state = .asked
+                    entry.isFireAsked = false
+                    entry.isCancelAsked = false
+                    return
+                case .ended, .gone: break
+                }
                 switch entry.state {
                 case .running:
                     entry.state = .waiting
-                    // To be asked for again: only what has ended is written down.
                     entry.isCancelAsked = false
                 case .buffered where entry.isFireAsked:
                     entry.state = .asked

@@ -90,7 +90,7 @@ import WorkerDaemon
 }
 
 extension World {
-    fileprivate func submit(
+    func submit(
         _ first: [CommandArgument], _ more: [String], token: Int
     ) throws {
         let options = first + more.map { .text($0) }
@@ -117,7 +117,7 @@ extension World {
     }
 
     /// The number of a job, which is the only one that has begun.
-    fileprivate func takeStart(of token: Int) throws -> UInt64 {
+    func takeStart(of token: Int) throws -> UInt64 {
         let begun = stage.takeEntries()
         guard begun.map(\.token) == [token], let id = begun.first?.id else {
             throw SimulationFault("\(begun) have begun at \(clock.now()), not \(token)")

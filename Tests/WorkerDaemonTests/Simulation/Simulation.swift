@@ -1,6 +1,7 @@
 // Random operations on a daemon, and after each of them a look at whether all that it has promised is so.
 
 import Jobs
+import Kernel
 import RESP
 import Support
 import WorkerDaemon
@@ -13,6 +14,10 @@ final class Simulation {
     private var book = Book()
     private var random: SeededRandom
     private var pausedThreads: Set<String> = []
+    /// Those of which nobody knows: the answer to a pause or a resume has not come.
+    private var doubtfulThreads: Set<String> = []
+    /// Those that were paused in this step: a job may have been on its way to them.
+    private var newlyPaused: Set<String> = []
     /// What was done last, to be told with a fault.
     private var steps: [String] = []
     private var stepCount = 0
@@ -73,6 +78,7 @@ final class Simulation {
     // MARK: - Steps
 
     private func step() throws {
+        newlyPaused.removeAll()
         switch random.below(1_000) {
         case ..<300: try submit()
         case ..<350: try collect()
@@ -100,6 +106,7 @@ final class Simulation {
         let isVolatile = random.chance(15)
         let retryCountMax = random.chance(30) ? random.below(3) : 0
         let delay = random.chance(isCrowded ? 60 : 20) ? Int64(random.below(4_000)) : 0
+        let timeLimit = random.chance(20) ? Int64(1 + random.below(2_000)) : nil
         // Of one queue, more than its window takes.
         let isFirst = isCrowded && random.chance(60)
         let token = book.add { token in
@@ -112,7 +119,7 @@ final class Simulation {
                 key: random.chance(30) ? "k\(random.below(3))" : nil,
                 blocks: retryCountMax > 0 && random.chance(50),
                 uniqueName: random.chance(20) && !isVolatile ? "u\(token)" : nil,
-                isInSequence: delay == 0)
+                isInSequence: delay == 0, timeLimit: timeLimit)
         }
         let entry = try book[token]
         note("submit \(entry.summary), delay \(delay)")
@@ -132,6 +139,7 @@ final class Simulation {
         if let key = entry.key { command += ["KEY", .text(key)] }
         if let name = entry.uniqueName { command += ["UNIQUE", .text(name)] }
         if entry.isVolatile { command.append("VOLATILE") }
+        if let limit = entry.timeLimit { command += ["TIMEOUT", .integer(Int(limit))] }
         if delay > 0 { command += ["DELAY", .integer(Int(delay))] }
         return command + [.integer(entry.token)]
     }
@@ -172,6 +180,7 @@ final class Simulation {
                 entry.forgivenCount = entry.attempt
                 entry.isInSequence = false
                 entry.isCancelAsked = false
+                entry.mustEnd = false
             }
             try observe()
         }
@@ -237,6 +246,7 @@ final class Simulation {
         note("cancel \(entry.token), job \(id), \(entry.state)")
         let token = entry.token
         try book.letOthersPass(token)
+        try book.change(token) { $0.isCancelUnanswered = true }
         try world.ask(["CANCEL", .integer(Int(id))]) { [unowned self] reply in
             try cancelled(token, reply)
         }
@@ -246,10 +256,12 @@ final class Simulation {
         try observe()
         try book.change(token) { entry in
             let expected: Set<String>
+            entry.isCancelUnanswered = false
             switch entry.state {
             case .running:
-                expected = entry.isCancelAsked ? ["requested", "stuck"] : ["requested"]
+                expected = ["requested"]
                 entry.isCancelAsked = true
+                entry.mustEnd = !entry.isVolatile
             case .ended: expected = ["toolate"]
             case .asked, .gone: return
             case .delayed, .buffered, .waiting, .pausing:
@@ -266,14 +278,15 @@ final class Simulation {
     private func endOne() throws {
         let running = book.live.filter { if case .running = $0.state { true } else { false } }
         guard let entry = running.randomElement(using: &random) else { return }
-        let end = randomEnd(of: entry)
-        note("end \(entry.token): \(end)")
-        try book.end(entry.token, end, at: world.clock.milliseconds)
+        let isOverTime = world.clock.now().nanoseconds >= entry.deadline
+        let end = randomEnd(of: entry, isOverTime: isOverTime)
+        note("end \(entry.token): \(end)\(isOverTime ? ", over its time" : "")")
+        try book.end(entry.token, end, at: world.clock.milliseconds, isOverTime: isOverTime)
         world.stage.end(entry.token, end)
     }
 
-    private func randomEnd(of entry: Book.Entry) -> Stage.End {
-        if entry.isCancelAsked, random.chance(70) { return .interrupted }
+    private func randomEnd(of entry: Book.Entry, isOverTime: Bool) -> Stage.End {
+        if entry.isCancelAsked || isOverTime, random.chance(70) { return .interrupted }
         if random.chance(30) { return .failed }
         return .done(byteCount: random.chance(20) ? 200 : 2)
     }
@@ -290,10 +303,32 @@ final class Simulation {
         let member = Self.members.randomElement(using: &random) ?? "one"
         let isPaused = pausedThreads.contains(member)
         note("\(isPaused ? "resume" : "pause") \(member)")
-        if isPaused { pausedThreads.remove(member) } else { pausedThreads.insert(member) }
-        try world.ask([isPaused ? "RESUME" : "PAUSE", .text(member)]) { reply in
+        pausedThreads.remove(member)
+        doubtfulThreads.insert(member)
+        try world.ask([isPaused ? "RESUME" : "PAUSE", .text(member)]) { [unowned self] reply in
             guard case .simpleString("OK") = reply else {
                 throw SimulationFault("\(member) was answered \(reply)")
+            }
+            // What began before is no fault.
+            try observe()
+            doubtfulThreads.remove(member)
+            if !isPaused { pausedThreads.insert(member) }
+            newlyPaused.insert(member)
+        }
+    }
+
+    /// Compares which threads are paused with what is known of that; learns what is not known.
+    private func lookAtThreads() throws {
+        try world.ask(["THREADS"]) { [unowned self] reply in
+            for thread in reply.elements ?? [] {
+                let name = thread["name"]?.text ?? ""
+                let isPaused = ["paused", "pausing"].contains(thread["state"]?.text)
+                if doubtfulThreads.remove(name) != nil {
+                    if isPaused { pausedThreads.insert(name) }
+                } else if isPaused != pausedThreads.contains(name) {
+                    throw SimulationFault(
+                        "\(name) is \(isPaused ? "" : "not ")paused after a restart")
+                }
             }
         }
     }
@@ -355,7 +390,13 @@ final class Simulation {
     private func submitAndCrash() throws {
         try submit()
         if random.chance(50) { try fire() }
-        if random.chance(50) { try endOne() }
+        // Not both: a job may be asked to end while the desk is told of its end.
+        if random.chance(50) {
+            try endOne()
+        } else if random.chance(70) {
+            try cancel()
+        }
+        if random.chance(30) { try pauseOrResume() }
         for _ in 0..<random.below(3) { _ = try world.servePass() }
         try crash("crash in the middle")
     }
@@ -364,7 +405,6 @@ final class Simulation {
         note(what)
         try world.crash { try observe() }
         try book.crash(at: world.clock.milliseconds)
-        pausedThreads.removeAll()
         try comeBack()
     }
 
@@ -398,14 +438,16 @@ final class Simulation {
             interrupted.remove(token)
         }
         try book.shutDown(interrupted: interrupted)
-        pausedThreads.removeAll()
         try comeBack()
     }
 
     /// Looks at all that there is after a restart.
     private func comeBack() throws {
+        newlyPaused.removeAll()
         try world.settle()
         try observe()
+        try lookAtThreads()
+        try world.settle()
         for entry in book.entries.values.sorted(by: { $0.token < $1.token })
         where entry.id != nil && entry.state != .gone && book.knows(entry.token) {
             try look(entry.token)
@@ -421,14 +463,22 @@ final class Simulation {
         try book.checkSequence()
         let now = world.clock.milliseconds
         try book.checkNothingWaits(at: now, isCrowded: isCrowded) { thread in
-            !pausedThreads.contains(thread) && !world.stage.isPlaying(on: thread)
+            !pausedThreads.contains(thread) && !doubtfulThreads.contains(thread)
+                && !world.stage.isPlaying(on: thread)
         }
     }
 
     private func observe() throws {
         for entry in world.stage.takeEntries() {
             note("began \(entry.token), job \(entry.id), attempt \(entry.attempt), \(entry.thread)")
+            if pausedThreads.contains(entry.thread), !newlyPaused.contains(entry.thread) {
+                throw SimulationFault("job \(entry.id) began on \(entry.thread), which is paused")
+            }
             try book.begin(entry, at: world.clock.milliseconds)
+            let now = world.clock.now().nanoseconds
+            try book.change(entry.token) { job in
+                job.deadline = job.timeLimit.map { now + $0 * 1_000_000 } ?? .max
+            }
         }
     }
 

@@ -57,6 +57,8 @@ final class World {
         configuration.threads = threads.sorted { $0.key < $1.key }.map { name, count in
             var thread = Configuration.Thread(name: name)
             thread.count = count
+            // Jobs end when a simulation says so, which need not be soon.
+            thread.stuckAfter = .seconds(24 * 3_600)
             return thread
         }
         configuration.store = .file(path(directory, generation))

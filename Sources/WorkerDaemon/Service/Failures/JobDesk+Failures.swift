@@ -20,21 +20,19 @@ extension JobDesk {
         case .all(let selector): try checkIsServed(selector)
         }
         guard let durable else { return body(runAgainInMemory(failed)) }
-        let ticket = durable.expect(
-            .settled { [unowned self] result in
-                switch result {
-                case .failure(let fault): body(.failure(Self.busy(fault)))
-                case .success(let answer):
-                    for job in answer.jobs { readmit(job) }
-                    if case .one = failed, !answer.jobs.isEmpty { return body(.success(1)) }
-                    body(runAgainInMemory(failed, besides: answer.jobs.count, answer.other))
-                }
-            })
         let (threads, selectors) = (openThreads, Set(handlers.keys))
         let isServed: @Sendable (Job) -> Bool = {
             threads.contains($0.thread) && selectors.contains($0.selector)
         }
-        tell(.settle(failed, .runAgain(isServed: isServed), ticket: ticket))
+        settle(failed, .runAgain(isServed: isServed), firstPart(durable), besides: 0) {
+            [unowned self] in
+            switch $0 {
+            case .failure(let error): body(.failure(error))
+            case .success((let count, let other)):
+                if case .one = failed, count > 0 { return body(.success(1)) }
+                body(runAgainInMemory(failed, besides: count, other))
+            }
+        }
     }
 
     /// Forgets failed jobs.
@@ -45,17 +43,51 @@ extension JobDesk {
     ) throws(WireError) {
         if case .one(let id) = failed { try checkIsNotLive(id) }
         guard let durable else { return body(dropInMemory(failed)) }
+        settle(failed, .drop, firstPart(durable), besides: 0) { [unowned self] in
+            switch $0 {
+            case .failure(let error): body(.failure(error))
+            case .success((let count, let other)):
+                if case .one = failed, count > 0 { return body(.success(1)) }
+                body(dropInMemory(failed, besides: count, other))
+            }
+        }
+    }
+
+    // MARK: - In the journal
+
+    private func firstPart(_ durable: DurableJobs) -> FailedJobsPart {
+        FailedJobsPart(
+            before: JobID(store.nextNumber), countMax: durable.window.changedAtOnce,
+            byteCountMax: durable.window.byteCountMax)
+    }
+
+    /// Lets a part of them have their fate, then the next one.
+    ///
+    /// - Parameter body: told how many there were, and of the one that was asked for what it is if
+    ///   nothing could be done about it.
+    private func settle(
+        _ failed: FailedJobs, _ fate: FailedJobsFate, _ part: FailedJobsPart, besides count: Int,
+        _ body: @escaping (Result<(count: Int, other: Job?), WireError>) -> Void
+    ) {
+        guard let durable else { return }
         let ticket = durable.expect(
             .settled { [unowned self] result in
                 switch result {
                 case .failure(let fault): body(.failure(Self.busy(fault)))
                 case .success(let answer):
+                    for job in answer.jobs { readmit(job) }
                     for id in answer.droppedIDs { _ = store.dropFailed(id) }
-                    if case .one = failed, !answer.droppedIDs.isEmpty { return body(.success(1)) }
-                    body(dropInMemory(failed, besides: answer.droppedIDs.count, answer.other))
+                    let count = count + answer.jobs.count + answer.droppedIDs.count
+                    guard let last = answer.last else {
+                        return body(.success((count, answer.other)))
+                    }
+                    if isRefusing { return body(.failure(Self.notAll(count))) }
+                    var next = part
+                    next.after = last
+                    settle(failed, fate, next, besides: count, body)
                 }
             })
-        tell(.settle(failed, .drop, ticket: ticket))
+        tell(.settle(failed, fate, part, ticket: ticket))
     }
 
     // MARK: - In memory

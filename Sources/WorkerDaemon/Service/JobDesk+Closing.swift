@@ -1,0 +1,21 @@
+// The desk of a daemon that is down, or dropped: it lets go of all that refers to it. A process that ends
+// does not need it; whoever starts one daemon after another does.
+
+internal import Jobs
+internal import RunLoops
+
+extension JobDesk {
+    /// Lets go of all jobs and of everybody who waits for one.
+    func letGoOfAll() {
+        for job in live.values {
+            job.timer?.invalidate()
+            job.alarm?.invalidate()
+            for waiter in job.takeWaiters() { waiter.alarm?.invalidate() }
+        }
+        live = JobTable<LiveJob>()
+        holdUps = [:]
+        durable?.letGoOfAll()
+        whenCompleted = nil
+        whenRoomMayBe = nil
+    }
+}

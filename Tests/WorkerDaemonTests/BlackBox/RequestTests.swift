@@ -1,0 +1,113 @@
+// What clients have asked for that is no job, over the end of the daemon: threads that are paused, and jobs
+// that are to end.
+
+import Kernel
+import RESP
+import Testing
+
+@Suite struct `What was asked for outlives the daemon` {
+    /// Plays a scene with one daemon after another in one directory.
+    private func play(
+        _ setup: Setup = .durable, end: (TestDaemon) throws -> Void = { try $0.crash() },
+        _ scenes: (TestClient, TestDaemon) throws -> Void...
+    ) throws {
+        let scratch = try Scratch()
+        for (number, scene) in scenes.enumerated() {
+            let daemon = try TestDaemon(setup, in: scratch, logName: "log\(number)")
+            defer { daemon.kill() }
+            do {
+                try scene(daemon.connect(), daemon)
+                try end(daemon)
+            } catch {
+                Issue.record("scene \(number): \(error)\n\(daemon.log.suffix(4_000))")
+            }
+        }
+    }
+
+    private func states(_ client: TestClient) throws -> [String?] {
+        try (client.call("THREADS").elements ?? []).map { $0["state"]?.text }
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: [true, false])
+    func `a paused thread is paused after a restart, until it goes on`(isCrash: Bool) throws {
+        var setup = Setup.durable
+        setup.threads = "images: {}, mail: { count: 2 }"
+        try play(
+            setup,
+            end: { daemon in
+                if isCrash { return try daemon.crash() }
+                try daemon.send(.terminate)
+                #expect(try daemon.end() == "exit status 0")
+            },
+            { client, _ in
+                for command in [["PAUSE", "images"], ["PAUSE", "mail"], ["RESUME", "mail/1"]] {
+                    let reply = try client.call(.text(command[0]), .text(command[1]))
+                    #expect(reply == .simpleString("OK"))
+                }
+                #expect(try client.perform("images", "echo", "held") == 1)
+                #expect(try client.perform("mail", "echo", "x") == 2)
+                #expect(try client.call("RESULT", 2, "WAIT").text == "x")
+            },
+            { client, daemon in
+                #expect(try states(client) == ["paused", "idle", "paused"])
+                #expect(daemon.log.contains("thread images is paused, as it was before"))
+                #expect(try client.call("RESULT", 1, "WAIT", 30).errorWord == "TIMEOUT")
+                #expect(try client.call("RESUME", "images") == .simpleString("OK"))
+                #expect(try client.call("RESULT", 1, "WAIT").text == "held")
+                #expect(try client.call("STOP", "mail/2") == .simpleString("OK"))
+                // Later answers say that the journal knows it.
+                _ = try client.perform("images", "echo", "y")
+            },
+            { client, _ in
+                let states = try states(client)
+                #expect(states == ["idle", "idle", "idle"])
+            })
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a pause is forgotten where jobs are in memory only`() throws {
+        try play(
+            Setup(),
+            { client, _ in
+                let reply = try client.call("PAUSE", "images")
+                #expect(reply == .simpleString("OK"))
+            },
+            { client, _ in
+                let states = try states(client)
+                #expect(states == ["idle"])
+            })
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a job that was asked to end does not run again after a crash`() throws {
+        var setup = Setup.durable
+        setup.selectors = """
+            deaf: {
+                program: ["sh", "-c", 'trap "" TERM; echo >> starts; exec sleep 3600'],
+                directory: "$DIR", graceAfterTerm: "1h",
+            },
+            """
+        var children: [Int] = []
+        defer { for child in children { try? Signal.kill.send(toProcess: child) } }
+        try play(
+            setup,
+            { client, daemon in
+                for id in 1...2 {
+                    #expect(try client.perform("images", "deaf", "") == id)
+                }
+                try eventually("it runs") { daemon.scratch.read("starts") == "\n" }
+                #expect(try client.call("CANCEL", 1).text == "requested")
+                #expect(try client.call("CANCEL", 1).text == "requested")
+                children += try WorkerDaemonTests.children(of: daemon.processID)
+            },
+            { client, daemon in
+                #expect(try client.call("RESULT", 1, "WAIT").errorWord == "CANCELLED")
+                #expect(try client.job(1, "state").text == "cancelled")
+                #expect(try client.call("CANCEL", 1).text == "toolate")
+                #expect(daemon.log.contains("1 jobs that were asked to end do not run again"))
+                // The one behind it was asked nothing.
+                try eventually("it runs") { daemon.scratch.read("starts") == "\n\n" }
+                children += try WorkerDaemonTests.children(of: daemon.processID)
+            })
+    }
+}
