@@ -291,16 +291,7 @@ final class JournalWriter {
             answers.append(.fired(ticket: ticket, part, result))
             // With the answer: who fires and then submits has the fired ones in front.
             for queue in part.queues {
-                let place = part.place(of: queue)
-                guard fault != nil || firing.counted[queue] != nil else {
-                    // This part did not come to it.
-                    let none = SQLiteStore.Batch(jobs: [], isEnd: false)
-                    answers.append(.loadedDelayed(queue, after: place, .success(none)))
-                    continue
-                }
-                answers.append(
-                    loadDelayed(
-                        queue, after: place, part.loadCountMax, part.loadByteCountMax, fault, store))
+                answers.append(loadFired(queue, part, firing, fault, store))
             }
         case .loadDelayed(let queue, let place, let limit, let byteCount):
             answers.append(loadDelayed(queue, after: place, limit, byteCount, fault, store))
@@ -337,6 +328,20 @@ final class JournalWriter {
             broughtThrough.note(new.job.id, of: new.job.queue)
         }
         answers.appendAccepted()
+    }
+
+    /// The first jobs of a queue that a part of a firing has let go.
+    private func loadFired(
+        _ queue: QueueName, _ part: FirePart, _ firing: JournalFiring, _ fault: StoreFault?,
+        _ store: SQLiteStore
+    ) -> JournalAnswer {
+        let place = part.place(of: queue)
+        guard fault != nil || firing.counted[queue] != nil else {
+            // This part did not come to it.
+            return .loadedDelayed(queue, after: place, .success(SQLiteStore.Batch(isEnd: false)))
+        }
+        return loadDelayed(
+            queue, after: place, part.loadCountMax, part.loadByteCountMax, fault, store)
     }
 
     /// The delayed jobs of a queue behind a place.

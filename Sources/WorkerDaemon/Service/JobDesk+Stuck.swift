@@ -92,8 +92,9 @@ extension JobDesk {
         if isReplaced { replaceThread(of: member, running: job, run) }
     }
 
-    /// Says in the log where a job hangs now: somebody has tried to cancel it. At most once a second for
-    /// all, however many try.
+    /// Says in the log where a job hangs now.
+    ///
+    /// Somebody has tried to cancel it; at most once a second for all, however many try.
     func reportAgain(_ job: LiveJob) {
         guard loop.now >= stuckReportDue, let run = job.context.run,
             let member = job.lane.member(named: run.thread)

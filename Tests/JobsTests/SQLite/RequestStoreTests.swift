@@ -20,7 +20,8 @@ import Testing
         return count
     }
 
-    @Test func `a file of before step 6 is brought up to date, and nothing is asked in it`() throws {
+    @Test func `a file of before step 6 is brought up to date, and nothing is asked in it`() throws
+    {
         let directory = try StoreDirectory()
         let before = Schema(steps: Array(Schema.current.steps.prefix(5)))
         try directory.open(schema: before).accept(all: [.sample(1)])
@@ -64,7 +65,8 @@ import Testing
         #expect(try endAsked(second) == 0)
     }
 
-    @Test func `a job that failed although it was to end, and is run again, is not cancelled`() throws
+    @Test func `a job that was to end, failed and is run again is not cancelled`()
+        throws
     {
         let directory = try StoreDirectory()
         var store: SQLiteStore? = try directory.open()

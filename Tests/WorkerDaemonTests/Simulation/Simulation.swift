@@ -13,11 +13,7 @@ final class Simulation {
     private let world: World
     private var book = Book()
     private var random: SeededRandom
-    private var pausedThreads: Set<String> = []
-    /// Those of which nobody knows: the answer to a pause or a resume has not come.
-    private var doubtfulThreads: Set<String> = []
-    /// Those that were paused in this step: a job may have been on its way to them.
-    private var newlyPaused: Set<String> = []
+    private var pausedThreads = PausedThreads()
     /// What was done last, to be told with a fault.
     private var steps: [String] = []
     private var stepCount = 0
@@ -78,7 +74,7 @@ final class Simulation {
     // MARK: - Steps
 
     private func step() throws {
-        newlyPaused.removeAll()
+        pausedThreads.allHaveArrived()
         switch random.below(1_000) {
         case ..<300: try submit()
         case ..<350: try collect()
@@ -303,33 +299,14 @@ final class Simulation {
         let member = Self.members.randomElement(using: &random) ?? "one"
         let isPaused = pausedThreads.contains(member)
         note("\(isPaused ? "resume" : "pause") \(member)")
-        pausedThreads.remove(member)
-        doubtfulThreads.insert(member)
+        pausedThreads.ask(member)
         try world.ask([isPaused ? "RESUME" : "PAUSE", .text(member)]) { [unowned self] reply in
             guard case .simpleString("OK") = reply else {
                 throw SimulationFault("\(member) was answered \(reply)")
             }
             // What began before is no fault.
             try observe()
-            doubtfulThreads.remove(member)
-            if !isPaused { pausedThreads.insert(member) }
-            newlyPaused.insert(member)
-        }
-    }
-
-    /// Compares which threads are paused with what is known of that; learns what is not known.
-    private func lookAtThreads() throws {
-        try world.ask(["THREADS"]) { [unowned self] reply in
-            for thread in reply.elements ?? [] {
-                let name = thread["name"]?.text ?? ""
-                let isPaused = ["paused", "pausing"].contains(thread["state"]?.text)
-                if doubtfulThreads.remove(name) != nil {
-                    if isPaused { pausedThreads.insert(name) }
-                } else if isPaused != pausedThreads.contains(name) {
-                    throw SimulationFault(
-                        "\(name) is \(isPaused ? "" : "not ")paused after a restart")
-                }
-            }
+            pausedThreads.answered(member, isPaused: !isPaused)
         }
     }
 
@@ -443,10 +420,10 @@ final class Simulation {
 
     /// Looks at all that there is after a restart.
     private func comeBack() throws {
-        newlyPaused.removeAll()
+        pausedThreads.allHaveArrived()
         try world.settle()
         try observe()
-        try lookAtThreads()
+        try world.ask(["THREADS"]) { [unowned self] in try pausedThreads.check($0) }
         try world.settle()
         for entry in book.entries.values.sorted(by: { $0.token < $1.token })
         where entry.id != nil && entry.state != .gone && book.knows(entry.token) {
@@ -463,17 +440,14 @@ final class Simulation {
         try book.checkSequence()
         let now = world.clock.milliseconds
         try book.checkNothingWaits(at: now, isCrowded: isCrowded) { thread in
-            !pausedThreads.contains(thread) && !doubtfulThreads.contains(thread)
-                && !world.stage.isPlaying(on: thread)
+            pausedThreads.goesOn(thread) && !world.stage.isPlaying(on: thread)
         }
     }
 
     private func observe() throws {
         for entry in world.stage.takeEntries() {
             note("began \(entry.token), job \(entry.id), attempt \(entry.attempt), \(entry.thread)")
-            if pausedThreads.contains(entry.thread), !newlyPaused.contains(entry.thread) {
-                throw SimulationFault("job \(entry.id) began on \(entry.thread), which is paused")
-            }
+            try pausedThreads.checkBegin(of: entry.id, on: entry.thread)
             try book.begin(entry, at: world.clock.milliseconds)
             let now = world.clock.now().nanoseconds
             try book.change(entry.token) { job in
