@@ -10,6 +10,8 @@ extension JobDesk {
         for job in live.values {
             job.timer?.invalidate()
             job.alarm?.invalidate()
+            // It knows those that it holds back, and they it.
+            job.holdUp = nil
             for waiter in job.takeWaiters() { waiter.alarm?.invalidate() }
         }
         live = JobTable<LiveJob>()
