@@ -234,11 +234,12 @@ final class Simulation {
     }
 
     private func cancel() throws {
-        guard
-            let entry = book.entries.values.filter({ $0.id != nil && $0.state != .gone })
-                .sorted(by: { $0.token < $1.token }).randomElement(using: &random),
-            let id = entry.id
-        else { return }
+        let known = book.entries.values.filter { $0.id != nil && $0.state != .gone }
+            .sorted { $0.token < $1.token }
+        // Few of those that are known run.
+        let running = known.filter { if case .running = $0.state { true } else { false } }
+        let chosen = random.chance(30) && !running.isEmpty ? running : known
+        guard let entry = chosen.randomElement(using: &random), let id = entry.id else { return }
         note("cancel \(entry.token), job \(id), \(entry.state)")
         let token = entry.token
         try book.letOthersPass(token)
