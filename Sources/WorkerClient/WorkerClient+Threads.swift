@@ -28,7 +28,9 @@ extension WorkerClient {
 
     /// Holds what waits for a thread or pool; what runs is finished.
     ///
-    /// - Throws: `.daemon` with NOTHREAD.
+    /// If the daemon keeps jobs in a file, that outlives it.
+    ///
+    /// - Throws: `.daemon` with NOTHREAD, or BUSY if it was done and could not be written.
     /// - Thread: any thread.
     /// - Blocks: until the daemon has answered.
     public func pause(_ thread: String) throws(WorkerClientError) {

@@ -25,7 +25,9 @@ extension AsyncWorkerClient {
 
     /// Holds what waits for a thread or pool; what runs is finished.
     ///
-    /// - Throws: `.daemon` with NOTHREAD.
+    /// If the daemon keeps jobs in a file, that outlives it.
+    ///
+    /// - Throws: `.daemon` with NOTHREAD, or BUSY if it was done and could not be written.
     /// - Thread: any task.
     public func pause(_ thread: String) async throws {
         try await run(.steer("PAUSE", thread))

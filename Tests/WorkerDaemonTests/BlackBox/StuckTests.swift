@@ -41,6 +41,10 @@ import Testing
             #expect(try client.call("CANCEL", .integer(id)).text == "stuck")
             try eventually("the log says so") { daemon.log.contains(line) }
             #expect(daemon.log.contains("is over its time limit and does not listen\n"))
+            try eventually("and says it again when somebody cancels it later") {
+                _ = try client.call("CANCEL", .integer(id))
+                return daemon.log.split(separator: "\n").count { $0.contains(line) } > 1
+            }
             try orders.give("return late")
             #expect(try client.call("RESULT", .integer(id), "WAIT").text == "late")
             #expect(try waits.reply().text == "next")

@@ -126,6 +126,8 @@ struct Book {
         let wasOver = entry.isOver
         try body(&entry)
         entries[token] = entry
+        // One that lives again is not to be forgotten for its first end right after its second.
+        if wasOver, !entry.isOver { overdue.removeAll { $0 == token } }
         guard entry.isOver, !wasOver else { return }
         overdue.append(token)
         // Of those that are over, the latest are remembered: none of them may begin again.
