@@ -32,13 +32,19 @@ package struct MemoryStore: JobStore {
             job.state == .waiting ? try apply(.start(worker: worker), at: now) : nil
         }
 
-        /// Gives up the payload where it lies.
-        ///
-        /// - Returns: what was retained of the job and what is now; nil if it has not failed.
-        mutating func releasePayload() -> (before: RetainedJobs.Entry, after: RetainedJobs.Entry)? {
-            guard let before = retainedAsFailed else { return nil }
-            job.releasePayload()
-            return retainedAsFailed.map { (before, $0) }
+        /// Ends the job where it lies, which may have begun unnoticed.
+        mutating func finish(
+            _ outcome: Outcome, on worker: String, from startedAt: Int64, at now: Int64,
+            keepsPayload: Bool
+        ) throws(IllegalTransition) -> Step {
+            let before = job.state
+            let byteCount = job.byteCount
+            if before == .waiting { try job.apply(.start(worker: worker), at: startedAt) }
+            try job.apply(.finish(outcome), at: now)
+            if !keepsPayload { job.releasePayload() }
+            return Step(
+                tally: tally, before: before, after: job.state,
+                byteCountBefore: byteCount, byteCountAfter: job.byteCount, endedAtBefore: nil)
         }
 
         var retainedAsFailed: RetainedJobs.Entry? {
@@ -191,6 +197,26 @@ package struct MemoryStore: JobStore {
         return true
     }
 
+    /// Lets a job end, which has begun whether that was told before or not.
+    ///
+    /// - Parameters:
+    ///   - keepsPayload: whether it can be run again from here if it has failed.
+    /// - Throws: `.unknownJob`, `.illegalTransition`.
+    package mutating func finish(
+        _ id: JobID, _ outcome: Outcome, on worker: String, from startedAt: Int64, at now: Int64,
+        keepsPayload: Bool
+    ) throws(JobStoreError) {
+        guard let slot = slots[id] else { throw .unknownJob(id) }
+        let change: Step?
+        do {
+            change = try entries[slot]?.finish(
+                outcome, on: worker, from: startedAt, at: now, keepsPayload: keepsPayload)
+        } catch {
+            throw .illegalTransition(error)
+        }
+        if let change { count(change, of: id, at: now) }
+    }
+
     private mutating func count(_ change: Step, of id: JobID, at now: Int64) {
         tallies.update(change.tally) { $0.move(from: change.before, to: change.after) }
         overall.move(from: change.before, to: change.after)
@@ -274,13 +300,6 @@ package struct MemoryStore: JobStore {
         failed.remove(entry)
         drop(slot)
         return true
-    }
-
-    /// Gives up the payload of a job that has failed: it is kept elsewhere.
-    package mutating func releasePayload(of id: JobID) {
-        guard let slot = slots[id], let change = entries[slot]?.releasePayload() else { return }
-        failed.remove(change.before)
-        failed.append(change.after)
     }
 
     private func failedEntry(_ id: JobID) -> RetainedJobs.Entry? {

@@ -31,7 +31,7 @@ package struct FIFO<Element> {
 
     /// Adds `element` at the back.
     @inlinable
-    package mutating func append(_ element: Element) {
+    package mutating func append(_ element: consuming Element) {
         if count == slots.count { grow() }
         slots[slot(at: count)] = element
         count += 1

@@ -40,7 +40,7 @@ package final class SteppedDaemon {
         self.journal = journal
         service = try Service.assemble(
             configuration, daemon.handlers, lanes, journal, nextNumber: recovery.nextNumber,
-            window: window, children: ChildRegistry(), password: nil, wall: clocks.wall, log: log,
+            window: window, children: ChildRegistry(), password: nil, clocks: clocks, log: log,
             shutdownAsked: { _ in })
         service.desk.restore(recovery)
     }

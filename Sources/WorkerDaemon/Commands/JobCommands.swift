@@ -55,17 +55,23 @@ enum JobCommands {
             desk.wait(for: id, session, token: session.reserve().number, within: wait)
             return nil
         }
-        let slot = Pledge(session)
+        // The journal never answers at once: the place among the replies is taken before.
+        let slot = session.reserve()
         // Only this of the options outlives the command.
         let wait = options.wait
-        try desk.acceptOrFind(request) { result in
-            if case .success(let id) = result, let wait {
-                desk.wait(for: id, session, token: slot.number, within: wait)
-            } else {
-                slot.fill(result.map { .integer(Int($0.number)) })
+        do throws(WireError) {
+            try desk.acceptOrFind(request) { result in
+                switch (result, wait) {
+                case (.success(let id), let limit?):
+                    desk.wait(for: id, session, token: slot.number, within: limit)
+                case (.success(let id), nil): session.fill(slot, with: .integer(Int(id.number)))
+                case (.failure(let error), _): session.fill(slot, with: error.reply)
+                }
             }
+        } catch {
+            session.fill(slot, with: error.reply)
         }
-        return slot.take()
+        return nil
     }
 
     private static func cancel(

@@ -47,31 +47,30 @@ final class Handler: Sendable {
     }
 
     let kind: Kind
-
-    init(_ kind: Kind) { self.kind = kind }
-
     /// How long a job may run unless its client says otherwise; nil for as long as it likes.
-    var timeout: Duration? {
-        if case .program(let selector) = kind { return selector.timeout }
-        return nil
-    }
-
+    let timeout: Duration?
     /// How many further attempts follow one that failed, unless its client says otherwise.
-    var retryCountMax: Int {
-        if case .program(let selector) = kind { return selector.retryCountMax }
-        return 0
-    }
-
-    /// Whether it may go on although its job is to end: a program is killed then.
-    var mayNotListen: Bool {
-        if case .program = kind { return false }
-        return true
-    }
-
+    let retryCountMax: Int
     /// Whether what follows in the order of a job waits while it is tried again.
-    var retryBlocks: Bool {
-        if case .program(let selector) = kind { return selector.retryManner == .block }
-        return false
+    let retryBlocks: Bool
+    /// Whether it may go on although its job is to end: a program is killed then.
+    let mayNotListen: Bool
+
+    init(_ kind: Kind) {
+        self.kind = kind
+        // Asked for each job: not of the selector, which is large.
+        switch kind {
+        case .program(let selector):
+            timeout = selector.timeout
+            retryCountMax = selector.retryCountMax
+            retryBlocks = selector.retryManner == .block
+            mayNotListen = false
+        case .closure, .task:
+            timeout = nil
+            retryCountMax = 0
+            retryBlocks = false
+            mayNotListen = true
+        }
     }
 
     /// Runs a job to its end.

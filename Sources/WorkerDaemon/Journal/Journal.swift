@@ -165,7 +165,7 @@ final class Journal: Sendable {
     func fire() { buffer.fire() }
 
     /// Has something recorded within a few milliseconds, together with what comes until then.
-    func record(_ command: JournalCommand) {
+    func record(_ command: consuming JournalCommand) {
         buffer.add(command)
         if !isFireOwed.exchange(true) { buffer.fire() }
     }

@@ -155,6 +155,7 @@ extension JobDesk {
 
     func complete(_ completion: Completion) {
         let job = live[completion.job]
+        busyLane = job?.lane
         if let job, job.alarm != nil { endAlarm(of: job) }
         if let job, completion.outcome.state == .failed, job.mayRetry, !job.isInterrupted,
             !isRefusing || job.isDurable
@@ -165,12 +166,33 @@ extension JobDesk {
             if job.isInterrupted, completion.outcome.state != .done { return putBack(job) }
             recordEnd(of: job, completion.attempt, completion.outcome, at: completion.endedAt)
         }
-        noteStart(completion.job, on: completion.thread, at: completion.startedAt)
-        apply(.finish(completion.outcome), to: completion.job, at: completion.endedAt)
-        if job?.isDurable == true { store.releasePayload(of: completion.job) }
+        keepEnd(completion, isDurable: job?.isDurable == true)
         tellEnd(of: completion.job, completion.outcome)
+    }
+
+    /// The latest reports of the workers have been handled.
+    ///
+    /// - Returns: whether many more are to come soon.
+    func tookReports() -> Bool {
         whenRoomMayBe?()
         whenCompleted?()
+        return isMuchToCome
+    }
+
+    /// Notes in the store how a job has begun and ended; what can be run again of a durable one is
+    /// in the journal.
+    private func keepEnd(_ completion: Completion, isDurable: Bool) {
+        let (id, outcome) = (completion.job, completion.outcome)
+        // Who watches is told of each step.
+        if !watches.isEmpty { noteStart(id, on: completion.thread, at: completion.startedAt) }
+        do throws(JobStoreError) {
+            try store.finish(
+                id, outcome, on: completion.thread, from: completion.startedAt,
+                at: completion.endedAt, keepsPayload: !isDurable)
+            if !watches.isEmpty { tellWatchers(.finish(outcome), of: id) }
+        } catch {
+            log.error("job \(id): \(error)")
+        }
     }
 
     private func tellEnd(of id: JobID, _ outcome: Outcome) {

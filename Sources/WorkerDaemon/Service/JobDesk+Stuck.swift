@@ -150,5 +150,6 @@ extension JobDesk {
             Completion(
                 job: job.id, attemptNumber: job.context.attempt, outcome: outcome,
                 thread: run.thread, startedAt: run.startedAt, endedAt: wall.unixMilliseconds()))
+        _ = tookReports()
     }
 }

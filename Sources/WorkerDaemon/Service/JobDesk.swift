@@ -1,6 +1,6 @@
 // Where every job is known from the moment it is accepted until it is forgotten: the store, the
 // lanes it waits in, who waits for it. Confined to one loop's thread; workers report back to it
-// through a message port, so nothing in here takes a lock.
+// through a port, so nothing in here takes a lock.
 
 internal import Jobs
 internal import Kernel
@@ -12,48 +12,6 @@ internal import WorkerThreads
 ///
 /// Confined to its loop's thread.
 final class JobDesk {
-    /// What a client asks for.
-    struct Request {
-        var thread: String
-        var selector: String
-        var payload: [UInt8]
-        var priority = Priority.normal
-        /// When it is due, in Unix milliseconds; nil is now.
-        var dueAt: Int64?
-        var timeoutMilliseconds: Int?
-        /// Whether the journal is passed by.
-        var isVolatile = false
-        /// How many further attempts follow one that failed; nil is as many as its selector has.
-        var retryCountMax: Int?
-        /// Whether what follows in its order waits meanwhile; nil is as its selector says.
-        var retryBlocks: Bool?
-        /// What it has in common with those whose order counts.
-        var key: [UInt8]?
-        /// What no other job may be called that this daemon was given lately; nil for none.
-        var uniqueName: [UInt8]?
-        /// The attempts of before that do not count any more.
-        var forgivenCount = 0
-
-        /// How it is tried again: as its client says, else as its selector does.
-        func retryPlan(for handler: Handler) -> RetryPlan {
-            RetryPlan(
-                countMax: retryCountMax ?? handler.retryCountMax,
-                blocks: retryBlocks ?? handler.retryBlocks, forgivenCount: forgivenCount)
-        }
-
-        /// The job that it becomes.
-        func job(
-            _ id: JobID, hold: Bool, _ retry: RetryPlan, acceptedAt: Int64
-        ) -> Job {
-            Job(
-                id: id, thread: thread, selector: selector, payload: payload, priority: priority,
-                schedule: hold ? .buffered : dueAt.map { .at($0) } ?? .now,
-                timeoutMilliseconds: timeoutMilliseconds.map { Int64($0) },
-                retryCountMax: retry.countMax, key: key, retryBlocks: retry.blocks,
-                acceptedAt: acceptedAt)
-        }
-    }
-
     let loop: ThreadRunLoop
     let log: Log
     /// The time by which jobs are dated and due.
@@ -101,14 +59,16 @@ final class JobDesk {
     // run time: they know nobody, so nothing is called out to while one of them is being changed.
     @exclusivity(unchecked) private var uncheckedStore: MemoryStore
     @exclusivity(unchecked) private var uncheckedLive = JobTable<LiveJob>()
-    private var owedWakes: [WorkerPool.OwedWake] = []
-    private static let owedWakeCountMax = 16
+    /// What workers do for the desk; nil once it is closed.
+    private(set) var runner: JobRunner?
+    var owedWakes = OwedWakes()
+    /// The lane that was heard of last, or woken.
+    var busyLane: Lane?
     /// What was looked up last: most clients ask for the same again and again.
     private var recentLane: (thread: String, lane: Lane)?
     private var recentHandler: (selector: String, handler: Handler)?
     private var recentLoad: (lane: Lane, load: JobLoad)?
     private let lanesByThread: [String: Lane]
-    private var reports: MessagePort<WorkerReport>?
     private var answers: MessagePort<[JournalAnswer]>?
 
     /// - Parameters:
@@ -120,7 +80,7 @@ final class JobDesk {
     init(
         lanes: [Lane], handlers: [String: Handler], store: MemoryStore, journal: Journal?,
         window: MemoryWindow = MemoryWindow(), children: ChildRegistry, loop: ThreadRunLoop,
-        wall: WallTime = .system, log: Log
+        clocks: Clocks = .system, log: Log
     ) {
         self.lanes = lanes
         self.handlers = handlers
@@ -128,11 +88,11 @@ final class JobDesk {
         uniqueNames = UniqueNames(milliseconds: store.limits.uniqueMilliseconds)
         waitingMax = JobAmount(
             count: store.limits.liveCountMax, byteCount: store.limits.liveByteCountMax)
-        startedAt = wall.unixMilliseconds()
+        startedAt = clocks.wall.unixMilliseconds()
         durable = journal.map { DurableJobs($0, window) }
         self.children = children
         self.loop = loop
-        self.wall = wall
+        wall = clocks.wall
         self.log = log
         var lanesByThread: [String: Lane] = [:]
         for lane in lanes {
@@ -141,9 +101,10 @@ final class JobDesk {
         }
         self.lanesByThread = lanesByThread
         let desk = Confined(self, to: loop)
-        let reports = MessagePort<WorkerReport> { desk.value.take($0) }
-        reports.add(to: loop)
-        self.reports = reports
+        let reports = ReportPort(
+            on: loop, looksByItself: clocks.loop.runsByItself,
+            receive: { desk.value.take($0) }, received: { desk.value.tookReports() })
+        runner = JobRunner(reports, journal: journal, children: children, log: log)
         guard let journal else { return }
         let answers = MessagePort<[JournalAnswer]> { desk.value.take($0) }
         answers.add(to: loop)
@@ -154,8 +115,8 @@ final class JobDesk {
 
     /// Ends the reporting; breaks the cycle between the desk and its port.
     func close() {
-        reports?.invalidate()
-        reports = nil
+        runner?.reports.close()
+        runner = nil
         answers?.invalidate()
         answers = nil
         letGoOfAll()
@@ -291,54 +252,6 @@ final class JobDesk {
             }
             noteStart(JobID(context.id), on: run.thread, at: run.startedAt)
         }
-    }
-
-    func submit(_ job: LiveJob) {
-        guard let reports else { return }
-        let (context, lane, handler, children) = (job.context, job.lane, job.handler, children)
-        let log = log
-        if context.timeout != nil, handler.mayNotListen { listen(to: job) }
-        let (id, order) = (job.id, job.order)
-        let journal = job.isDurable ? durable?.journal : nil
-        do throws(SubmitError) {
-            let (ticket, owed) = try lane.pool.submitOwingWake(
-                onThread: job.thread, priority: job.priority.submitPriority, key: job.key
-            ) {
-                if order.holdsBack(id) {
-                    reports.send(.heldBack(id, order))
-                    return
-                }
-                let completion = lane.run(
-                    context, handler, children: children, journal: journal, log: log)
-                guard let completion else { return }
-                order.noteEnd(of: context, completion.outcome)
-                reports.send(.ended(completion))
-            }
-            job.ticket = ticket
-            if let owed { owe(owed) }
-        } catch {
-            // The thread was stopped between the look and the submit.
-            if job.isDurable { leaveToJournal(job) } else { _ = withdraw(job) }
-        }
-    }
-
-    /// Wakes a thread for its jobs at the end of the pass, or after so many, whichever is first.
-    ///
-    /// A thread that is woken for each job of a batch runs it and sleeps again before the next is
-    /// parsed: one futex call for each job, where one for each batch does.
-    private func owe(_ wake: WorkerPool.OwedWake) {
-        owedWakes.append(wake)
-        if owedWakes.count == 1 {
-            let desk = Confined(self, to: loop)
-            loop.perform { desk.value.payWakes() }
-        } else if owedWakes.count == Self.owedWakeCountMax {
-            payWakes()
-        }
-    }
-
-    private func payWakes() {
-        owedWakes.forEach { $0.pay() }
-        owedWakes.removeAll(keepingCapacity: true)
     }
 
     /// Holds a job until a moment in Unix milliseconds.

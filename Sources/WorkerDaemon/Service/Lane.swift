@@ -11,6 +11,7 @@ internal import WorkerThreads
 final class Lane: Sendable {
     /// What one member does and has done.
     final class Member: Sendable {
+        let name: String
         private let present: Mutex<WorkerThread>
         let current = Mutex<JobContext?>(nil)
         /// Holds back what is addressed to this member.
@@ -18,7 +19,10 @@ final class Lane: Sendable {
         let doneCount = Atomic<Int>(0)
         let failedCount = Atomic<Int>(0)
 
-        init(_ thread: WorkerThread) { present = Mutex(thread) }
+        init(_ thread: WorkerThread) {
+            name = thread.name
+            present = Mutex(thread)
+        }
 
         /// The thread; another one when it was replaced.
         var thread: WorkerThread { present.withLock { $0 } }
@@ -57,7 +61,7 @@ final class Lane: Sendable {
         whenStuck = configuration.whenStuck
         stuckAfter = configuration.stuckAfter
         members = pool.members.map { Member($0) }
-        membersByName = Dictionary(uniqueKeysWithValues: members.map { ($0.thread.name, $0) })
+        membersByName = Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0) })
     }
 
     /// How many of its jobs the desk keeps back.
@@ -90,6 +94,15 @@ final class Lane: Sendable {
         return thread == name ? nil : membersByName[thread]?.gate
     }
 
+    /// The member whose thread calls.
+    private var currentMember: Member {
+        if members.count == 1 { return members[0] }
+        guard let name = WorkerThread.currentName, let member = membersByName[name] else {
+            preconditionFailure("a job of \(self.name) runs on a foreign thread")
+        }
+        return member
+    }
+
     /// Runs a job to its end on the calling member's thread.
     ///
     /// - Parameter journal: where the beginning is recorded; nil for a volatile job.
@@ -98,9 +111,8 @@ final class Lane: Sendable {
         _ job: JobContext, _ handler: Handler, children: ChildRegistry, journal: Journal?,
         log: Log
     ) -> Completion? {
-        guard let thread = WorkerThread.currentName, let member = membersByName[thread] else {
-            preconditionFailure("a job of \(name) runs on a foreign thread")
-        }
+        let member = currentMember
+        let thread = member.name
         let startedAt = clocks.wall.unixMilliseconds()
         guard job.begin(on: thread, at: startedAt, by: clocks.loop) else { return nil }
         journal?.noteStart(

@@ -16,7 +16,7 @@ extension Service {
     static func assemble(
         _ configuration: Configuration, _ handlers: [String: Handler], _ lanes: [Lane],
         _ journal: Journal?, nextNumber: UInt64, window: MemoryWindow = MemoryWindow(),
-        children: ChildRegistry, password: [UInt8]?, wall: WallTime = .system, log: Log,
+        children: ChildRegistry, password: [UInt8]?, clocks: Clocks = .system, log: Log,
         shutdownAsked: @escaping @Sendable (ShutdownManner) -> Void
     ) throws(SystemError) -> Service {
         let loop = ThreadRunLoop.current
@@ -24,7 +24,7 @@ extension Service {
             limits: StoreLimits(configuration.limits), nextNumber: nextNumber)
         let desk = JobDesk(
             lanes: lanes, handlers: handlers, store: store, journal: journal, window: window,
-            children: children, loop: loop, wall: wall, log: log)
+            children: children, loop: loop, clocks: clocks, log: log)
         return Service(
             configuration: configuration, desk: desk,
             schedules: try ScheduleBook(desk: desk, loop: loop, log: log), password: password,

@@ -10,14 +10,6 @@ internal import Kernel
 internal import RunLoops
 internal import WorkerThreads
 
-/// What a worker says to the desk, in the order in which it happened.
-enum WorkerReport: Sendable {
-    /// A job has ended.
-    case ended(Completion)
-    /// A job was not begun, because another one of its order comes first.
-    case heldBack(JobID, JobOrder)
-}
-
 extension JobDesk {
     /// The order that a job keeps.
     func order(of request: Request, _ lane: Lane, _ retry: RetryPlan) -> JobOrder {

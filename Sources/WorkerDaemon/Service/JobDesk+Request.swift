@@ -1,0 +1,47 @@
+// What a client asks for with a job, before it is one.
+
+internal import Jobs
+
+extension JobDesk {
+    /// What a client asks for.
+    struct Request {
+        var thread: String
+        var selector: String
+        var payload: [UInt8]
+        var priority = Priority.normal
+        /// When it is due, in Unix milliseconds; nil is now.
+        var dueAt: Int64?
+        var timeoutMilliseconds: Int?
+        /// Whether the journal is passed by.
+        var isVolatile = false
+        /// How many further attempts follow one that failed; nil is as many as its selector has.
+        var retryCountMax: Int?
+        /// Whether what follows in its order waits meanwhile; nil is as its selector says.
+        var retryBlocks: Bool?
+        /// What it has in common with those whose order counts.
+        var key: [UInt8]?
+        /// What no other job may be called that this daemon was given lately; nil for none.
+        var uniqueName: [UInt8]?
+        /// The attempts of before that do not count any more.
+        var forgivenCount = 0
+
+        /// How it is tried again: as its client says, else as its selector does.
+        func retryPlan(for handler: Handler) -> RetryPlan {
+            RetryPlan(
+                countMax: retryCountMax ?? handler.retryCountMax,
+                blocks: retryBlocks ?? handler.retryBlocks, forgivenCount: forgivenCount)
+        }
+
+        /// The job that it becomes.
+        func job(
+            _ id: JobID, hold: Bool, _ retry: RetryPlan, acceptedAt: Int64
+        ) -> Job {
+            Job(
+                id: id, thread: thread, selector: selector, payload: payload, priority: priority,
+                schedule: hold ? .buffered : dueAt.map { .at($0) } ?? .now,
+                timeoutMilliseconds: timeoutMilliseconds.map { Int64($0) },
+                retryCountMax: retry.countMax, key: key, retryBlocks: retry.blocks,
+                acceptedAt: acceptedAt)
+        }
+    }
+}
