@@ -32,6 +32,36 @@ import Testing
         store.checkInvariants()
     }
 
+    @Test(arguments: [Outcome.done([1, 2, 3]), .failed(reason: "no"), .timedOut], [true, false])
+    func `ends a job in one step as in several`(outcome: Outcome, isBegun: Bool) throws {
+        var (quick, slow) = (MemoryStore(), MemoryStore())
+        let request = JobRequest(thread: "mail", selector: "send", payload: [7, 7])
+        let id = try quick.accept(request, at: 0)
+        _ = try slow.accept(request, at: 0)
+        if isBegun { #expect(quick.start(id, on: "mail/1", at: 3)) }
+        try slow.apply(.start(worker: "mail/1"), to: id, at: 3)
+        try slow.apply(.finish(outcome), to: id, at: 9)
+        try quick.finish(id, outcome, on: "mail/1", from: 3, at: 9, keepsPayload: true)
+        #expect(quick.job(id) == slow.job(id))
+        #expect(quick.totals == slow.totals)
+        #expect(quick.count(thread: "mail", state: outcome.state) == 1)
+        #expect(quick.liveByteCount == 0)
+        quick.checkInvariants()
+        #expect(throws: JobStoreError.self) {
+            try quick.finish(id, outcome, on: "mail/1", from: 3, at: 9, keepsPayload: true)
+        }
+    }
+
+    @Test func `keeps no payload of a failed job that is kept elsewhere`() throws {
+        var store = MemoryStore()
+        let request = JobRequest(thread: "mail", selector: "send", payload: [7, 7])
+        let id = try store.accept(request, at: 0)
+        try store.finish(id, .timedOut, on: "mail", from: 3, at: 9, keepsPayload: false)
+        #expect(store.job(id)?.payload == [])
+        #expect(store.job(id)?.mayRunAgain == false)
+        store.checkInvariants()
+    }
+
     @Test func `lists by thread and state, either end first, up to a limit`() throws {
         var store = MemoryStore()
         for number in 1...6 as ClosedRange<UInt64> {

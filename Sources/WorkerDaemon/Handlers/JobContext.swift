@@ -23,6 +23,8 @@ public final class JobContext: Sendable {
     /// Which try this is, from 1 on.
     public let attempt: Int
     let timeout: Duration?
+    /// The orders that it keeps, which its worker looks at.
+    let order: JobOrder
     private let phase = Atomic<UInt8>(0)
     private let cancelRequested = Atomic<Bool>(false)
     private let state = Mutex(State())
@@ -69,18 +71,23 @@ public final class JobContext: Sendable {
         var isOver: Bool { clock.now() >= deadline }
     }
 
-    init(id: UInt64, selector: String, payload: [UInt8], attempt: Int, timeout: Duration?) {
+    init(
+        id: UInt64, selector: String, payload: [UInt8], attempt: Int, timeout: Duration?,
+        order: JobOrder
+    ) {
         self.id = id
         self.selector = selector
         self.payload = payload
         self.attempt = attempt
         self.timeout = timeout
+        self.order = order
     }
 
     /// The same job for its next attempt.
     func next() -> JobContext {
         let next = JobContext(
-            id: id, selector: selector, payload: payload, attempt: attempt + 1, timeout: timeout)
+            id: id, selector: selector, payload: payload, attempt: attempt + 1, timeout: timeout,
+            order: order)
         if let tell = state.withLock({ $0.news?.whenChanged.take() }) { next.tellNextChange(tell) }
         return next
     }

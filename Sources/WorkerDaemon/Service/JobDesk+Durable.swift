@@ -45,10 +45,7 @@ extension JobDesk {
         if isParked {
             backlog.addParked(state, .one(byteCount))
         } else {
-            let accepted = LiveJob(
-                id, context(of: request, id, handler), handler, for: request.thread, of: lane,
-                priority: request.priority, key: request.key,
-                order: order(of: request, lane, retry), backlog: backlog)
+            let accepted = liveJob(id, of: request, handler, lane, retry, backlog: backlog)
             accepted.part = isDelayed ? .held : .inTurn
             live[id] = accepted
             self.hold(accepted)
@@ -288,12 +285,9 @@ extension JobDesk {
             return nil
         }
         let request = request(of: job)
-        let context = context(of: request, job.id, handler, attempt: job.attempt + 1)
-        let adopted = LiveJob(
-            job.id, context, handler, for: job.thread, of: backlog.lane, priority: job.priority,
-            key: job.key,
-            order: order(of: request, backlog.lane, request.retryPlan(for: handler)),
-            backlog: backlog)
+        let adopted = liveJob(
+            job.id, of: request, handler, backlog.lane, request.retryPlan(for: handler),
+            attempt: job.attempt + 1, backlog: backlog)
         store.adopt(job)
         live[job.id] = adopted
         adopted.part = part ?? (job.state == .delayed ? .held : .inTurn)

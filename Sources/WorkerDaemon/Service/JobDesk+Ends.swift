@@ -155,7 +155,7 @@ extension JobDesk {
 
     func complete(_ completion: Completion) {
         let job = live[completion.job]
-        busyLane = job?.lane
+        if let job, job.lane !== busyLane { busyLane = job.lane }
         if let job, job.alarm != nil { endAlarm(of: job) }
         if let job, completion.outcome.state == .failed, job.mayRetry, !job.isInterrupted,
             !isRefusing || job.isDurable

@@ -44,4 +44,19 @@ extension JobDesk {
                 acceptedAt: acceptedAt)
         }
     }
+
+    /// A job that begins its way over the desk.
+    func liveJob(
+        _ id: JobID, of request: Request, _ handler: Handler, _ lane: Lane, _ retry: RetryPlan,
+        attempt: Int = 1, backlog: Backlog? = nil
+    ) -> LiveJob {
+        let context = JobContext(
+            id: id.number, selector: request.selector, payload: request.payload,
+            attempt: attempt,
+            timeout: request.timeoutMilliseconds.map { .milliseconds($0) } ?? handler.timeout,
+            order: order(of: request, lane, retry))
+        return LiveJob(
+            id, context, handler, for: request.thread, of: lane, priority: request.priority,
+            key: request.key, backlog: backlog)
+    }
 }

@@ -134,7 +134,7 @@ extension JobDesk {
         guard job.context.giveUp() else { return }
         let outcome: Outcome = job.context.isCancelRequested ? .cancelled : .timedOut
         // As the old thread would have said, and before the fresh one takes a job.
-        job.order.noteEnd(of: job.context, outcome)
+        job.context.noteEnd(outcome)
         do throws(SystemError) {
             let old = try job.lane.replaceThread(of: member)
             replacedThreads.removeAll { $0.hasEnded }

@@ -31,14 +31,14 @@ extension JobDesk {
     /// Lets a job wait for a thread of its lane.
     func submit(_ job: LiveJob) {
         guard let runner else { return }
-        let (context, handler, lane, order) = (job.context, job.handler, job.lane, job.order)
+        let (context, handler, lane) = (job.context, job.handler, job.lane)
         if context.timeout != nil, handler.mayNotListen { listen(to: job) }
         let isDurable = job.isDurable
         do throws(SubmitError) {
             let (ticket, owed) = try lane.pool.submitOwingWake(
                 onThread: job.thread, priority: job.priority.submitPriority, key: job.key
             ) {
-                runner.run(context, handler, on: lane, in: order, isDurable: isDurable)
+                runner.run(context, handler, on: lane, isDurable: isDurable)
             }
             job.ticket = ticket
             if let owed { owe(owed, lane) }

@@ -176,9 +176,7 @@ final class JobDesk {
         store.keep(request.job(id, hold: hold, retry, acceptedAt: now))
         if let name = request.uniqueName { uniqueNames.give(name, to: id, at: now) }
         if durable != nil { reserveNumbers() }
-        let job = LiveJob(
-            id, context(of: request, id, handler), handler, for: request.thread, of: lane,
-            priority: request.priority, key: request.key, order: order(of: request, lane, retry))
+        let job = liveJob(id, of: request, handler, lane, retry)
         live[id] = job
         if hold {
             self.hold(job)
@@ -205,15 +203,6 @@ final class JobDesk {
             throw full("thread \(lane.name) holds \(waiting) waiting jobs, its limit", lane)
         }
         return (lane, handler)
-    }
-
-    func context(
-        of request: Request, _ id: JobID, _ handler: Handler, attempt: Int = 1
-    ) -> JobContext {
-        JobContext(
-            id: id.number, selector: request.selector, payload: request.payload,
-            attempt: attempt,
-            timeout: request.timeoutMilliseconds.map { .milliseconds($0) } ?? handler.timeout)
     }
 
     /// Counts a job that the desk itself keeps back.

@@ -26,14 +26,14 @@ final class JobRunner: Sendable {
     ///
     /// - Thread: a member's of the lane.
     func run(
-        _ job: JobContext, _ handler: Handler, on lane: Lane, in order: JobOrder, isDurable: Bool
+        _ job: JobContext, _ handler: Handler, on lane: Lane, isDurable: Bool
     ) {
         let id = JobID(job.id)
-        if order.holdsBack(id) { return reports.send(.heldBack(id, order)) }
+        if job.order.holdsBack(id) { return reports.send(.heldBack(id, job.order)) }
         let completion = lane.run(
             job, handler, children: children, journal: isDurable ? journal : nil, log: log)
         guard let completion else { return }
-        order.noteEnd(of: job, completion.outcome)
+        job.noteEnd(completion.outcome)
         reports.send(.ended(completion))
     }
 }

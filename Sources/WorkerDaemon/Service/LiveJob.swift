@@ -41,8 +41,6 @@ final class LiveJob {
     let backlog: Backlog?
     /// What it has in common with those whose order counts.
     let key: SubmitKey?
-    /// The orders that it keeps, and how it is tried again.
-    let order: JobOrder
     /// As what it counts in its queue, until its end.
     var part = Backlog.Part.inTurn
     /// Whether a shutdown has asked it to end: what it has not done is done after the restart.
@@ -61,7 +59,7 @@ final class LiveJob {
 
     init(
         _ id: JobID, _ context: JobContext, _ handler: Handler, for thread: String, of lane: Lane,
-        priority: Priority, key: [UInt8]?, order: JobOrder, backlog: Backlog? = nil
+        priority: Priority, key: [UInt8]?, backlog: Backlog?
     ) {
         self.id = id
         self.context = context
@@ -70,9 +68,11 @@ final class LiveJob {
         self.lane = lane
         self.priority = priority
         self.key = key.map { SubmitKey($0) }
-        self.order = order
         self.backlog = backlog
     }
+
+    /// The orders that it keeps, and how it is tried again.
+    var order: JobOrder { context.order }
 
     /// Whether another attempt may follow the present one.
     var mayRetry: Bool {

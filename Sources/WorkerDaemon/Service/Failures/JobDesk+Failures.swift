@@ -113,10 +113,9 @@ extension JobDesk {
         apply(.runAgain, to: id)
         guard let job = store.job(id) else { return false }
         let request = request(of: job)
-        let again = LiveJob(
-            id, context(of: request, id, handler, attempt: job.attempt + 1), handler,
-            for: job.thread, of: lane, priority: job.priority, key: job.key,
-            order: order(of: request, lane, request.retryPlan(for: handler)))
+        let again = liveJob(
+            id, of: request, handler, lane, request.retryPlan(for: handler),
+            attempt: job.attempt + 1)
         live[id] = again
         submitInOrder(again)
         return true

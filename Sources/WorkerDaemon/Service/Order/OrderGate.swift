@@ -55,14 +55,16 @@ struct JobOrder: Sendable {
     func holdsBack(_ job: JobID) -> Bool {
         thread?.isClosed(to: job) == true || key?.isClosed(to: job) == true
     }
+}
 
+extension JobContext {
     /// Holds up what follows if a failed attempt says so; on the thread that made it, before it
     /// takes another job.
-    func noteEnd(of context: JobContext, _ outcome: Outcome) {
-        guard retry.blocks, outcome.state == .failed, !context.isCancelRequested,
-            retry.follows(attempt: context.attempt)
+    func noteEnd(_ outcome: Outcome) {
+        guard order.retry.blocks, outcome.state == .failed, !isCancelRequested,
+            order.retry.follows(attempt: attempt)
         else { return }
-        own?.close(by: JobID(context.id))
+        order.own?.close(by: JobID(id))
     }
 }
 
