@@ -38,7 +38,8 @@ import Testing
         let request = JobRequest(thread: "mail", selector: "send", payload: [7, 7])
         let id = try quick.accept(request, at: 0)
         _ = try slow.accept(request, at: 0)
-        if isBegun { #expect(quick.start(id, on: "mail/1", at: 3)) }
+        let begins = isBegun && quick.start(id, on: "mail/1", at: 3)
+        #expect(begins == isBegun)
         try slow.apply(.start(worker: "mail/1"), to: id, at: 3)
         try slow.apply(.finish(outcome), to: id, at: 9)
         try quick.finish(id, outcome, on: "mail/1", from: 3, at: 9, keepsPayload: true)
