@@ -22,6 +22,7 @@ final class CommandStore<Command: Sendable>: @unchecked Sendable {
 
     /// - Returns: false when it is full or closed.
     @inlinable
+    @inline(__always)
     func add(_ command: consuming Command) -> Bool {
         guard room.take() else { return false }
         return inbox.push(command) != .closed
