@@ -10,8 +10,10 @@ package struct MemoryWindow: Sendable {
     package var loadCountMax = 1_024
     /// How many rows of before are counted at once, before others have their turn.
     package var countedAtOnce = 2_000
-    /// How many jobs one transaction fires, lets run again or drops; more of them take several.
+    /// How many jobs one transaction fires; more of them take several.
     package var changedAtOnce = 1_000
+    /// How many it lets run again or drops: each takes statements of its own.
+    package var settledAtOnce: Int { max(1, changedAtOnce / 4) }
 
     /// What the daemon has.
     package init() {}

@@ -57,7 +57,7 @@ extension JobDesk {
 
     private func firstPart(_ durable: DurableJobs) -> FailedJobsPart {
         FailedJobsPart(
-            before: JobID(store.nextNumber), countMax: durable.window.changedAtOnce,
+            before: JobID(store.nextNumber), countMax: durable.window.settledAtOnce,
             byteCountMax: durable.window.byteCountMax)
     }
 
