@@ -314,6 +314,8 @@ struct Book {
         guard blocker.blocks, blocker.token != other.token, blocker.address == other.address else {
             return false
         }
+        // One that has not begun holds nobody up, whatever it waits for.
+        guard blocker.attempt > blocker.forgivenCount else { return false }
         if let key = blocker.key { return other.key == key }
         return blocker.address != "two"
     }
