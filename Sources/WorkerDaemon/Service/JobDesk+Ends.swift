@@ -155,7 +155,6 @@ extension JobDesk {
 
     func complete(_ completion: Completion) {
         let job = live[completion.job]
-        if let job, job.lane !== busyLane { busyLane = job.lane }
         if let job, job.alarm != nil { endAlarm(of: job) }
         if let job, completion.outcome.state == .failed, job.mayRetry, !job.isInterrupted,
             !isRefusing || job.isDurable
@@ -168,15 +167,8 @@ extension JobDesk {
         }
         keepEnd(completion, isDurable: job?.isDurable == true)
         tellEnd(of: completion.job, completion.outcome)
-    }
-
-    /// The latest reports of the workers have been handled.
-    ///
-    /// - Returns: whether many more are to come soon.
-    func tookReports() -> Bool {
         whenRoomMayBe?()
         whenCompleted?()
-        return isMuchToCome
     }
 
     /// Notes in the store how a job has begun and ended; what can be run again of a durable one is

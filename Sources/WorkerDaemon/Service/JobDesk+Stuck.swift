@@ -150,6 +150,5 @@ extension JobDesk {
             Completion(
                 job: job.id, attemptNumber: job.context.attempt, outcome: outcome,
                 thread: run.thread, startedAt: run.startedAt, endedAt: wall.unixMilliseconds()))
-        _ = tookReports()
     }
 }

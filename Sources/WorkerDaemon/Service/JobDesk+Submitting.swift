@@ -25,9 +25,6 @@ struct OwedWakes {
 }
 
 extension JobDesk {
-    /// While so many jobs wait for a lane, its reports are looked for.
-    private static let manyCount = 16
-
     /// Lets a job wait for a thread of its lane.
     func submit(_ job: LiveJob) {
         guard let runner else { return }
@@ -41,7 +38,7 @@ extension JobDesk {
                 runner.run(context, handler, on: lane, isDurable: isDurable)
             }
             job.ticket = ticket
-            if let owed { owe(owed, lane) }
+            if let owed { owe(owed) }
         } catch {
             // The thread was stopped between the look and the submit.
             if job.isDurable { leaveToJournal(job) } else { _ = withdraw(job) }
@@ -49,22 +46,12 @@ extension JobDesk {
     }
 
     /// Wakes a thread for its jobs at the end of the pass, or after so many, whichever is first.
-    private func owe(_ wake: WorkerPool.OwedWake, _ lane: Lane) {
-        busyLane = lane
+    private func owe(_ wake: WorkerPool.OwedWake) {
         if owedWakes.isEmpty {
             let desk = Confined(self, to: loop)
-            loop.perform { desk.value.payWakes() }
+            loop.perform { desk.value.owedWakes.pay() }
         }
         owedWakes.append(wake)
-        if owedWakes.isFull { payWakes() }
+        if owedWakes.isFull { owedWakes.pay() }
     }
-
-    private func payWakes() {
-        owedWakes.pay()
-        if isMuchToCome { runner?.reports.lookSoon() }
-    }
-
-    /// Whether many reports are to be expected, as one lane shows: the last that had to be woken, or
-    /// that reported something.
-    var isMuchToCome: Bool { busyLane.map { $0.pool.waitingCount >= Self.manyCount } == true }
 }

@@ -1,6 +1,6 @@
 // Where every job is known from the moment it is accepted until it is forgotten: the store, the
 // lanes it waits in, who waits for it. Confined to one loop's thread; workers report back to it
-// through a port, so nothing in here takes a lock.
+// through a message port, so nothing in here takes a lock.
 
 internal import Jobs
 internal import Kernel
@@ -62,8 +62,6 @@ final class JobDesk {
     /// What workers do for the desk; nil once it is closed.
     private(set) var runner: JobRunner?
     var owedWakes = OwedWakes()
-    /// The lane that was heard of last, or woken.
-    var busyLane: Lane?
     /// What was looked up last: most clients ask for the same again and again.
     private var recentLane: (thread: String, lane: Lane)?
     private var recentHandler: (selector: String, handler: Handler)?
@@ -101,9 +99,8 @@ final class JobDesk {
         }
         self.lanesByThread = lanesByThread
         let desk = Confined(self, to: loop)
-        let reports = ReportPort(
-            on: loop, looksByItself: clocks.loop.runsByItself,
-            receive: { desk.value.take($0) }, received: { desk.value.tookReports() })
+        let reports = MessagePort<WorkerReport> { desk.value.take($0) }
+        reports.add(to: loop)
         runner = JobRunner(reports, journal: journal, children: children, log: log)
         guard let journal else { return }
         let answers = MessagePort<[JournalAnswer]> { desk.value.take($0) }
@@ -115,7 +112,7 @@ final class JobDesk {
 
     /// Ends the reporting; breaks the cycle between the desk and its port.
     func close() {
-        runner?.reports.close()
+        runner?.reports.invalidate()
         runner = nil
         answers?.invalidate()
         answers = nil

@@ -3,19 +3,30 @@
 // each brings only what is its own.
 
 internal import Jobs
+internal import WorkerThreads
+
+/// What a worker says to the desk, in the order in which it happened.
+enum WorkerReport: Sendable {
+    /// A job has ended.
+    case ended(Completion)
+    /// A job was not begun, because another one of its order comes first.
+    case heldBack(JobID, JobOrder)
+}
 
 /// Runs jobs on the threads of their lanes, and reports their ends to the desk.
 ///
 /// - Thread: any thread.
 final class JobRunner: Sendable {
     /// Where the ends are reported.
-    let reports: ReportPort
+    let reports: MessagePort<WorkerReport>
     private let children: ChildRegistry
     private let journal: Journal?
     private let log: Log
 
     /// - Parameter journal: where beginnings are recorded; nil if all jobs are in memory only.
-    init(_ reports: ReportPort, journal: Journal?, children: ChildRegistry, log: Log) {
+    init(
+        _ reports: MessagePort<WorkerReport>, journal: Journal?, children: ChildRegistry, log: Log
+    ) {
         self.reports = reports
         self.journal = journal
         self.children = children
@@ -29,7 +40,10 @@ final class JobRunner: Sendable {
         _ job: JobContext, _ handler: Handler, on lane: Lane, isDurable: Bool
     ) {
         let id = JobID(job.id)
-        if job.order.holdsBack(id) { return reports.send(.heldBack(id, job.order)) }
+        guard !job.order.holdsBack(id) else {
+            reports.send(.heldBack(id, job.order))
+            return
+        }
         let completion = lane.run(
             job, handler, children: children, journal: isDurable ? journal : nil, log: log)
         guard let completion else { return }
