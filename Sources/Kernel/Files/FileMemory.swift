@@ -1,5 +1,6 @@
 // A file as memory: what is stored there is with the kernel at once and outlives the process, without a
-// call for each of it.
+// call for each of it. A store that the disk has no room for, or a file system that has failed, would end
+// the process (SIGBUS): such a page is replaced by memory that nobody else sees (CLinux/filememory.h).
 
 internal import CLinux
 internal import Glibc
@@ -7,12 +8,15 @@ internal import Synchronization
 
 /// The words of a file that stay readable for others when this process has died.
 ///
-/// Its room on the disk is taken when it is made: a page for which there is none ends the process. On a
-/// file system that never writes in place, the room is there for the first time round only.
+/// Its room on the disk is taken when it is made. What can't be brought to the file all the same, since
+/// the file system has failed or never writes in place, is lost in silence.
 ///
 /// - Thread: any thread.
 @safe
 package final class FileMemory: Sendable {
+    /// Done once in a process: no store ends it from then on.
+    private static let isGuarded = clinux_install_bus_handler() == 0
+
     // SAFETY: what is behind the pointer is atomic, and there until the end of this object.
     private nonisolated(unsafe) let words: UnsafeMutablePointer<Atomic<UInt64>>
     /// How many words there are.
@@ -26,6 +30,7 @@ package final class FileMemory: Sendable {
     /// - Source: posix_fallocate(3), mmap(2).
     package init(zeros count: Int, to path: String, mode: UInt32) throws(SystemError) {
         let byteCount = count * MemoryLayout<UInt64>.size
+        precondition(Self.isGuarded, "sigaction takes SIGBUS")
         let descriptor = try File.open(
             "open \(path)", path, O_RDWR | O_CREAT | O_TRUNC, mode)
         var code = EINTR
@@ -44,9 +49,14 @@ package final class FileMemory: Sendable {
 
     /// Stores words, the first of them last: whoever finds it finds the others, unless somebody stores
     /// there at the same time.
+    ///
+    /// - Blocks: for the disk, if the page has left the memory.
+    @inline(never)  // What the handler knows of a thread exists once, in this file.
     package func store(_ values: Span<UInt64>, at start: Int) {
         precondition(start >= 0 && start + values.count <= count, "words inside the file")
         guard !values.isEmpty else { return }
+        unsafe clinux_guard(words + start, values.count * MemoryLayout<UInt64>.size)
+        defer { clinux_unguard() }
         // What was there is no more before it is half of something else.
         unsafe words[start].store(0, ordering: .relaxed)
         atomicMemoryFence(ordering: .releasing)

@@ -1,5 +1,6 @@
 // A file as memory, seen through the file.
 
+import Glibc
 import Kernel
 import Support
 import Testing
@@ -31,6 +32,34 @@ struct FileMemoryTests {
         let directory = try TestDirectory()
         #expect(throws: SystemError.self) {
             _ = try FileMemory(zeros: 16, to: directory.file("none/memory"), mode: 0o600)
+        }
+    }
+
+    @Test func `a page that is lost ends nothing, and the others stay`() throws {
+        let directory = try TestDirectory()
+        let path = directory.file("memory")
+        let pageWordCount = 65_536 / 8
+        let memory = try FileMemory(zeros: 3 * pageWordCount, to: path, mode: File.ownerOnly)
+        // The file loses its last pages, as one does whose file system fails.
+        try #require(unsafe truncate(path, off_t(pageWordCount * 8)) == 0)
+        let words: [UInt64] = [1, 2, 3]
+        for start in [pageWordCount - 1, 2 * pageWordCount, 2 * pageWordCount + 8, 0] {
+            memory.store(words.span, at: start)
+        }
+        var first: [UInt64] = []
+        try File.readWords(of: path, inParts: pageWordCount) { part in
+            first += [part[0], part[1], part[2], part[pageWordCount - 1]]
+        }
+        #expect(first == [1, 2, 3, 1])
+    }
+
+    @Test func `a fault of somebody else ends the process as ever`() async {
+        await #expect(processExitsWith: .signal(SIGBUS)) {
+            let memory = try FileMemory(
+                zeros: 8, to: "/dev/shm/workerd-memory-\(getpid())", mode: File.ownerOnly)
+            try File.remove("/dev/shm/workerd-memory-\(getpid())")
+            memory.store([1, 2].span, at: 0)
+            raise(SIGBUS)
         }
     }
 }
