@@ -23,14 +23,14 @@ final class JournalWriter {
     private static let retryDelay = Duration.milliseconds(250)
 
     private var store: SQLiteStore?
-    private let stockTaking: StockTaking
+    let stockTaking: StockTaking
     private var stockTimer: ThreadRunLoop.Timer?
     private let isFireOwed: Journal.FireFlag
     private let loop: ThreadRunLoop
-    private let wall: WallTime
-    private let log: Log
-    private var send: (@Sendable ([JournalAnswer]) -> Void)?
-    private var pending = PendingCommands()
+    let wall: WallTime
+    let log: Log
+    var send: (@Sendable ([JournalAnswer]) -> Void)?
+    var pending = PendingCommands()
     private var timer: ThreadRunLoop.Timer?
     /// What has begun and may end before it has to be written.
     private var beginnings = Beginnings()
@@ -38,7 +38,7 @@ final class JournalWriter {
     private var health: JournalHealth
     /// Whether the latest transaction is with the kernel only.
     private var hasUnsynced = false
-    private var broughtThrough = BroughtThrough()
+    var broughtThrough = BroughtThrough()
     /// Whether what is pending has waited, and goes with what comes from the buffer now.
     private var hasWaited = false
     /// Fires the buffer if something is in it; returns whether there was.
@@ -199,204 +199,10 @@ final class JournalWriter {
         if health.isFailing, timer == nil { wait(Self.retryDelay) }
     }
 
-    private func write(
-        _ commands: Span<JournalCommand>, _ place: Int, to store: SQLiteStore, at now: Int64,
-        _ answers: inout JournalAnswers
-    ) throws(StoreFault) {
-        switch commands[place] {
-        case .accept(let new): try store.accept(new.job)
-        case .run(let runs): for made in runs { try store.accept(made.new.job, of: made.run) }
-        case .keepSchedule(let record, _): try store.keep(record)
-        case .dropSchedule(let name, _): try store.dropSchedule(name)
-        case .acceptOnce(let new, let name):
-            if let other = try store.giveName(name, to: new.job.id, at: now) {
-                answers.existing[new.job.id] = other
-            } else {
-                try store.accept(new.job)
-            }
-        case .settle(let failed, let fate, let part, let ticket):
-            answers.settled[ticket] = try store.settle(failed, fate, part, at: now)
-        case .fire(let part, let ticket):
-            answers.fired[ticket] = try store.fire(part, uncounted: stockTaking.stock.rest)
-        case .pause(let threads, let isPaused):
-            for thread in threads { try store.keep(thread, isPaused: isPaused) }
-        case .askToEnd(let id): try store.askToEnd(id)
-        case .start(let id, let attempt): try store.start(id, attempt)
-        case .end(let id, let attempt, let outcome, let moment):
-            try store.end(id, attempt, outcome, at: moment)
-        case .putBack(let id, let attempt): try store.putBack(id, attempt: attempt)
-        case .retry(let id, let attempt, let due): try store.retry(id, attempt, dueAt: due)
-        case .reserve(let number): try store.reserve(below: number)
-        case .cancel(let id, let ticket):
-            guard let job = try store.job(id), isParked(job) else { break }
-            try store.end(id, nil, .cancelled, at: now)
-            answers.cancelled[ticket] = [
-                job.queue: [
-                    SQLiteStore.Counted(id: id, state: job.state, byteCount: job.payload.count)
-                ]
-            ]
-        case .cancelMatching(let queues, let selector, let payload, let begun, let ticket):
-            var cancelled: [QueueName: [SQLiteStore.Counted]] = [:]
-            for queue in queues {
-                let inTurn = try store.inTurn(
-                    queue, after: broughtThrough[queue], selector: selector,
-                    payload: payload)
-                let held = try store.held(queue, selector: selector, payload: payload)
-                let jobs = inTurn + held.filter { !begun.contains($0.id) }
-                for job in jobs { try store.end(job.id, nil, .cancelled, at: now) }
-                if !jobs.isEmpty { cancelled[queue] = jobs }
-            }
-            answers.cancelled[ticket] = cancelled
-        case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: break
-        }
-    }
-
-    /// Whether a job waits in the file and is not in the desk's memory.
-    ///
-    /// Of what is held the desk knows it, and asks for nothing that is in its memory.
-    private func isParked(_ job: Job) -> Bool {
-        switch job.state {
-        case .waiting: job.id > broughtThrough[job.queue]
-        case .delayed, .buffered: true
-        case .running, .done, .failed, .cancelled: false
-        }
-    }
-
-    /// Answers a command, once the transaction is on the disk or has failed.
-    private func finish(
-        _ commands: Span<JournalCommand>, _ place: Int, _ store: SQLiteStore,
-        _ answers: inout JournalAnswers
-    ) {
-        let fault = answers.fault
-        switch commands[place] {
-        case .begun, .start, .end, .putBack, .retry, .reserve, .pause, .askToEnd: break
-        case .answer(let send):
-            self.send = send
-            scheduleStockTaking()
-        case .acceptOnce(let new, _) where fault == nil && answers.existing[new.job.id] != nil:
-            if let other = answers.existing[new.job.id] { answers.append(.existing(other)) }
-        case .settle(_, _, _, let ticket):
-            let settled = answers.settled[ticket] ?? FailedJobsAnswer()
-            if fault == nil { stockTaking.give(settled.jobs) }
-            answers.append(
-                .settled(ticket: ticket, fault.map { .failure($0) } ?? .success(settled)))
-        case .accept(let new): finish(new, &answers)
-        case .acceptOnce(let new, _): finish(new, &answers)
-        case .run(let runs): for made in runs { finish(made.new, &answers) }
-        case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket):
-            answers.append(.confirmed(ticket: ticket, fault))
-        case .fire(let part, let ticket):
-            let firing = answers.fired[ticket] ?? JournalFiring()
-            let result = fault.map { Result.failure($0) } ?? .success(firing)
-            answers.append(.fired(ticket: ticket, part, result))
-            // With the answer: who fires and then submits has the fired ones in front.
-            for queue in part.queues {
-                answers.append(loadFired(queue, part, firing, fault, store))
-            }
-        case .loadDelayed(let queue, let place, let limit, let byteCount):
-            answers.append(loadDelayed(queue, after: place, limit, byteCount, fault, store))
-        case .cancel(_, let ticket), .cancelMatching(_, _, _, _, let ticket):
-            let cancelled = answers.cancelled[ticket] ?? [:]
-            let result = fault.map { Result.failure($0) } ?? .success(cancelled)
-            answers.append(.cancelled(ticket: ticket, result))
-        case .load(let queue, let limit, let byteCount):
-            let result = reading { () throws(StoreFault) in
-                let batch = try store.inTurn(
-                    queue, after: broughtThrough[queue], limit: limit,
-                    byteCount: byteCount)
-                if let last = batch.jobs.last { broughtThrough.note(last.id, of: queue) }
-                stockTaking.give(batch.jobs)
-                return batch
-            }
-            answers.append(.loaded(queue, result))
-        case .find(let id, let ticket):
-            let result = reading { () throws(StoreFault) in try store.job(id) }
-            answers.append(.found(ticket: ticket, result))
-        case .findNamed(let name, let ticket):
-            let now = wall.unixMilliseconds()
-            let result = reading { () throws(StoreFault) in try store.job(named: name, at: now) }
-            answers.append(.named(ticket: ticket, result))
-        case .list(let listing, let ticket):
-            let result = reading { () throws(StoreFault) in try list(listing, store) }
-            answers.append(.listed(ticket: ticket, result))
-        }
-    }
-
-    private func finish(_ new: NewJob, _ answers: inout JournalAnswers) {
-        // Without a copy of the job, which is large.
-        if !new.isParked, new.job.state == .waiting {
-            broughtThrough.note(new.job.id, of: new.job.queue)
-        }
-        answers.appendAccepted()
-    }
-
-    /// The first jobs of a queue that a part of a firing has let go.
-    private func loadFired(
-        _ queue: QueueName, _ part: FirePart, _ firing: JournalFiring, _ fault: StoreFault?,
-        _ store: SQLiteStore
-    ) -> JournalAnswer {
-        let place = part.place(of: queue)
-        guard fault != nil || firing.counted[queue] != nil else {
-            // This part did not come to it.
-            return .loadedDelayed(queue, after: place, .success(SQLiteStore.Batch(isEnd: false)))
-        }
-        return loadDelayed(
-            queue, after: place, part.loadCountMax, part.loadByteCountMax, fault, store)
-    }
-
-    /// The delayed jobs of a queue behind a place.
-    ///
-    /// Not as long as something that happened could not be written: a job that has ended, or that is
-    /// to be tried again later, would be read as it was before.
-    private func loadDelayed(
-        _ queue: QueueName, after place: DueKey, _ limit: Int, _ byteCount: Int,
-        _ fault: StoreFault?, _ store: SQLiteStore
-    ) -> JournalAnswer {
-        if let fault, !pending.isEmpty {
-            return .loadedDelayed(queue, after: place, .failure(fault))
-        }
-        let result = reading { () throws(StoreFault) in
-            let batch = try store.delayed(queue, after: place, limit: limit, byteCount: byteCount)
-            stockTaking.give(batch.jobs)
-            return batch
-        }
-        return .loadedDelayed(queue, after: place, result)
-    }
-
-    private func reading<Value>(
-        _ body: () throws(StoreFault) -> Value
-    ) -> Result<Value, StoreFault> {
-        do throws(StoreFault) {
-            return .success(try body())
-        } catch {
-            log.error("the journal can't read: \(error)")
-            return .failure(error)
-        }
-    }
-
-    private func list(_ listing: JobListing, _ store: SQLiteStore) throws(StoreFault) -> [Job] {
-        let (state, limit) = (listing.state, listing.limit)
-        var jobs: [Job] = []
-        if state?.isEnded != false {
-            jobs += try store.newestEnded(thread: listing.thread, state: state, limit: limit)
-        }
-        for queue in listing.queues {
-            if state == nil || state == .waiting {
-                jobs += try store.newestInTurn(
-                    queue, after: broughtThrough[queue], limit: limit)
-            }
-            for held in [JobState.delayed, .buffered] where state == nil || state == held {
-                jobs += try store.newestHeld(queue, state: held, limit: limit)
-            }
-        }
-        jobs.sort { $1.id < $0.id }
-        return Array(jobs.prefix(listing.limit))
-    }
-
     // MARK: - Taking stock
 
     /// Counts a little more of what was there, soon, and looks a little further into what had ended.
-    private func scheduleStockTaking() {
+    func scheduleStockTaking() {
         guard stockTimer == nil, store != nil else { return }
         let writer = Confined(self, to: loop)
         let soon = loop.now.advanced(by: .milliseconds(1))
@@ -419,9 +225,4 @@ final class JournalWriter {
             log.error("the journal can't count what it holds: \(error)")
         }
     }
-}
-
-extension Job {
-    /// The queue in which it waits.
-    var queue: QueueName { QueueName(thread: thread, priority: priority) }
 }

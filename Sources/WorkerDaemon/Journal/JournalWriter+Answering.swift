@@ -1,0 +1,138 @@
+// What each command is answered, once its transaction is on the disk or has failed; and what is only
+// read from the store.
+
+internal import Jobs
+internal import Kernel
+
+extension JournalWriter {
+    /// Answers a command, once the transaction is on the disk or has failed.
+    func finish(
+        _ commands: Span<JournalCommand>, _ place: Int, _ store: SQLiteStore,
+        _ answers: inout JournalAnswers
+    ) {
+        let fault = answers.fault
+        switch commands[place] {
+        case .begun, .start, .end, .putBack, .retry, .reserve, .pause, .askToEnd: break
+        case .answer(let send):
+            self.send = send
+            scheduleStockTaking()
+        case .acceptOnce(let new, _) where fault == nil && answers.existing[new.job.id] != nil:
+            if let other = answers.existing[new.job.id] { answers.append(.existing(other)) }
+        case .settle(_, _, _, let ticket):
+            let settled = answers.settled[ticket] ?? FailedJobsAnswer()
+            if fault == nil { stockTaking.give(settled.jobs) }
+            answers.append(
+                .settled(ticket: ticket, fault.map { .failure($0) } ?? .success(settled)))
+        case .accept(let new): finish(new, &answers)
+        case .acceptOnce(let new, _): finish(new, &answers)
+        case .run(let runs): for made in runs { finish(made.new, &answers) }
+        case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket):
+            answers.append(.confirmed(ticket: ticket, fault))
+        case .fire(let part, let ticket):
+            let firing = answers.fired[ticket] ?? JournalFiring()
+            let result = fault.map { Result.failure($0) } ?? .success(firing)
+            answers.append(.fired(ticket: ticket, part, result))
+            // With the answer: who fires and then submits has the fired ones in front.
+            for queue in part.queues {
+                answers.append(loadFired(queue, part, firing, fault, store))
+            }
+        case .loadDelayed(let queue, let place, let limit, let byteCount):
+            answers.append(loadDelayed(queue, after: place, limit, byteCount, fault, store))
+        case .cancel(_, let ticket), .cancelMatching(_, _, _, _, let ticket):
+            let cancelled = answers.cancelled[ticket] ?? [:]
+            let result = fault.map { Result.failure($0) } ?? .success(cancelled)
+            answers.append(.cancelled(ticket: ticket, result))
+        case .load(let queue, let limit, let byteCount):
+            let result = reading { () throws(StoreFault) in
+                let batch = try store.inTurn(
+                    queue, after: broughtThrough[queue], limit: limit,
+                    byteCount: byteCount)
+                if let last = batch.jobs.last { broughtThrough.note(last.id, of: queue) }
+                stockTaking.give(batch.jobs)
+                return batch
+            }
+            answers.append(.loaded(queue, result))
+        case .find(let id, let ticket):
+            let result = reading { () throws(StoreFault) in try store.job(id) }
+            answers.append(.found(ticket: ticket, result))
+        case .findNamed(let name, let ticket):
+            let now = wall.unixMilliseconds()
+            let result = reading { () throws(StoreFault) in try store.job(named: name, at: now) }
+            answers.append(.named(ticket: ticket, result))
+        case .list(let listing, let ticket):
+            let result = reading { () throws(StoreFault) in try list(listing, store) }
+            answers.append(.listed(ticket: ticket, result))
+        }
+    }
+
+    private func finish(_ new: NewJob, _ answers: inout JournalAnswers) {
+        // Without a copy of the job, which is large.
+        if !new.isParked, new.job.state == .waiting {
+            broughtThrough.note(new.job.id, of: new.job.queue)
+        }
+        answers.appendAccepted()
+    }
+
+    /// The first jobs of a queue that a part of a firing has let go.
+    private func loadFired(
+        _ queue: QueueName, _ part: FirePart, _ firing: JournalFiring, _ fault: StoreFault?,
+        _ store: SQLiteStore
+    ) -> JournalAnswer {
+        let place = part.place(of: queue)
+        guard fault != nil || firing.counted[queue] != nil else {
+            // This part did not come to it.
+            return .loadedDelayed(queue, after: place, .success(SQLiteStore.Batch(isEnd: false)))
+        }
+        return loadDelayed(
+            queue, after: place, part.loadCountMax, part.loadByteCountMax, fault, store)
+    }
+
+    /// The delayed jobs of a queue behind a place.
+    ///
+    /// Not as long as something that happened could not be written: a job that has ended, or that is
+    /// to be tried again later, would be read as it was before.
+    private func loadDelayed(
+        _ queue: QueueName, after place: DueKey, _ limit: Int, _ byteCount: Int,
+        _ fault: StoreFault?, _ store: SQLiteStore
+    ) -> JournalAnswer {
+        if let fault, !pending.isEmpty {
+            return .loadedDelayed(queue, after: place, .failure(fault))
+        }
+        let result = reading { () throws(StoreFault) in
+            let batch = try store.delayed(queue, after: place, limit: limit, byteCount: byteCount)
+            stockTaking.give(batch.jobs)
+            return batch
+        }
+        return .loadedDelayed(queue, after: place, result)
+    }
+
+    private func reading<Value>(
+        _ body: () throws(StoreFault) -> Value
+    ) -> Result<Value, StoreFault> {
+        do throws(StoreFault) {
+            return .success(try body())
+        } catch {
+            log.error("the journal can't read: \(error)")
+            return .failure(error)
+        }
+    }
+
+    private func list(_ listing: JobListing, _ store: SQLiteStore) throws(StoreFault) -> [Job] {
+        let (state, limit) = (listing.state, listing.limit)
+        var jobs: [Job] = []
+        if state?.isEnded != false {
+            jobs += try store.newestEnded(thread: listing.thread, state: state, limit: limit)
+        }
+        for queue in listing.queues {
+            if state == nil || state == .waiting {
+                jobs += try store.newestInTurn(
+                    queue, after: broughtThrough[queue], limit: limit)
+            }
+            for held in [JobState.delayed, .buffered] where state == nil || state == held {
+                jobs += try store.newestHeld(queue, state: held, limit: limit)
+            }
+        }
+        jobs.sort { $1.id < $0.id }
+        return Array(jobs.prefix(listing.limit))
+    }
+}

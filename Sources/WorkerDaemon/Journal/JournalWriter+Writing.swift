@@ -1,0 +1,74 @@
+// What each command changes in the store, within a transaction.
+
+internal import Jobs
+
+extension JournalWriter {
+    /// Does what a command asks for.
+    func write(
+        _ commands: Span<JournalCommand>, _ place: Int, to store: SQLiteStore, at now: Int64,
+        _ answers: inout JournalAnswers
+    ) throws(StoreFault) {
+        switch commands[place] {
+        case .accept(let new): try store.accept(new.job)
+        case .run(let runs): for made in runs { try store.accept(made.new.job, of: made.run) }
+        case .keepSchedule(let record, _): try store.keep(record)
+        case .dropSchedule(let name, _): try store.dropSchedule(name)
+        case .acceptOnce(let new, let name):
+            if let other = try store.giveName(name, to: new.job.id, at: now) {
+                answers.existing[new.job.id] = other
+            } else {
+                try store.accept(new.job)
+            }
+        case .settle(let failed, let fate, let part, let ticket):
+            answers.settled[ticket] = try store.settle(failed, fate, part, at: now)
+        case .fire(let part, let ticket):
+            answers.fired[ticket] = try store.fire(part, uncounted: stockTaking.stock.rest)
+        case .pause(let threads, let isPaused):
+            for thread in threads { try store.keep(thread, isPaused: isPaused) }
+        case .askToEnd(let id): try store.askToEnd(id)
+        case .start(let id, let attempt): try store.start(id, attempt)
+        case .end(let id, let attempt, let outcome, let moment):
+            try store.end(id, attempt, outcome, at: moment)
+        case .putBack(let id, let attempt): try store.putBack(id, attempt: attempt)
+        case .retry(let id, let attempt, let due): try store.retry(id, attempt, dueAt: due)
+        case .reserve(let number): try store.reserve(below: number)
+        case .cancel(let id, let ticket):
+            guard let job = try store.job(id), isParked(job) else { break }
+            try store.end(id, nil, .cancelled, at: now)
+            answers.cancelled[ticket] = [
+                job.queue: [
+                    SQLiteStore.Counted(id: id, state: job.state, byteCount: job.payload.count)
+                ]
+            ]
+        case .cancelMatching(let queues, let selector, let payload, let begun, let ticket):
+            var cancelled: [QueueName: [SQLiteStore.Counted]] = [:]
+            for queue in queues {
+                let inTurn = try store.inTurn(
+                    queue, after: broughtThrough[queue], selector: selector,
+                    payload: payload)
+                let held = try store.held(queue, selector: selector, payload: payload)
+                let jobs = inTurn + held.filter { !begun.contains($0.id) }
+                for job in jobs { try store.end(job.id, nil, .cancelled, at: now) }
+                if !jobs.isEmpty { cancelled[queue] = jobs }
+            }
+            answers.cancelled[ticket] = cancelled
+        case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: break
+        }
+    }
+
+    /// Whether a job waits in the file and is not in the desk's memory.
+    ///
+    /// Of what is held the desk knows it, and asks for nothing that is in its memory.
+    private func isParked(_ job: Job) -> Bool {
+        switch job.state {
+        case .waiting: job.id > broughtThrough[job.queue]
+        case .delayed, .buffered: true
+        case .running, .done, .failed, .cancelled: false
+        }
+    }
+}
+
+extension Job {
+    /// The queue in which it waits.
+    var queue: QueueName { QueueName(thread: thread, priority: priority) }
+}
