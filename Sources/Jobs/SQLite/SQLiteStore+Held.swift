@@ -132,11 +132,16 @@ extension SQLiteStore {
         try rows.bind(4, Int64(clamping: last.number))
         try rows.bind(5, Int64(limit))
         defer { rows.reset() }
+        return try Self.counted(rows, .buffered)
+    }
+
+    /// All that a statement of ids and sizes has.
+    static func counted(_ rows: Statement, _ state: JobState) throws(StoreFault) -> [Counted] {
         var found: [Counted] = []
         while try rows.step() {
             found.append(
                 Counted(
-                    id: JobID(UInt64(rows.integer(0))), state: .buffered,
+                    id: JobID(UInt64(rows.integer(0))), state: state,
                     byteCount: Int(rows.integer(1))))
         }
         return found

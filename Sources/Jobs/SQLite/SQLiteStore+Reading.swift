@@ -66,13 +66,7 @@ extension SQLiteStore {
         try rows.bind(3, Int64(clamping: id.number))
         try rows.bind(4, selector)
         try rows.bind(5, payload)
-        var found: [Counted] = []
-        while try rows.step() {
-            found.append(
-                Counted(
-                    id: JobID(UInt64(rows.integer(0))), state: .waiting,
-                    byteCount: Int(rows.integer(1))))
-        }
+        var found = try Self.counted(rows, .waiting)
         found += try waitingPacks.inTurn(queue, after: id, selector: selector, payload: payload)
         return found.sorted { $0.id < $1.id }
     }

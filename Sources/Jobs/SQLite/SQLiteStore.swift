@@ -283,20 +283,29 @@ package final class SQLiteStore {
             _ = try unpack(id)
             return try endFailed(id, attempt, outcome, at: now)
         }
-        // Most are in a pack that is remembered; looking among the others is what costs.
-        var isEnded = try waitingPacks.end(
-            id.number, ifRemembered: true, attempt, outcome, at: now, to: endedPacks)
-        if !isEnded, var job = try liveJob(id) {
-            try remove(id)
-            job.end(attempt, outcome, at: now)
-            try endedPacks.append(job)
-            isEnded = true
-        }
-        if !isEnded {
-            isEnded = try waitingPacks.end(id.number, attempt, outcome, at: now, to: endedPacks)
-        }
-        guard isEnded else { return }
+        guard try moveToEnded(id, attempt, outcome, at: now) else { return }
         newlyEnded.append(RetainedJobs.Entry(id: id, endedAt: now, byteCount: outcome.byteCount))
+    }
+
+    /// Moves a job to those that have ended, and not failed, from wherever it is.
+    ///
+    /// - Returns: whether it was there.
+    private func moveToEnded(
+        _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
+    ) throws(StoreFault) -> Bool {
+        // Most are in a pack that is remembered; looking among the others is what costs.
+        if try waitingPacks.end(
+            id.number, ifRemembered: true, attempt, outcome, at: now, to: endedPacks)
+        {
+            return true
+        }
+        guard var job = try liveJob(id) else {
+            return try waitingPacks.end(id.number, attempt, outcome, at: now, to: endedPacks)
+        }
+        try remove(id)
+        job.end(attempt, outcome, at: now)
+        try endedPacks.append(job)
+        return true
     }
 
     /// The job of a row of its own that has not ended.

@@ -78,16 +78,14 @@ extension File {
     ) throws(SystemError) {
         let descriptor = try open("open \(path)", path, O_RDONLY)
         var part = [UInt64](repeating: 0, count: count)
-        var place = 0
         while true {
-            let (number, start) = (descriptor.number, place)
+            let number = descriptor.number
             let byteCount = try retrying("read \(path)") {
                 unsafe part.withUnsafeMutableBytes { bytes in
-                    unsafe pread(number, bytes.baseAddress, bytes.count, off_t(start))
+                    unsafe Glibc.read(number, bytes.baseAddress, bytes.count)
                 }
             }
             guard byteCount == count * MemoryLayout<UInt64>.size else { return }
-            place += byteCount
             body(part.span)
         }
     }

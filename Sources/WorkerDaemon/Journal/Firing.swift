@@ -44,7 +44,7 @@ extension SQLiteStore {
         var firing = JournalFiring()
         for (place, queue) in part.queues.enumerated() {
             let room = part.countMax - firing.count
-            let after = place == 0 ? part.after : JobID(0)
+            let after = part.place(of: queue).id
             let fired = try fire(
                 queue, after: after, before: part.before, limit: room, at: part.moment)
             firing.count += fired.count

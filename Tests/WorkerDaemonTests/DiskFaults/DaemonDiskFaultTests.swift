@@ -19,23 +19,9 @@ import Testing
     func `a disk that fails loses no job that was accepted`(
         error: String, calls: String, count: Int
     ) throws {
-        var caseCount = 0
         // At the start, among the first jobs, and later.
         let few = calls == "any" ? [14, 62, 87] : [3, 12, 21]
-        for number in faultNumbers(orElse: few) {
-            let fault = DiskFault(error: error, calls: calls, number: number, count: count)
-            let scratch = try Scratch()
-            do {
-                try run(fault, scratch)
-            } catch {
-                Issue.record(
-                    "\(fault): \(error)\n\(scratch.read("log"))\n\(scratch.read("log2"))")
-            }
-            guard scratch.read("calls").contains(" \(error == "SHORT" ? "ENOSPC" : error)\n") else {
-                break
-            }
-            caseCount += 1
-        }
+        let caseCount = try forEachFault(error, calls, count, orElse: few) { try run($0, $1) }
         tellFaultCases(caseCount, "the daemon's disk, \(error) \(calls) \(count)")
     }
 
@@ -45,20 +31,41 @@ import Testing
     func `a disk that fails while a daemon starts anew loses no job either`(
         error: String, calls: String, count: Int
     ) throws {
+        let few = calls == "any" ? [3, 11] : [2]
+        let caseCount = try forEachFault(error, calls, count, orElse: few) { try restart($0, $1) }
+        tellFaultCases(caseCount, "the daemon's disk at a restart, \(error) \(calls) \(count)")
+    }
+
+    /// Lets each of the calls fail in turn, until none fails any more.
+    ///
+    /// - Returns: how many did.
+    private func forEachFault(
+        _ error: String, _ calls: String, _ count: Int, orElse few: [Int],
+        _ body: (DiskFault, Scratch) throws -> Void
+    ) throws -> Int {
         var caseCount = 0
-        for number in faultNumbers(orElse: calls == "any" ? [3, 11] : [2]) {
+        for number in faultNumbers(orElse: few) {
             let fault = DiskFault(error: error, calls: calls, number: number, count: count)
             let scratch = try Scratch()
             do {
-                try restart(fault, scratch)
+                try body(fault, scratch)
             } catch {
                 Issue.record(
                     "\(fault): \(error)\n\(scratch.read("log"))\n\(scratch.read("log2"))")
             }
-            guard scratch.read("calls").contains(" \(error)\n") else { break }
+            guard scratch.read("calls").contains(" \(error == "SHORT" ? "ENOSPC" : error)\n") else {
+                break
+            }
             caseCount += 1
         }
-        tellFaultCases(caseCount, "the daemon's disk at a restart, \(error) \(calls) \(count)")
+        return caseCount
+    }
+
+    /// A daemon that can't open its file says so and ends.
+    private func expectNoStart(of daemon: TestDaemon, _ fault: DiskFault) throws {
+        let end = try daemon.end()
+        #expect(end.hasPrefix("exit status") && end != "exit status 0", "\(fault): \(end)")
+        #expect(daemon.log.contains("jobs.sqlite"), "\(fault), \(end): \(daemon.log)")
     }
 
     private func restart(_ fault: DiskFault, _ scratch: Scratch) throws {
@@ -80,9 +87,7 @@ import Testing
         if try daemon.listensAtLast() {
             try daemon.crash()
         } else {
-            let end = try daemon.end()
-            #expect(end.hasPrefix("exit status") && end != "exit status 0", "\(fault): \(end)")
-            #expect(daemon.log.contains("jobs.sqlite"), "\(fault), \(end): \(daemon.log)")
+            try expectNoStart(of: daemon, fault)
         }
         try finish(given, scratch, fault)
     }
@@ -110,9 +115,7 @@ import Testing
                 #expect(end == "exit status 0", "\(fault): \(daemon.log)")
             }
         } else {
-            let end = try daemon.end()
-            #expect(end.hasPrefix("exit status") && end != "exit status 0", "\(fault): \(end)")
-            #expect(daemon.log.contains("jobs.sqlite"), "\(fault), \(end): \(daemon.log)")
+            try expectNoStart(of: daemon, fault)
         }
         for refusal in refusals {
             #expect(refusal.errorWord == "BUSY", "\(fault): \(refusal)")

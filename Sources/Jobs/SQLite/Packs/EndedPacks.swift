@@ -29,15 +29,7 @@ final class EndedPacks {
         /// Adds the record.
         ///
         /// - Returns: a pack that takes no more, if it was in the way.
-        mutating func append(_ id: UInt64) -> Pack? {
-            var full: Pack?
-            if !pack.takes(id) {
-                full = pack
-                pack = Pack()
-            }
-            pack.append(id, &record)
-            return full
-        }
+        mutating func append(_ id: UInt64) -> Pack? { pack.append(id, &record) }
     }
 
     private var open = Open()

@@ -19,13 +19,8 @@ struct OpenPacks {
         let id = job.id.number
         JobRecord.write(job, withQueue: false, to: &record)
         let index = index(of: QueueName(thread: job.thread, priority: job.priority))
-        var full: PackTable.Row?
-        if !rows[index].pack.takes(id) {
-            full = rows[index]
-            rows[index].pack = Pack()
-        }
-        rows[index].pack.append(id, &record)
-        return full
+        guard let full = rows[index].pack.append(id, &record) else { return nil }
+        return PackTable.Row(pack: full, queue: rows[index].queue)
     }
 
     private mutating func index(of queue: QueueName) -> Int {

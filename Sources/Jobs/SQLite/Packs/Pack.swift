@@ -53,17 +53,25 @@ struct Pack {
     }
 
     /// Whether the record of this number may be added.
-    func takes(_ id: UInt64) -> Bool {
+    private func takes(_ id: UInt64) -> Bool {
         guard !ids.isEmpty else { return true }
         return ids.count < Self.countMax && bytes.count < Self.byteCountMax
             && max(last, id) - min(first, id) < Self.spanMax
     }
 
-    /// Adds a record.
-    mutating func append(_ id: UInt64, _ record: inout RecordWriter) {
+    /// Adds a record; a pack that does not take it becomes a fresh one first.
+    ///
+    /// - Returns: what the pack was until then; nil if it has taken the record.
+    mutating func append(_ id: UInt64, _ record: inout RecordWriter) -> Pack? {
+        var full: Pack?
+        if !takes(id) {
+            full = self
+            self = Pack()
+        }
         bytes.append(contentsOf: record.behind(id))
         note(id, at: bytes.count - record.count)
         kept |= 1 << UInt64(ids.count - 1)
+        return full
     }
 
     private mutating func note(_ id: UInt64, at place: Int) {

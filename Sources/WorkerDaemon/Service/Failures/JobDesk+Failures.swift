@@ -24,14 +24,8 @@ extension JobDesk {
         let isServed: @Sendable (Job) -> Bool = {
             threads.contains($0.thread) && selectors.contains($0.selector)
         }
-        settle(failed, .runAgain(isServed: isServed), firstPart(durable), besides: 0) {
-            [unowned self] in
-            switch $0 {
-            case .failure(let error): body(.failure(error))
-            case .success((let count, let other)):
-                if case .one = failed, count > 0 { return body(.success(1)) }
-                body(runAgainInMemory(failed, besides: count, other))
-            }
+        settle(failed, .runAgain(isServed: isServed), firstPart(durable), body) { [unowned self] in
+            runAgainInMemory(failed, besides: $0, $1)
         }
     }
 
@@ -43,13 +37,8 @@ extension JobDesk {
     ) throws(WireError) {
         if case .one(let id) = failed { try checkIsNotLive(id) }
         guard let durable else { return body(dropInMemory(failed)) }
-        settle(failed, .drop, firstPart(durable), besides: 0) { [unowned self] in
-            switch $0 {
-            case .failure(let error): body(.failure(error))
-            case .success((let count, let other)):
-                if case .one = failed, count > 0 { return body(.success(1)) }
-                body(dropInMemory(failed, besides: count, other))
-            }
+        settle(failed, .drop, firstPart(durable), body) { [unowned self] in
+            dropInMemory(failed, besides: $0, $1)
         }
     }
 
@@ -63,11 +52,15 @@ extension JobDesk {
 
     /// Lets a part of them have their fate, then the next one.
     ///
-    /// - Parameter body: told how many there were, and of the one that was asked for what it is if
-    ///   nothing could be done about it.
+    /// - Parameters:
+    ///   - count: how many there were in the parts before.
+    ///   - body: told how many there were in all.
+    ///   - inMemory: does the same with those in memory; given how many there were in the journal, and
+    ///     of the one that was asked for what it is if nothing could be done about it.
     private func settle(
-        _ failed: FailedJobs, _ fate: FailedJobsFate, _ part: FailedJobsPart, besides count: Int,
-        _ body: @escaping (Result<(count: Int, other: Job?), WireError>) -> Void
+        _ failed: FailedJobs, _ fate: FailedJobsFate, _ part: FailedJobsPart,
+        besides count: Int = 0, _ body: @escaping (Result<Int, WireError>) -> Void,
+        _ inMemory: @escaping (Int, Job?) -> Result<Int, WireError>
     ) {
         guard let durable else { return }
         let ticket = durable.expect(
@@ -79,12 +72,13 @@ extension JobDesk {
                     for id in answer.droppedIDs { _ = store.dropFailed(id) }
                     let count = count + answer.jobs.count + answer.droppedIDs.count
                     guard let last = answer.last else {
-                        return body(.success((count, answer.other)))
+                        if case .one = failed, count > 0 { return body(.success(1)) }
+                        return body(inMemory(count, answer.other))
                     }
                     if isRefusing { return body(.failure(Self.notAll(count))) }
                     var next = part
                     next.after = last
-                    settle(failed, fate, next, besides: count, body)
+                    settle(failed, fate, next, besides: count, body, inMemory)
                 }
             })
         tell(.settle(failed, fate, part, ticket: ticket))
