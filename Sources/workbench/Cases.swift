@@ -11,13 +11,14 @@ enum Contender {
     static let uv = "libuv"
     static let ev = "libev"
     static let appended = "appended"
+    static let leastServer = "least server"
     static let redis = "Redis"
     static let beanstalkd = "beanstalkd"
     static let postgreSQL = "PostgreSQL"
 
     static let columns = [
         ours, floor, handmade, dispatch, coreFoundation, glib, uv, ev,
-        appended, redis, beanstalkd, postgreSQL,
+        appended, leastServer, redis, beanstalkd, postgreSQL,
     ]
 }
 

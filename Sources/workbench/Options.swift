@@ -21,6 +21,8 @@ struct Options {
     var countsSystemCalls = true
     /// Set when this process is one round of one case: it prints raw values.
     var isRound = false
+    /// Set when this process is a server that is measured: where its files are.
+    var leastServerDirectory: String?
     /// Where a round has the system calls of its server counted.
     var trace: String?
 
@@ -59,6 +61,8 @@ struct Options {
                 operations = try Self.number(argument, rest.popFirst(), 1...100_000_000)
             case "--case": filter = try Self.value(argument, rest.popFirst())
             case "--trace": trace = try Self.value(argument, rest.popFirst())
+            case "--least-server":
+                leastServerDirectory = try Self.value(argument, rest.popFirst())
             default:
                 if argument.hasPrefix("--pin=") {
                     placements = [.pinned]
@@ -70,7 +74,7 @@ struct Options {
                 }
             }
         }
-        if scenarios.isEmpty && !isList && !isHelp {
+        if scenarios.isEmpty && !isList && !isHelp && leastServerDirectory == nil {
             throw WorkbenchError(usage: "which scenario?")
         }
     }

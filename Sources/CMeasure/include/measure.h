@@ -59,5 +59,10 @@ int measure_lateness_timerfd(int count, const int64_t *deadlines, int64_t *laten
 int measure_synced_writes(
     const char *path, int count, size_t size, int is_prewritten, int64_t *durations);
 
+/// Serves at a Unix socket until it is killed: after a greeting, each `job_size` bytes of a connection
+/// are a job, answered by a line when it is in the file and synced, with all that came together. Returns
+/// -errno if it can't.
+int measure_serve_synced(const char *socket_path, const char *file_path, size_t job_size);
+
 /// Returns whether what is written to a directory stays in memory (tmpfs, ramfs), or -errno.
 int measure_is_in_memory(const char *directory);

@@ -24,7 +24,9 @@ struct Store: Sendable {
     let command: @Sendable (_ directory: String, _ socket: String, Purpose) throws -> ChildCommand
 
     /// All of them, ours first.
-    static let all = [workerd, redis, beanstalkd, postgreSQL]
+    static let all = [workerd, leastServer, redis, beanstalkd, postgreSQL]
+    /// Those that a job can be taken from, or looked at, some day.
+    static let keeping = [workerd, redis, beanstalkd, postgreSQL]
 
     /// The workerd beside this program, its jobs in a file.
     ///
@@ -41,6 +43,13 @@ struct Store: Sendable {
         try File.write(Array(configuration.utf8), to: path)
         return ChildCommand(
             program: try Executable.beside("workerd"), arguments: ["--config", path])
+    }
+
+    /// What any of them does at least.
+    static let leastServer = Store(
+        contender: Contender.leastServer, dialect: { LeastServer.dialect }
+    ) { directory, socket, _ in
+        ChildCommand(program: try Executable.own(), arguments: ["--least-server", directory])
     }
 
     /// Redis, its append-only file synced before it answers.

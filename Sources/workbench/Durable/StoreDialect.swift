@@ -64,7 +64,8 @@ enum StoredPayload {
 struct LineDialect: StoreDialect {
     let greeting: [UInt8]
     private let welcome: [UInt8]
-    private let job: [UInt8]
+    /// The bytes of one job.
+    let job: [UInt8]
     private let accepted: [UInt8]
 
     private init(greeting: String, welcome: String, job: [UInt8], accepted: String) {

@@ -10,7 +10,9 @@
 //           RETURNING id (fsync and synchronous_commit on; what is sent together is one transaction).
 //           A tenth of the jobs goes first and is not measured. The floor is a write of what one commit
 //           of ours writes, learnt in the same round from /proc/pid/io of a workerd, and fdatasync:
-//           into space that was written before ("floor"), or at the end of a file ("appended").
+//           into space that was written before ("floor"), or at the end of a file ("appended"). "least
+//           server" is what is left of a server when all is left out that is its own: one thread that
+//           writes what came, syncs and answers (CMeasure/syncserver.c).
 //           "executed": jobs go to a thread that echoes; the time ends with the answer to one more
 //           job that is handed in when INFO says that all are done: its commit has their ends.
 //           "waiting": see DurableWaiting.swift. "system calls" and "syncs" (fdatasync and fsync) are
@@ -55,20 +57,20 @@ struct DurableShape: Sendable {
     static let serial = DurableShape(
         clientCount: 1, outstanding: 1,
         operations: [
-            Contender.ours: 5_000, Contender.redis: 5_000, Contender.beanstalkd: 5_000,
-            Contender.postgreSQL: 5_000,
+            Contender.ours: 5_000, Contender.leastServer: 5_000, Contender.redis: 5_000,
+            Contender.beanstalkd: 5_000, Contender.postgreSQL: 5_000,
         ])
     static let pipelined = DurableShape(
         clientCount: 1, outstanding: 64,
         operations: [
-            Contender.ours: 200_000, Contender.redis: 200_000, Contender.beanstalkd: 10_000,
-            Contender.postgreSQL: 50_000,
+            Contender.ours: 200_000, Contender.leastServer: 200_000, Contender.redis: 200_000,
+            Contender.beanstalkd: 10_000, Contender.postgreSQL: 50_000,
         ])
     static let crowd = DurableShape(
         clientCount: 32, outstanding: 1,
         operations: [
-            Contender.ours: 60_000, Contender.redis: 40_000, Contender.beanstalkd: 10_000,
-            Contender.postgreSQL: 20_000,
+            Contender.ours: 60_000, Contender.leastServer: 60_000, Contender.redis: 40_000,
+            Contender.beanstalkd: 10_000, Contender.postgreSQL: 20_000,
         ])
     static let all = [serial, pipelined, crowd]
 

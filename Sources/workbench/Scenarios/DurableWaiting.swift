@@ -39,7 +39,7 @@ enum DurableWaiting {
     ]
 
     static var cases: [Case] {
-        let waiting = Store.all.map { store in
+        let waiting = Store.keeping.map { store in
             Case(
                 group: group, contender: store.contender, operations: 1_000_000,
                 quickOperations: 2_000, isTraced: false, obstacle: store.obstacle

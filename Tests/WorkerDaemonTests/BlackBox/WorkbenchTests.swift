@@ -34,6 +34,12 @@ import Testing
         #expect(text.contains("goals reached"))
     }
 
+    @Test(.timeLimit(.minutes(20)))
+    func `hands jobs to the least that a server can be`() throws {
+        let text = try output(of: ["durable", "--case", "/least server", "--details"])
+        #expect(text.contains("accepted, per second\n      least server"))
+    }
+
     private func output(of scenario: [String]) throws -> String {
         let command = ChildCommand(
             program: "\(try productsDirectory())/workbench", arguments: scenario + ["--quick"])

@@ -26,8 +26,10 @@ final class WaitingPacks {
     let table: PackTable
     /// Packs of this transaction, which are not in the table.
     private var open = OpenPacks()
-    /// Packs of the table, the latest last.
+    /// Packs of the table, in no order: each of them is moved as seldom as can be.
     private var remembered: [Remembered] = []
+    /// Which of them the next one takes the place of, if there are as many as may be.
+    private var oldest = 0
     private var usedLast = 0
     /// How many of them were changed.
     private var changedCount = 0
@@ -99,13 +101,17 @@ final class WaitingPacks {
             open.removeAll()
         }
         guard changedCount > 0 else { return }
-        // By their places: a loop over the elements copies each.
-        for place in remembered.indices where remembered[place].isChanged {
+        // By their places: a loop over the elements copies each. From the last, which takes the place of
+        // one that goes.
+        for place in remembered.indices.reversed() where remembered[place].isChanged {
             try table.update(remembered[place].pack)
             remembered[place].isChanged = false
+            if remembered[place].pack.keptCount == 0 {
+                remembered.swapAt(place, remembered.count - 1)
+                remembered.removeLast()
+            }
         }
         changedCount = 0
-        remembered.removeAll { $0.pack.keptCount == 0 }
         usedLast = 0
     }
 
@@ -119,22 +125,28 @@ final class WaitingPacks {
 
     private func insert(_ row: PackTable.Row) throws(StoreFault) {
         try table.insert(row)
-        try remember(row)
+        _ = try remember(row)
     }
 
-    private func remember(_ row: PackTable.Row) throws(StoreFault) {
-        if remembered.count == Self.rememberedMax {
-            let oldest = remembered.removeFirst()
-            if oldest.isChanged {
-                try table.update(oldest.pack)
-                changedCount -= 1
-            }
-            usedLast = 0
+    /// Remembers a pack of the table, in place of another if there are as many as may be.
+    ///
+    /// - Returns: its place.
+    private func remember(_ row: PackTable.Row) throws(StoreFault) -> Int {
+        let new = Remembered(
+            pack: row.pack, queue: row.queue,
+            queueBytes: row.queue.map { JobRecord.queue($0) } ?? [])
+        guard remembered.count == Self.rememberedMax else {
+            remembered.append(new)
+            return remembered.count - 1
         }
-        remembered.append(
-            Remembered(
-                pack: row.pack, queue: row.queue,
-                queueBytes: row.queue.map { JobRecord.queue($0) } ?? []))
+        let place = oldest
+        if remembered[place].isChanged {
+            try table.update(remembered[place].pack)
+            changedCount -= 1
+        }
+        remembered[place] = new
+        oldest = (place + 1) % Self.rememberedMax
+        return place
     }
 
     // MARK: - Finding
@@ -158,8 +170,7 @@ final class WaitingPacks {
         guard let row = try table.row(with: id), let record = row.pack.index(of: id) else {
             return nil
         }
-        try remember(row)
-        usedLast = remembered.count - 1
+        usedLast = try remember(row)
         return Place(row: usedLast, record: record)
     }
 
