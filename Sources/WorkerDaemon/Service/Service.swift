@@ -39,6 +39,7 @@ final class Service: SessionDelegate {
     private var shutdown: Shutdown?
     private var lastSessionEnded: (() -> Void)?
     private let sessionLimits: SessionLimits
+    private let outputRound: OutputRound
     /// Tells the main thread that a client wants the daemon to go down.
     private let shutdownAsked: @Sendable (ShutdownManner) -> Void
 
@@ -53,6 +54,7 @@ final class Service: SessionDelegate {
         self.loop = loop
         self.log = log
         self.shutdownAsked = shutdownAsked
+        outputRound = OutputRound(on: loop)
         let limits = configuration.limits
         sessionLimits = SessionLimits(
             command: CommandLimits(argumentByteCountMax: limits.payloadBytes),
@@ -150,7 +152,7 @@ final class Service: SessionDelegate {
         let session = Session(
             number: number, socket: socket, peer: address,
             isAuthenticated: !asksForPassword, limits: sessionLimits, loop: loop,
-            delegate: self)
+            outputRound: outputRound, delegate: self)
         sessions[number] = session
         do throws(SystemError) {
             try session.start()

@@ -51,6 +51,7 @@ final class Session {
     }
 
     private let loop: ThreadRunLoop
+    private let outputRound: OutputRound
     private let limits: SessionLimits
     private unowned let delegate: any SessionDelegate
     private var socket: Socket?
@@ -79,7 +80,8 @@ final class Session {
 
     init(
         number: UInt64, socket: consuming Descriptor, peer: String, isAuthenticated: Bool,
-        limits: SessionLimits, loop: ThreadRunLoop, delegate: any SessionDelegate
+        limits: SessionLimits, loop: ThreadRunLoop, outputRound: OutputRound,
+        delegate: any SessionDelegate
     ) {
         self.number = number
         self.peer = peer
@@ -87,6 +89,7 @@ final class Session {
         asksForPassword = !isAuthenticated
         self.limits = limits
         self.loop = loop
+        self.outputRound = outputRound
         self.delegate = delegate
         self.socket = Socket(socket)
         connectedAt = WallClock.unixMilliseconds()
@@ -335,11 +338,11 @@ final class Session {
     private func scheduleFlush() {
         guard !isFlushScheduled, !isExecuting else { return }
         isFlushScheduled = true
-        let session = Confined(self, to: loop)
-        loop.perform { session.value.scheduledFlush() }
+        outputRound.add(self)
     }
 
-    private func scheduledFlush() {
+    /// Sends what was answered, as the round has come to it.
+    func flushInTurn() {
         isFlushScheduled = false
         flush()
         updateInterest()
