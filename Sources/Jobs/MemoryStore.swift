@@ -11,7 +11,7 @@ internal import Structures
 /// - Thread: one, its owner's.
 /// - Complexity: O(1) for everything but `list`, which walks the jobs until it has found as many as
 ///   there are.
-package struct MemoryStore: JobStore {
+package struct MemoryStore {
     private struct Entry {
         var job: Job
         let tally: SlotMap<Tally>.Handle
@@ -100,6 +100,10 @@ package struct MemoryStore: JobStore {
     private var liveCount: Int { entries.count - ended.count - failed.count }
 
     /// Keeps a new job.
+    ///
+    /// - Parameter now: Unix milliseconds, as everywhere here.
+    /// - Returns: its id, larger than any before; the first is 1.
+    /// - Throws: `.full`.
     package mutating func accept(
         _ request: consuming JobRequest, at now: Int64
     ) throws(JobStoreError) -> JobID {
@@ -170,6 +174,12 @@ package struct MemoryStore: JobStore {
     }
 
     /// Lets `event` happen to a job.
+    ///
+    /// A job that ends may be dropped at once if the limits say so: its outcome is in the caller's
+    /// hands.
+    ///
+    /// - Returns: the state that the job is in now.
+    /// - Throws: `.unknownJob`, `.illegalTransition`; nothing has changed then.
     @discardableResult
     package mutating func apply(
         _ event: JobEvent, to id: JobID, at now: Int64
@@ -246,6 +256,11 @@ package struct MemoryStore: JobStore {
     }
 
     /// Lists jobs in the order of their ids.
+    ///
+    /// - Parameters:
+    ///   - thread: only those for this thread; `nil` for all.
+    ///   - state: only those in this state; `nil` for all.
+    ///   - limit: no more than these, nor than `Limits.listCountMax`.
     package func list(
         thread: String?, state: JobState?, limit: Int, order: JobOrder
     ) -> [Job] {
@@ -276,6 +291,8 @@ package struct MemoryStore: JobStore {
     }
 
     /// Drops ended jobs that are older than the limits allow.
+    ///
+    /// The other operations do so as well: this is for a store that nobody has called for a while.
     package mutating func expire(at now: Int64) {
         dropEnded(at: now)
     }

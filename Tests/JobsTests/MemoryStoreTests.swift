@@ -170,14 +170,6 @@ import Testing
         #expect(store.totals.done == 1)
     }
 
-    @Test func `can be used as any store`() throws {
-        var store: any JobStore = MemoryStore()
-        let id = try store.accept(JobRequest(thread: "mail", selector: "send"), at: 0)
-        #expect(try store.apply(.cancel, to: id, at: 0) == .cancelled)
-        #expect(try store.job(id)?.outcome == .cancelled)
-        #expect(store.totals.cancelled == 1)
-    }
-
     private func finish(_ store: inout MemoryStore, result: Int, at now: Int64) throws {
         let request = JobRequest(thread: "mail", selector: "send", payload: [1, 2, 3])
         let id = try store.accept(request, at: now)
