@@ -46,7 +46,7 @@ extension ThreadRunLoop {
     /// Whether the pass that is under way runs such blocks before it ends, so that a wake-up would
     /// only cost one more pass.
     private func runsInThisPass(_ modes: [Mode]) -> Bool {
-        guard isOnThread, runsBlocksNext, let mode = runningModes.last else { return false }
+        guard isOnThread, runsBlocksNext, let mode = innermostMode else { return false }
         return isIn(modes, mode)
     }
 

@@ -45,8 +45,8 @@ extension ThreadRunLoop {
         // A stop is meant for the innermost run: the outer run's is set aside meanwhile, and one
         // that was sent while no run was under way is forgotten.
         let pending = stopRequested.exchange(false, ordering: .sequentiallyConsistent)
-        let outerStop = pending && !runningModes.isEmpty
-        runningModes.append(mode)
+        let outerStop = pending && innermostMode != nil
+        beginRun(in: mode)
         var run = Run(
             state: state, deadline: deadline, returnsAfterSource: returnAfterSourceHandled)
         let outerRunsBlocksNext = runsBlocksNext
@@ -55,8 +55,8 @@ extension ThreadRunLoop {
         let result = passes(&run)
         tell(.exit, state)
         runsBlocksNext = outerRunsBlocksNext
-        runningModes.removeLast()
-        if runningModes.isEmpty { isUnwinding = false }
+        endRun()
+        if innermostMode == nil { isUnwinding = false }
         // Forgets a stop that came too late for this run, and gives the outer run back its own.
         stopRequested.store(outerStop || isUnwinding, ordering: .sequentiallyConsistent)
         return result

@@ -70,10 +70,28 @@ public final class ThreadRunLoop: @unchecked Sendable {
     var holdsBlocks = false
     /// Whether the pass under way calls out right now and runs blocks afterwards.
     var runsBlocksNext = false
+    /// The mode of the innermost run under way.
+    ///
+    /// Not in one list with the others: a thread whose runs are never nested allocates none.
+    private(set) var innermostMode: Mode?
+    /// The modes of the runs around it, the outermost first.
+    private var outerModes: [Mode] = []
     /// The modes of the runs under way, the innermost last.
-    var runningModes: [Mode] = [] {
-        didSet { runDepth?.value = runningModes.count }
+    var runningModes: [Mode] { outerModes + (innermostMode.map { [$0] } ?? []) }
+
+    /// Notes that a run begins, nested in those under way.
+    func beginRun(in mode: Mode) {
+        if let innermostMode { outerModes.append(innermostMode) }
+        innermostMode = mode
+        runDepth?.value += 1
     }
+
+    /// Notes that the innermost run ends.
+    func endRun() {
+        innermostMode = outerModes.popLast()
+        runDepth?.value -= 1
+    }
+
     /// How many of them there are, for the thread's release pools; nil until they ask.
     var runDepth: RunDepth?
     /// How many runs were begun so far: tells whether a callout has run the loop.
@@ -232,7 +250,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// - Thread: the loop's own thread.
     package func stopAllRuns() {
         preconditionOnLoop()
-        guard !runningModes.isEmpty else { return }
+        guard innermostMode != nil else { return }
         isUnwinding = true
         stop()
     }
@@ -247,7 +265,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// - Thread: the loop's own thread.
     public var currentMode: Mode? {
         preconditionOnLoop()
-        return runningModes.last
+        return innermostMode
     }
 
     /// The state of a mode, made on first use.
