@@ -1,50 +1,23 @@
-// A door that opens once: threads wait in front of it until somebody opens it.
-//
-// Values of the word: 0 closed, nobody waits · 1 open · 2 closed, somebody may wait.
-// Edge: open's exchange(1) releases what was written before it; wait's load of 1 acquires it.
-
-internal import CLinux
-internal import Glibc
-internal import Synchronization
+// A door that opens once, for threads that share nothing else. Where they share an object, the door
+// is best a part of it: WordLatch.swift.
 
 /// A one-shot event between threads.
-///
-/// - Source: futex(2).
 package final class Latch: Sendable {
-    private let word = Atomic<UInt32>(0)
+    private let door = WordLatch()
 
     package init() {}
 
     /// Opens the door for everybody who waits and whoever comes later.
     ///
     /// - Thread: any thread; opening twice is the same as once.
-    package func open() {
-        if word.exchange(1, ordering: .acquiringAndReleasing) == 2 {
-            _ = unsafe clinux_futex_wake(address, .max)
-        }
-    }
+    package func open() { door.open() }
 
     /// Whether the door is open.
-    package var isOpen: Bool { word.load(ordering: .acquiring) == 1 }
+    package var isOpen: Bool { door.isOpen }
 
     /// Waits until the door is open.
     ///
     /// - Thread: any thread.
     /// - Blocks: until somebody opens it.
-    package func wait() {
-        while true {
-            let (_, seen) = word.compareExchange(
-                expected: 0, desired: 2, ordering: .acquiring)
-            if seen == 1 { return }
-            let result = unsafe clinux_futex_wait(address, 2, nil)
-            precondition(
-                result == 0 || result == -EAGAIN || result == -EINTR,
-                "futex wait failed with errno \(-result)")
-        }
-    }
-
-    private var address: UnsafeRawPointer {
-        // SAFETY: an Atomic stored in a class never moves, and its storage is the bare four bytes.
-        unsafe withUnsafePointer(to: word) { unsafe UnsafeRawPointer($0) }
-    }
+    package func wait() { door.wait() }
 }

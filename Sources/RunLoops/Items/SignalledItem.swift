@@ -5,6 +5,7 @@
 // item that enters sees that it was signalled before.
 
 internal import Kernel
+internal import Structures
 internal import Synchronization
 
 extension ThreadRunLoop {
@@ -18,7 +19,7 @@ extension ThreadRunLoop {
         /// Where a wake-up has to go, without a lock.
         private let home = Atomic<Home>(.none)
         /// The first loop that it was ever in.
-        private let firstLink = AtomicLazyReference<LoopLink>()
+        private let firstLink = SetOnce<LoopLink>()
 
         private enum Home: UInt8, AtomicRepresentable {
             /// It is in no loop.

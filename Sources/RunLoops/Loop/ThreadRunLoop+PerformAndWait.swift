@@ -43,7 +43,7 @@ extension ThreadRunLoop {
 /// What became of a block that somebody waits for.
 private final class Outcome: Sendable {
     /// Opens when the block has run, or was dropped.
-    let settled = Latch()
+    let settled = WordLatch()
     let hasRun = Atomic<Bool>(false)
 }
 

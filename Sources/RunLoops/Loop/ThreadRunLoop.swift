@@ -111,7 +111,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// Publishes nothing.
     let measures = Atomic<Bool>(false)
     /// There once the loop was measured.
-    let watch = AtomicLazyReference<LoopWatch>()
+    let watch = SetOnce<LoopWatch>()
     let measuring = Mutex(Measuring())
 
     private static let local = ThreadLocal<Owner>()

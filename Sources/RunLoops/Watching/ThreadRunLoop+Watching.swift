@@ -2,6 +2,7 @@
 // costs nothing but one look at a flag while it is off.
 
 package import Kernel
+internal import Structures
 internal import Synchronization
 
 extension ThreadRunLoop {

@@ -96,14 +96,22 @@ class AnsweredPerform: @unchecked Sendable {
 }
 
 /// A request that a task waits for.
-final class AwaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendable {
-    // SAFETY: as `AnsweredPerform` says.
+///
+/// Not a word here and in `WaitedPerform` of types that are made of `Result`, such as an optional or
+/// a checked continuation of it: this code is not compiled for each type, and looks such a type up
+/// whenever it touches one.
+@safe final class AwaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendable {
+    // SAFETY: as `AnsweredPerform` says: it is resumed once, by whoever has decided the request.
     private var body: (@Sendable () throws -> Result)?
-    private var continuation: CheckedContinuation<Result, any Error>?
+    private var continuation: UnsafeContinuation<Result, any Error>?
 
     private init(_ body: @escaping @Sendable () throws -> Result) {
         self.body = body
         super.init(isArmed: false)
+    }
+
+    deinit {
+        precondition(unsafe continuation == nil, "a task waits for a request that is gone")
     }
 
     /// Queues a closure and waits for what it returns.
@@ -119,11 +127,9 @@ final class AwaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendab
     ) async throws -> Result {
         let request = AwaitedPerform(body)
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                request.continuation = continuation
-                guard request.arm() else {
-                    return continuation.resume(throwing: CancellationError())
-                }
+            try await unsafe withUnsafeThrowingContinuation { continuation in
+                unsafe request.continuation = continuation
+                guard request.arm() else { return request.tell(CancellationError()) }
                 do throws(SubmitError) {
                     try push(.answered(request))
                 } catch {
@@ -136,53 +142,77 @@ final class AwaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendab
     }
 
     override func run() {
-        guard let body, let continuation else { return }
+        guard let body, let continuation = unsafe takeContinuation() else { return }
         self.body = nil
-        self.continuation = nil
-        continuation.resume(with: Swift.Result(catching: body))
+        do {
+            unsafe continuation.resume(returning: try body())
+        } catch {
+            unsafe continuation.resume(throwing: error)
+        }
     }
 
     override func tell(_ error: any Error) {
         // What the closure holds is let go of now, not when its turn would have come.
         body = nil
-        continuation?.resume(throwing: error)
-        continuation = nil
+        unsafe takeContinuation()?.resume(throwing: error)
+    }
+
+    private func takeContinuation() -> UnsafeContinuation<Result, any Error>? {
+        defer { unsafe continuation = nil }
+        return unsafe continuation
     }
 }
 
 /// A request that a thread waits for.
-final class WaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendable {
-    // SAFETY: `body` as `AnsweredPerform` says; `outcome` is written before `told` opens, and read
-    // after it.
+@safe final class WaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendable {
+    // SAFETY: `body` as `AnsweredPerform` says; `place` and `error` are written before `told` opens,
+    // and read after it. The place is the waiting thread's, which stays with it until then.
     private var body: (@Sendable () throws -> Result)?
-    private var outcome: Swift.Result<Result, any Error>?
-    private let told = Latch()
+    private let place: UnsafeMutableBufferPointer<Result>
+    private var error: (any Error)?
+    private let told = WordLatch()
 
-    init(_ body: @escaping @Sendable () throws -> Result) {
+    private init(
+        _ body: @escaping @Sendable () throws -> Result,
+        _ place: UnsafeMutableBufferPointer<Result>
+    ) {
         self.body = body
+        unsafe self.place = place
         super.init(isArmed: true)
     }
 
-    /// Waits until it has run or was refused.
+    /// Queues a closure and waits for what it returns.
     ///
-    /// - Thread: one thread other than the one that performs it.
-    /// - Blocks: until then.
-    func wait() -> Swift.Result<Result, any Error> {
-        told.wait()
-        guard let outcome else { preconditionFailure("told of nothing") }
-        return outcome
+    /// - Parameter push: queues the request.
+    /// - Thread: any but the one that performs it.
+    /// - Blocks: until it has run or was refused.
+    static func result(
+        of body: @escaping @Sendable () throws -> Result,
+        push: (PerformRequest) throws(SubmitError) -> Void
+    ) throws -> Result {
+        try unsafe withUnsafeTemporaryAllocation(of: Result.self, capacity: 1) { place in
+            let request = unsafe WaitedPerform(body, place)
+            try push(.answered(request))
+            request.told.wait()
+            if let error = request.error { throw error }
+            return unsafe place.moveElement(from: 0)
+        }
     }
 
     override func run() {
         guard let body else { return }
         self.body = nil
-        outcome = Swift.Result(catching: body)
+        do {
+            unsafe place.initializeElement(at: 0, to: try body())
+        } catch {
+            self.error = error
+        }
         told.open()
     }
 
     override func tell(_ error: any Error) {
         body = nil
-        outcome = .failure(error)
+        self.error = error
         told.open()
     }
 }

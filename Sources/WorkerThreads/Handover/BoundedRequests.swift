@@ -23,7 +23,7 @@ public enum WhenFull: Sendable, Hashable {
 
 /// Where a sender that is blocked learns that its request has a place, or has been refused.
 final class Admission<Place: Sendable>: Sendable {
-    private let decided = Latch()
+    private let decided = WordLatch()
     private let outcome = Mutex<Result<Place, SubmitError>?>(nil)
 
     func decide(_ result: Result<Place, SubmitError>) {

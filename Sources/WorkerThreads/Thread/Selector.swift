@@ -49,10 +49,15 @@ extension WorkerThread {
         let body: @Sendable () -> Void = { selector.body(target, argument) }
         guard waitUntilDone else { return try push(.plain(body), modes, fileID, line) }
         if isCurrent { return body() }
-        let request = WaitedPerform(body)
-        try push(.answered(request), modes, fileID, line)
-        // The selector throws nothing: what failed was the handing over.
-        if case .failure(let refusal as SubmitError) = request.wait() { throw refusal }
+        do {
+            try WaitedPerform.result(of: body) { request throws(SubmitError) in
+                try push(request, modes, fileID, line)
+            }
+        } catch let refusal as SubmitError {
+            throw refusal
+        } catch {
+            preconditionFailure("a selector throws nothing: \(error)")
+        }
     }
 
     /// Performs a selector on the thread once a delay has passed.

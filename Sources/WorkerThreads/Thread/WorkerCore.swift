@@ -4,6 +4,7 @@
 
 internal import Kernel
 package import RunLoops
+internal import Structures
 internal import Synchronization
 
 /// What a worker's thread and its handles share.
@@ -14,7 +15,7 @@ package final class WorkerCore: @unchecked Sendable {
     package let name: String
     let queue: PerformQueue
     let life = Mutex(LifeCycle())
-    let ended = Latch()
+    let ended = WordLatch()
     /// Requests that were refused because the thread stopped before their turn came.
     let abandonedCount = Atomic<Int>(0)
     /// Performs that wait for their delay to pass.
@@ -23,7 +24,7 @@ package final class WorkerCore: @unchecked Sendable {
     let held: HeldPerforms
     private let control: MessagePort<Control>
     /// Made when it is first asked for: most threads run no tasks.
-    private let madeExecutor = AtomicLazyReference<WorkerExecutor>()
+    private let madeExecutor = SetOnce<WorkerExecutor>()
     /// Whether the thread has ended, as who makes an executor has to know; guards the making.
     private let executorsAreClosed = Mutex(false)
     /// The worker's run loop.

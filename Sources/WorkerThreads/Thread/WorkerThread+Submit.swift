@@ -87,9 +87,9 @@ extension WorkerThread {
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws -> Result {
         if isCurrent { return try body() }
-        let request = WaitedPerform(body)
-        try push(.answered(request), fileID, line)
-        return try request.wait().get()
+        return try WaitedPerform.result(of: body) { request throws(SubmitError) in
+            try push(request, fileID, line)
+        }
     }
 
     func push(

@@ -26,7 +26,7 @@ public final class WorkerThread: Sendable {
     let queue: PerformQueue
     private let thread: Mutex<SystemThread?>
     /// Opens when the system's thread has been joined.
-    private let joined = Latch()
+    private let joined = WordLatch()
 
     /// Starts a thread and waits until it is in its run loop.
     ///
