@@ -210,6 +210,39 @@ private struct Mishap: Error, Equatable {
         #expect(trace.all == ["begin", "behind", "end"])
     }
 
+    private struct Answer: Equatable, Sendable {
+        let number: Int
+        let text: String
+        let lists: [[Int8]]
+        var more: (Int, Int, Int, Int) = (1, 2, 3, 4)
+
+        static func == (left: Answer, right: Answer) -> Bool {
+            left.number == right.number && left.text == right.text && left.lists == right.lists
+                && left.more == right.more
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `results of any size are handed over once, awaited or waited for`() async throws {
+        let worker = try WorkerThread(name: "results")
+        let expected = Answer(number: 1, text: "a longer text", lists: [[1, 2], [3]])
+        for _ in 0..<100 {
+            #expect(try worker.submitAndWait { expected } == expected)
+            #expect(try worker.submitAndWait { Int?.none } == nil)
+            let answer: Answer = try await worker.submit { expected }
+            #expect(answer == expected)
+            let nothing: Int? = try await worker.submit { Int?.none }
+            #expect(nothing == nil)
+        }
+        let waited = WeakReference(try worker.submitAndWait { Token() })
+        #expect(waited.object == nil)
+        let token: Token = try await worker.submit { Token() }
+        let awaited = WeakReference(token)
+        #expect(awaited.object === token)
+        worker.stop()
+        worker.join()
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `nothing accepted is lost between senders and a stop`() throws {
         for round in 0..<20 {
