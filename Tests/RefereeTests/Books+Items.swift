@@ -8,6 +8,8 @@ extension Books {
         /// The unit at which it is due; `.max` for never.
         var due: Int
         let interval: Interval
+        /// Whether that was past already when it was set.
+        var wasPast = false
         var isFiring = false
         /// The unit for which it is being called.
         var calledFor = 0
@@ -100,13 +102,36 @@ extension Books {
         return .timerLeftMode
     }
 
-    /// Another thread changes where an item is, while the loop sleeps.
-    func changesDuringSleep(_ change: Change) -> Rule? {
-        if isDue(change.item) || readyPorts.contains(change.item) { return .changeDuringSleep }
-        guard case .observer(let activities, _, _) = program.items[change.item].kind else {
-            return nil
+    /// Another thread changes where items are, in a pass: whether it shows when ours does it.
+    ///
+    /// - Parameter left: what observers will yet be told of in this pass.
+    func changesInPass(_ items: [Int], left: ThreadRunLoop.Activity) -> Rule? {
+        let shows = items.contains { item in
+            if isDue(item) || readyPorts.contains(item) { return true }
+            if signalled.contains(item) && mayComeToSources { return true }
+            guard case .observer(let activities, _, _) = program.items[item].kind else {
+                return false
+            }
+            return !activities.isDisjoint(with: left)
         }
-        return activities.contains(.afterWaiting) ? .changeDuringSleep : nil
+        return shows ? .changeByOthers : nil
+    }
+
+    /// Whether the innermost run's pass may have to come to the sources yet.
+    private var mayComeToSources: Bool {
+        guard let run = runs.last else { return false }
+        return !run.hasPolled && run.told != .beforeWaiting
+    }
+
+    /// What observers will yet be told of in the innermost run's pass, or may be told right now.
+    var activitiesLeft: ThreadRunLoop.Activity {
+        let all: [ThreadRunLoop.Activity] = [
+            .beforeTimers, .beforeSources, .beforeWaiting, .afterWaiting,
+        ]
+        let told = runs.last?.told ?? .entry
+        return all.reduce(into: []) { left, activity in
+            if activity.rawValue >= told.rawValue { left.formUnion(activity) }
+        }
     }
 
     /// Whether a timer of the innermost run's mode is due.
@@ -115,6 +140,16 @@ extension Books {
         return timers.contains { index, timer in
             timer.due <= timetable.now && !timer.isFiring && isIn(index, mode)
         }
+    }
+
+    /// Whether several timers of the innermost run's mode are due, one of them for a date that was past
+    /// when it was set: that date counts in which order they are called, but not for CFRunLoop.
+    var isOneOfSeveralDueLongPast: Bool {
+        guard let mode = runs.last?.mode else { return false }
+        let due = timers.filter { index, timer in
+            timer.due <= timetable.now && !timer.isFiring && isIn(index, mode)
+        }
+        return due.count > 1 && due.values.contains(where: \.wasPast)
     }
 
     private func isDue(_ item: Int) -> Bool {
@@ -135,6 +170,7 @@ extension Books {
         return switch due {
         case .now: timetable.now
         case .never: .max
+        case .past: timetable.unit(turns: -1, lane: lane)
         case .soon(let turns): timetable.unit(turns: turns, lane: lane)
         }
     }
@@ -144,6 +180,24 @@ extension Books {
         if case .soon = due { restartIfNothingIsDue() }
         let unit = unit(of: item, due)
         timers[item]?.due = unit
+        timers[item]?.wasPast = due == .past
+    }
+
+    /// Waits before a date is set to now until the timer's next place has come, so that the dates that
+    /// follow keep to its places.
+    ///
+    /// - Returns: the unit of that place; nil for a timer that has none.
+    mutating func waitsToSetNow(_ item: Int) -> Int? {
+        guard isOften(item) else { return nil }
+        timers[item]?.due = .max
+        restartIfNothingIsDue()
+        let place = unit(of: item, .soon(1))
+        timetable.holdUp(until: place)
+        return place
+    }
+
+    func isOften(_ item: Int) -> Bool {
+        if case .often = timers[item]?.interval { true } else { false }
     }
 
     mutating func timerBegins(_ item: Int) {
@@ -167,12 +221,14 @@ extension Books {
     mutating func timerEnds(_ item: Int, wasSet: Bool) -> Rule? {
         guard let timer = timers[item] else { return nil }
         timers[item]?.isFiring = false
+        timers[item]?.wasPast = false
         if !wasSet, case .often(let turns) = timer.interval {
             let width = turns * Timetable.turn
             let late = max(0, timetable.now - timer.calledFor)
             timers[item]?.due = timer.calledFor + (late / width + 1) * width
-            return nil
+            return timer.wasPast ? .pastDate : nil
         }
+        if wasSet && timer.wasPast && timer.interval != .once { return .pastDate }
         guard timer.due != .max, let mode = runs.last?.mode else { return nil }
         return ModeName.runnable.contains { $0 != mode && isIn(item, $0) }
             ? .ownDateInOtherMode : nil

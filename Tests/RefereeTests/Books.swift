@@ -2,6 +2,8 @@
 // will end by itself: the runs under way and the wake-ups. It follows the operations and callouts,
 // and asks the machine only who is in which mode. Items are kept in Books+Items.swift.
 
+import RunLoops
+
 /// What was signalled, queued, set and sent so far.
 struct Books {
     /// A run under way.
@@ -33,6 +35,13 @@ struct Books {
         var isSilent = false
         /// Whether a block has run in this pass.
         var hasRunBlock = false
+        /// Whether the mode held nothing but that when the loop made up its mind to sleep.
+        var wasBlockAll = false
+        /// What observers were told last.
+        var told = ThreadRunLoop.Activity.entry
+
+        /// Whether a pass of it is under way.
+        var isInPass: Bool { told != .entry && told != .exit }
     }
 
     let program: Program
@@ -60,7 +69,7 @@ struct Books {
         for (index, item) in program.items.enumerated() {
             guard case .timer(let due, let interval) = item.kind else { continue }
             let unit = self.unit(of: index, due)
-            timers[index] = TimerBook(due: unit, interval: interval)
+            timers[index] = TimerBook(due: unit, interval: interval, wasPast: due == .past)
         }
     }
 
@@ -71,6 +80,7 @@ struct Books {
         let hasOtherEvent = isWakePending || runs.last?.isWoken == true
         let isTaken = runs.dropLast().contains { $0.holdsTimerEvent }
         if (hasOtherEvent || isTaken) && hasDueTimer { return .oneEventForEachPass }
+        if isOneOfSeveralDueLongPast { return .pastDate }
         guard !ready.isEmpty, let mode = runs.last?.mode else { return nil }
         if ready.count > 1 || isWakePending || hasDueTimer { return .oneEventForEachPass }
         if isStale(mode) { return .staleTimer }
@@ -82,7 +92,7 @@ struct Books {
     mutating func runBegins(
         _ mode: ModeName, _ limit: Limit, returnsAfterSource: Bool
     ) -> Rule? {
-        let isInBriefRun = runs.contains { $0.deadline != nil }
+        let wasInBriefRun = isInBriefRun
         let isPortTaken = runs.contains { $0.heldPort != nil }
         withRun { $0.hasNestedRun = true }
         if limit == .brief { restartIfNothingIsDue() }
@@ -90,10 +100,13 @@ struct Books {
             Run(
                 mode: mode, deadline: limit == .brief ? timetable.briefLimit : nil,
                 returnsAfterSource: returnsAfterSource))
-        if limit == .brief && isInBriefRun { return .limitOfOuterRun }
+        if limit == .brief && wasInBriefRun { return .limitOfOuterRun }
         if isPortTaken { return .eventTakenEarly }
         return blockDepth > 0 && blocksWaiting > 0 ? .blocksInNestedRun : nil
     }
+
+    /// Whether a time limit is to end a run under way.
+    var isInBriefRun: Bool { runs.contains { $0.deadline != nil } }
 
     mutating func runEnds() {
         runs.removeLast()
@@ -111,6 +124,7 @@ struct Books {
             run.hasNestedRun = false
             run.isSilent = false
             run.hasRunBlock = false
+            run.wasBlockAll = false
             run.passCount += 1
         }
     }
@@ -203,7 +217,20 @@ struct Books {
     }
 
     mutating func restartIfNothingIsDue() {
-        if nextUnit == nil && !timers.values.contains(where: \.keepsGrid) { timetable.restart() }
+        if isTimeFree { timetable.restart() }
+    }
+
+    /// Whether nothing hangs on how much time goes by.
+    private var isTimeFree: Bool {
+        nextUnit == nil && !timers.values.contains(where: \.keepsGrid)
+    }
+
+    /// The thread is busy while places in the timetable go by.
+    ///
+    /// Not in a run with a time limit: only CFRunLoop sleeps once that has passed.
+    mutating func holdsUp(_ places: Int) {
+        if isInBriefRun || isTimeFree { return }
+        timetable.holdUp(until: timetable.unit(afterPlaces: places))
     }
 
     // MARK: Blocks
@@ -223,12 +250,14 @@ struct Books {
         withRun { $0.hasRunBlock = true }
     }
 
-    /// Whether the run's mode held nothing but a block that has run in this pass.
-    var wasBlockAll: Bool {
-        guard let run = runs.last, run.hasRunBlock else { return false }
-        return !program.items.indices.contains { index in
+    /// The first observer is told that the loop is about to sleep: notes whether the run's mode holds
+    /// nothing, now that a block has run in this pass.
+    mutating func isAboutToSleep() {
+        guard let run = runs.last, run.hasRunBlock else { return }
+        let isEmpty = !program.items.indices.contains { index in
             let item = program.items[index]
             return (item.isSource || item.isPort || item.isTimer) && isIn(index, run.mode)
         }
+        withRun { $0.wasBlockAll = isEmpty }
     }
 }

@@ -27,8 +27,8 @@ struct Comparison {
     /// Plays a program on both machines, each on a thread of its own.
     ///
     /// Where the kernel kept a thread from running until something was late, and so what was observed
-    /// is chance, it is played again at half the pace. What is late by as many units at three paces
-    /// was not held up: it is late.
+    /// is chance, it is played again at half the pace. What is late by as many units at three slow
+    /// paces was not held up: it is late.
     static func of(_ program: Program) throws -> Comparison {
         var unit = Duration.milliseconds(1)
         var plays = 0
@@ -44,9 +44,9 @@ struct Comparison {
             let comparison = Comparison(ours: ours, theirs: theirs, plays: plays)
             let isVoid = comparison.difference != nil && comparison.fault != nil
             let isSame = last?.ours == comparison.ours && last?.theirs == comparison.theirs
-            sameCount = isSame ? sameCount + 1 : 0
+            sameCount = isSame && unit > .milliseconds(30) ? sameCount + 1 : 0
             last = comparison
-            if !isVoid || sameCount == 2 || unit > .milliseconds(60) { return comparison }
+            if !isVoid || sameCount == 2 || unit > .milliseconds(200) { return comparison }
             unit *= 2
         }
     }

@@ -68,6 +68,18 @@ final class CoreFoundationMachine: Machine {
         }
     }
 
+    /// Sets a timer's date, again if the thread was kept from running meanwhile.
+    ///
+    /// Our clock is read here, and CFRunLoop reads both of its own one after the other: what lies
+    /// between two of these readings would move the date.
+    private static func set(_ timer: CFRunLoopTimer, _ date: TimerDate) {
+        for _ in 0..<100 {
+            let start = SystemClock().now()
+            CFRunLoopTimerSetNextFireDate(timer, Self.date(date))
+            if start.duration(to: SystemClock().now()) < .microseconds(50) { return }
+        }
+    }
+
     private static func element(_ kind: Item.Kind, _ info: Info) -> Element {
         let pointer = Unmanaged.passUnretained(info).toOpaque()
         switch kind {
@@ -85,15 +97,17 @@ final class CoreFoundationMachine: Machine {
         case .timer(_, let interval):
             var context = CFRunLoopTimerContext()
             context.info = pointer
-            return .timer(
-                CFRunLoopTimerCreate(
-                    kCFAllocatorSystemDefault, date(info.player.firstDate(of: info.index)),
-                    (info.player.duration(of: interval) ?? .zero) / .seconds(1), 0, 0,
-                    { _, info in
-                        guard let info else { return }
-                        let it = Unmanaged<Info>.fromOpaque(info).takeUnretainedValue()
-                        it.player.fire(it.index)
-                    }, &context))
+            let first = info.player.firstDate(of: info.index)
+            let timer: CFRunLoopTimer = CFRunLoopTimerCreate(
+                kCFAllocatorSystemDefault, date(first),
+                (info.player.duration(of: interval) ?? .zero) / .seconds(1), 0, 0,
+                { _, info in
+                    guard let info else { return }
+                    let it = Unmanaged<Info>.fromOpaque(info).takeUnretainedValue()
+                    it.player.fire(it.index)
+                }, &context)
+            set(timer, first)
+            return .timer(timer)
         }
     }
 
@@ -191,6 +205,7 @@ final class CoreFoundationMachine: Machine {
         case .add(let item, let mode): add(item, to: mode)
         case .remove(let item, let mode): remove(item, from: mode)
         case .invalidate(let item): invalidate(item)
+        case .makeCommon(let mode): addCommonMode(mode)
         }
         wakeUp()
     }
@@ -205,7 +220,7 @@ final class CoreFoundationMachine: Machine {
 
     func setDate(_ item: Int, _ date: TimerDate) {
         if case .timer(let timer) = elements[item] {
-            CFRunLoopTimerSetNextFireDate(timer, Self.date(date))
+            Self.set(timer, date)
         }
     }
 

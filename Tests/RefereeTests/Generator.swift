@@ -32,14 +32,16 @@ struct Generator {
         return Program(items: items, main: main)
     }
 
-    /// Runs in one mode while dates of a timer in another go by, and then in that one: it is called
-    /// once for them, and keeps to those that come.
+    /// Runs in one mode while dates of a timer in another go by, and then in that one.
+    ///
+    /// It is called once for them, and keeps to those that come. Or it misses some as it is called.
     private mutating func runsThatMissDates() -> [Operation] {
         let timers = items.indices.filter { items[$0].isTimer }.shuffled(using: &random)
         guard timers.count > 1, random.chance(30) else { return [] }
         for timer in timers[..<2] {
             let interval = Interval.often(Int.random(in: 1...2, using: &random))
             items[timer].kind = .timer(.soon(1), every: interval)
+            if random.chance(40) { items[timer].scripts.insert([holdUp()], at: 0) }
         }
         func run(_ mode: ModeName, _ count: Int) -> Operation {
             let endings = Array(repeating: Ending(act: .nothing, caller: .itself), count: count)
@@ -51,6 +53,8 @@ struct Generator {
             run(.a, Int.random(in: 1...3, using: &random)),
         ]
     }
+
+    private mutating func holdUp() -> Operation { .holdUp(Int.random(in: 1...7, using: &random)) }
 
     /// Some items of each kind; no two of a kind are of the same order.
     private mutating func kinds() -> [Item.Kind] {
@@ -82,9 +86,10 @@ struct Generator {
 
     /// A timer that repeats often keeps to its own places in the timetable from the beginning.
     private mutating func due(every interval: Interval) -> Due {
-        switch Int.random(in: 0..<6, using: &random) {
-        case 0..<3: if case .often = interval { .soon(1) } else { .now }
-        case 3: .never
+        switch Int.random(in: 0..<24, using: &random) {
+        case 0..<11: if case .often = interval { .soon(1) } else { .now }
+        case 11: .past
+        case 12..<16: .never
         default: .soon(Int.random(in: 1...2, using: &random))
         }
     }
@@ -141,7 +146,11 @@ struct Generator {
         guard let item = timers.randomElement(using: &random),
             case .timer(_, let interval) = items[item].kind
         else { return .signal(source(), caller()) }
-        return .setDate(item, due(every: interval))
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0: return .setDate(item, .past)
+        case 1..<4: return .setDate(item, .now)
+        default: return .setDate(item, due(every: interval))
+        }
     }
 
     private mutating func ending() -> Ending {
@@ -167,17 +176,21 @@ struct Generator {
     ///
     /// A port on a descriptor is added by its loop's own thread only.
     private mutating func change() -> Change {
-        let item = items.indices.randomElement(using: &random) ?? 0
-        switch Int.random(in: 0..<5, using: &random) {
-        case 0..<3 where !items[item].isDescriptorPort: return .add(item, mode())
-        case 4: return .invalidate(item)
+        var item = items.indices.randomElement(using: &random) ?? 0
+        // An observer is told of the rest of the pass, where it counts when ours does it.
+        if case .observer = items[item].kind { item = source() }
+        switch Int.random(in: 0..<11, using: &random) {
+        case 0..<6 where !items[item].isDescriptorPort: return .add(item, mode())
+        case 6..<8: return .invalidate(item)
+        case 8: return .makeCommon(runnableMode())
         default: return .remove(item, mode())
         }
     }
 
     private mutating func operation(depth: Int) -> Operation {
         let item = items.indices.randomElement(using: &random) ?? 0
-        switch Int.random(in: 0..<106, using: &random) {
+        switch Int.random(in: 0..<108, using: &random) {
+        case 106...: return holdUp()
         case 100...: return .changeFromElsewhere(change())
         case 0..<15: return .add(item, mode())
         case 15..<22: return .remove(item, mode())

@@ -43,6 +43,7 @@ protocol Machine: AnyObject {
 /// When a timer is due, by the clock.
 enum TimerDate {
     case now, never
+    /// Ahead, unless it is a repeating timer's that was past when it was set.
     case at(Instant)
 }
 

@@ -98,6 +98,7 @@ final class OurMachine: Machine {
             let isIn = items[item].loop != nil && items[item].isValid
             invalidate(item)
             if !isIn { wakeUp() }
+        case .makeCommon(let mode): addCommonMode(mode)
         }
     }
 

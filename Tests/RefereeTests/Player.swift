@@ -20,9 +20,13 @@ final class Player {
     private var timersSet: Set<Int> = []
     /// What another thread does during the sleep under way.
     private var errand: Errand?
-    /// The item that another thread has moved during this pass's sleep, and where it was before:
-    /// that counts until the pass has ended, by when both loops have moved it.
-    private var moved: (item: Int, modes: [ModeName])?
+    /// The items that another thread has moved in this pass, and where they were before: that counts
+    /// until the pass has ended, by when both loops have moved them.
+    private var moved: [Int: [ModeName]] = [:]
+    /// Whether that was in a block, which may have been the last thing of the pass.
+    private var wasMovedInBlock = false
+    /// Items that were added to the common modes at some time.
+    private var common: Set<Int> = []
     /// Modes that sources entered and left meanwhile: when in the pass is open.
     private var lateRegistrations: [String] = []
     /// Whether no rule has applied yet, so that what is noted will be compared.
@@ -45,7 +49,7 @@ final class Player {
         let timetable = player.books.timetable
         player.books = Books(program, unit: unit) { [weak machine, unowned player] item, mode in
             guard let machine, machine.isValid(item) else { return false }
-            if let moved = player.moved, moved.item == item { return moved.modes.contains(mode) }
+            if let modes = player.moved[item] { return modes.contains(mode) }
             return machine.contains(item, in: mode)
         }
         player.books.timetable = timetable
@@ -60,7 +64,9 @@ final class Player {
 
     // MARK: Dates for the machine
 
-    func firstDate(of item: Int) -> TimerDate { date(ofUnit: books.timers[item]?.due ?? .max) }
+    func firstDate(of item: Int) -> TimerDate {
+        date(of: item, unit: books.timers[item]?.due ?? .max)
+    }
 
     func duration(of interval: Interval) -> Duration? {
         switch interval {
@@ -70,9 +76,10 @@ final class Player {
         }
     }
 
-    private func date(ofUnit unit: Int) -> TimerDate {
+    private func date(of item: Int, unit: Int) -> TimerDate {
         if unit == .max { return .never }
-        return unit <= books.timetable.now ? .now : .at(books.timetable.date(of: unit))
+        let isNow = unit <= books.timetable.now && books.timers[item]?.wasPast == false
+        return isNow ? .now : .at(books.timetable.date(of: unit))
     }
 
     // MARK: Callouts of the machine
@@ -117,7 +124,7 @@ final class Player {
     }
 
     private func register(_ word: String) {
-        if moved == nil { registrations.append(word) } else { lateRegistrations.append(word) }
+        if moved.isEmpty { registrations.append(word) } else { lateRegistrations.append(word) }
     }
 
     /// First of all observers.
@@ -133,17 +140,22 @@ final class Player {
             let late = books.wokeUp()
             if late != 0 && isCompared { trace.append("it woke \(late) units late") }
         }
-        if activity == .beforeTimers || activity == .exit { settle() }
+        if activity == .exit && wasMovedInBlock { mark(.changeByOthers) }
+        // A run that is nested in the pass has begun by doing it.
+        if [.entry, .beforeTimers, .exit].contains(activity) { settle() }
+        books.withRun { $0.told = activity }
         checkTime()
         trace.append("\(mode.rawValue): \(activity)")
         if activity == .beforeTimers { books.passBegins() }
+        if activity == .beforeWaiting { books.isAboutToSleep() }
         if activity == .exit { books.hasLooked() }
     }
 
-    /// Both loops have done what another thread asked for in the last sleep.
+    /// Both loops have done what another thread asked for in the last pass.
     private func settle() {
-        guard moved != nil else { return }
-        moved = nil
+        guard !moved.isEmpty else { return }
+        moved = [:]
+        wasMovedInBlock = false
         trace += lateRegistrations.sorted()
         lateRegistrations.removeAll()
         mark(books.standingRule())
@@ -159,7 +171,7 @@ final class Player {
     func aboutToSleep() {
         guard let last = endings.indices.last, !isSilent(.beforeWaiting) else { return }
         checkTime()
-        if books.wasBlockAll { mark(.blockWasAll) }
+        if books.runs.last?.wasBlockAll == true { mark(.blockWasAll) }
         guard let left = endings[last] else { return mark(books.sleepsUntilNextEvent()) }
         endings[last]?.removeFirst(left.isEmpty ? 0 : 1)
         books.sleeps()
@@ -181,18 +193,14 @@ final class Player {
                 machine.wakeUp()
             }
             books.wakes()
-        case .signal(let item) where program.items[item].isPort && books.isIn(item, mode):
+        case .signal(let item)
+        where program.items[item].isPort && books.isIn(item, mode) && moved[item] == nil:
             mark(books.sleepsInEarnest())
             mark(books.portIsSignalled(item))
             mark(books.standingRule())
             call(caller) { $0.signal(item) }
-        case .change(let change):
-            mark(books.changesDuringSleep(change))
-            if case .invalidate(let item) = change { mark(books.invalidates(item)) }
-            let item = change.item
-            moved = (item, ModeName.allCases.filter { machine.contains(item, in: $0) })
-            call(caller == .itself ? .another : caller) { $0.change(change) }
-            books.wakes()
+        case .change(let change) where moved.isEmpty:
+            self.change(change, by: caller == .itself ? .another : caller, left: .afterWaiting)
         case .nothing where books.nextTimer(in: mode) != nil:
             mark(books.sleepsUntilNextEvent())
         default:
@@ -223,9 +231,10 @@ final class Player {
     }
 
     private func play(_ operation: Operation, on machine: any Machine) {
-        if let moved, operation.mayMeet(moved.item) { mark(.changeDuringSleep) }
+        if moved.keys.contains(where: operation.mayMeet) { mark(.changeByOthers) }
         switch operation {
         case .add(let item, let mode):
+            note(item, in: mode)
             machine.add(item, to: mode)
             mark(books.portIsAdded(item))
         case .remove(let item, let mode):
@@ -237,17 +246,15 @@ final class Player {
         case .changeFromElsewhere(let change): play(change, on: machine)
         case .signal(let item, let caller): signal(item, caller, on: machine)
         case .setDate(let item, let due):
-            guard program.items[item].isTimer else { return }
-            if machine.isValid(item) { books.sets(item, due) }
-            timersSet.insert(item)
-            machine.setDate(item, date(ofUnit: books.unit(of: item, due)))
+            setDate(item, due, on: machine)
+        case .holdUp(let places): books.holdsUp(places)
         case .wakeUp(let caller):
             books.wakes()
             call(caller) { $0.wakeUp() }
         case .stop(let caller): stop(caller)
         case .addCommonMode(let mode):
             machine.addCommonMode(mode)
-            for item in program.items.indices { mark(books.portIsAdded(item)) }
+            allMayBeAdded()
         case .enqueue(let block, let caller): enqueue(block, caller)
         case .run(let mode, let limit, let returnsAfterSource):
             run(mode, limit, returnsAfterSource, on: machine)
@@ -255,16 +262,64 @@ final class Player {
     }
 
     private func play(_ change: Change, on machine: any Machine) {
+        if books.runs.last?.isInPass == true && moved.isEmpty {
+            return self.change(change, by: .another, left: books.activitiesLeft)
+        }
+        // Before the first pass, or behind another change, it is open when ours would do it.
         guard books.runs.isEmpty else { return play(change.operation, on: machine) }
         switch change {
-        case .add: break
+        case .add(let item, let mode): note(item, in: mode)
+        case .makeCommon: break
         case .remove(let item, _): mark(books.removes(item))
         case .invalidate(let item): mark(books.invalidates(item))
         }
         call(.another) { $0.change(change) }
         machine.takeChanges()
         books.wakes()
-        if case .add(let item, _) = change { mark(books.portIsAdded(item)) }
+        allMayBeAdded()
+    }
+
+    /// Lets another thread change where items are, in a pass.
+    ///
+    /// - Parameter left: what observers will yet be told of in this pass.
+    private func change(_ change: Change, by caller: Caller, left: ThreadRunLoop.Activity) {
+        guard let machine else { return }
+        let items = change.item.map { [$0] } ?? Array(common)
+        mark(books.changesInPass(items, left: left))
+        switch change {
+        case .add(let item, let mode): note(item, in: mode)
+        case .remove(let item, _): mark(books.removes(item))
+        case .invalidate(let item): mark(books.invalidates(item))
+        case .makeCommon:
+            // A block that waits may be for the common modes.
+            if books.blockDepth > 0 && books.blocksWaiting > 0 { mark(.changeByOthers) }
+        }
+        for item in items {
+            moved[item] = ModeName.allCases.filter { machine.contains(item, in: $0) }
+        }
+        wasMovedInBlock = books.blockDepth > 0
+        call(caller) { $0.change(change) }
+        books.wakes()
+    }
+
+    private func note(_ item: Int, in mode: ModeName) {
+        if mode == .common { common.insert(item) }
+    }
+
+    private func allMayBeAdded() {
+        for item in program.items.indices { mark(books.portIsAdded(item)) }
+    }
+
+    private func setDate(_ item: Int, _ due: Due, on machine: any Machine) {
+        guard program.items[item].isTimer else { return }
+        timersSet.insert(item)
+        guard machine.isValid(item) else { return machine.setDate(item, .now) }
+        // A run that a time limit is to end can't wait.
+        let due = due == .now && books.isOften(item) && books.isInBriefRun ? .soon(1) : due
+        let unit = due == .now ? books.waitsToSetNow(item) : nil
+        books.sets(item, due)
+        machine.setDate(item, date(of: item, unit: books.timers[item]?.due ?? .max))
+        if let unit { books.timetable.checkStart(of: unit) }
     }
 
     private func stop(_ caller: Caller) {
@@ -301,6 +356,7 @@ final class Player {
             duration = SystemClock().now().duration(to: end)
         }
         let result = machine.run(mode, for: duration, returnsAfterSource: returnsAfterSource)
+        settle()
         checkTime()
         endings.removeLast()
         books.runEnds()

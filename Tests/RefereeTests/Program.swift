@@ -47,7 +47,12 @@ struct Item: Sendable {
 
 /// When a timer is due.
 enum Due: Sendable, Equatable {
-    case now, never
+    /// At once; for one that repeats often that is once its next place in the timetable has come,
+    /// which the thread waits for: its dates to come keep to its own places.
+    case now
+    case never
+    /// It was due at its place in the turn before this one.
+    case past
     /// So many turns of the timetable ahead, a few milliseconds each.
     case soon(Int)
 }
@@ -107,15 +112,19 @@ enum Caller: String, Sendable {
     case anotherDuringSleep
 }
 
-/// A change to where an item is that any thread may make.
+/// A change to where items are that any thread may make.
 enum Change: Sendable, Equatable {
     case add(Int, ModeName)
     case remove(Int, ModeName)
     case invalidate(Int)
+    /// What was added to the common modes is in this one too from now on.
+    case makeCommon(ModeName)
 
-    var item: Int {
+    /// The item that it is made to; nil for all that are common.
+    var item: Int? {
         switch self {
         case .add(let item, _), .remove(let item, _), .invalidate(let item): item
+        case .makeCommon: nil
         }
     }
 
@@ -125,6 +134,7 @@ enum Change: Sendable, Equatable {
         case .add(let item, let mode): .add(item, mode)
         case .remove(let item, let mode): .remove(item, mode)
         case .invalidate(let item): .invalidate(item)
+        case .makeCommon(let mode): .addCommonMode(mode)
         }
     }
 }
@@ -136,10 +146,12 @@ indirect enum Operation: Sendable {
     case add(Int, ModeName)
     case remove(Int, ModeName)
     case invalidate(Int)
-    /// Another thread does it, while no run is under way; in a callout, the loop's own.
+    /// Another thread does it, while the loop's thread waits for that one.
     case changeFromElsewhere(Change)
     case signal(Int, Caller)
     case setDate(Int, Due)
+    /// The thread is busy until so many places in the timetable went by.
+    case holdUp(Int)
     case wakeUp(Caller)
     case stop(Caller)
     case enqueue(Block, Caller)
@@ -203,6 +215,7 @@ extension Program: CustomStringConvertible {
             case .signal(let item, let caller):
                 return ["\(indented)signal \(name(item))\(by(caller))"]
             case .setDate(let item, let due): return ["\(indented)set \(name(item)) due \(due)"]
+            case .holdUp(let places): return ["\(indented)be busy for \(places) places"]
             case .wakeUp(let caller): return ["\(indented)wake up\(by(caller))"]
             case .stop(let caller): return ["\(indented)stop\(by(caller))"]
             case .addCommonMode(let mode): return ["\(indented)make \(mode.rawValue) common"]
@@ -232,6 +245,7 @@ extension Program: CustomStringConvertible {
         case .add(let item, let mode): "add \(name(item)) to \(mode.rawValue)"
         case .remove(let item, let mode): "remove \(name(item)) from \(mode.rawValue)"
         case .invalidate(let item): "invalidate \(name(item))"
+        case .makeCommon(let mode): "make \(mode.rawValue) common"
         }
     }
 
@@ -274,14 +288,15 @@ extension Operation {
         case .changeFromElsewhere(let change): change.item == index
         case .enqueue(let block, _): block.script.contains { $0.mentions(index) }
         case .run(_, .sleeps(let endings), _): endings.contains { $0.act.mentions(index) }
-        case .wakeUp, .stop, .addCommonMode, .run: false
+        case .wakeUp, .stop, .addCommonMode, .run, .holdUp: false
         }
     }
 
     /// Whether it can tell if an item that another thread has moved is there already.
     func mayMeet(_ index: Int) -> Bool {
         switch self {
-        case .addCommonMode, .run: true
+        case .addCommonMode, .holdUp: true
+        case .run: false
         default: mentions(index)
         }
     }

@@ -42,10 +42,14 @@ enum Rule: String, CaseIterable {
     /// CFRunLoop sleeps until the time limit in a mode that held nothing but a block, once the block
     /// has run. Ours wakes itself and is finished, by Apple's guide.
     case blockWasAll
-    /// CFRunLoop changes its modes at once when another thread asks for it in a sleep, under a lock.
-    /// Ours does when the pass has come to its end: in between the observers of the waking, timers
-    /// and ports are those that there were.
-    case changeDuringSleep
+    /// CFRunLoop changes its modes at once when another thread asks for it in a pass, under a lock.
+    /// Ours does when the pass comes to its blocks, or has come to its end: in between observers,
+    /// sources, timers and ports are those that there were.
+    case changeByOthers
+    /// CFRunLoop takes the moment at which a timer's date is set for a date that is past, and begins
+    /// its grid there. Ours keeps to the grid of the date, by Apple's guide: it always falls on the
+    /// original intervals.
+    case pastDate
 
     /// The first rule that applies in a trace, and where.
     static func first(in trace: [String]) -> (index: Int, rule: Rule)? {

@@ -79,6 +79,7 @@ enum Shrinker {
         case .signal(let item, let caller) where caller != .itself:
             return [.signal(item, .itself)]
         case .changeFromElsewhere(let change): return [change.operation]
+        case .holdUp(let places) where places > 1: return [.holdUp(places - 1)]
         case .wakeUp(let caller) where caller != .itself: return [.wakeUp(.itself)]
         case .stop(let caller) where caller != .itself: return [.stop(.itself)]
         case .enqueue(let block, let caller):

@@ -83,9 +83,12 @@ final class TimeoutItem: Sendable {
 }
 
 extension Program {
-    /// Whether a timer is used as our time-outs can be: it fires once, is only ever put into one
-    /// mode, by the loop's own thread, and does not run the loop as it is called, which could tell
-    /// that it is no longer in the mode that its own callout has taken it from.
+    /// Whether a timer is used as our time-outs can be.
+    ///
+    /// It fires once, is only ever put into one mode, by the loop's own thread, and does not run the
+    /// loop as it is called, which could tell that it is no longer in the mode that its own callout
+    /// has taken it from. Nor is it set while timers are called: one that is due would not be called
+    /// in that round any more, since to set a time-out is to schedule it anew.
     func isTimeout(_ index: Int) -> Bool {
         guard case .timer(_, every: .once) = items[index].kind else { return false }
         let own = items[index].scripts.flatMap { $0.flatMap(\.withThoseInBlocks) }
@@ -102,7 +105,23 @@ extension Program {
             default: break
             }
         }
-        return modes.count == 1 && !modes.contains(.common)
+        return modes.count == 1 && !modes.contains(.common) && !maySetWhileTimersFire(index)
+    }
+
+    /// Whether a timer's callout sets the date of another one, or something that it runs the loop for.
+    private func maySetWhileTimersFire(_ index: Int) -> Bool {
+        let timersRun = items.contains { item in
+            item.isTimer
+                && item.scripts.contains { script in
+                    script.contains { if case .run = $0 { true } else { false } }
+                }
+        }
+        let setters = items.indices.filter { $0 != index && (timersRun || items[$0].isTimer) }
+        var operations = setters.flatMap { items[$0].scripts.flatMap { $0 } }
+        if timersRun { operations += main.filter { if case .enqueue = $0 { true } else { false } } }
+        return operations.flatMap(\.withThoseInBlocks).contains {
+            if case .setDate(index, _) = $0 { true } else { false }
+        }
     }
 
     /// How many of its timers are.

@@ -1,7 +1,9 @@
-// The time of a play: a count of units that moves only in the loop's sleeps. It says when something
+// The time of a play: a count of units that moves only in the loop's sleeps, and where the program
+// says that the thread is busy. It says when something
 // is due by the clock, and notices when the kernel kept the thread from running for so long that the
 // clock and the count went apart, which makes the play void: what came of it is chance.
 
+import Foundation
 import Kernel
 
 /// The units that went by in a play, and how they map to the clock.
@@ -44,7 +46,7 @@ struct Timetable {
     ///
     /// Many times what its sleeps take. The difference is seen in the trace, instead of a test that
     /// hangs.
-    var longestRun: Duration { .seconds(1) + unit * 64 }
+    var longestRun: Duration { .seconds(1) + unit * 256 }
 
     /// When a unit begins, by the clock.
     func date(of unit: Int) -> Instant {
@@ -65,6 +67,22 @@ struct Timetable {
         if late < 0 { note("it woke before unit \(unit)") }
         if late >= 2 { note("it woke \(Int(late)) units after unit \(unit)") }
         return abs(late) < 2 ? 0 : Int(late)
+    }
+
+    /// The unit between two places until which a thread is busy that lets so many of them go by.
+    func unit(afterPlaces places: Int) -> Int { now / 2 * 2 + 2 * places + 1 }
+
+    /// Keeps the thread busy until a unit has begun.
+    mutating func holdUp(until unit: Int) {
+        let ahead = SystemClock().now().duration(to: date(of: unit))
+        if ahead > .zero { Thread.sleep(forTimeInterval: ahead / .seconds(1)) }
+        now = max(now, unit)
+    }
+
+    /// Notices when what the program does as a unit begins was not done promptly.
+    mutating func checkStart(of unit: Int) {
+        let late = date(of: unit).duration(to: SystemClock().now()) / self.unit
+        if late > 0.5 { note("it was busy for \(late) units as unit \(unit) began") }
     }
 
     /// Notices when it is too late for what is due next to be still ahead.
