@@ -56,6 +56,8 @@ struct Books {
     /// Modes whose timer was armed in the kernel, by CoreFoundation, and may be so still.
     var armedModes: Set<ModeName> = []
     private(set) var isWakePending = false
+    /// Whether CFRunLoop may have taken the event of a stale timer in its place.
+    private var isWakeInDoubt = false
     /// Whether it was sent in a block, which a pass runs before it looks for events or after it.
     private var isWakeFromBlock = false
     /// Whether a wake-up was sent that only ours keeps for the next sleep.
@@ -135,7 +137,9 @@ struct Books {
     mutating func hasLooked() {
         guard let run = runs.last, run.passCount > 0, !run.hasPolled else { return }
         withRun { $0.hasPolled = true }
-        if !isStale(run.mode) && !isWakeFromBlock { isWakePending = false }
+        let isStale = isStale(run.mode)
+        if !isStale && !isWakeFromBlock { isWakePending = false }
+        isWakeInDoubt = isWakePending && (isStale || isWakeInDoubt)
     }
 
     /// The loop is about to sleep.
@@ -152,7 +156,7 @@ struct Books {
     mutating func sleepsInEarnest() -> Rule? {
         sleeps()
         guard let run = runs.last else { return nil }
-        if isStale(run.mode) { return .staleTimer }
+        if isStale(run.mode) || isWakeInDoubt { return .staleTimer }
         return isWakeLeft || run.hasNestedRun ? .onePassMore : nil
     }
 
@@ -192,7 +196,10 @@ struct Books {
 
     mutating func wakes() {
         let hasPolled = runs.last?.hasPolled ?? true
-        if !hasPolled { isWakePending = true }
+        if !hasPolled {
+            isWakePending = true
+            isWakeInDoubt = false
+        }
         if blockDepth > 0 { isWakeFromBlock = true }
         if hasPolled || blockDepth > 0 { isWakeLeft = true }
     }

@@ -44,9 +44,9 @@ struct Comparison {
             let comparison = Comparison(ours: ours, theirs: theirs, plays: plays)
             let isVoid = comparison.difference != nil && comparison.fault != nil
             let isSame = last?.ours == comparison.ours && last?.theirs == comparison.theirs
-            sameCount = isSame && unit > .milliseconds(30) ? sameCount + 1 : 0
+            sameCount = isSame && unit > .milliseconds(15) ? sameCount + 1 : 0
             last = comparison
-            if !isVoid || sameCount == 2 || unit > .milliseconds(200) { return comparison }
+            if !isVoid || sameCount == 2 || unit > .milliseconds(100) { return comparison }
             unit *= 2
         }
     }

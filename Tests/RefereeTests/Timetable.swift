@@ -46,7 +46,7 @@ struct Timetable {
     ///
     /// Many times what its sleeps take. The difference is seen in the trace, instead of a test that
     /// hangs.
-    var longestRun: Duration { .seconds(1) + unit * 256 }
+    var longestRun: Duration { .seconds(1) + unit * 128 }
 
     /// When a unit begins, by the clock.
     func date(of unit: Int) -> Instant {
