@@ -50,7 +50,7 @@ extension ThreadRunLoop {
         /// A timer that is in no loop yet.
         ///
         /// - Parameters:
-        ///   - fireDate: when it fires first; a past one fires in the next pass.
+        ///   - fireDate: when it fires first; past, it fires in the next pass, and its grid is kept.
         ///   - interval: time between firings; nil or zero fires once.
         ///   - tolerance: how much later it may fire; at most half the interval is used.
         ///   - handler: called on the loop's thread.
