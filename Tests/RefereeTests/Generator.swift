@@ -86,10 +86,10 @@ struct Generator {
 
     /// A timer that repeats often keeps to its own places in the timetable from the beginning.
     private mutating func due(every interval: Interval) -> Due {
-        switch Int.random(in: 0..<24, using: &random) {
-        case 0..<11: if case .often = interval { .soon(1) } else { .now }
-        case 11: .past
-        case 12..<16: .never
+        switch Int.random(in: 0..<48, using: &random) {
+        case 0..<23: if case .often = interval { .soon(1) } else { .now }
+        case 23: .past
+        case 24..<32: .never
         default: .soon(Int.random(in: 1...2, using: &random))
         }
     }
@@ -146,9 +146,9 @@ struct Generator {
         guard let item = timers.randomElement(using: &random),
             case .timer(_, let interval) = items[item].kind
         else { return .signal(source(), caller()) }
-        switch Int.random(in: 0..<12, using: &random) {
+        switch Int.random(in: 0..<24, using: &random) {
         case 0: return .setDate(item, .past)
-        case 1..<4: return .setDate(item, .now)
+        case 1..<7: return .setDate(item, .now)
         default: return .setDate(item, due(every: interval))
         }
     }
@@ -189,8 +189,8 @@ struct Generator {
 
     private mutating func operation(depth: Int) -> Operation {
         let item = items.indices.randomElement(using: &random) ?? 0
-        switch Int.random(in: 0..<108, using: &random) {
-        case 106...: return holdUp()
+        switch Int.random(in: 0..<105, using: &random) {
+        case 104: return holdUp()
         case 100...: return .changeFromElsewhere(change())
         case 0..<15: return .add(item, mode())
         case 15..<22: return .remove(item, mode())

@@ -55,8 +55,9 @@ private let timersInOneMode = Program(
         .run(.a, .sleeps(Array(repeating: byTimer, count: 8)), returnsAfterSource: false),
     ])
 
-/// A stop and a timer that left its mode both end one sleep, in CFRunLoop: which it takes is open, and
-/// a later run in another mode may still find the other. From seed 9900.
+/// A stop and a timer that left its mode both end one sleep, in CFRunLoop: which it takes is open.
+///
+/// A later run in another mode may still find the other. From seed 9900.
 private let stopOrStaleTimer = Program(
     items: [
         Item(
@@ -72,8 +73,9 @@ private let stopOrStaleTimer = Program(
         .run(.standard, .sleeps([]), returnsAfterSource: false),
     ])
 
-/// A block was all that a mode held, until an observer of the waiting put a source into it: ours had
-/// made up its mind by then. From seed 1961.
+/// A block was all that a mode held, until an observer of the waiting put a source into it.
+///
+/// Ours had made up its mind by then. From seed 1961.
 private let blockThenSource = Program(
     items: [
         Item(kind: .source(order: -3), scripts: []),
@@ -86,7 +88,10 @@ private let blockThenSource = Program(
         .run(.standard, .brief, returnsAfterSource: false),
     ])
 
-/// A time-out that is due, set anew by a timer of the same round, is for the next one. From seed 2043.
+/// A timer that is set in another's callout while both are due: as a time-out of ours it would be for
+/// the next round, so it is not played as one.
+///
+/// From seed 2043.
 private let timerSetInItsRound = Program(
     items: [
         Item(kind: .timer(.now, every: .once), scripts: [[.setDate(1, .now)]]),
