@@ -225,7 +225,9 @@ extension Books {
         if !wasSet, case .often(let turns) = timer.interval {
             let width = turns * Timetable.turn
             let late = max(0, timetable.now - timer.calledFor)
-            timers[item]?.due = timer.calledFor + (late / width + 1) * width
+            // It may have been called for no date at all, which the trace then shows.
+            let places = timer.calledFor == .max ? 0 : (late / width + 1) * width
+            timers[item]?.due = timer.calledFor + places
             return timer.wasPast ? .pastDate : nil
         }
         if wasSet && timer.wasPast && timer.interval != .once { return .pastDate }

@@ -102,6 +102,18 @@ private let timerSetInItsRound = Program(
         .run(.standard, .poll, returnsAfterSource: false),
     ])
 
+/// A mode that another thread makes common holds nothing yet; then an item is added to the common modes.
+///
+/// Whether it is in that mode at once is open. From seed 891459505159.
+private let commonAndThenAdded = Program(
+    items: [
+        Item(kind: .source(order: 4), scripts: []),
+        Item(
+            kind: .timer(.soon(1), every: .often(2)),
+            scripts: [[.changeFromElsewhere(.makeCommon(.b)), .add(0, .common)]]),
+    ],
+    main: [.add(1, .standard), .run(.standard, .sleeps([byTimer]), returnsAfterSource: false)])
+
 private let byTimer = Ending(act: .nothing, caller: .itself)
 
 @Suite(.serialized) struct `Programs that once differed` {
@@ -118,6 +130,7 @@ private let byTimer = Ending(act: .nothing, caller: .itself)
     @Test func `what is open is left to a rule`() throws {
         try play(stopOrStaleTimer, times: 5, to: .staleTimer)
         try play(blockThenSource, times: 3, to: .blockWasAll)
+        try play(commonAndThenAdded, times: 3, to: .changeByOthers)
     }
 
     private func play(_ program: Program, times: Int, to rule: Rule?) throws {

@@ -23,6 +23,8 @@ final class Player {
     /// The items that another thread has moved in this pass, and where they were before: that counts
     /// until the pass has ended, by when both loops have moved them.
     private var moved: [Int: [ModeName]] = [:]
+    /// What the other thread did; nil when both loops have done it.
+    private var pendingChange: Change?
     /// Whether that was in a block, which may have been the last thing of the pass.
     private var wasMovedInBlock = false
     /// Items that were added to the common modes at some time.
@@ -124,7 +126,11 @@ final class Player {
     }
 
     private func register(_ word: String) {
-        if moved.isEmpty { registrations.append(word) } else { lateRegistrations.append(word) }
+        if pendingChange == nil {
+            registrations.append(word)
+        } else {
+            lateRegistrations.append(word)
+        }
     }
 
     /// First of all observers.
@@ -153,7 +159,8 @@ final class Player {
 
     /// Both loops have done what another thread asked for in the last pass.
     private func settle() {
-        guard !moved.isEmpty else { return }
+        guard pendingChange != nil else { return }
+        pendingChange = nil
         moved = [:]
         wasMovedInBlock = false
         trace += lateRegistrations.sorted()
@@ -199,7 +206,7 @@ final class Player {
             mark(books.portIsSignalled(item))
             mark(books.standingRule())
             call(caller) { $0.signal(item) }
-        case .change(let change) where moved.isEmpty:
+        case .change(let change) where pendingChange == nil:
             self.change(change, by: caller == .itself ? .another : caller, left: .afterWaiting)
         case .nothing where books.nextTimer(in: mode) != nil:
             mark(books.sleepsUntilNextEvent())
@@ -231,7 +238,9 @@ final class Player {
     }
 
     private func play(_ operation: Operation, on machine: any Machine) {
-        if moved.keys.contains(where: operation.mayMeet) { mark(.changeByOthers) }
+        if let change = pendingChange, operation.mayMeet(change, of: moved.keys) {
+            mark(.changeByOthers)
+        }
         switch operation {
         case .add(let item, let mode):
             note(item, in: mode)
@@ -262,7 +271,7 @@ final class Player {
     }
 
     private func play(_ change: Change, on machine: any Machine) {
-        if books.runs.last?.isInPass == true && moved.isEmpty {
+        if books.runs.last?.isInPass == true && pendingChange == nil {
             return self.change(change, by: .another, left: books.activitiesLeft)
         }
         // Before the first pass, or behind another change, it is open when ours would do it.
@@ -297,6 +306,7 @@ final class Player {
         for item in items {
             moved[item] = ModeName.allCases.filter { machine.contains(item, in: $0) }
         }
+        pendingChange = change
         wasMovedInBlock = books.blockDepth > 0
         call(caller) { $0.change(change) }
         books.wakes()

@@ -292,12 +292,15 @@ extension Operation {
         }
     }
 
-    /// Whether it can tell if an item that another thread has moved is there already.
-    func mayMeet(_ index: Int) -> Bool {
+    /// Whether it can tell if a change by another thread, which has moved some items, is made already.
+    func mayMeet(_ change: Change, of moved: some Sequence<Int>) -> Bool {
         switch self {
-        case .addCommonMode, .holdUp: true
-        case .run: false
-        default: mentions(index)
+        case .addCommonMode, .holdUp: return true
+        case .run: return false
+        case .add(_, .common), .remove(_, .common):
+            if case .makeCommon = change { return true }
+        default: break
         }
+        return moved.contains(where: mentions)
     }
 }
