@@ -29,7 +29,7 @@ public struct DaemonError: Error, Sendable, CustomStringConvertible {
 /// A daemon of long-lived threads that any program can hand jobs to.
 ///
 /// ```swift
-/// let daemon = Daemon(socket: "/tmp/greeter.sock", threads: ["greetings": 1])
+/// let daemon = Daemon(socket: "greeter.sock", threads: ["greetings": 1])
 /// daemon.register("greet") { job in "hello, \(job.text)" }
 /// exit(daemon.run())
 /// ```

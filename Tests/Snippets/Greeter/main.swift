@@ -1,7 +1,7 @@
 import Glibc
 import WorkerDaemon
 
-let daemon = Daemon(socket: "/tmp/greeter.sock", threads: ["front-desk": 1, "kitchen": 4])
+let daemon = Daemon(socket: "greeter.sock", threads: ["front-desk": 1, "kitchen": 4])
 
 daemon.register("greet") { job in "hello, \(job.text)" }
 daemon.register("cook") { job in

@@ -9,12 +9,16 @@ import Testing
 @Suite struct `The README's greeter` {
     @Test(.timeLimit(.minutes(20)))
     func `is a daemon of one's own in a dozen lines`() throws {
+        // Its socket lies where it is started, so two runs of this are not in each other's way.
+        let scratch = try Scratch()
         var child = try ChildProcess.spawn(
-            ChildCommand(program: "\(try productsDirectory())/SnippetGreeter"))
+            ChildCommand(
+                program: "\(try productsDirectory())/SnippetGreeter",
+                workingDirectory: scratch.path))
         var client: TestClient?
         try eventually("the greeter listens") {
             if child.hasEnded { throw Unexpected("the greeter ended at once") }
-            client = try? TestClient(.unix(UnixAddress("/tmp/greeter.sock")))
+            client = try? TestClient(.unix(UnixAddress(scratch.file("greeter.sock"))))
             return client != nil
         }
         let redis = try #require(client)
