@@ -58,6 +58,7 @@ struct RetainedJobs {
             entries.prepend(entry)
             byteCount += entry.byteCount
         }
+        dropGoneInFront()
     }
 
     /// Takes out one that is kept.
@@ -65,6 +66,13 @@ struct RetainedJobs {
         gone[entry, default: 0] += 1
         goneCount += 1
         byteCount -= entry.byteCount
+        dropGoneInFront()
+    }
+
+    /// Whoever looks for those that have to go would pass by these each time.
+    private mutating func dropGoneInFront() {
+        guard goneCount > 0 else { return }
+        while let first = entries.first, gone[first] != nil { dropGone(first) }
     }
 
     /// Those that have to go, in their order.

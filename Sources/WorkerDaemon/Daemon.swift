@@ -80,11 +80,13 @@ public final class Daemon {
     ///
     /// - Parameters:
     ///   - selector: its name; a selector of the same name is replaced.
+    ///   - retries: what follows a failed attempt, unless the client says otherwise.
     ///   - body: returns the job's result, or throws what its client is told.
     public func register(
-        _ selector: String, _ body: @escaping @Sendable (JobContext) throws -> some HandlerResult
+        _ selector: String, retries: Retries = .none,
+        _ body: @escaping @Sendable (JobContext) throws -> some HandlerResult
     ) {
-        handlers[selector] = Handler(.closure { try body($0).resultBytes })
+        handlers[selector] = Handler(.closure { try body($0).resultBytes }, retries)
     }
 
     /// Registers an asynchronous closure as a selector.
@@ -94,12 +96,13 @@ public final class Daemon {
     ///
     /// - Parameters:
     ///   - selector: its name; a selector of the same name is replaced.
+    ///   - retries: what follows a failed attempt, unless the client says otherwise.
     ///   - body: returns the job's result, or throws what its client is told.
     public func register(
-        _ selector: String,
+        _ selector: String, retries: Retries = .none,
         _ body: @escaping @Sendable (JobContext) async throws -> some HandlerResult
     ) {
-        handlers[selector] = Handler(.task { try await body($0).resultBytes })
+        handlers[selector] = Handler(.task { try await body($0).resultBytes }, retries)
     }
 
     /// Reads a configuration file, with this machine's files behind its checks.

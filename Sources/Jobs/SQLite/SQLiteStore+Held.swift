@@ -135,6 +135,28 @@ extension SQLiteStore {
         return try Self.counted(rows, .buffered)
     }
 
+    /// The buffered jobs of a queue behind a number, in the order of their numbers.
+    ///
+    /// - Parameters: as those of `delayed`.
+    package func buffered(
+        _ queue: QueueName, after id: JobID, limit: Int, byteCount: Int
+    ) throws(StoreFault) -> Batch {
+        let rows = try cached(
+            """
+            SELECT \(Self.liveColumns) FROM jobs
+            WHERE held > 0 AND held = 2 AND thread = ? AND priority = ? AND due_at IS NULL
+                AND id > ?
+            ORDER BY id LIMIT ?
+            """)
+        try rows.bind(1, queue.thread)
+        try rows.bind(2, Int64(queue.priority.rawValue))
+        try rows.bind(3, Int64(clamping: id.number))
+        try rows.bind(4, Int64(limit))
+        var batch = Batch()
+        try read(rows, into: &batch, limit: limit, byteCount: byteCount)
+        return batch
+    }
+
     /// All that a statement of ids and sizes has.
     static func counted(_ rows: Statement, _ state: JobState) throws(StoreFault) -> [Counted] {
         var found: [Counted] = []
@@ -159,32 +181,6 @@ extension SQLiteStore {
             self.state = state
             self.byteCount = byteCount
         }
-    }
-
-    /// The delayed and buffered jobs of a queue by what they ask for.
-    ///
-    /// - Parameter payload: only those with this payload; nil for all.
-    package func held(
-        _ queue: QueueName, selector: String, payload: [UInt8]?
-    ) throws(StoreFault) -> [Counted] {
-        let rows = try cached(
-            """
-            SELECT id, held, length(payload) FROM jobs
-            WHERE held > 0 AND thread = ?1 AND priority = ?2 AND selector = ?3
-                AND (?4 IS NULL OR payload = ?4)
-            """)
-        try rows.bind(1, queue.thread)
-        try rows.bind(2, Int64(queue.priority.rawValue))
-        try rows.bind(3, selector)
-        try rows.bind(4, payload)
-        var found: [Counted] = []
-        while try rows.step() {
-            found.append(
-                Counted(
-                    id: JobID(UInt64(rows.integer(0))), state: Self.state(held: rows.integer(1)),
-                    byteCount: Int(rows.integer(2))))
-        }
-        return found
     }
 
     /// The newest delayed or buffered jobs of a queue, without their payloads.

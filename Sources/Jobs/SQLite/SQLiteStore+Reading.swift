@@ -48,29 +48,6 @@ extension SQLiteStore {
         return batch
     }
 
-    /// A queue's jobs behind one, by what they ask for.
-    ///
-    /// - Parameter payload: only those with this payload; nil for all.
-    package func inTurn(
-        _ queue: QueueName, after id: JobID, selector: String, payload: [UInt8]?
-    ) throws(StoreFault) -> [Counted] {
-        let rows = try cached(
-            """
-            SELECT id, length(payload) FROM jobs
-            WHERE held = 0 AND thread = ?1 AND priority = ?2 AND id > ?3 AND selector = ?4
-                AND (?5 IS NULL OR payload = ?5)
-            ORDER BY id
-            """)
-        try rows.bind(1, queue.thread)
-        try rows.bind(2, Int64(queue.priority.rawValue))
-        try rows.bind(3, Int64(clamping: id.number))
-        try rows.bind(4, selector)
-        try rows.bind(5, payload)
-        var found = try Self.counted(rows, .waiting)
-        found += try waitingPacks.inTurn(queue, after: id, selector: selector, payload: payload)
-        return found.sorted { $0.id < $1.id }
-    }
-
     /// Returns a job, or `nil` if there never was one or it has been dropped.
     ///
     /// One that has begun and not ended is `waiting`, with the attempts that were recorded.

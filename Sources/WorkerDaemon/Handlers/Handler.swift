@@ -49,26 +49,23 @@ final class Handler: Sendable {
     let kind: Kind
     /// How long a job may run unless its client says otherwise; nil for as long as it likes.
     let timeout: Duration?
-    /// How many further attempts follow one that failed, unless its client says otherwise.
-    let retryCountMax: Int
-    /// Whether what follows in the order of a job waits while it is tried again.
-    let retryBlocks: Bool
+    /// How a job is tried again, unless its client says otherwise.
+    let retries: Retries
     /// Whether it may go on although its job is to end: a program is killed then.
     let mayNotListen: Bool
 
-    init(_ kind: Kind) {
+    /// - Parameter retries: what follows a failed attempt; of a program, its configuration says it.
+    init(_ kind: Kind, _ retries: Retries = .none) {
         self.kind = kind
         // Asked for each job: not of the selector, which is large.
         switch kind {
         case .program(let selector):
             timeout = selector.timeout
-            retryCountMax = selector.retryCountMax
-            retryBlocks = selector.retryManner == .block
+            self.retries = selector.retries
             mayNotListen = false
         case .closure, .task:
             timeout = nil
-            retryCountMax = 0
-            retryBlocks = false
+            self.retries = retries
             mayNotListen = true
         }
     }

@@ -30,6 +30,7 @@ final class DurableJobs {
         case named((Result<JobID?, StoreFault>) -> Void)
         case listed((Result<[Job], StoreFault>) -> Void)
         case cancelled((Result<[QueueName: [SQLiteStore.Counted]], StoreFault>) -> Void)
+        case cancelledPart((Result<CancelledPart, StoreFault>) -> Void)
         case fired((Result<JournalFiring, StoreFault>) -> Void)
     }
 
@@ -71,6 +72,8 @@ final class DurableJobs {
     var cancelling: [JobID: Int] = [:]
     /// Those of them that have come into memory before the answer: they must not begin.
     var withheld: [JobID: Job] = [:]
+    /// Commands under way that take back all of a thread and selector.
+    var recalls: [Recall] = []
     let load = JobLoad()
     /// The one that was looked up last: most clients ask for the same again and again.
     private var recentBacklog: Backlog?
@@ -155,6 +158,7 @@ final class DurableJobs {
     func letGoOfAll() {
         accepting = FIFO()
         questions = [:]
+        recalls = []
         for waiter in waiters.values.joined() { waiter.alarm?.invalidate() }
         waiters = [:]
     }

@@ -25,6 +25,8 @@ struct FailedJobsPart: Sendable {
     let countMax: Int
     /// No further one, once the payloads of those that run again have this size together.
     let byteCountMax: Int
+    /// Whether its answer waits for the disk: behind the first part, one sync at the end does for all.
+    var isSynced = true
 }
 
 /// What has become of them.

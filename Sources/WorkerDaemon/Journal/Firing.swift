@@ -13,6 +13,8 @@ struct FirePart: Sendable {
     let before: JobID
     /// When they are due.
     let moment: Int64
+    /// Whether its answer waits for the disk: behind the first part, one sync at the end does for all.
+    var isSynced = true
     /// How many are let go at once.
     let countMax: Int
     /// How many of them come with the answer, and how large they may be together.
@@ -57,6 +59,7 @@ extension SQLiteStore {
                 var rest = part
                 rest.queues = Array(part.queues[place...])
                 rest.after = fired.last?.id ?? after
+                rest.isSynced = false
                 firing.rest = rest
                 break
             }

@@ -7,6 +7,7 @@ internal import Jobs
 struct JournalAnswers {
     let fault: StoreFault?
     var cancelled: [UInt64: [QueueName: [SQLiteStore.Counted]]] = [:]
+    var cancelledParts: [UInt64: CancelledPart] = [:]
     var fired: [UInt64: JournalFiring] = [:]
     var settled: [UInt64: FailedJobsAnswer] = [:]
     /// The jobs that were not accepted, and who has their name.

@@ -41,9 +41,8 @@ enum JournalCommand: Sendable {
     case confirm(ticket: UInt64)
     /// Take back a parked job: none that is in memory.
     case cancel(JobID, ticket: UInt64)
-    /// Take back the parked jobs of queues that ask for the same, but not those that have begun.
-    indirect case cancelMatching(
-        [QueueName], selector: String, payload: [UInt8]?, begun: Set<JobID>, ticket: UInt64)
+    /// Take back parked jobs of queues that ask for the same.
+    indirect case cancelPart(CancelPart, ticket: UInt64)
     /// Bring the next parked jobs of a queue.
     indirect case load(QueueName, limit: Int, byteCount: Int)
     /// Bring the next delayed jobs of a queue.
@@ -60,9 +59,13 @@ enum JournalCommand: Sendable {
     /// Whether its answer says that it, and all before it, is on the disk.
     var isSynced: Bool {
         switch self {
-        case .accept, .fire, .confirm, .cancel, .cancelMatching, .reserve: true
+        case .accept, .confirm, .cancel, .reserve: true
         case .run, .keepSchedule, .dropSchedule: true
-        case .acceptOnce, .settle, .pause, .askToEnd: true
+        case .acceptOnce, .pause, .askToEnd: true
+        case .fire(let part, _): part.isSynced
+        case .settle(_, _, let part, _): part.isSynced
+        // Who has asked is answered when all parts are confirmed.
+        case .cancelPart: false
         case .begun, .start, .end, .putBack, .retry: false
         case .load, .loadDelayed, .find, .findNamed, .list, .answer: false
         }
@@ -71,7 +74,7 @@ enum JournalCommand: Sendable {
     /// Whether it changes what is on the disk.
     var isWrite: Bool {
         switch self {
-        case .accept, .fire, .start, .end, .putBack, .retry, .reserve, .cancel, .cancelMatching:
+        case .accept, .fire, .start, .end, .putBack, .retry, .reserve, .cancel, .cancelPart:
             true
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle, .pause, .askToEnd: true
@@ -140,4 +143,6 @@ enum JournalAnswer: Sendable {
     case listed(ticket: UInt64, Result<[Job], StoreFault>)
     /// The parked jobs that were taken back, by their queues.
     case cancelled(ticket: UInt64, Result<[QueueName: [SQLiteStore.Counted]], StoreFault>)
+    /// Those that a part of a command has taken back.
+    case cancelledPart(ticket: UInt64, Result<CancelledPart, StoreFault>)
 }

@@ -38,7 +38,11 @@ extension JournalWriter {
             }
         case .loadDelayed(let queue, let place, let limit, let byteCount):
             answers.append(loadDelayed(queue, after: place, limit, byteCount, fault, store))
-        case .cancel(_, let ticket), .cancelMatching(_, _, _, _, let ticket):
+        case .cancelPart(_, let ticket):
+            let cancelled = answers.cancelledParts[ticket] ?? CancelledPart()
+            let result = fault.map { Result.failure($0) } ?? .success(cancelled)
+            answers.append(.cancelledPart(ticket: ticket, result))
+        case .cancel(_, let ticket):
             let cancelled = answers.cancelled[ticket] ?? [:]
             let result = fault.map { Result.failure($0) } ?? .success(cancelled)
             answers.append(.cancelled(ticket: ticket, result))

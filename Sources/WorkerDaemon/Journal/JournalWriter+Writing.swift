@@ -40,18 +40,8 @@ extension JournalWriter {
                     SQLiteStore.Counted(id: id, state: job.state, byteCount: job.payload.count)
                 ]
             ]
-        case .cancelMatching(let queues, let selector, let payload, let begun, let ticket):
-            var cancelled: [QueueName: [SQLiteStore.Counted]] = [:]
-            for queue in queues {
-                let inTurn = try store.inTurn(
-                    queue, after: broughtThrough[queue], selector: selector,
-                    payload: payload)
-                let held = try store.held(queue, selector: selector, payload: payload)
-                let jobs = inTurn + held.filter { !begun.contains($0.id) }
-                for job in jobs { try store.end(job.id, nil, .cancelled, at: now) }
-                if !jobs.isEmpty { cancelled[queue] = jobs }
-            }
-            answers.cancelled[ticket] = cancelled
+        case .cancelPart(let part, let ticket):
+            answers.cancelledParts[ticket] = try store.cancel(part, behind: broughtThrough, at: now)
         case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: break
         }
     }

@@ -12,7 +12,7 @@ package struct MemoryWindow: Sendable {
     package var countedAtOnce = 2_000
     /// How many jobs one transaction fires; more of them take several.
     package var changedAtOnce = 1_000
-    /// How many it lets run again or drops: each takes statements of its own.
+    /// How many it lets run again, drops or takes back: each takes statements of its own.
     package var settledAtOnce: Int { max(1, changedAtOnce / 4) }
 
     /// What the daemon has.

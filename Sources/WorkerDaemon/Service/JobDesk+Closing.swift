@@ -8,7 +8,7 @@ extension JobDesk {
     /// Lets go of all jobs and of everybody who waits for one.
     func letGoOfAll() {
         for job in live.values {
-            job.timer?.invalidate()
+            cancelRelease(of: job)
             job.alarm?.invalidate()
             // It knows those that it holds back, and they it.
             job.holdUp = nil

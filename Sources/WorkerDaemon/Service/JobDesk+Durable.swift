@@ -121,8 +121,10 @@ extension JobDesk {
             case .listed(let ticket, let result):
                 if case .listed(let body) = durable.take(ticket) { body(result) }
             case .cancelled(let ticket, let result):
-                noteCancelled(result)
+                if case .success(let cancelled) = result { _ = noteCancelled(cancelled) }
                 if case .cancelled(let body) = durable.take(ticket) { body(result) }
+            case .cancelledPart(let ticket, let result):
+                if case .cancelledPart(let body) = durable.take(ticket) { body(result) }
             }
         }
         whenCompleted?()
@@ -220,7 +222,7 @@ extension JobDesk {
             guard !durable.isClosed else { return }
             for job in batch.jobs {
                 durable.unpark(job.id, .waiting, byteCount: job.payload.count, from: backlog)
-                bring(job, to: backlog)
+                if !takeBack(job, backlog) { bring(job, to: backlog) }
             }
             // None: those that are counted are on their way to the journal, which will say so.
             if !batch.jobs.isEmpty { bringMore(of: backlog) }

@@ -73,21 +73,26 @@ extension JobDesk {
 
     /// Takes back all jobs of a thread and selector that have not begun.
     ///
-    /// - Parameters:
-    ///   - payload: only those with this payload; nil for all.
-    ///   - number: only those that were accepted before this one.
+    /// - Parameter payload: only those with this payload; nil for all.
     /// - Returns: how many of those in memory.
     func cancel(
-        thread: String, selector: String, payload: [UInt8]?, before number: UInt64 = .max
+        thread: String, selector: String, payload: [UInt8]?
     ) throws(WireError) -> Int {
         let lane = try lane(of: thread)
-        let matching = live.values.filter { job in
-            job.lane === lane && (thread == lane.name || job.thread == thread)
-                && job.context.selector == selector && job.id.number < number
-                && (payload == nil || job.context.payload == payload)
-        }
+        let matching = matching(thread: thread, selector: selector, payload: payload, of: lane)
         // The end of one may make others leave memory: the journal takes those back.
         return matching.count { live[$0.id] === $0 && withdraw($0) }
+    }
+
+    /// The jobs in memory that are for a thread and ask for the same.
+    func matching(
+        thread: String, selector: String, payload: [UInt8]?, of lane: Lane
+    ) -> [LiveJob] {
+        live.values.filter { job in
+            job.lane === lane && (thread == lane.name || job.thread == thread)
+                && job.context.selector == selector
+                && (payload == nil || job.context.payload == payload)
+        }
     }
 
     /// What a shutdown did not let run.
@@ -129,7 +134,7 @@ extension JobDesk {
         var abandoned = Abandoned()
         for job in live.values where isAbandoned(job) {
             live[job.id] = nil
-            job.timer?.invalidate()
+            cancelRelease(of: job)
             job.tell(.failure(Self.abandoned))
             if job.isDurable { abandoned.keptCount += 1 } else { abandoned.count += 1 }
         }
@@ -141,7 +146,7 @@ extension JobDesk {
         if let ticket = job.ticket {
             job.lane.pool.cancel(ticket)
         } else {
-            job.timer?.invalidate()
+            cancelRelease(of: job)
             buffered[job.lane.name]?.removeAll { $0 == job.id }
             job.holdUp?.forget(job.id)
             stopHolding(job)

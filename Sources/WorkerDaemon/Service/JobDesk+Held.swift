@@ -45,8 +45,7 @@ extension JobDesk {
     private func park(_ job: LiveJob, _ backlog: Backlog) {
         let byteCount = job.context.payload.count
         live[job.id] = nil
-        job.timer?.invalidate()
-        job.timer = nil
+        cancelRelease(of: job)
         stopHolding(job)
         store.letGo(job.id)
         backlog.removeFromMemory(job.id, job.part, byteCount: byteCount)
@@ -79,13 +78,17 @@ extension JobDesk {
             // Going down: they are in the journal, and stay there.
             guard !durable.isClosed, !durable.isHeldClosed else { return }
             for job in found.jobs {
-                guard found.isCurrent, durable.cancelling[job.id] == nil else {
+                guard found.isCurrent, durable.cancelling[job.id] == nil,
+                    recall(of: job, backlog) == nil
+                else {
                     // The journal has given it away and counts it no more.
                     if !durable.hasCounted(job.id) {
                         durable.park(
                             job.id, .delayed, byteCount: job.payload.count, in: backlog)
                     }
-                    if found.isCurrent { durable.withheld[job.id] = job }
+                    if found.isCurrent, durable.cancelling[job.id] != nil {
+                        durable.withheld[job.id] = job
+                    }
                     continue
                 }
                 bringDelayed(job, to: backlog)
@@ -168,12 +171,14 @@ extension JobDesk {
             part.loadByteCountMax = min(part.loadByteCountMax, room.byteCount)
         }
         let ticket = durable.expect(
-            .fired { [unowned self] result in
+            .fired { [unowned self, isSynced = part.isSynced] result in
                 switch result {
                 case .failure(let fault): body(.failure(Self.busy(fault)))
                 case .success(let firing):
                     let count = count + firing.count
-                    guard let rest = firing.rest else { return body(.success(count)) }
+                    guard let rest = firing.rest else {
+                        return isSynced ? body(.success(count)) : confirm(count, body)
+                    }
                     if isRefusing { return body(.failure(Self.notAll(count))) }
                     fire(rest, besides: count, body)
                 }

@@ -40,49 +40,6 @@ extension JobDesk {
         tell(.confirm(ticket: ticket))
     }
 
-    /// Takes back all jobs of a thread and selector that have not begun, parked ones too.
-    func cancelDurably(
-        thread: String, selector: String, payload: [UInt8]?,
-        _ body: @escaping (Result<Int, WireError>) -> Void
-    ) throws(WireError) {
-        guard let durable else { return }
-        let lane = try lane(of: thread)
-        let next = store.nextNumber
-        let count = try cancel(thread: thread, selector: selector, payload: payload)
-        let backlogs = durable.backlogs(of: lane, addressedBy: thread)
-        for backlog in backlogs { backlog.held.voidLoads() }
-        // What is left of them in memory could not be taken back, or has just been accepted.
-        let begun = live.values.filter { $0.lane === lane && $0.part != .inTurn }.map(\.id)
-        let ticket = durable.expect(
-            .cancelled { [unowned self] result in
-                switch result {
-                case .failure(let fault): body(.failure(Self.busy(fault)))
-                case .success(let cancelled):
-                    let parked = cancelled.values.reduce(0) { $0 + $1.count }
-                    // Those that were on their way into memory.
-                    let late = try? cancel(
-                        thread: thread, selector: selector, payload: payload, before: next)
-                    confirm(count + parked + (late ?? 0), body)
-                }
-            })
-        tell(
-            .cancelMatching(
-                backlogs.map(\.queue), selector: selector, payload: payload, begun: Set(begun),
-                ticket: ticket))
-    }
-
-    /// Takes note of parked jobs that were taken back.
-    func noteCancelled(_ result: Result<[QueueName: [SQLiteStore.Counted]], StoreFault>) {
-        guard let durable, case .success(let cancelled) = result else { return }
-        for (queue, jobs) in cancelled {
-            let backlog = durable.backlogs[queue]
-            for job in jobs {
-                durable.unpark(job.id, job.state, byteCount: job.byteCount, from: backlog)
-                tellCancelled(job.id)
-            }
-        }
-    }
-
     /// Lists the newest jobs, in memory and in the journal.
     func list(
         thread: String?, state: JobState?, limit: Int,

@@ -28,8 +28,8 @@ extension JobDesk {
         /// How it is tried again: as its client says, else as its selector does.
         func retryPlan(for handler: Handler) -> RetryPlan {
             RetryPlan(
-                countMax: retryCountMax ?? handler.retryCountMax,
-                blocks: retryBlocks ?? handler.retryBlocks, forgivenCount: forgivenCount)
+                countMax: retryCountMax ?? handler.retries.count,
+                blocks: retryBlocks ?? handler.retries.areBlocking, forgivenCount: forgivenCount)
         }
 
         /// The job that it becomes.

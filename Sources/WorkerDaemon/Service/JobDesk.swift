@@ -246,14 +246,18 @@ final class JobDesk {
         // First: what passes before the other clock is read makes the job later, never early.
         let left = wall.nanosecondsLeft(until: dueAt)
         let due = loop.now.advanced(byNanoseconds: left)
-        let timer = ThreadRunLoop.Timer(at: due) { _ in held.value.desk.release(held.value.job) }
-        job.timer = timer
-        loop.add(timer)
+        job.release = loop.schedule(at: due) { held.value.desk.release(held.value.job) }
+    }
+
+    /// Leaves a job held whose time has not come.
+    func cancelRelease(of job: LiveJob) {
+        if let release = job.release { loop.cancel(release) }
+        job.release = nil
     }
 
     /// Lets a job go that was held for its time or to be fired.
     func release(_ job: LiveJob) {
-        job.timer = nil
+        job.release = nil
         job.backlog?.held.released(job.id)
         stopHolding(job)
         apply(.release, to: job.id)

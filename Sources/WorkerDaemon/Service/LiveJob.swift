@@ -50,7 +50,7 @@ final class LiveJob {
     /// What it waits behind at the desk; nil if it does not.
     var holdUp: HoldUp<LiveJob>?
     /// What lets it go when its time has come.
-    var timer: ThreadRunLoop.Timer?
+    var release: ThreadRunLoop.Timeout?
     /// Tells when it has not ended although it was to end.
     var alarm: ThreadRunLoop.Timer?
     /// Since when it is known that it does not listen, in Unix milliseconds.

@@ -39,6 +39,16 @@ final class Shutdown {
     private var desk: JobDesk { service.desk }
     private var loop: ThreadRunLoop { service.loop }
 
+    /// How long a Swift handler that was asked to end is waited for: it may listen, or not.
+    private static let patience = Duration.seconds(1)
+
+    /// How long the end of a program is waited for that was killed: only a machine that stands still
+    /// keeps it from coming, so that nobody waits that long for nothing. Config/workerd.service knows.
+    private static let patienceWithKilled = Duration.seconds(3)
+
+    /// The same for both if all is to end now.
+    private static let impatience = Duration.milliseconds(500)
+
     /// How long a client may take for the answers that are still on their way to it.
     private static let farewell = Duration.seconds(1)
 
@@ -123,17 +133,20 @@ final class Shutdown {
     private func graceIsOver() {
         guard !desk.live.isEmpty, !isClosing else { return }
         service.log.warning("\(desk.live.count) jobs have not ended within \(grace): stopping them")
-        var patience = Duration.seconds(1)
+        var patience = Duration.zero
         for job in desk.live.values {
             // Whoever asked for the cancel gets it; else the job is put back.
             job.isInterrupted = job.isDurable && !job.context.isCancelRequested
             job.context.requestCancel()
-            if case .program(let selector) = job.handler.kind {
-                patience = max(patience, selector.graceAfterTerm + .milliseconds(500))
+            switch job.handler.kind {
+            case .program(let selector):
+                patience = max(patience, selector.graceAfterTerm + Self.patienceWithKilled)
+            case .closure, .task:
+                patience = max(patience, Self.patience)
             }
         }
         let shutdown = Confined(self, to: loop)
-        after(manner == .now ? .milliseconds(500) : patience) { shutdown.value.giveUp() }
+        after(manner == .now ? Self.impatience : patience) { shutdown.value.giveUp() }
     }
 
     /// Leaves alone what can't be stopped; its clients are told.

@@ -179,10 +179,6 @@ import Testing
                     #expect(try inParts(queue) == waiting, note)
                     let newest = try store.newestInTurn(queue, after: JobID(0), limit: 3)
                     #expect(newest.map(\.id) == waiting.suffix(3).reversed().map(\.id), note)
-                    let found = try store.inTurn(
-                        queue, after: JobID(0), selector: "echo", payload: nil)
-                    #expect(
-                        found.map(\.id) == waiting.filter { $0.selector == "echo" }.map(\.id), note)
                 }
             }
             for job in live { #expect(try store.job(job.id) == job, note) }

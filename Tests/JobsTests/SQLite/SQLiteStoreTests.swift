@@ -62,8 +62,13 @@ import Testing
         #expect(try delayed(after: DueKey(dueAt: 5_000, id: JobID(3))) == [1])
         #expect(try store.buffered(queue).count == 1)
         #expect(try store.buffered(queue, after: JobID(2)).isEmpty)
-        let held = try store.held(queue, selector: "send", payload: nil)
-        #expect(Set(held.map(\.state)) == [.delayed, .buffered])
+        func buffered(after id: UInt64, limit: Int = 9) throws -> SQLiteStore.Batch {
+            try store.buffered(queue, after: JobID(id), limit: limit, byteCount: 1 << 20)
+        }
+        #expect(try buffered(after: 0).jobs.map(\.id.number) == [2])
+        #expect(try buffered(after: 0).jobs.map(\.state) == [.buffered])
+        #expect(try buffered(after: 0).isEnd && !buffered(after: 0, limit: 1).isEnd)
+        #expect(try buffered(after: 2).jobs.isEmpty)
         #expect(try store.newestHeld(queue, state: .delayed, limit: 1).map(\.id.number) == [3])
         try store.transaction(at: 2_000) { () throws(StoreFault) in
             #expect(try store.fire(queue, at: 2_000).map(\.id.number) == [2])
@@ -180,23 +185,5 @@ import Testing
         #expect(try store.waiting() == [1])
         try store.accept(all: [.sample(2)])
         #expect(try store.waiting() == [1, 2])
-    }
-
-    @Test func `finds the jobs of a selector and payload behind an id`() throws {
-        let directory = try StoreDirectory()
-        let store = try directory.open()
-        try store.accept(all: [
-            .sample(1, payload: [1]), .sample(2, payload: [1]), .sample(3),
-            .sample(4, payload: [1]),
-        ])
-        let queue = QueueName(thread: "mail", priority: .normal)
-        func ids(_ selector: String, _ payload: [UInt8]?) throws -> [UInt64] {
-            try store.inTurn(queue, after: JobID(1), selector: selector, payload: payload)
-                .map(\.id.number)
-        }
-        #expect(try ids("send", [1]) == [2, 4])
-        #expect(try ids("send", []) == [3])
-        #expect(try ids("send", nil) == [2, 3, 4])
-        #expect(try ids("fetch", nil) == [])
     }
 }

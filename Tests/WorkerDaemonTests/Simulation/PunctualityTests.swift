@@ -69,6 +69,28 @@ import WorkerDaemon
         }
     }
 
+    @Test func `of the next attempt comes as its handler was registered, or as its client says`()
+        throws
+    {
+        try play { world in
+            for (token, options, attempts) in [(1, [], 2), (2, ["RETRY", "0"], 1)] {
+                let options = options.map { CommandArgument.text($0) }
+                try world.ask(["PERFORM", "one", "stubborn"] + options + [.integer(token)]) { _ in }
+                for _ in 1...attempts {
+                    world.clock.advance(byMilliseconds: 1_300)
+                    try world.settle()
+                    _ = try world.takeStart(of: token)
+                    world.stage.end(token, .failed)
+                    try world.settle()
+                }
+                var state: String?
+                try world.ask(["JOB", .integer(token)]) { state = $0["state"]?.text }
+                try world.settle()
+                guard state == "failed" else { throw SimulationFault(state ?? "no state") }
+            }
+        }
+    }
+
     @Test func `to end goes by the clock of the daemon`() throws {
         try play { world in
             for (token, nanoseconds) in [(1, Int64(999_999_999)), (2, 1_000_000_000)] {

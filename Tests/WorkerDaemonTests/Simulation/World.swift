@@ -67,6 +67,9 @@ final class World {
         daemon.register("play") { job in
             try stage.play(job, on: WorkerThread.currentName ?? "none")
         }
+        daemon.register("stubborn", retries: .aside(1)) { job in
+            try stage.play(job, on: WorkerThread.currentName ?? "none")
+        }
         let wall = WallTime(on: clock, from: SimulatedClock.beginning)
         return try SteppedDaemon(daemon, Clocks(loop: clock, wall: wall), window: window)
     }

@@ -23,25 +23,6 @@ extension WaitingPacks {
         return batch
     }
 
-    /// The jobs of a queue behind one, by what they ask for.
-    ///
-    /// - Parameter payload: only those with this payload; nil for all.
-    func inTurn(
-        _ queue: QueueName, after id: JobID, selector: String, payload: [UInt8]?
-    ) throws(StoreFault) -> [SQLiteStore.Counted] {
-        var found: [SQLiteStore.Counted] = []
-        try forEach(queue, after: id, isAscending: true) { row, index throws(DamagedRecord) in
-            let job = try row.pack.job(index, of: queue)
-            if job.selector == selector, payload == nil || job.payload == payload {
-                found.append(
-                    SQLiteStore.Counted(
-                        id: job.id, state: .waiting, byteCount: job.payload.count))
-            }
-            return true
-        }
-        return found
-    }
-
     /// The newest jobs of a queue behind one, without their payloads.
     func newestInTurn(
         _ queue: QueueName, after id: JobID, limit: Int

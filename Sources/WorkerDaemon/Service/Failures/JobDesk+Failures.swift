@@ -73,11 +73,16 @@ extension JobDesk {
                     let count = count + answer.jobs.count + answer.droppedIDs.count
                     guard let last = answer.last else {
                         if case .one = failed, count > 0 { return body(.success(1)) }
-                        return body(inMemory(count, answer.other))
+                        let settled = inMemory(count, answer.other)
+                        guard !part.isSynced, case .success(let all) = settled else {
+                            return body(settled)
+                        }
+                        return confirm(all, body)
                     }
                     if isRefusing { return body(.failure(Self.notAll(count))) }
                     var next = part
                     next.after = last
+                    next.isSynced = false
                     settle(failed, fate, next, besides: count, body, inMemory)
                 }
             })
