@@ -54,6 +54,10 @@ void measure_threads_end(void);
 int measure_lateness_futex(int count, const int64_t *deadlines, int64_t *lateness);
 int measure_lateness_timerfd(int count, const int64_t *deadlines, int64_t *lateness);
 
+/// The same for what is due, passed to a second thread and back, and from there through a socket to
+/// the calling one: `lateness` is when that has it. Returns 0 or -errno.
+int measure_lateness_hops(int count, const int64_t *deadlines, int64_t *lateness);
+
 /// Writes `size` bytes and syncs them, `count` times: at the end of a file, or into space that was
 /// written before. Gives how long each took. Returns 0 or -errno.
 int measure_synced_writes(

@@ -3,6 +3,22 @@
 
 internal import Jobs
 
+/// Which jobs of a thread a command takes back.
+struct CancelWish: Sendable {
+    let selector: String
+    /// Only those with this payload; nil for all.
+    let payload: [UInt8]?
+    /// None that was accepted later than the command came.
+    let before: JobID
+    /// None of these: they had begun by then.
+    var begun: Set<JobID> = []
+
+    func means(_ job: Job) -> Bool {
+        job.id < before && job.selector == selector && (payload == nil || job.payload == payload)
+            && !begun.contains(job.id)
+    }
+}
+
 /// Parked jobs that are to be taken back, and how many are looked at at once.
 struct CancelPart: Sendable {
     /// Where some of them may be.
@@ -12,17 +28,11 @@ struct CancelPart: Sendable {
         let state: JobState
     }
 
-    let selector: String
-    /// Only those with this payload; nil for all.
-    let payload: [UInt8]?
+    let wish: CancelWish
     /// What is left to look through, one after another.
     var places: [Place]
     /// Of the first place, what is not behind this one has been looked at.
     var after = DueKey.first
-    /// None that was accepted later than the command came.
-    let before: JobID
-    /// None of these: they had begun by then.
-    let begun: Set<JobID>
     let countMax: Int
     /// No further one is looked at, once the payloads have this size together.
     let byteCountMax: Int
@@ -34,11 +44,6 @@ struct CancelPart: Sendable {
         queues.flatMap { queue in
             [JobState.waiting, .buffered, .delayed].map { Place(queue: queue, state: $0) }
         }
-    }
-
-    func means(_ job: Job) -> Bool {
-        job.id < before && job.selector == selector && (payload == nil || job.payload == payload)
-            && !begun.contains(job.id)
     }
 }
 
@@ -63,14 +68,14 @@ extension SQLiteStore {
             let batch = try jobs(at: place, after: rest.after, behind: memory, room)
             for job in batch.jobs {
                 room -= .one(job.payload.count)
-                guard part.means(job) else { continue }
+                guard part.wish.means(job) else { continue }
                 try end(job.id, nil, .cancelled, at: now)
                 cancelled.jobs[place.queue, default: []].append(
                     Counted(id: job.id, state: job.state, byteCount: job.payload.count))
             }
             // Numbers go up, but among the delayed.
             let isPast =
-                place.state != .delayed && batch.jobs.last.map { $0.id >= part.before } == true
+                place.state != .delayed && batch.jobs.last.map { $0.id >= part.wish.before } == true
             if batch.isEnd || isPast {
                 rest.places.removeFirst()
                 rest.after = .first

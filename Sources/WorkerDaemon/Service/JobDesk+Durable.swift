@@ -234,12 +234,8 @@ extension JobDesk {
 
     /// Tries in a while to bring what could not be read.
     func lookAgain(at backlog: Backlog) {
-        let desk = Confined((desk: self, backlog: backlog), to: loop)
-        let again = loop.now.advanced(by: .seconds(1))
-        loop.add(
-            ThreadRunLoop.Timer(at: again) { _ in
-                desk.value.desk.bringMore(of: desk.value.backlog)
-            })
+        let held = Confined((desk: self, backlog: backlog), to: loop)
+        loop.schedule(after: .seconds(1)) { held.value.desk.bringMore(of: held.value.backlog) }
     }
 
     /// Takes a job of before into memory and lets it wait for its thread.

@@ -79,7 +79,7 @@ extension JobDesk {
             guard !durable.isClosed, !durable.isHeldClosed else { return }
             for job in found.jobs {
                 guard found.isCurrent, durable.cancelling[job.id] == nil,
-                    recall(of: job, backlog) == nil
+                    !leaveParked(job, backlog)
                 else {
                     // The journal has given it away and counts it no more.
                     if !durable.hasCounted(job.id) {

@@ -17,27 +17,20 @@ final class Recall {
     let lane: Lane
     /// The lane's name or a member's.
     let thread: String
-    let selector: String
-    /// Only those with this payload; nil for all.
-    let payload: [UInt8]?
-    /// None that was accepted later than the command came.
-    let before: JobID
+    fileprivate(set) var wish: CancelWish
     /// How many were taken back.
     fileprivate(set) var count = 0
+    /// In front of the first of those that came and stayed parked.
+    fileprivate var leftParked: [QueueName: DueKey] = [:]
 
-    fileprivate init(
-        _ lane: Lane, _ thread: String, _ selector: String, _ payload: [UInt8]?, before: JobID
-    ) {
+    fileprivate init(_ lane: Lane, _ thread: String, _ wish: CancelWish) {
         self.lane = lane
         self.thread = thread
-        self.selector = selector
-        self.payload = payload
-        self.before = before
+        self.wish = wish
     }
 
     fileprivate func means(_ job: Job, of lane: Lane) -> Bool {
-        lane === self.lane && (thread == lane.name || thread == job.thread) && job.id < before
-            && job.selector == selector && (payload == nil || payload == job.payload)
+        lane === self.lane && (thread == lane.name || thread == job.thread) && wish.means(job)
     }
 }
 
@@ -53,17 +46,19 @@ extension JobDesk {
     ) throws(WireError) {
         guard let durable else { return }
         let lane = try lane(of: thread)
-        let recall = Recall(lane, thread, selector, payload, before: JobID(store.nextNumber))
+        let wish = CancelWish(
+            selector: selector, payload: payload, before: JobID(store.nextNumber))
+        let recall = Recall(lane, thread, wish)
         let backlogs = durable.backlogs(of: lane, addressedBy: thread)
-        durable.recalls.append(recall)
         recall.count = try cancel(thread: thread, selector: selector, payload: payload)
         // What is left of them in memory could not be taken back.
         let begun = matching(thread: thread, selector: selector, payload: payload, of: lane)
+        recall.wish.begun = Set(begun.map(\.id))
+        durable.recalls.append(recall)
         takeBack(
             CancelPart(
-                selector: selector, payload: payload,
-                places: CancelPart.places(of: backlogs.map(\.queue)), before: recall.before,
-                begun: Set(begun.map(\.id)), countMax: durable.window.settledAtOnce,
+                wish: recall.wish, places: CancelPart.places(of: backlogs.map(\.queue)),
+                countMax: durable.window.settledAtOnce,
                 byteCountMax: durable.window.byteCountMax), recall, body)
     }
 
@@ -86,22 +81,18 @@ extension JobDesk {
                     confirm(recall.count, body)
                 case .failure(let fault):
                     endRecall(recall)
-                    bringAgain(recall)
                     body(.failure(Self.busy(fault)))
                 }
             })
         tell(.cancelPart(part, ticket: ticket))
     }
 
+    /// Nothing is meant any more: what stayed parked and was not taken back is brought once more.
     private func endRecall(_ recall: Recall) {
         durable?.recalls.removeAll { $0 === recall }
-    }
-
-    /// Has the delayed ones brought once more that were left parked and were not taken back.
-    private func bringAgain(_ recall: Recall) {
-        let backlogs = durable?.backlogs(of: recall.lane, addressedBy: recall.thread) ?? []
-        for backlog in backlogs {
-            backlog.held.fired(behind: .first)
+        for (queue, key) in recall.leftParked {
+            guard let backlog = durable?.backlogs[queue] else { continue }
+            backlog.held.fired(behind: key)
             bringMore(of: backlog)
         }
     }
@@ -117,8 +108,15 @@ extension JobDesk {
         return true
     }
 
-    /// The command that means a job; nil if none does.
-    func recall(of job: Job, _ backlog: Backlog) -> Recall? {
+    /// Leaves a delayed job parked that has just come from the journal, if a command means it.
+    func leaveParked(_ job: Job, _ backlog: Backlog) -> Bool {
+        guard let recall = recall(of: job, backlog) else { return false }
+        let front = DueKey(dueAt: job.dueAt ?? job.acceptedAt, id: JobID(job.id.number - 1))
+        recall.leftParked[backlog.queue] = min(recall.leftParked[backlog.queue] ?? .last, front)
+        return true
+    }
+
+    private func recall(of job: Job, _ backlog: Backlog) -> Recall? {
         durable?.recalls.first { $0.means(job, of: backlog.lane) }
     }
 

@@ -14,7 +14,9 @@
 //           another thread, AT a random millisecond from 100 to 3,000 ms ahead, WAIT; lateness is when
 //           the client has read the result, less when it was due. So it has the wake-up, the run, and
 //           the way to the client in it. They are sent by one client in the order in which they are due,
-//           each a commit of its own. "late, idle" is the same with nothing else waiting.
+//           each a commit of its own. "late, idle" is the same with nothing else waiting; its floor is
+//           what bare threads take that wake one another on that way and do nothing: most of what is
+//           late on a machine whose cpus others use, too.
 
 internal import CMeasure
 internal import Foundation
@@ -56,7 +58,33 @@ enum DurableWaiting {
             sample.hash = UInt64(count)
             return sample
         }
-        return waiting + [idle]
+        return waiting + [idle, bareThreads]
+    }
+
+    /// What the machine takes for the wake-ups of `measureLateness`.
+    private static var bareThreads: Case {
+        Case(
+            group: idleGroup, contender: Contender.floor, operations: lateCount,
+            quickOperations: 20, isTraced: false
+        ) { count, conditions in
+            let first = nanoseconds() + 100_000_000
+            let span = conditions.isQuick ? 100...300 : 100...3_000
+            let deadlines = (0..<min(count, lateCount)).map { _ in
+                first + Int64(Int.random(in: span)) * 1_000_000
+            }.sorted()
+            var lateness = [Int64](repeating: 0, count: deadlines.count)
+            let result = unsafe deadlines.withUnsafeBufferPointer { deadlines in
+                unsafe lateness.withUnsafeMutableBufferPointer { lateness in
+                    unsafe measure_lateness_hops(
+                        CInt(deadlines.count), deadlines.baseAddress, lateness.baseAddress)
+                }
+            }
+            guard result == 0 else { throw WorkbenchError("no floor: errno \(-result)") }
+            var sample = Sample()
+            note(lateness.map { $0 / 1_000 }, in: &sample)
+            sample.hash = UInt64(count)
+            return sample
+        }
     }
 
     /// How many jobs are delayed: so many that the fifth-latest is the p99.
@@ -142,9 +170,13 @@ enum DurableWaiting {
             _ = try asker.next()
             return unixMicroseconds() - due * 1_000
         }
-        sample.values["late p50"] = percentile(50, of: lateness)
-        sample.values["late p99"] = percentile(99, of: lateness)
-        sample.values["early"] = Double(lateness.count { $0 < 0 })
+        note(lateness, in: &sample)
+    }
+
+    private static func note(_ microseconds: [Int64], in sample: inout Sample) {
+        sample.values["late p50"] = percentile(50, of: microseconds)
+        sample.values["late p99"] = percentile(99, of: microseconds)
+        sample.values["early"] = Double(microseconds.count { $0 < 0 })
     }
 
     private static func unixMicroseconds() -> Int64 {

@@ -32,7 +32,8 @@ import WorkerDaemon
             var reply: RESPValue?
             try world.ask(["CANCEL", "one", "play"]) { reply = $0 }
             try world.ask(["PERFORM", "one", "play", "1000"]) { _ in }
-            // The thread is free from now on, and the time of many has come.
+            while try !world.servePass() {}
+            // The command has come. The thread is free from now on, and the time of many has come.
             world.stage.end(1, .done(byteCount: 2))
             world.clock.advance(byMilliseconds: 10)
             var busyPassCount = 0

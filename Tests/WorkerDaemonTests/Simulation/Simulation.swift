@@ -79,7 +79,8 @@ final class Simulation {
         case ..<300: try submit()
         case ..<350: try collect()
         case ..<380: try fire()
-        case ..<450: try cancel()
+        case ..<448: try cancel()
+        case ..<450: try cancelAll(of: Self.addresses.randomElement(using: &random) ?? "one")
         case ..<700: try endOne()
         case ..<720: try submitAgain()
         case ..<740: try seeToFailed()
@@ -272,6 +273,40 @@ final class Simulation {
         }
     }
 
+    /// Takes back all that was handed in for an address.
+    private func cancelAll(of address: String) throws {
+        note("cancel all of \(address)")
+        let meant = book.live.filter {
+            $0.address == address || address == "two" && $0.address != "one"
+        }.map(\.token)
+        for token in meant {
+            try book.letOthersPass(token)
+            try book.change(token) { $0.isCancelUnanswered = true }
+        }
+        try world.ask(["CANCEL", .text(address), "play"]) { [unowned self] reply in
+            try observe()
+            var (count, uncertainCount) = (0, 0)
+            for token in meant where book.knows(token) {
+                try book.change(token) { entry in
+                    entry.isCancelUnanswered = false
+                    switch entry.state {
+                    case .delayed, .buffered, .waiting, .pausing:
+                        entry.state = .ended(.cancelled)
+                        count += 1
+                    case .asked: uncertainCount += 1
+                    case .running, .ended, .gone: break
+                    }
+                }
+            }
+            guard let answer = reply.integer, (count...count + uncertainCount).contains(answer)
+            else {
+                throw SimulationFault(
+                    "CANCEL of \(count) of \(address), and \(uncertainCount) that nobody knows, "
+                        + "was answered \(reply)")
+            }
+        }
+    }
+
     private func endOne() throws {
         let running = book.live.filter { if case .running = $0.state { true } else { false } }
         guard let entry = running.randomElement(using: &random) else { return }
@@ -323,24 +358,7 @@ final class Simulation {
     /// Takes back all that waits, lets all end that runs, and looks whether anything is counted still.
     private func sweep() throws {
         note("sweep")
-        for entry in book.live { try book.letOthersPass(entry.token) }
-        for thread in ["one", "two"] {
-            try world.ask(["CANCEL", .text(thread), "play"]) { [unowned self] reply in
-                guard case .integer = reply else {
-                    throw SimulationFault("CANCEL of all of \(thread) was answered \(reply)")
-                }
-                try observe()
-                for entry in book.live where (thread == "one") == (entry.address == "one") {
-                    try book.change(entry.token) { entry in
-                        switch entry.state {
-                        case .delayed, .buffered, .waiting, .pausing:
-                            entry.state = .ended(.cancelled)
-                        case .asked, .running, .ended, .gone: break
-                        }
-                    }
-                }
-            }
-        }
+        for thread in ["one", "two"] { try cancelAll(of: thread) }
         try settle()
         for entry in book.live {
             guard case .running = entry.state else { continue }
@@ -371,8 +389,10 @@ final class Simulation {
         // Not both: a job may be asked to end while the desk is told of its end.
         if random.chance(50) {
             try endOne()
-        } else if random.chance(70) {
+        } else if random.chance(60) {
             try cancel()
+        } else if random.chance(60) {
+            try cancelAll(of: Self.addresses.randomElement(using: &random) ?? "one")
         }
         if random.chance(30) { try pauseOrResume() }
         for _ in 0..<random.below(3) { _ = try world.servePass() }
