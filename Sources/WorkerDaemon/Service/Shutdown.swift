@@ -42,8 +42,10 @@ final class Shutdown {
     /// How long a Swift handler that was asked to end is waited for: it may listen, or not.
     private static let patience = Duration.seconds(1)
 
-    /// How long the end of a program is waited for that was killed: only a machine that stands still
-    /// keeps it from coming, so that nobody waits that long for nothing. Config/workerd.service knows.
+    /// How long the end of a program is waited for that was killed.
+    ///
+    /// Only a machine that stands still keeps it from coming, so that nobody waits that long for
+    /// nothing. `TimeoutStopSec` of Config/workerd.service has room for it.
     private static let patienceWithKilled = Duration.seconds(3)
 
     /// The same for both if all is to end now.
