@@ -145,13 +145,15 @@ extension SQLiteStore {
             """
             SELECT \(Self.liveColumns) FROM jobs
             WHERE held > 0 AND held = 2 AND thread = ? AND priority = ? AND due_at IS NULL
-                AND id > ?
+                AND id > ? AND id < ?
             ORDER BY id LIMIT ?
             """)
         try rows.bind(1, queue.thread)
         try rows.bind(2, Int64(queue.priority.rawValue))
         try rows.bind(3, Int64(clamping: id.number))
-        try rows.bind(4, Int64(limit))
+        // Without an upper bound SQLite would not use the index to its end, and sort all that is left.
+        try rows.bind(4, Int64.max)
+        try rows.bind(5, Int64(limit))
         var batch = Batch()
         try read(rows, into: &batch, limit: limit, byteCount: byteCount)
         return batch
