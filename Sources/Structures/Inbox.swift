@@ -2,8 +2,8 @@
 // for an element.
 //
 // A chain of blocks. One word says which block is the last and how many of its slots are claimed;
-// a producer claims the next slot by adding one to it, writes its element there and publishes it by
-// the slot's turn. Who finds the block full puts a new one in the word's place. The consumer walks
+// a producer claims the next slot by adding one to it, writes its element there and publishes it
+// by the slot's flag. Who finds the block full puts a new one in the word's place. The consumer walks
 // along behind, and gives a block back when it has left it.
 //
 // After A. Morrison and Y. Afek, "Fast Concurrent Queues for x86 Processors" (PPoPP 2013): claims by
@@ -20,7 +20,7 @@
 // The index can't reach the address: each thread adds at most one to a block that it has seen with
 // room, and there are fewer than 65,000 threads.
 //
-// E1 publish       push: element, then slot's turn.store ─▶ popFirst: turn.load sees the block's
+// E1 publish       push: element, then slot's flag.store(true) ─▶ popFirst: flag.load
 //    release ─▶ acquire: carries the element.
 // E2 no lost wake  push: word.add, publication, then resting.load
 //                  rest: resting.store(true), then word.load
@@ -38,9 +38,9 @@
 //    carries the blocks, with everything done to them, to their next owner; each change of the word
 //    is one of those that began it, so the last one carries them all. Who takes one takes all, uses
 //    the first and puts the others back: nobody looks into a block that may be another's by now, and
-//    that the same block is in front again does no harm. Its turn, a plain write, reaches those who
-//    claim in it by word.compareExchange ─▶ word.add, and the consumer by E4; nobody changes it
-//    before the consumer has left the block.
+//    that the same block is in front again does no harm. Who takes it clears its flags while it is
+//    his alone: the plain stores reach those who claim in it by word.compareExchange ─▶ word.add,
+//    and the consumer by E4.
 //
 // `spares`: bits 16… address of the first block to use again, each knows the next; bits 0…15 how many
 //    there are; 0 for none
@@ -130,6 +130,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     /// each take, so meanwhile it can be off by a block.
     ///
     /// - Thread: any.
+    @usableFromInline
     package var count: Int {
         if isEmpty { return 0 }
         let claimed = word.load(ordering: .relaxed)
@@ -245,6 +246,12 @@ package final class Inbox<Element>: @unchecked Sendable {
     @inlinable
     package func drain(into elements: inout [Element]) -> Bool {
         let end = end
+        // Much more than there is room for: grown once. An array that doubles again and again copies
+        // what it has each time, and is the first to touch twice as much memory.
+        if Word.address(end.word) != Word.address(position.load(ordering: .relaxed)) {
+            let expected = elements.count + count
+            if expected > 2 * elements.capacity { elements.reserveCapacity(expected) }
+        }
         while !isTaken(upTo: end) {
             guard let element = popFirst() else { return false }
             elements.append(element)
@@ -317,18 +324,15 @@ package final class Inbox<Element>: @unchecked Sendable {
         }
     }
 
-    /// A block with no slot in its turn and nothing behind it, owned by the caller.
+    /// A block in which nothing is published and with nothing behind it, owned by the caller.
     private func makeBlock() -> Block {
         let chain = spares.exchange(0, ordering: .acquiringAndReleasing)  // E5
-        guard chain != 0 else {
-            let block = Block()
-            block.turn = 1
-            return block
-        }
+        guard chain != 0 else { return Block() }
         let block = Block(at: Word.address(chain))
         let next = block.next
-        block.next = 0
         if next != 0 { putBack(Word.make(next, index: Word.index(chain) - 1)) }
+        block.next = 0
+        block.clear()
         return block
     }
 
@@ -393,10 +397,6 @@ package final class Inbox<Element>: @unchecked Sendable {
         guard next != 0 else { return nil }
         let start = Word.make(next, index: 0)
         position.store(start, ordering: .relaxed)
-        // Here, where each slot was written in this turn, and not where the block is taken: who
-        // takes it may put it by unused, and a turn that was skipped leaves older ones in the slots,
-        // which the number would come round to.
-        left.turn &+= 1
         leftCount.store(leftCount.load(ordering: .relaxed) + 1, ordering: .relaxed)
         keep(left)
         return start

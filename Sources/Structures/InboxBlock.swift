@@ -1,15 +1,14 @@
 // One block of an inbox: a row of slots in memory of its own. What the slots mean to producers and
 // consumer, and in which order they may touch them, is told in Inbox.swift.
 //
-// Layout: next block's address (8 bytes) · turn (4) · padding (4) · slots, each with an element and
-// behind it its turn (4 bytes).
+// Layout: next block's address (8 bytes) · padding · slots, each with an element and behind it one
+// byte, which says whether the element is there.
 
 public import Synchronization
 
 /// A block of slots, by its address.
 ///
-/// A slot holds an element once its turn equals the block's. A block that is used again gets the
-/// next turn, so that nobody has to go through its slots and clear them.
+/// A slot holds an element once it is published. Who is about to use the block again clears them all.
 @usableFromInline
 struct InboxBlock<Element> {
     @usableFromInline let address: UInt
@@ -23,14 +22,15 @@ struct InboxBlock<Element> {
     @inlinable
     init(at address: UInt) { self.address = address }
 
-    /// Allocates a block in which no slot has its turn yet.
+    /// Allocates a block in which nothing is published, and behind which there is none.
     init() {
         let count = Self.slotsOffset + Self.stride * Int(Self.capacity)
         let start = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: Self.alignment)
-        unsafe start.initializeMemory(as: UInt8.self, repeating: 0, count: count)
         address = UInt(bitPattern: start)
         // Linux hands out addresses of at most 48 bits unless asked for more, in mmap(2)'s hint.
         precondition(address >> 48 == 0, "an inbox needs addresses of 48 bits, not \(address)")
+        unsafe start.initializeMemory(as: UInt.self, repeating: 0, count: 1)
+        clear()
     }
 
     /// Gives the memory back; the elements have been moved out.
@@ -38,10 +38,15 @@ struct InboxBlock<Element> {
         unsafe start.deallocate()
     }
 
-    /// The turn of this use of the block; changed only by who owns the block alone.
-    @inlinable var turn: UInt32 {
-        get { unsafe start.load(fromByteOffset: 8, as: UInt32.self) }
-        nonmutating set { unsafe start.storeBytes(of: newValue, toByteOffset: 8, as: UInt32.self) }
+    /// Takes back what was published; by who owns the block alone.
+    ///
+    /// It brings the whole block to the caller's core, all its lines at once. Without it each line
+    /// would come with the first push into it, and the next claim, a locked instruction, would wait
+    /// for that.
+    func clear() {
+        for slot in 0..<Self.capacity {
+            unsafe flag(of: slot).pointee.store(false, ordering: .relaxed)
+        }
     }
 
     /// The address of the block that follows, or 0; also among those that were put by.
@@ -53,13 +58,13 @@ struct InboxBlock<Element> {
     /// Whether a slot's element can be taken.
     @inlinable
     func isPublished(_ slot: UInt) -> Bool {
-        unsafe turnWord(of: slot).pointee.load(ordering: .acquiring) == turn  // E1
+        unsafe flag(of: slot).pointee.load(ordering: .acquiring)  // E1
     }
 
     /// Lets the consumer take a slot's element.
     @inlinable
     func publish(_ slot: UInt) {
-        unsafe turnWord(of: slot).pointee.store(turn, ordering: .releasing)  // E1
+        unsafe flag(of: slot).pointee.store(true, ordering: .releasing)  // E1
     }
 
     /// The memory of a slot's element.
@@ -79,9 +84,9 @@ struct InboxBlock<Element> {
     }
 
     @inlinable
-    func turnWord(of slot: UInt) -> UnsafeMutablePointer<Atomic<UInt32>> {
-        // SAFETY: as `nextWord`, in four bytes of the slot that are nothing else's.
-        unsafe (slotStart(slot) + Self.turnOffset).assumingMemoryBound(to: Atomic<UInt32>.self)
+    func flag(of slot: UInt) -> UnsafeMutablePointer<Atomic<Bool>> {
+        // SAFETY: as `nextWord`, in a byte of the slot that is nothing else's.
+        unsafe (slotStart(slot) + Self.flagOffset).assumingMemoryBound(to: Atomic<Bool>.self)
     }
 
     @inlinable
@@ -94,11 +99,11 @@ struct InboxBlock<Element> {
     @inlinable static var slotsOffset: Int { alignment }
 
     /// Behind the element, where it may fill up what its alignment would leave unused.
-    @inlinable static var turnOffset: Int { (MemoryLayout<Element>.size + 3) & ~3 }
+    @inlinable static var flagOffset: Int { MemoryLayout<Element>.size }
 
-    /// From one slot to the next: a multiple of the turn's alignment and of the element's.
+    /// From one slot to the next.
     @inlinable static var stride: Int {
-        let unit = max(4, MemoryLayout<Element>.alignment)
-        return (turnOffset + 4 + unit - 1) & ~(unit - 1)
+        let alignment = MemoryLayout<Element>.alignment
+        return (flagOffset + alignment) & ~(alignment - 1)
     }
 }

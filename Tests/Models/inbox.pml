@@ -6,7 +6,7 @@
  * takes elements until there is none, and rests; or it is interrupted, and announces what it left
  * when its next run begins. The signal carries the wake-up, which wake.pml is about.
  *
- * Blocks have two slots, turns are 0 and 1: if two are enough, so are 2^32. Either
+ * Blocks have two slots. Either
  *   in a new inbox one producer pushes two elements and another one; the consumer comes back once
  *     without need, is once interrupted, and may close the inbox between any two batches;
  *   or three producers push one element each where one slot is free, with two spare blocks at hand;
@@ -32,7 +32,7 @@
  *   producer at most wakes the consumer from one rest; the index stays within its bits.
  *
  * Mutants, each of which must violate one of these
- *   -DEARLY_TURN       E1: the slot is published before its element is written.
+ *   -DEARLY_FLAG       E1: the slot is published before its element is written.
  *   -DBLIND_TAKE       E1: the consumer takes what is claimed, published or not.
  *   -DEARLY_LOAD       E2: the producer looks at `resting` before it claims, as if relaxed.
  *   -DEARLY_LOOK       E2: the consumer looks at the word before it says that it rests.
@@ -49,8 +49,8 @@
  *   -DSPLIT_CAS        E4: a new block is put into the word by a load and a store.
  *   -DLATE_READ        E4: who came too late looks into the full block.
  *   -DEARLY_KEEP       E5: the consumer gives a block back before it has moved the last element.
- *   -DSAME_TURN        E5: a block is used again in the same turn.
- *   -DTURN_BY_TAKER    E5: a block gets its turn from who takes it, though it may put it by unused.
+ *   -DNO_CLEARING      E5: a block is used again with what was published in it before.
+ *   -DLATE_CLEARING    E5: a block is cleared after it was put into the word.
  *   -DSTALE_NEXT       E5: a block is used again with the block that followed.
  *   -DSPLIT_SPARE      E5: the spares are loaded and then taken away.
  *   -DSPLIT_KEEP       E5: a block is put in front of the spares by a load and a store.
@@ -61,7 +61,6 @@
  */
 #define SLOTS  2
 #define BLOCKS 6
-#define TURNS  2
 
 #define CLOSED   0          /* the addresses that are no block's; blocks have 2 and above */
 #define UNOPENED 1
@@ -84,9 +83,8 @@ bool signalled;
 
 typedef Block {
     byte use;
-    byte turn;
     byte next;
-    byte turns[SLOTS];
+    bool flags[SLOTS];
     byte elements[SLOTS];
     byte claimers[SLOTS]
 };
@@ -112,22 +110,19 @@ inline allocate(fresh) {
     :: else -> fresh++; assert(fresh < BLOCKS + 2)
     od;
     blocks[fresh].use = PRIVATE;
-#ifdef TURN_BY_TAKER
-    blocks[fresh].turn = 0;
-#else
-    blocks[fresh].turn = 1;
-#endif
     held++
+}
+
+inline clear(cleared) {
+    blocks[cleared].flags[0] = false; blocks[cleared].flags[1] = false
 }
 
 /* All zero: also what the next one to allocate it finds there. */
 inline deallocate(gone) {
     assert(blocks[gone].elements[0] == NONE && blocks[gone].elements[1] == NONE);
     blocks[gone].use = FREE;
-    blocks[gone].turn = 0;
     blocks[gone].next = NONE;
-    blocks[gone].turns[0] = 0;
-    blocks[gone].turns[1] = 0;
+    clear(gone);
     blocks[gone].claimers[0] = NONE;
     blocks[gone].claimers[1] = NONE;
     held--
@@ -185,12 +180,12 @@ inline makeBlock() {
             blocks[new].use = PRIVATE;
             chain = blocks[new].next; chainCount--;
 #ifndef STALE_NEXT
-            blocks[new].next = NONE
+            blocks[new].next = NONE;
+#endif
+#if !defined(NO_CLEARING) && !defined(LATE_CLEARING)
+            clear(new)                                                            /* E5 */
 #endif
         fi;
-#ifdef TURN_BY_TAKER
-        blocks[new].turn = (blocks[new].turn + 1) % TURNS;
-#endif
         if :: chain == NONE -> chainCount = 0 :: else fi
     };
     if :: chain != NONE -> putBack() :: else fi
@@ -256,13 +251,13 @@ inline write() {
     blocks[block].elements[slot] = _pid * 8 + number
 }
 
-/* A slot is nobody else's before its turn is there: writing and publishing are one step. */
+/* A slot is nobody else's before its flag is there: writing and publishing are one step. */
 inline store() {
-#ifdef EARLY_TURN
-    d_step { blocks[block].turns[slot] = blocks[block].turn; waiting++ };
+#ifdef EARLY_FLAG
+    d_step { blocks[block].flags[slot] = true; waiting++ };
     d_step { write() }
 #else
-    d_step { write(); blocks[block].turns[slot] = blocks[block].turn; waiting++ } /* E1 */
+    d_step { write(); blocks[block].flags[slot] = true; waiting++ }               /* E1 */
 #endif
 }
 
@@ -335,6 +330,9 @@ inline putIn() {
 #ifndef EARLY_LINK
         linkNew();
 #endif
+#ifdef LATE_CLEARING
+        d_step { clear(new) };
+#endif
         d_step { block = new; slot = 0; new = NONE; room = false; seen = NONE };
         publish();
         break
@@ -406,19 +404,16 @@ proctype Producer(byte count) {
 
 #define settled(index) (index < SLOTS -> index : SLOTS)
 
-#define isTurn (index < SLOTS && blocks[place].turns[index] == blocks[place].turn)
+#define isPublished (index < SLOTS && blocks[place].flags[index])
 #define isLinked (index == SLOTS && blocks[place].next != NONE)
 
 /* Whether the next element, or the block that it will be in, is there. */
-#define isThere (place == UNOPENED && firstBlock != NONE || place > UNOPENED && (isTurn || isLinked))
+#define isThere (place == UNOPENED && firstBlock != NONE || place > UNOPENED && (isPublished || isLinked))
 
 inline leave() {
     assert(blocks[place].use == CHAINED);
     blocks[place].use = PRIVATE; chained--;
     blocks[place].claimers[0] = NONE; blocks[place].claimers[1] = NONE
-#if !defined(SAME_TURN) && !defined(TURN_BY_TAKER)
-    ; blocks[place].turn = (blocks[place].turn + 1) % TURNS
-#endif
 }
 
 inline move() {
@@ -446,15 +441,15 @@ inline popFirst() {
     :: d_step {
         place > UNOPENED && index < SLOTS && blocks[place].claimers[index] != NONE -> move() }
 #elif defined(EARLY_KEEP)
-    :: place > UNOPENED && isTurn && index == SLOTS - 1 && blocks[place].next != NONE ->
+    :: place > UNOPENED && isPublished && index == SLOTS - 1 && blocks[place].next != NONE ->
         d_step { leave() };
         keep(place);
         d_step { move() }
     :: d_step {
-        place > UNOPENED && isTurn && !(index == SLOTS - 1 && blocks[place].next != NONE) ->
+        place > UNOPENED && isPublished && !(index == SLOTS - 1 && blocks[place].next != NONE) ->
         move() }
 #else
-    :: d_step { place > UNOPENED && isTurn -> move() }                            /* E1 */
+    :: d_step { place > UNOPENED && isPublished -> move() }                            /* E1 */
 #endif
     :: else -> found = false
     fi
@@ -579,28 +574,17 @@ inline closeInbox() {
 /* As it is when a block was left and some slots of the next were taken. */
 inline startUsed(taken, others) {
     d_step {
-        blocks[2].use = SPARE; blocks[2].turns[0] = 1; blocks[2].turns[1] = 1;
-#ifdef TURN_BY_TAKER
-        blocks[2].turn = 1;
-#else
-        blocks[2].turn = 0;
-#endif
-#ifdef SAME_TURN
-        blocks[2].turn = 1;
-#endif
+        blocks[2].use = SPARE; blocks[2].flags[0] = true; blocks[2].flags[1] = true;
 #ifdef STALE_NEXT
         blocks[2].next = 3;
 #endif
         if
         :: others == 1 ->
-            blocks[4].use = SPARE; blocks[2].next = 4; held = 1;
-#ifndef TURN_BY_TAKER
-            blocks[4].turn = 1
-#endif
+            blocks[4].use = SPARE; blocks[2].next = 4; held = 1
         :: else
         fi;
-        blocks[3].use = CHAINED; chained = 1; blocks[3].turn = 1; blocks[3].turns[0] = 1;
-        blocks[3].turns[1] = taken - 1;
+        blocks[3].use = CHAINED; chained = 1; blocks[3].flags[0] = true;
+        blocks[3].flags[1] = (taken > 1);
         blocks[3].claimers[0] = 1; blocks[3].claimers[1] = taken - 1;
         spares = 2; spareCount = 1 + others; firstBlock = 2; held = held + 2;
         wordAddress = 3; wordIndex = taken; place = 3; index = taken
