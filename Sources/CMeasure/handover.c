@@ -1,5 +1,7 @@
 // The least that handing memory to another thread can cost: one thread allocates and puts the
-// address into a ring, the other takes it out and frees it. And the ring alone.
+// address into a ring, the other takes it out and frees it. And the ring alone. And what it costs when
+// what is handed over refers to something shared, as a closure does that captures an object: one
+// thread counts the reference up, the other down.
 #define _GNU_SOURCE
 #include "clock.h"
 #include "measure.h"
@@ -10,14 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { slot_count = 4096, line = 64 };
+enum { line = 64 };
 
 struct ring {
     _Alignas(line) _Atomic long taken;
     _Alignas(line) _Atomic long put;
-    _Alignas(line) void *slots[slot_count];
-    long count;
+    _Alignas(line) _Atomic long references;
+    _Alignas(line) long count;
+    long slot_count;
     size_t size;
+    int counts;
+    void *slots[];
 };
 
 // What is in the ring when nothing is allocated.
@@ -32,19 +37,25 @@ static void *take_all(void *argument) {
             // On one cpu the other thread has to get its turn.
             if (index == put) sched_yield();
         }
-        void *block = ring->slots[index % slot_count];
+        void *block = ring->slots[index & (ring->slot_count - 1)];
+        if (ring->counts)
+            atomic_fetch_sub_explicit(&ring->references, 1, memory_order_release);
         if (ring->size > 0) free(block);
         atomic_store_explicit(&ring->taken, index + 1, memory_order_release);
     }
     return NULL;
 }
 
-int64_t measure_handover(long count, size_t size) {
-    struct ring *ring = aligned_alloc(line, sizeof *ring);
+int64_t measure_handover(long count, size_t size, long slot_count, int counts) {
+    size_t ring_size = sizeof(struct ring) + slot_count * sizeof(void *);
+    struct ring *ring = aligned_alloc(line, (ring_size + line - 1) / line * line);
     if (!ring) return -1;
-    memset(ring, 0, sizeof *ring);
+    // All of it, so that none is touched for the first time while the clock runs.
+    memset(ring, 0, ring_size);
     ring->count = count;
+    ring->slot_count = slot_count;
     ring->size = size;
+    ring->counts = counts;
     pthread_t taker;
     int result = pthread_create(&taker, NULL, take_all, ring);
     if (result != 0) return -result;
@@ -57,11 +68,12 @@ int64_t measure_handover(long count, size_t size) {
             // Somebody would write what is handed over.
             memset(block, 1, size);
         }
+        if (counts) atomic_fetch_add_explicit(&ring->references, 1, memory_order_relaxed);
         while (index - taken == slot_count) {
             taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
             if (index - taken == slot_count) sched_yield();
         }
-        ring->slots[index % slot_count] = block;
+        ring->slots[index & (slot_count - 1)] = block;
         atomic_store_explicit(&ring->put, index + 1, memory_order_release);
     }
     pthread_join(taker, NULL);

@@ -40,8 +40,13 @@ int measure_eventfd_wakes(
 int64_t measure_pingpong(int count, int has_descriptors);
 
 /// Hands `count` blocks of `size` bytes to another thread, which frees them; with size 0 nothing is
-/// allocated. Returns nanoseconds, or less than 0.
-int64_t measure_handover(long count, size_t size);
+/// allocated. At most `slot_count` are on their way, a power of two. With `counts` each of them is
+/// counted up here and down there. Returns nanoseconds, or less than 0.
+int64_t measure_handover(long count, size_t size, long slot_count, int counts);
+
+/// Lets a cache line go to another core and come back, `count` times but the first. Returns
+/// nanoseconds, or -errno.
+int64_t measure_line(long count);
 
 /// Starts so many threads, each when the one before runs; they sleep. Returns 0 or -errno.
 int measure_threads_start(int count);

@@ -9,7 +9,14 @@
 //           quarter of the capturing ones each, "commands" are plain values. C libraries post a
 //           function, a context and a number. The floor is a ring through which the other thread
 //           gets memory that it frees, 32 bytes each as a closure's context; or through which it
-//           gets the address of nothing (bare, commands). Every round is a process of its own.
+//           gets the address of nothing (bare, commands). "counted" is the floor for what captures
+//           an object: a reference is counted up by one thread and down by the other for each, as
+//           Swift does, and there is room for all on the way. "line" is how long a cache line takes
+//           to the other core and back: on a virtual machine that changes by a factor of five from
+//           one second to the next, and all else with it. Posting while the thread is held is done
+//           twice: "fresh call" into memory that the process has never touched, which is the
+//           kernel's work, "held call" and "held drain" where it is there. Every round is a process
+//           of its own.
 //           Allocations: calls of malloc and its kin in the whole process, in a further pass.
 //           System calls: strace's count of 12,000 posts less that of 2,000.
 // Units:    nanoseconds, allocations, bytes and system calls per post.
@@ -30,6 +37,9 @@ extension Scenario {
             Metric(name: "cpu", unit: "ns, all threads"),
             Metric(name: "held call", unit: "ns"),
             Metric(name: "held drain", unit: "ns"),
+            Metric(name: "fresh call", unit: "ns, into memory never used before"),
+            Metric(name: "counted", unit: "ns, with a shared reference counted"),
+            Metric(name: "line", unit: "ns, to the other core and back"),
             Metric(name: "allocations", unit: "per post"),
             Metric(name: "bytes", unit: "allocated per post"),
             Scenario.systemCalls,
@@ -64,14 +74,28 @@ extension Scenario {
             group: group, contender: Contender.floor, operations: postCount,
             quickOperations: quickPostCount
         ) { count, _ in
-            let duration = measure_handover(count, blockSize)
-            guard duration >= 0 else { throw WorkbenchError("no floor: errno \(-duration)") }
+            func perPost(_ duration: Int64, _ count: Int) throws -> Double {
+                guard duration >= 0 else { throw WorkbenchError("no floor: errno \(-duration)") }
+                return Double(duration) / Double(count)
+            }
             var sample = Sample()
-            sample.values["total"] = Double(duration) / Double(count)
+            sample.values["total"] = try perPost(
+                measure_handover(count, blockSize, ringSlotCount, 0), count)
+            if blockSize > 0 {
+                var slotCount = ringSlotCount
+                while slotCount < count { slotCount *= 2 }
+                sample.values["counted"] = try perPost(
+                    measure_handover(count, blockSize, slotCount, 1), count)
+            }
+            sample.values["line"] = try perPost(measure_line(lineCount), lineCount - 1)
             sample.hash = UInt64(count)
             return sample
         }
     }
+
+    /// What may be on its way in the floor's ring.
+    private static let ringSlotCount = 4_096
+    private static let lineCount = 2_000
 
     private static var commands: [Case] {
         let make = CommandCaseMaker()
@@ -163,6 +187,7 @@ private struct PostMeasure: LoopMeasure {
         sample.values["cpu"] = Double(timed.cpu) * perPost
         if conditions.isTraced { return sample }
         if shape != .producers {
+            sample.values["fresh call"] = Double(try heldPass(line, count).call) * perPost
             let held = try heldPass(line, count)
             sample.values["held call"] = Double(held.call) * perPost
             sample.values["held drain"] = Double(held.drain) * perPost
