@@ -11,6 +11,8 @@ extension Books {
         /// Whether that was past already when it was set.
         var wasPast = false
         var isFiring = false
+        /// Whether a nested run has called it while another timer is being called.
+        var wasCalledInside = false
         /// The unit for which it is being called.
         var calledFor = 0
         /// The mode of the run that calls it.
@@ -204,10 +206,12 @@ extension Books {
         hasLooked()
         withRun { $0.holdsTimerEvent = false }
         noteArmedModes()
+        let isInside = timers.values.contains(where: \.isFiring)
         if var timer = timers[item] {
             timer.calledFor = timer.due
             timer.due = .max
             timer.isFiring = true
+            timer.wasCalledInside = isInside
             timer.calledIn = runs.last?.mode
             timers[item] = timer
         }
@@ -219,6 +223,17 @@ extension Books {
     }
 
     mutating func timerEnds(_ item: Int, wasSet: Bool) -> Rule? {
+        let rule = dateAfterCall(of: item, wasSet: wasSet)
+        let isDueAgain = timers.contains { index, timer in
+            index != item && timer.wasCalledInside && isDue(index)
+        }
+        if !timers.values.contains(where: \.isFiring) {
+            for index in Array(timers.keys) { timers[index]?.wasCalledInside = false }
+        }
+        return rule ?? (isDueAgain ? .calledInNestedRun : nil)
+    }
+
+    private mutating func dateAfterCall(of item: Int, wasSet: Bool) -> Rule? {
         guard let timer = timers[item] else { return nil }
         timers[item]?.isFiring = false
         timers[item]?.wasPast = false

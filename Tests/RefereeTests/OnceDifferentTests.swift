@@ -102,6 +102,21 @@ private let timerSetInItsRound = Program(
         .run(.standard, .poll, returnsAfterSource: false),
     ])
 
+/// A timer of the round is called by a run nested in the round, and is due again when the round comes to it.
+///
+/// From seed 451877712550.
+private let dueAgainInItsRound = Program(
+    items: [
+        Item(
+            kind: .timer(.now, every: .once),
+            scripts: [[.run(.standard, .poll, returnsAfterSource: false), .setDate(1, .now)]]),
+        Item(kind: .timer(.now, every: .rarely), scripts: []),
+    ],
+    main: [
+        .add(0, .standard), .add(1, .standard),
+        .run(.standard, .poll, returnsAfterSource: false),
+    ])
+
 /// A mode that another thread makes common holds nothing yet; then an item is added to the common modes.
 ///
 /// Whether it is in that mode at once is open. From seed 891459505159.
@@ -128,9 +143,21 @@ private let byTimer = Ending(act: .nothing, caller: .itself)
     }
 
     @Test func `what is open is left to a rule`() throws {
-        try play(stopOrStaleTimer, times: 5, to: .staleTimer)
+        try play(dueAgainInItsRound, times: 3, to: .calledInNestedRun)
         try play(blockThenSource, times: 3, to: .blockWasAll)
         try play(commonAndThenAdded, times: 3, to: .changeByOthers)
+    }
+
+    @Test func `a stop or a stale timer ends a sleep`() throws {
+        // Where the machine keeps the thread from running, the time limit passes before the sleep.
+        var hasSlept = false
+        for _ in 0..<50 where !hasSlept {
+            let comparison = try Comparison.of(stopOrStaleTimer)
+            #expect(comparison.difference == nil, "\(comparison.report)")
+            hasSlept = comparison.rule == .staleTimer
+            #expect(hasSlept || comparison.rule == nil, "\(comparison.ours)")
+        }
+        #expect(hasSlept)
     }
 
     private func play(_ program: Program, times: Int, to rule: Rule?) throws {

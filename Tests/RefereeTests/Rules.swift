@@ -20,6 +20,9 @@ enum Rule: String, CaseIterable {
     /// CFRunLoop calls a timer that another one of the same round has taken out of the mode, if it is
     /// in some mode still or again. Ours does not: in this mode it is not to be called.
     case timerLeftMode
+    /// CFRunLoop calls a timer of the round that a nested run has called meanwhile once more, if it is
+    /// due again by then. Ours leaves the new date to the next pass.
+    case calledInNestedRun
     /// CFRunLoop sends itself one wake-up for a run's time limit. A nested run takes it, and the
     /// outer one sleeps past its limit for ever. Ours does not even begin to sleep.
     case limitOfOuterRun
