@@ -58,6 +58,9 @@ package final class SteppedDaemon {
         try SocketPair().split { service.admit($0, from: "a pair", asksForPassword: false) }
     }
 
+    /// Tells it what the kernel would tell when somebody has set the clock on the wall.
+    package func clockWasSet() { service.desk.followClock() }
+
     /// Begins to go down as after SIGTERM; the caller goes on serving the loop.
     ///
     /// - Parameter whenDown: called on this thread once all is said and sent.

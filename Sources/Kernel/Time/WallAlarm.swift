@@ -16,6 +16,9 @@ package struct WallAlarm: ~Copyable, Sendable {
         case clockWasSet
     }
 
+    /// A time that does not come: the alarm tells only that the clock was set.
+    package static let never: Int64 = 9_000_000_000_000
+
     /// What the poller watches.
     package let descriptor: Descriptor
 
@@ -33,17 +36,15 @@ package struct WallAlarm: ~Copyable, Sendable {
 
     /// Sets the alarm in place of what it was set to; a time that has passed rings at once.
     ///
-    /// - Parameter unixMilliseconds: since 1970-01-01 00:00 UTC; nil for never.
+    /// - Parameter unixMilliseconds: since 1970-01-01 00:00 UTC.
     /// - Thread: any.
     /// - Blocks: never.
-    package borrowing func set(to unixMilliseconds: Int64?) throws(SystemError) {
+    package borrowing func set(to unixMilliseconds: Int64) throws(SystemError) {
         var setting = itimerspec()
-        if let unixMilliseconds {
-            // All zero would be never.
-            let time = max(1, unixMilliseconds)
-            setting.it_value.tv_sec = time_t(time / 1_000)
-            setting.it_value.tv_nsec = Int(time % 1_000) * 1_000_000
-        }
+        // All zero would disarm it, and what is disarmed does not tell that the clock was set.
+        let time = min(max(1, unixMilliseconds), Self.never)
+        setting.it_value.tv_sec = time_t(time / 1_000)
+        setting.it_value.tv_nsec = Int(time % 1_000) * 1_000_000
         let flags = CInt(TFD_TIMER_ABSTIME) | CInt(TFD_TIMER_CANCEL_ON_SET)
         try retrying("timerfd_settime") {
             unsafe timerfd_settime(descriptor.number, flags, &setting, nil)

@@ -10,6 +10,8 @@ struct PerformOptions {
     private(set) var wait: Int??
     private(set) var priority = Priority.normal
     private(set) var dueAt: Int64?
+    /// Whether it was given as a time, not as a while.
+    private(set) var goesByClock = false
     private(set) var timeoutMilliseconds: Int?
     private(set) var isVolatile = false
     private(set) var retryCountMax: Int?
@@ -36,7 +38,7 @@ struct PerformOptions {
         JobDesk.Request(
             thread: command.text(at: 1), selector: command.text(at: 2),
             payload: command.bytes(at: command.count - 1), priority: priority, dueAt: dueAt,
-            timeoutMilliseconds: timeoutMilliseconds, isVolatile: isVolatile,
+            goesByClock: goesByClock, timeoutMilliseconds: timeoutMilliseconds, isVolatile: isVolatile,
             retryCountMax: retryCountMax, retryBlocks: retryBlocks, key: key,
             uniqueName: uniqueName)
     }
@@ -64,6 +66,7 @@ struct PerformOptions {
             let isDelay = command.matches(index, "DELAY")
             let value = Int64(try milliseconds(isDelay ? "DELAY" : "AT"))
             dueAt = isDelay && value > 0 ? wall.unixMillisecondsRoundedUp() + value : value
+            goesByClock = !isDelay
             return index + 2
         }
         if command.matches(index, "TIMEOUT") {

@@ -88,6 +88,7 @@ final class ScheduleBook {
     /// How many moments there was no job for since the start.
     private(set) var leftOutCount = 0
     private let alarm: WallAlarm
+    /// Nil while it is not set.
     private var alarmAt: Int64?
     private var port: ThreadRunLoop.Port?
 
@@ -102,6 +103,7 @@ final class ScheduleBook {
         }
         try loop.add(port)
         self.port = port
+        setAlarm()
     }
 
     /// Makes no job any more.
@@ -144,7 +146,8 @@ final class ScheduleBook {
         let now = desk.wall.unixMilliseconds()
         alarmAt = nil
         if (try? alarm.next()) == .clockWasSet {
-            log.notice("the clock was set: schedules follow it")
+            log.notice("the clock was set: schedules, and jobs with a date, follow it")
+            desk.followClock()
             for entry in entries.values where awaited[entry.definition.name] == nil {
                 entry.correct(at: now)
                 arm(entry)
@@ -167,10 +170,11 @@ final class ScheduleBook {
     }
 
     private func setAlarm() {
-        guard port != nil, alarmAt != due.firstFire else { return }
+        let next = due.firstFire ?? WallAlarm.never
+        guard port != nil, alarmAt != next else { return }
         do throws(SystemError) {
-            try alarm.set(to: due.firstFire)
-            alarmAt = due.firstFire
+            try alarm.set(to: next)
+            alarmAt = next
         } catch {
             log.error("schedules: the alarm can't be set: \(error)")
         }

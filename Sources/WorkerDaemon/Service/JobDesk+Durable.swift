@@ -264,7 +264,7 @@ extension JobDesk {
     func request(of job: Job) -> Request {
         Request(
             thread: job.thread, selector: job.selector, payload: job.payload,
-            priority: job.priority, dueAt: job.dueAt,
+            priority: job.priority, dueAt: job.dueAt, goesByClock: job.attempt == 0,
             timeoutMilliseconds: job.timeoutMilliseconds.map { Int($0) },
             retryCountMax: job.retryCountMax, retryBlocks: job.retryBlocks, key: job.key,
             forgivenCount: job.forgivenCount)

@@ -11,6 +11,8 @@ extension JobDesk {
         var priority = Priority.normal
         /// When it is due, in Unix milliseconds; nil is now.
         var dueAt: Int64?
+        /// Whether that is a time of the clock on the wall, however it is set; else a while is to pass.
+        var goesByClock = false
         var timeoutMilliseconds: Int?
         /// Whether the journal is passed by.
         var isVolatile = false
@@ -55,8 +57,10 @@ extension JobDesk {
             attempt: attempt,
             timeout: request.timeoutMilliseconds.map { .milliseconds($0) } ?? handler.timeout,
             order: order(of: request, lane, retry))
-        return LiveJob(
+        let job = LiveJob(
             id, context, handler, for: request.thread, of: lane, priority: request.priority,
             key: request.key, backlog: backlog)
+        job.goesByClock = request.goesByClock
+        return job
     }
 }

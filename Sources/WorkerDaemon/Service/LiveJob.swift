@@ -51,6 +51,8 @@ final class LiveJob {
     var holdUp: HoldUp<LiveJob>?
     /// What lets it go when its time has come.
     var release: ThreadRunLoop.Timeout?
+    /// Whether that is a time of the clock on the wall, however it is set.
+    var goesByClock = false
     /// Tells when it has not ended although it was to end.
     var alarm: ThreadRunLoop.Timer?
     /// Since when it is known that it does not listen, in Unix milliseconds.
@@ -83,6 +85,7 @@ final class LiveJob {
     func beginAnew() {
         context = context.next()
         ticket = nil
+        goesByClock = false
         stuckSince = nil
     }
 

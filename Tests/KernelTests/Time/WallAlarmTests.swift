@@ -32,7 +32,7 @@ import Testing
         let hasRung = isReadable(alarm, within: 60_000)
         #expect(hasRung)
         try alarm.set(to: WallClock.unixMilliseconds() + 3_600_000)
-        try alarm.set(to: nil)
+        try alarm.set(to: WallAlarm.never)
         let event = try alarm.next()
         #expect(event == nil)
     }

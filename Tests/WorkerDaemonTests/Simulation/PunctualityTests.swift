@@ -34,6 +34,30 @@ import WorkerDaemon
         }
     }
 
+    @Test(arguments: [["VOLATILE"], []], [2_000, -2_000])
+    func `is the one of AT by a clock that was set meanwhile`(
+        options: [String], milliseconds: Int64
+    ) throws {
+        try play { world in
+            let due = SimulatedClock.beginning + 5_000
+            try world.submit(["AT", .integer(Int(due))], options, token: 1)
+            try world.setClock(byMilliseconds: milliseconds)
+            try world.expectStart(
+                of: 1, afterNanoseconds: (5_000 - milliseconds) * 1_000_000 - 400_000)
+        }
+    }
+
+    @Test(arguments: [["VOLATILE"], []], [2_000, -2_000])
+    func `comes after its DELAY, whatever the clock is set to`(
+        options: [String], milliseconds: Int64
+    ) throws {
+        try play { world in
+            try world.submit(["DELAY", 5_000], options, token: 1)
+            try world.setClock(byMilliseconds: milliseconds)
+            try world.expectStart(of: 1, afterNanoseconds: 5_000_600_000)
+        }
+    }
+
     @Test(arguments: [["VOLATILE"], []])
     func `comes no sooner than its DELAY after it was accepted`(options: [String]) throws {
         try play { world in

@@ -8,6 +8,21 @@ final class SimulatedClock: LoopClock {
     private struct State {
         var now = Instant(nanoseconds: 0)
         var wakers: [@Sendable () -> Void] = []
+        /// How far the clock on the wall was set forward.
+        var wallShift = Duration.zero
+    }
+
+    /// What the clock on the wall goes by.
+    private struct Wall: LoopClock {
+        let clock: SimulatedClock
+
+        var runsByItself: Bool { false }
+
+        func now() -> Instant {
+            clock.state.withLock { $0.now.advanced(by: $0.wallShift) }
+        }
+
+        func whenMoved(_ wake: @escaping @Sendable () -> Void) { clock.whenMoved(wake) }
     }
 
     /// What the wall clock shows at its beginning.
@@ -39,6 +54,14 @@ final class SimulatedClock: LoopClock {
             return state.wakers
         }
         for wake in wakers { wake() }
+    }
+
+    /// What is shown by the clock on the wall.
+    var wall: WallTime { WallTime(on: Wall(clock: self), from: Self.beginning) }
+
+    /// Sets the clock on the wall, forward or back, while time goes on as it did.
+    func setWall(byMilliseconds count: Int64) {
+        state.withLock { $0.wallShift += .milliseconds(count) }
     }
 
     /// Forgets the loops that went by it: their threads have ended.

@@ -70,8 +70,14 @@ final class World {
         daemon.register("stubborn", retries: .aside(1)) { job in
             try stage.play(job, on: WorkerThread.currentName ?? "none")
         }
-        let wall = WallTime(on: clock, from: SimulatedClock.beginning)
-        return try SteppedDaemon(daemon, Clocks(loop: clock, wall: wall), window: window)
+        return try SteppedDaemon(daemon, Clocks(loop: clock, wall: clock.wall), window: window)
+    }
+
+    /// Sets the clock on the wall, of which the kernel tells the daemon.
+    func setClock(byMilliseconds count: Int64) throws {
+        clock.setWall(byMilliseconds: count)
+        daemon.clockWasSet()
+        try settle()
     }
 
     // MARK: - Talking
