@@ -135,6 +135,7 @@ extension JobDesk {
         for job in live.values where isAbandoned(job) {
             live[job.id] = nil
             cancelRelease(of: job)
+            job.leaveHoldUp()
             job.tell(.failure(Self.abandoned))
             if job.isDurable { abandoned.keptCount += 1 } else { abandoned.count += 1 }
         }
@@ -148,7 +149,7 @@ extension JobDesk {
         } else {
             cancelRelease(of: job)
             buffered[job.lane.name]?.removeAll { $0 == job.id }
-            job.holdUp?.forget(job.id)
+            job.leaveHoldUp()
             stopHolding(job)
         }
         apply(.cancel, to: job.id)

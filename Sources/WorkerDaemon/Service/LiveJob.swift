@@ -89,6 +89,12 @@ final class LiveJob {
         stuckSince = nil
     }
 
+    /// It waits behind no other one any more.
+    func leaveHoldUp() {
+        holdUp?.forget(id)
+        holdUp = nil
+    }
+
     /// Whether the journal knows it.
     var isDurable: Bool { backlog != nil }
 
