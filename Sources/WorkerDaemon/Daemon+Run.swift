@@ -270,7 +270,7 @@ private final class RunningDaemon {
         let isStuck = report?.hasStuckThreads == true
         if !isStuck { lanes.forEach { $0.pool.join() } }
         let nextNumber = try? io.submitAndWait { [service] in
-            service?.value.desk.close()
+            service?.value.close()
             return service?.value.desk.store.nextNumber
         }
         if let journal { journal.close(nextNumber: (nextNumber ?? nil) ?? 0) }
