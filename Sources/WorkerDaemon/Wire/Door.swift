@@ -15,6 +15,8 @@ final class Door {
     private var listener: Listener?
     private var port: ThreadRunLoop.Port?
     private let admit: (consuming Descriptor, Door) -> Void
+    /// Whether clients wait for a descriptor, which is told once.
+    private var isWithoutDescriptor = false
 
     /// Connections accepted in one go before others get their turn.
     private static let batchCount = 64
@@ -58,7 +60,7 @@ final class Door {
                 guard let result = try listener?.accept() else { return }
                 switch consume result {
                 case .connection(let descriptor): admit(descriptor, self)
-                case .wouldBlock: return
+                case .wouldBlock: return allAreAdmitted()
                 case .outOfDescriptors: return restAWhile()
                 }
             } catch {
@@ -68,9 +70,20 @@ final class Door {
         }
     }
 
+    private func allAreAdmitted() {
+        guard isWithoutDescriptor else { return }
+        isWithoutDescriptor = false
+        log.notice("all who waited at \(address) for a descriptor have come in or left")
+    }
+
     /// The kernel would report the waiting client without end: ask again in a while.
     private func restAWhile() {
-        log.warning("no descriptor left for another client of \(address)")
+        if !isWithoutDescriptor {
+            isWithoutDescriptor = true
+            log.warning(
+                "no descriptor left for another client of \(address), who waits: raise the limit of "
+                    + "open files (ulimit -n, LimitNOFILE= of a unit), or lower limits.connections")
+        }
         port?.interest = []
         let door = Confined(self, to: loop)
         let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: Self.rest)) { _ in

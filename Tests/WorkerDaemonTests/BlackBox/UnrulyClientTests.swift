@@ -151,4 +151,24 @@ import Testing
             #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
         }
     }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `clients beyond the open files that are allowed wait, and the log says so once`() throws {
+        let daemon = try TestDaemon(Setup(), in: Scratch(), limited: "ulimit -n 40")
+        defer { daemon.kill() }
+        let healthy = try daemon.connect()
+        #expect(try healthy.call("PING") == .simpleString("PONG"))
+        var crowd: [TestClient] = []
+        for _ in 0..<40 { crowd.append(try daemon.connect()) }
+        try eventually("it is told") { daemon.log.contains("no descriptor left") }
+        let last = try #require(crowd.last)
+        try last.send("PING")
+        // The door looks again ten times a second.
+        #expect(try last.isSilent(forMilliseconds: 400))
+        #expect(try healthy.call("PING") == .simpleString("PONG"))
+        crowd.removeFirst(30)
+        #expect(try last.reply() == .simpleString("PONG"))
+        try eventually("that is told too") { daemon.log.contains("have come in or left") }
+        #expect(daemon.log.split(separator: "no descriptor left").count == 2)
+    }
 }

@@ -188,10 +188,18 @@ func withDaemon(
 extension TestDaemon {
     /// Starts `workerd` so that no file of it becomes larger than this, as on a disk that is full.
     convenience init(_ setup: Setup, in scratch: Scratch, fileByteCountMax: Int) throws {
+        // That its signal is ignored is inherited. Blocks of 512.
+        try self.init(
+            setup, in: scratch, limited: "trap '' XFSZ; ulimit -S -f \(fileByteCountMax / 512)")
+    }
+
+    /// Starts `workerd` below a shell whose limits it inherits.
+    ///
+    /// - Parameter orders: what the shell does before it becomes the daemon.
+    convenience init(_ setup: Setup, in scratch: Scratch, limited orders: String) throws {
         try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
-        // The limit of the shell is inherited, and so is that its signal is ignored. Blocks of 512.
         let script =
-            "trap '' XFSZ; ulimit -S -f \(fileByteCountMax / 512); exec '\(try productsDirectory())/workerd'"
+            "\(orders); exec '\(try productsDirectory())/workerd'"
             + " --config '\(scratch.file("workerd.json5"))'"
         try scratch.writeProgram("#!/bin/sh\n\(script)\n", to: "limited")
         try self.init(arguments: [], in: scratch, path: scratch.file("limited"))
