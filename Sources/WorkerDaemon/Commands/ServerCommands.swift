@@ -92,7 +92,8 @@ enum ServerCommands {
         } else {
             throw WireError(.err, "SHUTDOWN [DRAIN|NOW]: what is \(quoted(command.text(at: 1)))?")
         }
-        service.log.notice("client \(session.number) asks for a shutdown (\(manner))")
+        let word = command.count == 1 ? "" : " \(command.text(at: 1).uppercased())"
+        service.log.notice("client \(session.number) asks for SHUTDOWN\(word)")
         // As Redis does: no answer, the connection closes when the daemon is down.
         _ = session.reserve()
         service.askForShutdown(manner)

@@ -92,12 +92,12 @@ final class Shutdown {
             keepParked()
             note(desk.abandonWaiting())
             stopLanes(.finishCurrent)
-            graceIsOver()
         }
         service.log.notice(
-            "going down: \(desk.live.count) jobs are let finish, "
+            "going down: \(desk.live.count) jobs are \(manner == .now ? "stopped" : "let finish"), "
                 + "\(report.abandonedWaitingCount) that had not begun are abandoned"
                 + (desk.durable == nil ? "" : ", \(report.keptCount) stay in the journal"))
+        if manner == .now { stopRunning() }
         lookIfDone()
     }
 
@@ -131,10 +131,15 @@ final class Shutdown {
         }
     }
 
-    /// Asks what still runs to end, and gives programs the time that they have after SIGTERM.
     private func graceIsOver() {
-        guard !desk.live.isEmpty, !isClosing else { return }
+        guard !desk.live.isEmpty, !isClosing, manner != .now else { return }
         service.log.warning("\(desk.live.count) jobs have not ended within \(grace): stopping them")
+        stopRunning()
+    }
+
+    /// Asks what still runs to end, and gives programs the time that they have after SIGTERM.
+    private func stopRunning() {
+        guard !desk.live.isEmpty, !isClosing else { return }
         var patience = Duration.zero
         for job in desk.live.values {
             // Whoever asked for the cancel gets it; else the job is put back.

@@ -168,6 +168,7 @@ import Testing
             for number in 0..<50 { #expect(try waits.reply().integer == number) }
             #expect(try waits.reply().errorWord == "SHUTTINGDOWN")
             #expect(try daemon.end() == "exit status 0")
+            #expect(daemon.log.contains("asks for SHUTDOWN DRAIN\n"))
             #expect(daemon.log.contains("down: 50 jobs finished, 0 stopped, 1 abandoned before"))
         }
     }
@@ -194,7 +195,10 @@ import Testing
                 for child in children {
                     try eventually("\(child) is gone") { !isRunning(child) }
                 }
-                #expect(daemon.log.contains("abandoned job 2 (slow) that still runs on ledger"))
+                let log = daemon.log
+                #expect(log.contains("going down: 2 jobs are stopped, 0 that had not begun"))
+                #expect(!log.contains("have not ended within"))
+                #expect(log.contains("abandoned job 2 (slow) that still runs on ledger"))
             }
             return word
         }
