@@ -23,8 +23,9 @@ struct Invocation {
         }
         guard command.wordCount.contains(words.count) else {
             let fault = words.count > command.wordCount.upperBound ? "too many" : "too few"
+            let words = command.arguments.isEmpty ? "" : " \(command.arguments)"
             throw .usage(
-                "\(fault) arguments: workerctl \(command.name) \(command.arguments)",
+                "\(fault) arguments: workerctl \(command.name)\(words)",
                 try: "workerctl help \(command.name)")
         }
     }

@@ -193,7 +193,7 @@ struct `workerctl` {
             (["treads"], "no command 'treads'", "workerctl threads"),
             (["x"], "no command 'x'", "workerctl help"),
             (["perform"], "too few arguments: workerctl perform THREAD", "workerctl help perform"),
-            (["ping", "x"], "too many arguments", "workerctl help ping"),
+            (["ping", "x"], "too many arguments: workerctl ping\n", "workerctl help ping"),
             (["--jsn", "ping"], "no option --jsn", "--json"),
             (["ping", "--wait"], "ping has no option --wait", "workerctl help ping"),
             (["jobs", "--limit"], "--limit needs a value", "--limit N"),

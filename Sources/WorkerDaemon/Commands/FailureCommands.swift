@@ -32,7 +32,12 @@ enum FailureCommands {
     }
 
     private static func failed(_ command: Command) throws(WireError) -> FailedJobs {
-        if command.count == 2 { return .one(try JobCommands.id(command, at: 1)) }
+        if command.count == 2 {
+            guard !command.matches(1, "ALL") else {
+                throw WireError(.err, "ALL needs a selector behind it")
+            }
+            return .one(try JobCommands.id(command, at: 1))
+        }
         guard command.matches(1, "ALL") else {
             throw WireError(
                 .err, "a job's number, or ALL and a selector: \(quoted(command.text(at: 1)))?")

@@ -91,7 +91,8 @@ enum JobCommands {
             }
             return slot.take()
         }
-        let id = try id(command, at: 1)
+        let hint = "; for jobs of a thread: CANCEL thread selector [payload]"
+        let id = try id(command, at: 1, else: hint)
         let answer = desk.cancel(id)
         if let answer, !desk.mustConfirm(answer, of: id) { return .simpleString(answer.rawValue) }
         let slot = Pledge(session)
@@ -226,11 +227,15 @@ enum JobCommands {
         .bulk(try result.get())
     }
 
-    static func id(_ command: Command, at index: Int) throws(WireError) -> JobID {
+    /// The job's number at a place.
+    ///
+    /// - Parameter hint: what else could have been meant, behind what was wrong.
+    static func id(
+        _ command: Command, at index: Int, else hint: String = ""
+    ) throws(WireError) -> JobID {
         guard let id = JobID(bytes: command[index]) else {
-            throw WireError(
-                .err, "a job's number is a positive integer, not \(quoted(command.text(at: index)))"
-            )
+            let given = quoted(command.text(at: index))
+            throw WireError(.err, "a job's number is a positive integer, not \(given)\(hint)")
         }
         return id
     }
@@ -270,43 +275,6 @@ enum JobCommands {
             entry("payload-bytes", .integer(job.state.isEnded ? 0 : job.payload.count)),
             entry("failure", failure.map(text) ?? .null),
         ]
-    }
-}
-
-/// The reply to a command, which may be known at once or later.
-///
-/// Its place among the replies is reserved only when the command has turned out to be fine: an error
-/// that is thrown takes a place of its own.
-final class Pledge {
-    private let session: Session
-    private var slot: Session.Slot?
-    private var value: RESPValue?
-
-    init(_ session: Session) { self.session = session }
-
-    /// The place that is reserved.
-    var number: UInt64 { (slot ?? reserve()).number }
-
-    private func reserve() -> Session.Slot {
-        let reserved = session.reserve()
-        slot = reserved
-        return reserved
-    }
-
-    /// Gives the reply.
-    func fill(_ result: Result<RESPValue, WireError>) {
-        let reply: RESPValue =
-            switch result {
-            case .success(let value): value
-            case .failure(let error): error.reply
-            }
-        if let slot { session.fill(slot, with: reply) } else { value = reply }
-    }
-
-    /// The reply if it is there; else its place is kept, and nil.
-    func take() -> RESPValue? {
-        if value == nil { _ = reserve() }
-        return value
     }
 }
 

@@ -77,7 +77,8 @@ struct PerformOptions {
         }
         if command.matches(index, "PRIORITY") {
             guard index + 1 < end, let named = Priority(name: command[index + 1]) else {
-                throw WireError(.err, "PRIORITY must be high, normal or low")
+                let given = index + 1 < end ? ", is \(quoted(command.text(at: index + 1)))" : ""
+                throw WireError(.err, "PRIORITY must be high, normal or low\(given)")
             }
             priority = named
             return index + 2

@@ -145,12 +145,13 @@ struct ScheduleOptions {
         } else if command.matches(index, "MISSED") {
             let word = command.text(at: index + 1).lowercased()
             guard let rule = MissedRuns(rawValue: word) else {
-                throw WireError(.err, "MISSED must be once, all or none")
+                throw WireError(.err, "MISSED must be once, all or none, is \(quoted(word))")
             }
             definition.missed = rule
         } else if command.matches(index, "PRIORITY") {
             guard let priority = Priority(name: command[index + 1]) else {
-                throw WireError(.err, "PRIORITY must be high, normal or low")
+                let given = quoted(command.text(at: index + 1))
+                throw WireError(.err, "PRIORITY must be high, normal or low, is \(given)")
             }
             definition.priority = priority
         } else if command.matches(index, "TIMEOUT") {

@@ -18,7 +18,7 @@ import Testing
         (["PERFORM", "images", "echo", "WAIT", "1x", "x"], "'1x'"),
         (["PERFORM", "images", "echo", "TIMEOUT", "0", "x"], "TIMEOUT must be at least 1"),
         (["PERFORM", "images", "echo", "TIMEOUT", "-3", "x"], "TIMEOUT must be a whole number"),
-        (["PERFORM", "images", "echo", "PRIORITY", "urgent", "x"], "high, normal or low"),
+        (["PERFORM", "images", "echo", "PRIORITY", "urgent", "x"], "normal or low, is 'urgent'"),
         (["PERFORM", "images", "echo", "PRIORITY", "x"], "high, normal or low"),
         (["PERFORM", "images", "echo", "SOMETIME", "x"], "unknown option 'SOMETIME'"),
         (["PERFORM", "images", "echo", "two", "words"], "unknown option 'two'"),
@@ -30,7 +30,18 @@ import Testing
         (["RESULT", "1", "WAIT", "-1"], "WAIT must be"),
         (["JOB", "1.0"], "'1.0'"),
         (["JOB", "99999999999999999999999"], "positive integer"),
-        (["CANCEL", "images"], "'images'"),
+        (["CANCEL", "images"], "not 'images'; for jobs of a thread: CANCEL thread selector"),
+        (["RETRY", "ALL"], "ALL needs a selector"),
+        (["DROP", "all"], "ALL needs a selector"),
+        (["DROP", "ALL", "echo", "x"], "usage: DROP id | ALL selector"),
+        (
+            ["SCHEDULE", "a", "EVERY", "99", "MISSED", "some", "images", "echo", "x"],
+            "once, all or none, is 'some'"
+        ),
+        (
+            ["SCHEDULE", "a", "EVERY", "99", "PRIORITY", "top", "images", "echo", "x"],
+            "normal or low, is 'top'"
+        ),
         (["JOBS", "LIMIT"], "LIMIT needs a number"),
         (["JOBS", "LIMIT", "-1"], "LIMIT must be"),
         (["JOBS", "LIMIT", "many"], "'many'"),
