@@ -181,15 +181,9 @@ final class EndedPacks {
         while try rows.step() {
             let row = try table.row(rows)
             let entries = try table.whole { () throws(DamagedRecord) in
-                var entries: [RetainedJobs.Entry] = []
-                for index in row.pack.keptIndices {
-                    let job = try row.pack.job(index, of: nil, withBytes: false)
-                    entries.append(
-                        RetainedJobs.Entry(
-                            id: job.id, endedAt: job.endedAt ?? 0,
-                            byteCount: try row.pack.byteCount(index)))
+                try row.pack.keptIndices.map { index throws(DamagedRecord) in
+                    try row.pack.ended(index)
                 }
-                return entries
             }
             packs.append(
                 Earlier(run: Run(last: row.pack.last, count: entries.count), entries: entries))

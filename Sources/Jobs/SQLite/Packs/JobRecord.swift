@@ -82,33 +82,23 @@ enum JobRecord {
         of waiting: inout RecordReader, in queue: [UInt8], _ attempt: Attempt?,
         _ outcome: Outcome, at now: Int64, to record: inout RecordWriter
     ) throws(DamagedRecord) {
-        var flags = try waiting.number()
+        let fields = try Fields(&waiting)
         let unexpected = Flag.queue | Flag.worker | Flag.startedAt | Flag.ended
-        guard flags & unexpected == 0 else { throw DamagedRecord() }
-        let asked = waiting.place
-        _ = try waiting.skip()
-        for _ in 0..<2 { _ = try waiting.number() }
-        let attempts = waiting.place
-        let attemptsBefore = try waiting.number()
-        let rest = waiting.place
-        _ = try waiting.number()
-        if flags & Flag.dueAt != 0 { _ = try waiting.number() }
-        if flags & Flag.timeout != 0 { _ = try waiting.number() }
-        if flags & Flag.key != 0 { _ = try waiting.skip() }
-        let payload = waiting.place
+        guard fields.flags & unexpected == 0 else { throw DamagedRecord() }
+        var flags = fields.flags
         flags |= Flag.queue | Flag.ended
         if attempt?.workerName != nil { flags |= Flag.worker }
         if attempt?.startedAt != nil { flags |= Flag.startedAt }
         let source = waiting.bytes
         let size =
-            fixedByteCountMax + queue.count + payload - asked
+            fixedByteCountMax + queue.count + fields.byteString - fields.asked
             + (attempt?.workerName?.utf8.count ?? 0) + outcome.byteCount
         record.write(atMost: size) { bytes, place in
             bytes.write(flags, at: &place)
             bytes.copy(queue.span, at: &place)
-            bytes.copy(source.span.extracting(asked..<attempts), at: &place)
-            bytes.write(attempt.map { UInt64($0.number) } ?? attemptsBefore, at: &place)
-            bytes.copy(source.span.extracting(rest..<payload), at: &place)
+            bytes.copy(source.span.extracting(fields.asked..<fields.attempt), at: &place)
+            bytes.write(attempt.map { UInt64($0.number) } ?? fields.attemptNumber, at: &place)
+            bytes.copy(source.span.extracting(fields.rest..<fields.byteString), at: &place)
             if let worker = attempt?.workerName { bytes.write(worker.utf8.span, at: &place) }
             if let startedAt = attempt?.startedAt { bytes.write(startedAt, at: &place) }
             write(outcome, at: now, &bytes, &place)
@@ -131,7 +121,7 @@ enum JobRecord {
     ///
     /// - Parameters:
     ///   - queue: where it waits, if that is not in its record.
-    ///   - withBytes: without, its payload or result is left out.
+    ///   - withBytes: without, its payload or result is left out, and is what `record` reads next.
     static func read(
         _ id: UInt64, of queue: QueueName?, _ record: inout RecordReader, withBytes: Bool
     ) throws(DamagedRecord) -> Job {
@@ -171,25 +161,47 @@ enum JobRecord {
     }
 
     /// How many bytes of payload or result are in a record.
-    static func byteCount(
-        _ record: inout RecordReader
-    ) throws(DamagedRecord) -> Int {
-        let flags = try record.number()
-        if flags & Flag.queue != 0 {
-            _ = try record.skip()
-            _ = try record.number()
-        }
-        _ = try record.skip()
-        for _ in 0..<4 { _ = try record.number() }
-        if flags & Flag.dueAt != 0 { _ = try record.number() }
-        if flags & Flag.timeout != 0 { _ = try record.number() }
-        if flags & Flag.key != 0 { _ = try record.skip() }
-        if flags & Flag.worker != 0 { _ = try record.skip() }
-        if flags & Flag.startedAt != 0 { _ = try record.number() }
-        if flags & Flag.ended != 0 {
-            _ = try record.number()
-            _ = try record.number()
-        }
+    static func byteCount(_ record: inout RecordReader) throws(DamagedRecord) -> Int {
+        _ = try Fields(&record)
         return try record.skip()
+    }
+
+    /// Where the values of a record are: what has gone by without being read.
+    private struct Fields {
+        let flags: UInt64
+        /// What was asked for begins here, behind the queue.
+        let asked: Int
+        /// Which attempt was the last, and where that is.
+        let attempt: Int
+        let attemptNumber: UInt64
+        /// What is behind the attempt.
+        let rest: Int
+        /// Its payload or result.
+        let byteString: Int
+
+        /// Brings a reader to the payload or result.
+        init(_ record: inout RecordReader) throws(DamagedRecord) {
+            flags = try record.number()
+            if flags & Flag.queue != 0 {
+                _ = try record.skip()
+                _ = try record.number()
+            }
+            asked = record.place
+            _ = try record.skip()
+            for _ in 0..<2 { _ = try record.number() }
+            attempt = record.place
+            attemptNumber = try record.number()
+            rest = record.place
+            _ = try record.number()
+            if flags & Flag.dueAt != 0 { _ = try record.number() }
+            if flags & Flag.timeout != 0 { _ = try record.number() }
+            if flags & Flag.key != 0 { _ = try record.skip() }
+            if flags & Flag.worker != 0 { _ = try record.skip() }
+            if flags & Flag.startedAt != 0 { _ = try record.number() }
+            if flags & Flag.ended != 0 {
+                for _ in 0..<2 { _ = try record.number() }
+            }
+            byteString = record.place
+        }
     }
 }

@@ -112,6 +112,14 @@ struct Pack {
         return try JobRecord.read(ids[index], of: queue, &reader, withBytes: withBytes)
     }
 
+    /// Reads how a job has ended, but for its result: when, and how large that is.
+    func ended(_ index: Int) throws(DamagedRecord) -> RetainedJobs.Entry {
+        var reader = reader(of: index)
+        let job = try JobRecord.read(ids[index], of: nil, &reader, withBytes: false)
+        return RetainedJobs.Entry(
+            id: job.id, endedAt: job.endedAt ?? 0, byteCount: try reader.skip())
+    }
+
     /// How many bytes of payload or result are in a record.
     func byteCount(_ index: Int) throws(DamagedRecord) -> Int {
         var reader = reader(of: index)
