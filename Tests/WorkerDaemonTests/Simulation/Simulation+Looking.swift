@@ -1,0 +1,76 @@
+// What has begun, and whether what the daemon says of its jobs is what the book says.
+
+import Jobs
+import Kernel
+import RESP
+import Support
+
+extension Simulation {
+    func lookAtSome() throws {
+        for entry in book.entries.values.filter({ $0.id != nil && $0.state != .gone })
+            .sorted(by: { $0.token < $1.token }).shuffled(using: &random).prefix(5)
+        // A look at one may be the moment in which another is forgotten.
+        where book.knows(entry.token) { try look(entry.token) }
+    }
+
+    func settle() throws {
+        try world.settle()
+        try observe()
+        try book.checkSequence()
+        let now = world.clock.milliseconds
+        try book.checkNothingWaits(at: now, isCrowded: isCrowded) { thread in
+            pausedThreads.goesOn(thread) && !world.stage.isPlaying(on: thread)
+        }
+    }
+
+    func observe() throws {
+        for entry in world.stage.takeEntries() {
+            note("began \(entry.token), job \(entry.id), attempt \(entry.attempt), \(entry.thread)")
+            try pausedThreads.checkBegin(of: entry.id, on: entry.thread)
+            try book.begin(entry, at: world.clock.milliseconds)
+            let now = world.clock.now().nanoseconds
+            try book.change(entry.token) { job in
+                job.deadline = job.timeLimit.map { now + $0 * 1_000_000 } ?? .max
+            }
+        }
+    }
+
+    /// Compares what the daemon says of a job with what is known of it.
+    func look(_ token: Int) throws {
+        guard let id = try book[token].id else { return }
+        try world.ask(["JOB", .integer(Int(id))]) { [unowned self] reply in
+            try observe()
+            guard book.knows(token) else { return }
+            guard let shown = Self.state(in: reply) else {
+                throw SimulationFault("JOB \(id) was answered \(reply)")
+            }
+            let now = world.clock.milliseconds
+            try book.check(token, isIn: shown, at: now)
+            try book.change(token) { entry in
+                if case .pausing(_, _, isKnown: false) = entry.state {
+                    entry.state = shown == .delayed ? Self.pausing(reply) : .waiting
+                }
+                guard entry.state == .asked else { return }
+                switch shown {
+                case .waiting: entry.state = .waiting
+                case .delayed: entry.state = Self.pausing(reply)
+                case .buffered: entry.state = .buffered
+                case .running: break
+                case .done, .failed, .cancelled:
+                    entry.state = .ended(shown)
+                    entry.isEndCertain = true
+                }
+            }
+        }
+    }
+
+    private static func pausing(_ reply: RESPValue) -> Book.State {
+        guard case .integer(let due)? = reply["due-at"] else { return .waiting }
+        let moment = Int64(due) - SimulatedClock.beginning
+        return .pausing(from: moment, to: moment)
+    }
+
+    private static func state(in reply: RESPValue) -> JobState? {
+        reply["state"]?.text.flatMap { JobState(rawValue: $0) }
+    }
+}
