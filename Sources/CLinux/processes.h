@@ -25,13 +25,6 @@ static inline int clinux_open(const char *path, int flags, mode_t mode) {
     return open(path, flags, mode);
 }
 
-/// What SO_PEERCRED fills in: struct ucred of unix(7).
-struct clinux_credentials {
-    pid_t pid;
-    uid_t uid;
-    gid_t gid;
-};
-
 /// The parts of a siginfo_t that waitid(2) fills in.
 struct clinux_wait_result {
     pid_t pid;

@@ -136,11 +136,6 @@ package struct Job: Hashable, Sendable {
     /// Whether another attempt may follow the one that runs or was the last.
     package var mayRetry: Bool { attempt - forgivenCount <= retryCountMax }
 
-    /// Whether an attempt has failed and the next one is still to come.
-    package var isBetweenAttempts: Bool {
-        attempt > forgivenCount && (state == .delayed || state == .waiting)
-    }
-
     /// The bytes that keeping it costs beyond its fixed size: payload, then result.
     package var byteCount: Int { payload.count + (outcome?.byteCount ?? 0) }
 

@@ -97,13 +97,6 @@ package struct CommandParser: ~Copyable, Sendable {
         return nil
     }
 
-    /// Gives all memory back if no command has begun: for a connection that has long been idle.
-    package mutating func releaseMemory() {
-        guard !isInsideCommand else { return }
-        buffer.removeAll()
-        slots = []
-    }
-
     /// The bytes that are known to be still to come, up to the end of the announced argument.
     private var missingCount: Int { max(0, multibulk.announcedCount - buffer.pendingCount) }
 

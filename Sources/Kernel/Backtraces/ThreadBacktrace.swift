@@ -25,9 +25,6 @@ package import Synchronization
 
 /// Finds out where threads of this process are.
 package enum ThreadBacktrace {
-    /// The most return addresses of one thread.
-    package static var frameCountMax: Int { Int(CLINUX_FRAME_LIMIT) }
-
     /// A capture's memory, which is never given back: a late signal handler may still write to it.
     @safe
     private struct Capture: @unchecked Sendable {

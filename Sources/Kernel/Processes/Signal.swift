@@ -11,7 +11,6 @@ package struct Signal: Hashable, Sendable, CustomStringConvertible {
     package static let hangUp = Signal(SIGHUP)
     package static let interrupt = Signal(SIGINT)
     package static let quit = Signal(SIGQUIT)
-    package static let abort = Signal(SIGABRT)
     package static let kill = Signal(SIGKILL)
     package static let segmentationFault = Signal(SIGSEGV)
     package static let user1 = Signal(SIGUSR1)

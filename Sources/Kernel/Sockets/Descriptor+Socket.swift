@@ -1,14 +1,7 @@
-// What only sockets can do: send without SIGPIPE, say who is at the other end, end one direction.
+// What only sockets can do: be a pair, send without SIGPIPE, end one direction.
 
 internal import CLinux
 internal import Glibc
-
-/// Who is at the other end of a Unix socket, as the kernel saw it when it connected.
-package struct PeerCredentials: Equatable, Sendable {
-    package let processID: Int
-    package let userID: Int
-    package let groupID: Int
-}
 
 /// Two sockets connected to each other; non-blocking and close-on-exec.
 package struct SocketPair: ~Copyable, Sendable {
@@ -104,23 +97,6 @@ extension Descriptor {
         } catch {
             if error.errno != ENOTCONN { throw error }
         }
-    }
-
-    /// Tells who is at the other end of a Unix socket.
-    ///
-    /// - Throws: ENOPROTOOPT and the like on other kinds of sockets.
-    /// - Thread: any.
-    /// - Blocks: never.
-    /// - Source: unix(7), SO_PEERCRED.
-    package borrowing func peerCredentials() throws(SystemError) -> PeerCredentials {
-        var credentials = clinux_credentials()
-        var byteCount = socklen_t(MemoryLayout<clinux_credentials>.size)
-        try retrying("getsockopt SO_PEERCRED") {
-            unsafe getsockopt(number, SOL_SOCKET, SO_PEERCRED, &credentials, &byteCount)
-        }
-        return PeerCredentials(
-            processID: Int(credentials.pid), userID: Int(credentials.uid),
-            groupID: Int(credentials.gid))
     }
 
     /// Sets a socket option that is a number.
