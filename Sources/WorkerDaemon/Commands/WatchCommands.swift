@@ -6,12 +6,12 @@ internal import RESP
 enum WatchCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "watch", 2...JobWatches.countMax + 1, .jobs, usage: "id [id …]",
+            "watch", 2...CommandTable.manyArguments, .jobs, usage: "id [id …]",
             "Pushes what is so now, and each change of state and progress until the jobs have ended. "
                 + "Needs HELLO 3. Answers how many jobs these are.",
             execute: watch),
         CommandSpecification(
-            "unwatch", 1...JobWatches.countMax + 1, .jobs, usage: "[id …]",
+            "unwatch", 1...CommandTable.manyArguments, .jobs, usage: "[id …]",
             "Pushes nothing more about these jobs, or any. Answers how many were watched.",
             execute: unwatch),
     ]

@@ -2,6 +2,7 @@
 
 import Kernel
 import RESP
+import Support
 import Testing
 
 @Suite struct `Watching` {
@@ -141,6 +142,9 @@ import Testing
             try client.send(Array(others.joined()))
             for _ in others { #expect(try client.reply().integer != nil) }
             let all = (2...1_001).map { CommandArgument.integer($0) }
+            try watcher.client.send(TestClient.bytes(["WATCH", .integer(id)] + all))
+            let tooMany = try watcher.client.reply()
+            #expect(tooMany.errorMessage?.contains("1000 jobs at a time") == true)
             try watcher.client.send(TestClient.bytes(["WATCH"] + all))
             #expect(try watcher.client.reply() == .integer(1_000))
             for _ in all { #expect(try watcher.next().state == "waiting") }
