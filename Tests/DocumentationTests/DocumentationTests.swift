@@ -45,14 +45,10 @@ import Testing
         child.closeInput()
         guard let output = child.takeOutput() else { throw Fault("its output was taken") }
         let bytes = try output.readEverything("a sample's output", atMost: 1 << 16)
-        #expect(awaitEnd(of: &child) == .exited(0))
+        try waitUntilReady(child.endDescriptor.number)
+        #expect(child.reap() == .exited(0))
         let printed = try allBlocks().filter { $0.text == program.sample.text }.compactMap(\.output)
         for text in printed { #expect(String(decoding: bytes, as: UTF8.self) == text) }
-    }
-
-    private func awaitEnd(of child: inout ChildProcess) -> ChildStatus? {
-        while !child.hasEnded {}
-        return child.reap()
     }
 }
 

@@ -2,21 +2,11 @@
 
 import Glibc
 import Kernel
-
-/// What a test waited for did not happen, or there was more than it asked for.
-struct Unexpected: Error {
-    let what: String
-}
+import Support
 
 /// Waits until a descriptor can be read or has ended, far longer than anything here takes.
 func waitUntilReadable(_ descriptor: borrowing Descriptor) throws {
-    var request = pollfd(fd: descriptor.number, events: CShort(POLLIN), revents: 0)
-    while true {
-        let count = unsafe poll(&request, 1, 120_000)
-        if count < 0 && errno == EINTR { continue }
-        if count != 1 { throw Unexpected(what: "descriptor \(descriptor.number) is not readable") }
-        return
-    }
+    try waitUntilReady(descriptor.number)
 }
 
 /// Reads until the other side closes.
@@ -29,7 +19,7 @@ func readToEnd(_ descriptor: borrowing Descriptor) throws -> String {
         case .end: return String(decoding: bytes, as: UTF8.self)
         }
     }
-    throw Unexpected(what: "more than 4 MB")
+    throw Unexpected("more than 4 MB")
 }
 
 /// Reads until that many bytes have come.
@@ -39,7 +29,7 @@ func read(_ count: Int, from descriptor: borrowing Descriptor) throws -> String 
         switch try descriptor.read(appendingTo: &bytes, atMost: count - bytes.count) {
         case .bytes: continue
         case .wouldBlock: try waitUntilReadable(descriptor)
-        case .end: throw Unexpected(what: "the end after \(bytes.count) bytes")
+        case .end: throw Unexpected("the end after \(bytes.count) bytes")
         }
     }
     return String(decoding: bytes, as: UTF8.self)
@@ -73,6 +63,6 @@ func errorNumber(of error: SocketError?) -> CInt? {
 
 /// The descriptor in an optional one, which `#require` cannot unwrap as it is not copyable.
 func present(_ descriptor: consuming Descriptor?) throws -> Descriptor {
-    guard let descriptor else { throw Unexpected(what: "the descriptor was taken already") }
+    guard let descriptor else { throw Unexpected("the descriptor was taken already") }
     return descriptor
 }

@@ -12,7 +12,10 @@ package final class TestDirectory: Sendable {
     }
 
     deinit {
-        for name in (try? Directory.names(in: path)) ?? [] { try? File.remove(file(name)) }
+        for name in (try? Directory.names(in: path)) ?? [] {
+            try? File.remove(file(name))
+            try? Directory.remove(file(name))
+        }
         try? Directory.remove(path)
     }
 

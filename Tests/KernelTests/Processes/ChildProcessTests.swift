@@ -199,6 +199,6 @@ func shell(_ script: String) throws(SystemError) -> ChildProcess {
 /// Waits for the end of a child and reaps it.
 func ended(_ child: inout ChildProcess) throws -> ChildStatus {
     try waitUntilReadable(child.endDescriptor)
-    guard let status = child.reap() else { throw Unexpected(what: "a child that still runs") }
+    guard let status = child.reap() else { throw Unexpected("a child that still runs") }
     return status
 }

@@ -253,8 +253,8 @@ func accepted(_ listener: borrowing Listener) throws -> Descriptor {
     try waitUntilReadable(listener.descriptor)
     switch try listener.accept() {
     case .connection(let descriptor): return descriptor
-    case .wouldBlock: throw Unexpected(what: "no connection")
-    case .outOfDescriptors: throw Unexpected(what: "out of descriptors")
+    case .wouldBlock: throw Unexpected("no connection")
+    case .outOfDescriptors: throw Unexpected("out of descriptors")
     }
 }
 
@@ -266,7 +266,7 @@ private func rawSocket() throws -> Descriptor {
 
 /// The number of a descriptor, unless the call failed that should have made it.
 private func required(_ number: CInt) throws -> CInt {
-    if number < 0 { throw Unexpected(what: "no descriptor: error \(errno)") }
+    if number < 0 { throw Unexpected("no descriptor: error \(errno)") }
     return number
 }
 

@@ -13,7 +13,7 @@ private let gdb = try? Program.find(
         .timeLimit(.minutes(20)),
         .enabled(if: gdb != nil, "gdb is not installed: apt-get install gdb"))
     func `names in a debugger what the loop has called`() throws {
-        let program = "\(try ProgramRun.productsDirectory())/ProgramCallouts"
+        let program = "\(try productsDirectory())/ProgramCallouts"
         // The debugger starts the program, because many systems let nobody else look into it.
         let run = try ProgramRun(
             try #require(gdb),

@@ -1,14 +1,7 @@
 // Runs a program of this package to its end, for tests that need a process of their own.
 
-import Glibc
 import Kernel
-
-/// What a test waited for did not happen.
-struct Unexpected: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}
+import Support
 
 /// What a program printed, and how it ended.
 struct ProgramRun {
@@ -26,22 +19,12 @@ struct ProgramRun {
         }
         let bytes = try output.readEverything("a program's output", atMost: 1 << 22)
         self.output = String(decoding: bytes, as: UTF8.self)
-        var end = pollfd(fd: child.endDescriptor.number, events: CShort(POLLIN), revents: 0)
-        _ = unsafe poll(&end, 1, 60_000)
+        try waitUntilReady(child.endDescriptor.number)
         status = child.reap()
     }
 
     /// A program that was built with this test.
     init(built name: String, _ arguments: [String]) throws {
-        try self.init("\(try Self.productsDirectory())/\(name)", arguments)
-    }
-
-    /// Where a program lies that was built with this test.
-    static func productsDirectory() throws -> String {
-        var buffer = [CChar](repeating: 0, count: 4_096)
-        let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
-        guard count > 0 else { throw Unexpected("no /proc/self/exe") }
-        let path = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+        try self.init("\(try productsDirectory())/\(name)", arguments)
     }
 }

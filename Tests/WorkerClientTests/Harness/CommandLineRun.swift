@@ -1,6 +1,7 @@
 // One run of the real `workerctl`.
 
 import Kernel
+import Support
 import WorkerDaemon
 
 /// What a program that has ended left behind.

@@ -1,6 +1,7 @@
 // Commands with wrong options and numbers: each is refused by name and changes nothing.
 
 import RESP
+import Support
 import Testing
 
 @Suite struct `Bad options` {

@@ -3,6 +3,7 @@
 import Glibc
 import Kernel
 import RESP
+import Support
 import Testing
 
 @Suite struct `A daemon with a journal` {

@@ -1,6 +1,7 @@
 // Many commands on one connection: replies keep the order of the commands, whatever ends first.
 
 import RESP
+import Support
 import Testing
 
 @Suite struct `Pipelines` {

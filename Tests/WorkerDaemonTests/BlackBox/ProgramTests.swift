@@ -1,6 +1,7 @@
 // Programs as handlers: what they are given, what becomes of what they give back.
 
 import RESP
+import Support
 import Testing
 
 @Suite struct `Programs` {

@@ -3,6 +3,7 @@
 
 import Kernel
 import RESP
+import Support
 import Testing
 
 @Suite struct `What was asked for outlives the daemon` {

@@ -4,6 +4,7 @@
 import Jobs
 import Kernel
 import RESP
+import Support
 import Testing
 
 extension TestClient {

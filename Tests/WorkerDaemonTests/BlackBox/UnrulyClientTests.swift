@@ -2,6 +2,7 @@
 
 import Kernel
 import RESP
+import Support
 import Testing
 
 @Suite struct `Unruly clients` {

@@ -3,6 +3,7 @@
 import Glibc
 import Kernel
 import RESP
+import Support
 
 /// The way to a handler that does what it is told.
 final class Orders {

@@ -1,37 +1,14 @@
-// What every black-box test needs of the machine: a directory of its own, waiting with a bound, and
-// facts about processes that are not ours. It knows nothing of the daemon.
+// What every black-box test needs of the machine: files in a directory of its own, and facts about
+// processes that are not ours. It knows nothing of the daemon.
 
 import Glibc
 import Kernel
+import Support
 
-/// What a test waited for did not happen, or something else did.
-struct Unexpected: Error, CustomStringConvertible {
-    let description: String
+/// A directory for a test's files.
+typealias Scratch = TestDirectory
 
-    init(_ description: String) { self.description = description }
-}
-
-/// How long a test waits before it gives up: far more than anything here takes.
-let patienceMilliseconds = 120_000
-
-/// A directory that only this test knows; removed with the files in it.
-final class Scratch {
-    let path: String
-
-    init() throws {
-        path = try Directory.createTemporary(prefix: "/tmp/workerd-box-")
-    }
-
-    deinit {
-        for name in (try? Directory.names(in: path)) ?? [] {
-            try? File.remove(file(name))
-            try? Directory.remove(file(name))
-        }
-        try? Directory.remove(path)
-    }
-
-    func file(_ name: String) -> String { "\(path)/\(name)" }
-
+extension Scratch {
     func write(_ text: String, to name: String) throws {
         try File.write(Array(text.utf8), to: file(name))
     }
@@ -83,18 +60,6 @@ func eventually(_ what: String, _ isSo: () throws -> Bool) throws {
         if try isSo() { return }
         guard SystemClock().now() < deadline else { throw Unexpected("never came about: \(what)") }
         _ = poll(nil, 0, 3)
-    }
-}
-
-/// Waits until a descriptor is ready.
-///
-/// - Returns: whether it is, in time.
-func isReady(_ number: CInt, for events: Int32, within milliseconds: Int) -> Bool {
-    var request = pollfd(fd: number, events: CShort(events), revents: 0)
-    while true {
-        let count = unsafe poll(&request, 1, CInt(milliseconds))
-        if count < 0 && errno == EINTR { continue }
-        return count == 1
     }
 }
 

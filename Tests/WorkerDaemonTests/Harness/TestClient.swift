@@ -3,6 +3,7 @@
 import Glibc
 import Kernel
 import RESP
+import Support
 
 /// A connection to a daemon under test.
 final class TestClient {

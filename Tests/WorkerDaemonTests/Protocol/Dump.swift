@@ -1,6 +1,8 @@
 // The dumps of PROTOCOL.md: blocks of `C:` lines, what a client sends, and `S:` lines, what the daemon
 // answers. Knows how they are written, and nothing of what they say.
 
+import Support
+
 /// A block of such lines.
 struct Dump {
     /// What happens, in order.

@@ -1,6 +1,8 @@
 // Replies as bytes, taken apart as far as it takes to know where each ends, and to leave out of a
 // comparison what differs from one run to the next.
 
+import Support
+
 /// The bytes of a reply.
 struct ReplyText {
     /// A line, and the bytes that it announces.

@@ -3,6 +3,7 @@
 
 import RESP
 import RunLoopsTesting
+import Support
 import Testing
 import WorkerDaemon
 

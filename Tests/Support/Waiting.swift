@@ -1,0 +1,37 @@
+// Waiting, with a bound, for what nothing in this process announces: a descriptor of another process or of
+// the kernel's.
+
+internal import Glibc
+
+/// What a test waited for did not happen, or something else did.
+package struct Unexpected: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}
+
+/// How long a test waits before it gives up: far more than anything here takes.
+package let patienceMilliseconds = 120_000
+
+/// Waits until a descriptor is ready.
+///
+/// - Returns: whether it is, in time.
+package func isReady(
+    _ number: CInt, for events: Int32 = POLLIN, within milliseconds: Int = patienceMilliseconds
+) -> Bool {
+    var request = pollfd(fd: number, events: CShort(events), revents: 0)
+    while true {
+        let count = unsafe poll(&request, 1, CInt(milliseconds))
+        if count < 0 && errno == EINTR { continue }
+        return count == 1
+    }
+}
+
+/// Waits until a descriptor is ready.
+///
+/// - Throws: that it is not, in time.
+package func waitUntilReady(_ number: CInt, for events: Int32 = POLLIN) throws {
+    guard isReady(number, for: events) else {
+        throw Unexpected("nothing happens on descriptor \(number)")
+    }
+}
