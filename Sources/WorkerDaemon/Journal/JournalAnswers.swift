@@ -12,6 +12,11 @@ struct JournalAnswers {
     var settled: [UInt64: FailedJobsAnswer] = [:]
     /// The jobs that were not accepted, and who has their name.
     var existing: [JobID: JobID] = [:]
+    /// What was read of delayed jobs at the place of each command that asks for some.
+    ///
+    /// A command behind it in the same transaction may let failed ones run again, which the desk does not
+    /// know until that one's answer: read later, these would come twice.
+    private var delayed: [Result<SQLiteStore.Batch, StoreFault>] = []
     private var told: [JournalAnswer] = []
     /// How many were accepted, or not, since the last answer of another kind.
     private var acceptedCount = 0
@@ -23,6 +28,15 @@ struct JournalAnswers {
     var all: [JournalAnswer] {
         guard acceptedCount > 0 else { return told }
         return told + [.accepted(count: acceptedCount, fault)]
+    }
+
+    mutating func keepDelayed(_ batch: Result<SQLiteStore.Batch, StoreFault>) {
+        delayed.append(batch)
+    }
+
+    /// What the next of these commands has read; nil if there was no transaction, or it has failed.
+    mutating func takeDelayed() -> Result<SQLiteStore.Batch, StoreFault>? {
+        delayed.isEmpty ? nil : delayed.removeFirst()
     }
 
     /// The next job that was to be accepted is on the disk, or isn't if there is a fault.

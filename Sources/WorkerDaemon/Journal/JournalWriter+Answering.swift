@@ -34,10 +34,13 @@ extension JournalWriter {
             answers.append(.fired(ticket: ticket, part, result))
             // With the answer: who fires and then submits has the fired ones in front.
             for queue in part.queues {
-                answers.append(loadFired(queue, part, firing, fault, store))
+                let batch = answers.takeDelayed() ?? fired(queue, part, firing, fault, store)
+                answers.append(loaded(queue, after: part.place(of: queue), batch))
             }
         case .loadDelayed(let queue, let place, let limit, let byteCount):
-            answers.append(loadDelayed(queue, after: place, limit, byteCount, fault, store))
+            let batch =
+                answers.takeDelayed() ?? delayed(queue, after: place, limit, byteCount, fault, store)
+            answers.append(loaded(queue, after: place, batch))
         case .cancelPart(_, let ticket):
             let cancelled = answers.cancelledParts[ticket] ?? CancelledPart()
             let result = fault.map { Result.failure($0) } ?? .success(cancelled)
@@ -77,37 +80,39 @@ extension JournalWriter {
         answers.appendAccepted()
     }
 
+    private func loaded(
+        _ queue: QueueName, after place: DueKey, _ batch: Result<SQLiteStore.Batch, StoreFault>
+    ) -> JournalAnswer {
+        if case .success(let batch) = batch { stockTaking.give(batch.jobs) }
+        return .loadedDelayed(queue, after: place, batch)
+    }
+
     /// The first jobs of a queue that a part of a firing has let go.
-    private func loadFired(
+    func fired(
         _ queue: QueueName, _ part: FirePart, _ firing: JournalFiring, _ fault: StoreFault?,
         _ store: SQLiteStore
-    ) -> JournalAnswer {
-        let place = part.place(of: queue)
+    ) -> Result<SQLiteStore.Batch, StoreFault> {
         guard fault != nil || firing.counted[queue] != nil else {
             // This part did not come to it.
-            return .loadedDelayed(queue, after: place, .success(SQLiteStore.Batch(isEnd: false)))
+            return .success(SQLiteStore.Batch(isEnd: false))
         }
-        return loadDelayed(
-            queue, after: place, part.loadCountMax, part.loadByteCountMax, fault, store)
+        return delayed(
+            queue, after: part.place(of: queue), part.loadCountMax, part.loadByteCountMax, fault,
+            store)
     }
 
     /// The delayed jobs of a queue behind a place.
     ///
     /// Not as long as something that happened could not be written: a job that has ended, or that is
     /// to be tried again later, would be read as it was before.
-    private func loadDelayed(
+    func delayed(
         _ queue: QueueName, after place: DueKey, _ limit: Int, _ byteCount: Int,
         _ fault: StoreFault?, _ store: SQLiteStore
-    ) -> JournalAnswer {
-        if let fault, !pending.isEmpty {
-            return .loadedDelayed(queue, after: place, .failure(fault))
+    ) -> Result<SQLiteStore.Batch, StoreFault> {
+        if let fault, !pending.isEmpty { return .failure(fault) }
+        return reading { () throws(StoreFault) in
+            try store.delayed(queue, after: place, limit: limit, byteCount: byteCount)
         }
-        let result = reading { () throws(StoreFault) in
-            let batch = try store.delayed(queue, after: place, limit: limit, byteCount: byteCount)
-            stockTaking.give(batch.jobs)
-            return batch
-        }
-        return .loadedDelayed(queue, after: place, result)
     }
 
     private func reading<Value>(

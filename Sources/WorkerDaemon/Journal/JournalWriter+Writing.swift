@@ -22,7 +22,13 @@ extension JournalWriter {
         case .settle(let failed, let fate, let part, let ticket):
             answers.settled[ticket] = try store.settle(failed, fate, part, at: now)
         case .fire(let part, let ticket):
-            answers.fired[ticket] = try store.fire(part, uncounted: stockTaking.stock.rest)
+            let firing = try store.fire(part, uncounted: stockTaking.stock.rest)
+            answers.fired[ticket] = firing
+            for queue in part.queues {
+                answers.keepDelayed(fired(queue, part, firing, nil, store))
+            }
+        case .loadDelayed(let queue, let place, let limit, let byteCount):
+            answers.keepDelayed(delayed(queue, after: place, limit, byteCount, nil, store))
         case .pause(let threads, let isPaused):
             for thread in threads { try store.keep(thread, isPaused: isPaused) }
         case .askToEnd(let id): try store.askToEnd(id)
@@ -42,7 +48,7 @@ extension JournalWriter {
             ]
         case .cancelPart(let part, let ticket):
             answers.cancelledParts[ticket] = try store.cancel(part, behind: broughtThrough, at: now)
-        case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: break
+        case .begun, .confirm, .load, .find, .findNamed, .list, .answer: break
         }
     }
 

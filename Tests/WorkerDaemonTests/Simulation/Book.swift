@@ -56,10 +56,23 @@ struct Book {
         var deadline = Int64.max
         /// Whether its buffer is being fired, and nobody has said yet that it was.
         var isFireAsked = false
+        /// Whether it has failed and is to run again, and nobody has said yet that it will.
+        var isRunAgainAsked = false
         /// How often time had passed when it ended: until it has passed twice (for what the journal
         /// has in hand, then for what lies in its buffer), a crash may undo an end.
         var endedAfterLeaps = 0
         var isEndCertain = true
+
+        /// Takes note that it runs again, if that was asked for.
+        mutating func runAgain() {
+            guard isRunAgainAsked else { return }
+            isRunAgainAsked = false
+            state = .waiting
+            forgivenCount = attempt
+            isInSequence = false
+            isCancelAsked = false
+            mustEnd = false
+        }
 
         /// What was asked for, in a line.
         var summary: String {
@@ -159,6 +172,8 @@ struct Book {
 
     /// A job has begun; says why it may not have.
     mutating func begin(_ begun: Stage.Entry, at now: Int64) throws {
+        // It may begin before it is answered.
+        try change(begun.token) { $0.runAgain() }
         let entry = try self[begun.token]
         let name = "job \(begun.id) (token \(begun.token))"
         switch entry.state {

@@ -61,6 +61,29 @@ import WorkerDaemon
         }
     }
 
+    @Test func `lets what has failed run once, in one pass with a command that brings delayed jobs`()
+        throws
+    {
+        try play(inPartsOf: 10) { world in
+            try world.submit([], [], token: 1)
+            _ = try world.takeStart(of: 1)
+            world.stage.end(1, .failed)
+            try world.ask(["BUFFER", "one", "play", 2]) { _ in }
+            try world.settle()
+            try world.ask(["FIRE", "one"]) { _ in }
+            try world.ask(["RETRY", "ALL", "play"]) { reply in
+                guard reply == .integer(1) else { throw SimulationFault("\(reply)") }
+            }
+            for token in [2, 1] {
+                try world.settle()
+                _ = try world.takeStart(of: token)
+                world.stage.end(token, .done(byteCount: 2))
+            }
+            try world.settle()
+            guard world.stage.takeEntries().isEmpty else { throw SimulationFault("it ran twice") }
+        }
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `lets all that have failed run again, and drops them`() throws {
         try play(inPartsOf: 7) { world in

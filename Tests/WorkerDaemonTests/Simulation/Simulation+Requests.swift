@@ -78,19 +78,25 @@ extension Simulation {
         }
         let isDropped = random.chance(40)
         note("\(isDropped ? "drop" : "run again") \(entry.token), job \(id)")
+        if !isDropped { try book.change(entry.token) { $0.isRunAgainAsked = true } }
         try world.ask([isDropped ? "DROP" : "RETRY", .integer(Int(id))]) { [unowned self] reply in
             guard case .integer(1) = reply else {
                 throw SimulationFault("job \(id) that had failed was answered \(reply)")
             }
             try book.change(entry.token) { entry in
-                entry.state = isDropped ? .gone : .waiting
-                entry.forgivenCount = entry.attempt
-                entry.isInSequence = false
-                entry.isCancelAsked = false
-                entry.mustEnd = false
+                if isDropped { entry.state = .gone } else { entry.runAgain() }
             }
             try observe()
         }
+    }
+
+    /// Asks for several things at once: they come to the disk together, and are answered in their order.
+    func askSeveralThings() throws {
+        if random.chance(50) { try submit() }
+        if random.chance(70) { try fire() }
+        try seeToFailed()
+        if random.chance(50) { try submit() }
+        if random.chance(50) { try collect() }
     }
 
     func collect() throws {
