@@ -76,7 +76,7 @@ extension Configuration.Selector: ConfigurationSection {
         section.read("maxMemory", into: &maxMemoryBytes, .size((1 << 20)...(1 << 40)))
         section.read("directory", into: &directory, .directory)
         section.values(
-            "environment", into: &environment, .argument, isName: Self.isEnvironmentName)
+            "environment", into: &environment, .variable, isName: Self.isEnvironmentName)
         section.read("retries", into: &retryCountMax, .whole(0...Self.retryCountLimit))
         section.read("retry", into: &retryManner, .choice)
     }
@@ -96,7 +96,10 @@ extension Configuration.Selector: ConfigurationSection {
 extension ValueRule<String> {
     /// One argument or variable: MAX_ARG_STRLEN is 128 KiB with its zero byte (execve(2)), and of
     /// that a variable's name and its `=` take their part.
-    fileprivate static var argument: ValueRule { text(such: "-9c", byteCountMax: 128 << 10 - 2048) }
+    private static var byteCountMax: Int { 128 << 10 - 2048 }
+
+    fileprivate static var argument: ValueRule { text(such: "-9c", byteCountMax: byteCountMax) }
+    fileprivate static var variable: ValueRule { text(such: "C.UTF-8", byteCountMax: byteCountMax) }
 }
 
 extension ValueRule<Configuration.Selector.Program> {

@@ -77,7 +77,7 @@ internal import WorkerDaemon
             environment: ['A=b']
                 environment: must be a section such as { NAME: "value" }, is a list
             environment: { A: 1 }
-                environment.A: must be a string such as "-9c", is a number
+                environment.A: must be a string such as "C.UTF-8", is a number
             environment: { A: '1', A: '2' }
                 environment.A: is given twice, first at line 2, column 34
             environment: { 'A=B': '' }
