@@ -24,7 +24,7 @@ extension SlotMap {
         var values: [Value] = []
         guard !isEmpty else { return values }
         values.reserveCapacity(count)
-        for index in slots.indices {
+        for index in 0..<slots.count {
             if let value = slots[index].value { values.append(value) }
         }
         return values

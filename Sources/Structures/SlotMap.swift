@@ -60,10 +60,12 @@ package struct SlotMap<Value> {
             return (generation, link)
         }
 
-        /// Gives the value up and makes the slot ready for another one.
+        /// Gives the value up and makes the slot ready for another one, if the value is of this
+        /// generation.
         @inlinable
-        mutating func empty(link: UInt32) -> Value? {
-            generation += 1
+        mutating func empty(_ generation: UInt32, link: UInt32) -> Value? {
+            guard self.generation == generation else { return nil }
+            self.generation = generation &+ 1
             self.link = link
             return value.take()
         }
@@ -72,7 +74,7 @@ package struct SlotMap<Value> {
     /// Set in the links of free slots, so that none of them is taken for a note.
     @inlinable static var freeMark: UInt32 { 1 << 31 }
 
-    @usableFromInline var slots: [Slot] = []
+    @usableFromInline var slots = Segments<Slot>()
     /// The slot that was freed last, as its link would be.
     @usableFromInline var firstFree = noSlot
     @usableFromInline let generationMax: UInt32
@@ -162,10 +164,10 @@ package struct SlotMap<Value> {
     ///
     /// - Parameter note: kept beside the value until it leaves; below 2^31.
     @inlinable
+    @inline(__always)
     package mutating func insert(_ value: consuming Value, note: UInt32 = 0) -> Handle {
-        count += 1
+        count &+= 1
         guard firstFree != noSlot else {
-            precondition(slots.count < Limits.slotCountMax, "a slot map is full: \(slots.count)")
             slots.append(Slot(value: value, note: note))
             return Handle(index: UInt32(truncatingIfNeeded: slots.count - 1), generation: 0)
         }
@@ -179,11 +181,14 @@ package struct SlotMap<Value> {
     ///
     /// - Returns: the value, or `nil` if it had been removed before.
     @inlinable
+    @inline(__always)
     package mutating func remove(_ handle: Handle) -> Value? {
-        guard contains(handle) else { return nil }
-        count -= 1
+        let index = Int(handle.index)
+        guard index < slots.count else { return nil }
         let isRetired = handle.generation &+ 1 >= generationMax
-        let value = slots[Int(handle.index)].empty(link: isRetired ? noSlot : firstFree)
+        let link = isRetired ? noSlot : firstFree
+        guard let value = slots[index].empty(handle.generation, link: link) else { return nil }
+        count &-= 1
         if !isRetired { firstFree = handle.index | Self.freeMark }
         return value
     }
@@ -196,7 +201,7 @@ extension SlotMap: Sequence {
     /// Walks the values in the order of their slots.
     @inlinable
     package func makeIterator() -> some IteratorProtocol<(handle: Handle, value: Value)> {
-        slots.indices.lazy.compactMap { entry(at: $0) }.makeIterator()
+        (0..<slots.count).lazy.compactMap { entry(at: $0) }.makeIterator()
     }
 
     @inlinable

@@ -30,6 +30,7 @@ package struct TimerHeap<Payload> {
         @usableFromInline let key: Int128
 
         @inlinable
+        @inline(__always)
         init(fire: Int64, number: UInt32, slot: UInt32) {
             key = Int128(fire) << 64 | Int128(UInt64(number) << 32 | UInt64(slot))
         }
@@ -49,12 +50,12 @@ package struct TimerHeap<Payload> {
     @usableFromInline
     package struct Timer {
         @usableFromInline let payload: Payload
-        @usableFromInline var latest: Int64
+        @usableFromInline var slack: Slack
 
         @inlinable
-        init(payload: Payload, latest: Int64) {
+        init(payload: consuming Payload, slack: Slack) {
             self.payload = payload
-            self.latest = latest
+            self.slack = slack
         }
     }
 
@@ -69,6 +70,12 @@ package struct TimerHeap<Payload> {
             self.latest = latest
             self.slot = slot
         }
+
+        /// That of a heap without timers: each timer's is earlier, or as good.
+        @inlinable static var none: Deadline { Deadline(latest: .max, slot: noSlot) }
+
+        /// Has to be looked for again: no timer's is earlier.
+        @inlinable static var unknown: Deadline { Deadline(latest: .min, slot: noSlot) }
     }
 
     /// A heap of one living entry for each timer and of dead ones; the first is alive.
@@ -80,8 +87,8 @@ package struct TimerHeap<Payload> {
     @usableFromInline var number: UInt32 = 0
     @usableFromInline let numberMax: UInt32
 
-    /// The smallest `latest`, or `nil` if it has to be looked for again.
-    @usableFromInline var knownDeadline: Deadline?
+    /// The smallest `latest`, unless it is unknown.
+    @usableFromInline var knownDeadline = Deadline.none
 
     /// Makes an empty heap.
     ///
@@ -119,7 +126,8 @@ package struct TimerHeap<Payload> {
         precondition(latest >= fire, "a timer's latest \(latest) is before its fire \(fire)")
         precondition(count < Limits.timerCountMax, "a heap of timers is full: \(count)")
         let number = nextNumber()
-        let handle = timers.insert(Timer(payload: payload, latest: latest), note: number)
+        let slack = Slack(from: fire, to: latest)
+        let handle = timers.insert(Timer(payload: payload, slack: slack), note: number)
         push(Entry(fire: fire, number: number, slot: handle.index), latest: latest)
         checkSmall()
         return handle
@@ -132,7 +140,7 @@ package struct TimerHeap<Payload> {
     package mutating func remove(_ handle: Handle) -> Payload? {
         guard let timer = timers.remove(handle) else { return nil }
         forgetDeadline(setBy: handle.index)
-        throwAway()
+        throwAway(killed: handle.index)
         checkSmall()
         return timer.payload
     }
@@ -145,11 +153,11 @@ package struct TimerHeap<Payload> {
         precondition(latest >= fire, "a timer's latest \(latest) is before its fire \(fire)")
         guard timers.contains(handle) else { return false }
         let number = nextNumber()
-        timers.update(handle) { $0.latest = latest }
+        timers.update(handle) { $0.slack = Slack(from: fire, to: latest) }
         _ = timers.setNote(number, of: handle)
         forgetDeadline(setBy: handle.index)
         push(Entry(fire: fire, number: number, slot: handle.index), latest: latest)
-        throwAway()
+        throwAway(killed: handle.index)
         checkSmall()
         return true
     }
@@ -185,15 +193,17 @@ package struct TimerHeap<Payload> {
     // MARK: - The living and the dead
 
     @inlinable
+    @inline(__always)
     mutating func push(_ entry: Entry, latest: Int64) {
-        if entries.isEmpty {
-            knownDeadline = Deadline(latest: latest, slot: entry.slot)
-        } else if let known = knownDeadline, latest < known.latest {
+        if latest < knownDeadline.latest {
             knownDeadline = Deadline(latest: latest, slot: entry.slot)
         }
+        let position = entries.count
         entries.append(entry)
+        // Three of four stay where they are, and ask once whose the memory is.
+        guard position > 0, entry.key < entries[(position - 1) / 4].key else { return }
         var heap = entries.mutableSpan
-        Self.siftUp(entry, from: heap.count - 1, in: &heap)
+        Self.siftUp(entry, from: position, in: &heap)
     }
 
     /// Whether an entry is that of a timer which is still there and was not updated since.
@@ -202,17 +212,27 @@ package struct TimerHeap<Payload> {
         timers.count(notedAs: entry.number, at: entry.slot) == 1
     }
 
-    /// How many dead entries are kept.
+    /// Whether more dead entries are kept than three for each that is alive and a few.
     ///
     /// Each time that they are looked for all others are touched too: with three for one that is
     /// alive that is 4 entries for 3 cancelled timers, where with one for one it would be 2 for 1.
     @inlinable
-    var deadCountMax: Int { 3 * count + Limits.keptDeadCount }
+    var hasTooManyDead: Bool { entries.count &- 4 &* count > Limits.keptDeadCount }
 
     /// Throws dead entries away: those at the front, and all when there are too many.
+    ///
+    /// - Parameter slot: that of the timer whose entry has just died: no other can have come to be
+    ///   first.
     @inlinable
-    mutating func throwAway() {
-        if entries.count - count > deadCountMax { return compact() }
+    @inline(__always)
+    mutating func throwAway(killed slot: UInt32) {
+        if hasTooManyDead { return compact() }
+        if entries.first?.slot == slot { removeDeadFirst() }
+    }
+
+    @inlinable
+    @inline(never)
+    mutating func removeDeadFirst() {
         while let first = entries.first, !isAlive(first) { removeFirst() }
     }
 
@@ -315,7 +335,7 @@ extension TimerHeap {
     package var deadline: Int64? {
         mutating get {
             guard let first = entries.first else { return nil }
-            if let knownDeadline { return knownDeadline.latest }
+            if knownDeadline.latest != .min { return knownDeadline.latest }
             var smallest = deadline(of: first)
             lower(&smallest, byChildrenOf: 0)
             knownDeadline = smallest
@@ -361,17 +381,16 @@ extension TimerHeap {
         }
         precondition(aliveCount == count, "\(aliveCount) alive of \(count)")
         precondition(entries.first.map(isAlive) ?? true, "the first is dead")
-        let deadCount = entries.count - count
-        precondition(deadCount <= deadCountMax, "\(deadCount) dead of \(count)")
-        guard let knownDeadline else { return }
-        let smallest = timers.lazy.map(\.value.latest).min() ?? knownDeadline.latest
+        precondition(!hasTooManyDead, "\(entries.count - count) dead of \(count)")
+        guard knownDeadline.latest != .min else { return }
+        let smallest = entries.lazy.filter(isAlive).map { deadline(of: $0).latest }.min() ?? .max
         precondition(
             knownDeadline.latest == smallest, "deadline \(knownDeadline), not \(smallest)")
     }
 
     @inlinable
     mutating func forgetDeadline(setBy slot: UInt32) {
-        if slot == knownDeadline?.slot { knownDeadline = nil }
+        if slot == knownDeadline.slot { knownDeadline = isEmpty ? .none : .unknown }
     }
 
     /// When to wake for the timer of a living entry.
@@ -380,7 +399,7 @@ extension TimerHeap {
         guard let timer = timers[timers.handle(at: entry.slot)] else {
             preconditionFailure("slot \(entry.slot) of a living entry is free")
         }
-        return Deadline(latest: timer.latest, slot: entry.slot)
+        return Deadline(latest: timer.slack.end(from: entry.fire), slot: entry.slot)
     }
 
     /// Lowers `smallest` to the smallest `latest` below `position`.

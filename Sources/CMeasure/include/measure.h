@@ -44,6 +44,11 @@ int64_t measure_pingpong(int count, int has_descriptors);
 /// counted up here and down there. Returns nanoseconds, or less than 0.
 int64_t measure_handover(long count, size_t size, long slot_count, int counts);
 
+/// Schedules `count` timers and cancels them in the same order: for each a block of `size` bytes, and its
+/// deadline in a heap. Gives how long all of that took. Returns 0 or -errno.
+int measure_timers(
+    long count, const int64_t *deadlines, size_t size, int64_t *scheduling, int64_t *cancelling);
+
 /// Lets a cache line go to another core and come back, `count` times but the first. Returns
 /// nanoseconds, or -errno.
 int64_t measure_line(long count);

@@ -36,7 +36,7 @@ extension ThreadRunLoop {
     ///
     /// - Parameters:
     ///   - date: when it is called; a past one means in the next pass.
-    ///   - tolerance: how much later it may be, so that neighbours share a wake-up.
+    ///   - tolerance: how much later it may be, so that neighbours share a wake-up; nil for none.
     ///   - mode: the mode.
     ///   - body: what is called. What it holds is let go of when it was called or cancelled, or when
     ///     the loop ends with its thread: then it is not called.
@@ -47,17 +47,16 @@ extension ThreadRunLoop {
     ///   the first to be called.
     @discardableResult
     public func schedule(
-        at date: Instant, tolerance: Duration = .zero, in mode: Mode = .default,
+        at date: Instant, tolerance: Duration? = nil, in mode: Mode = .default,
         _ body: consuming @escaping @Sendable () -> Void
     ) -> Timeout {
         preconditionOnLoop()
+        let latest = latest(date, tolerance)
         let index = index(of: mode)
-        let state = modes[index]
-        let place = state.timerHeap.insert(
-            fire: date.nanoseconds, latest: latest(date, tolerance), payload: .timeout(consume body)
-        )
-        state.liveCount += 1
-        state.timerCount += 1
+        let place =
+            index == 0
+            ? defaultState.schedule(consume body, at: date, latest: latest)
+            : modes[index].schedule(consume body, at: date, latest: latest)
         return Timeout(
             place: place, mode: UInt32(truncatingIfNeeded: index), loop: link.number)
     }
@@ -71,7 +70,7 @@ extension ThreadRunLoop {
     ///
     /// - Parameters:
     ///   - delay: by the loop's clock; none or less means in the next pass.
-    ///   - tolerance: how much later it may be, so that neighbours share a wake-up.
+    ///   - tolerance: how much later it may be, so that neighbours share a wake-up; nil for none.
     ///   - mode: the mode; not `.common`.
     ///   - body: what is called, once, unless it is cancelled or the loop ends before.
     /// - Returns: what to cancel it by.
@@ -80,7 +79,7 @@ extension ThreadRunLoop {
     /// - Complexity: that of `schedule(at:tolerance:in:_:)`.
     @discardableResult
     public func schedule(
-        after delay: Duration, tolerance: Duration = .zero, in mode: Mode = .default,
+        after delay: Duration, tolerance: Duration? = nil, in mode: Mode = .default,
         _ body: consuming @escaping @Sendable () -> Void
     ) -> Timeout {
         schedule(at: now.advanced(by: delay), tolerance: tolerance, in: mode, body)
@@ -96,12 +95,10 @@ extension ThreadRunLoop {
     @discardableResult
     public func cancel(_ timeout: Timeout) -> Bool {
         preconditionOnLoop()
-        guard let state = state(of: timeout) else { return false }
-        let cancelled = state.timerHeap.remove(timeout.place)
-        guard cancelled != nil else { return false }
-        // What it holds may end with it, and look at the loop: by then all is as it has to be.
-        withExtendedLifetime(cancelled) { state.loseTimeout() }
-        return true
+        // A loop that ends has no modes any more but the default one, in which nothing is left.
+        guard timeout.loop == link.number, timeout.mode < modes.count else { return false }
+        return timeout.mode == 0
+            ? defaultState.cancel(timeout.place) : modes[Int(timeout.mode)].cancel(timeout.place)
     }
 
     /// Puts a closure off to another date, or has it called earlier.
@@ -112,16 +109,17 @@ extension ThreadRunLoop {
     /// - Parameters:
     ///   - timeout: what it was scheduled as.
     ///   - date: when it is called.
-    ///   - tolerance: how much later it may be.
+    ///   - tolerance: how much later it may be; nil for none.
     /// - Returns: what to cancel it by from now on; nil when it was called or cancelled already, is
     ///   being called right now, or is another loop's.
     /// - Thread: the loop's own thread.
     /// - Blocks: never.
     public func reschedule(
-        _ timeout: Timeout, at date: Instant, tolerance: Duration = .zero
+        _ timeout: Timeout, at date: Instant, tolerance: Duration? = nil
     ) -> Timeout? {
         preconditionOnLoop()
-        guard let state = state(of: timeout) else { return nil }
+        guard timeout.loop == link.number, timeout.mode < modes.count else { return nil }
+        let state = modes[Int(timeout.mode)]
         guard let waiting = state.timerHeap.remove(timeout.place) else { return nil }
         let place = state.timerHeap.insert(
             fire: date.nanoseconds, latest: latest(date, tolerance), payload: waiting)
@@ -141,23 +139,35 @@ extension ThreadRunLoop {
         return true
     }
 
-    /// The mode of a time-out; nil when it is another loop's.
-    private func state(of timeout: Timeout) -> ModeState? {
-        let index = Int(timeout.mode)
-        // A loop that ends has no modes any more.
-        guard timeout.loop == link.number, index < modes.count else { return nil }
-        return modes[index]
-    }
-
     /// Until when a date may be kept, in nanoseconds.
-    private func latest(_ date: Instant, _ tolerance: Duration) -> Int64 {
-        // Most have none, and a Duration is twice as wide as what is made of it here.
-        if tolerance == .zero { return date.nanoseconds }
+    private func latest(_ date: Instant, _ tolerance: Duration?) -> Int64 {
+        guard let tolerance else { return date.nanoseconds }
         return date.advanced(byNanoseconds: max(0, tolerance.nanosecondsClamped)).nanoseconds
     }
 }
 
 extension ModeState {
+    /// Takes a closure in that is to be called at a date.
+    func schedule(
+        _ body: consuming @escaping @Sendable () -> Void, at date: Instant, latest: Int64
+    ) -> TimerHeap<ThreadRunLoop.Waiting>.Handle {
+        liveCount += 1
+        timerCount += 1
+        return timerHeap.insert(
+            fire: date.nanoseconds, latest: latest, payload: .timeout(consume body))
+    }
+
+    /// Lets go of a closure that is not to be called any more.
+    ///
+    /// - Returns: false when it was called or cancelled already.
+    func cancel(_ place: TimerHeap<ThreadRunLoop.Waiting>.Handle) -> Bool {
+        let cancelled = timerHeap.remove(place)
+        guard cancelled != nil else { return false }
+        // What it holds may end with it, and look at the loop: by then all is as it has to be.
+        withExtendedLifetime(cancelled) { loseTimeout() }
+        return true
+    }
+
     /// Counts a time-out that was called or cancelled.
     func loseTimeout() {
         liveCount -= 1

@@ -26,10 +26,15 @@ extension ThreadRunLoop: CustomStringConvertible {
                 + " · blocks waiting: \(pendingBlocks.count)",
         ]
         lines += measurements.map(describe) ?? []
-        for state in modes.sorted(by: { $0.mode.name < $1.mode.name }) {
+        for state in modes.sorted(by: { $0.mode.name < $1.mode.name }) where isInUse(state) {
             lines += describe(state)
         }
         return lines.joined(separator: "\n")
+    }
+
+    /// Whether a mode is there for a reason; the default one always is there.
+    private func isInUse(_ state: ModeState) -> Bool {
+        state !== defaultState || state.wasRun || !state.isEmpty || !state.observers.isEmpty
     }
 
     private func describe(_ measurements: Measurements) -> [String] {

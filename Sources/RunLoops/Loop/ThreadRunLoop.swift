@@ -39,11 +39,15 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
     // SAFETY: each add looks at the modes and each invalidate at the common items. That accesses
     // don't overlap is not looked for at run time: nothing is called out to while they are changed.
-    @exclusivity(unchecked) private var uncheckedModes: [ModeState] = []
+    @exclusivity(unchecked) private var uncheckedModes: [ModeState]
     @exclusivity(unchecked) private var uncheckedCommonItems = CommonItems()
 
-    /// The modes, few enough to be looked through; a mode exists once it was run, something was put
-    /// into it, or it was made common.
+    /// The default mode. It never changes, so that who uses it need not keep it meanwhile: that would
+    /// be most of what it costs to cancel a time-out.
+    let defaultState: ModeState
+
+    /// The modes, few enough to be looked through: the default one, and each that was run, that
+    /// something was put into, or that was made common.
     var modes: [ModeState] {
         _read { yield unsafe uncheckedModes }
         _modify { yield unsafe &uncheckedModes }
@@ -135,6 +139,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
     private init(thread: pthread_t, poller: any Poller, mainQueue: MainQueuePort?) {
         self.poller = poller
         link = LoopLink(poller: poller, thread: thread)
+        defaultState = ModeState(mode: .default, link: link)
+        unsafe uncheckedModes = [defaultState]
         self.mainQueue = mainQueue
         link.lead(to: self)
     }
@@ -205,20 +211,22 @@ public final class ThreadRunLoop: @unchecked Sendable {
     ///
     /// - Thread: any thread.
     public var isOnThread: Bool {
-        let thread = link.thread.load(ordering: .relaxed)
-        if thread == LoopLink.unclaimed { return claimOnMainThread() }
-        return thread == pthread_self()
+        link.thread.load(ordering: .relaxed) == pthread_self() || claimOnMainThread()
     }
 
-    /// Gives the main thread its loop, if that is who calls.
+    /// Gives the main thread its loop, if it is yet to claim it and calls.
+    @inline(never)
     private func claimOnMainThread() -> Bool {
-        guard SystemThread.isMain else { return false }
+        guard link.thread.load(ordering: .relaxed) == LoopLink.unclaimed, SystemThread.isMain else {
+            return false
+        }
         link.thread.store(pthread_self(), ordering: .relaxed)
         becomeCurrent()
         return true
     }
 
     /// Traps unless the caller runs on the loop's own thread.
+    @inline(__always)
     public func preconditionOnLoop(_ function: StaticString = #function) {
         precondition(isOnThread, "\(function) may be called on the loop's own thread only")
     }
@@ -272,7 +280,10 @@ public final class ThreadRunLoop: @unchecked Sendable {
     func state(of mode: Mode) -> ModeState { modes[index(of: mode)] }
 
     /// The place of a mode among `modes`, for as long as the loop lives; made on first use.
-    func index(of mode: Mode) -> Int {
+    @inline(__always)
+    func index(of mode: Mode) -> Int { mode == .default ? 0 : indexOfAnother(mode) }
+
+    private func indexOfAnother(_ mode: Mode) -> Int {
         if let index = existingIndex(of: mode) { return index }
         precondition(mode != .common, "the common modes are no mode to run in or to look into")
         modes.append(ModeState(mode: mode, link: link))
@@ -321,7 +332,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         }
         commonItems.removeAll()
         pendingBlocks.removeAll()
-        modes.removeAll()
+        modes.removeLast(modes.count - 1)
         link.thread.store(LoopLink.nobody, ordering: .releasing)
         watch.load()?.close()
     }

@@ -43,13 +43,15 @@ final class CoreFoundationLoop: TimerLoop, @unchecked Sendable {
     final class Timers: LoopTimers {
         private let board: TimerBoard
         private let loop: CFRunLoop = CFRunLoopGetCurrent()
-        private var timers: [CFRunLoopTimer] = []
+        // SAFETY: that accesses don't overlap is not looked for at run time, where the clock would
+        // see it.
+        @exclusivity(unchecked) private var timers: [CFRunLoopTimer] = []
         /// What has to be added to the monotonic clock for CoreFoundation's, in seconds.
         private let offset: Double
 
         init(_ board: TimerBoard) {
             self.board = board
-            timers.reserveCapacity(board.deadlines.count)
+            unsafe timers.reserveCapacity(board.deadlines.count)
             offset = CFAbsoluteTimeGetCurrent() - Double(nanoseconds()) / 1e9
         }
 
@@ -62,10 +64,10 @@ final class CoreFoundationLoop: TimerLoop, @unchecked Sendable {
                     { [board] _ in board.fired(index) })
             else { fatalError("no timer") }
             CFRunLoopAddTimer(loop, timer, kCFRunLoopDefaultMode)
-            timers.append(timer)
+            unsafe timers.append(timer)
         }
 
-        func cancel(_ index: Int) { CFRunLoopTimerInvalidate(timers[index]) }
+        func cancel(_ index: Int) { unsafe CFRunLoopTimerInvalidate(timers[index]) }
     }
 }
 

@@ -78,7 +78,9 @@
     @safe final class NativeTimers<Functions: NativeFunctions>: LoopTimers {
         private let loop: OpaquePointer
         private let board: TimerBoard
-        private var timers: [OpaquePointer] = unsafe []
+        // SAFETY: that accesses don't overlap is not looked for at run time, where the clock would
+        // see it.
+        @exclusivity(unchecked) private var timers: [OpaquePointer] = unsafe []
 
         init(_ loop: OpaquePointer, _ board: TimerBoard) {
             unsafe self.loop = unsafe loop

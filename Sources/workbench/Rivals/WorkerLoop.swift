@@ -42,12 +42,14 @@ struct WorkerLoop: TimerLoop {
     final class Timers: LoopTimers {
         private let loop: ThreadRunLoop
         private let board: TimerBoard
-        private var timers: [ThreadRunLoop.Timer] = []
+        // SAFETY: that accesses don't overlap is not looked for at run time, where the clock would
+        // see it.
+        @exclusivity(unchecked) private var timers: [ThreadRunLoop.Timer] = []
 
         init(_ loop: ThreadRunLoop, _ board: TimerBoard) {
             self.loop = loop
             self.board = board
-            timers.reserveCapacity(board.deadlines.count)
+            unsafe timers.reserveCapacity(board.deadlines.count)
         }
 
         func schedule(_ index: Int, at deadline: Int64) {
@@ -55,10 +57,10 @@ struct WorkerLoop: TimerLoop {
                 board.fired(index)
             }
             loop.add(timer)
-            timers.append(timer)
+            unsafe timers.append(timer)
         }
 
-        func cancel(_ index: Int) { timers[index].invalidate() }
+        func cancel(_ index: Int) { unsafe timers[index].invalidate() }
     }
 }
 

@@ -6,7 +6,9 @@
 //           cancelled in the order in which they were scheduled. Of CFRunLoop's only 2,000 are
 //           cancelled, and a million is not tried: each takes time for all that are pending. What
 //           GCD's cancel leaves for later is not counted, nor the freeing of libuv's and libev's
-//           handles. Ours are time-outs, ThreadRunLoop.schedule, whose closure a cancel frees; "as
+//           handles. The floor is a loop in C without anything around it: malloc(3) of what a closure
+//           takes, 32 bytes, and a 4-ary heap of 16 bytes for each; a cancel is free(3), and nobody
+//           ever looks for the dead. Ours are time-outs, ThreadRunLoop.schedule, whose closure a cancel frees; "as
 //           objects" they are ThreadRunLoop.Timer. Every round is a process of its own.
 // Units:    nanoseconds and allocations per timer.
 
@@ -35,8 +37,34 @@ extension Scenario {
                     "100,000 timers, as objects", 100_000, quick: 500, ScheduleMeasure()),
                 Cases.ofTimerObjects(
                     "1,000,000 timers, as objects", 1_000_000, quick: 1_000, ScheduleMeasure()),
+                floor("100,000 timers", 100_000, quick: 500),
+                floor("1,000,000 timers", 1_000_000, quick: 1_000),
             ],
         tracedOperations: nil)
+
+    private static func floor(_ group: String, _ operations: Int, quick: Int) -> Case {
+        Case(
+            group: group, contender: Contender.floor, operations: operations,
+            quickOperations: quick
+        ) { count, _ in
+            let deadlines = Deadlines.random(count, from: 3_600_000_000_000, count: 3_600)
+            let closureSize = 32
+            var (scheduling, cancelling): (Int64, Int64) = (0, 0)
+            measure_allocations_start()
+            let result = unsafe deadlines.withUnsafeBufferPointer { deadlines in
+                unsafe measure_timers(
+                    count, deadlines.baseAddress, closureSize, &scheduling, &cancelling)
+            }
+            let allocations = measure_allocations_stop()
+            guard result == 0 else { throw WorkbenchError("no floor: errno \(-result)") }
+            var sample = Sample()
+            sample.values["schedule"] = Double(scheduling) / Double(count)
+            sample.values["cancel"] = Double(cancelling) / Double(count)
+            sample.values["allocations"] = Double(allocations.count) / Double(count)
+            sample.hash = UInt64(count)
+            return sample
+        }
+    }
 }
 
 private struct ScheduleMeasure: TimerMeasure {
