@@ -5,25 +5,26 @@
 ///
 /// What is less than that is cut off: who may be late is never later.
 @usableFromInline
-struct Slack {
+package struct Slack {
     /// How many units, of which each is a thousand of the one before, and in the upper two bits which.
     @usableFromInline let code: UInt32
 
     /// The time from one moment to another that is no earlier.
     @inlinable
-    init(from start: Int64, to end: Int64) {
+    package init(from start: Int64, to end: Int64) {
         // Most have none.
         code = start == end ? 0 : Self.code(start, end)
     }
 
     /// The moment that is so much later than another.
     @inlinable
-    func end(from start: Int64) -> Int64 {
+    package func end(from start: Int64) -> Int64 {
         code == 0 ? start : start + Int64(code & Self.countMax) * Self.unit(code >> 30)
     }
 
     @inlinable static var countMax: UInt32 { (1 << 30) - 1 }
 
+    /// So many nanoseconds are one of the unit of this number.
     @inlinable
     static func unit(_ number: UInt32) -> Int64 {
         switch number {

@@ -74,7 +74,7 @@ package struct SlotMap<Value> {
     /// Set in the links of free slots, so that none of them is taken for a note.
     @inlinable static var freeMark: UInt32 { 1 << 31 }
 
-    @usableFromInline var slots = Segments<Slot>()
+    @usableFromInline var slots = Pages<Slot>()
     /// The slot that was freed last, as its link would be.
     @usableFromInline var firstFree = noSlot
     @usableFromInline let generationMax: UInt32
@@ -168,6 +168,7 @@ package struct SlotMap<Value> {
     package mutating func insert(_ value: consuming Value, note: UInt32 = 0) -> Handle {
         count &+= 1
         guard firstFree != noSlot else {
+            precondition(slots.count < Limits.slotCountMax, "a slot map is full: \(slots.count)")
             slots.append(Slot(value: value, note: note))
             return Handle(index: UInt32(truncatingIfNeeded: slots.count - 1), generation: 0)
         }
