@@ -305,6 +305,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     package func hasRun(_ mode: Mode) -> Bool { existingState(of: mode)?.wasRun ?? false }
 
     func existingState(of mode: Mode) -> ModeState? {
+        if mode == .default { return defaultState }
         guard let index = existingIndex(of: mode) else { return nil }
         return modes[index]
     }
