@@ -29,8 +29,8 @@ extension ThreadRunLoop {
     /// Calls a closure once, at a date, in a run in one mode.
     ///
     /// It is called where and when a timer that fires once would be, in one order with the timers of
-    /// the mode, and keeps the mode alive until then. It costs about two thirds of what a `Timer`
-    /// does, and one allocation in place of two. What it lacks for that: it is in one mode, which
+    /// the mode, and keeps the mode alive until then. It costs about half of what a `Timer` does,
+    /// and one allocation in place of two. What it lacks for that: it is in one mode, which
     /// can't be `.common`; only the loop's own thread schedules and cancels it; and it can't be
     /// cancelled while it is called.
     ///

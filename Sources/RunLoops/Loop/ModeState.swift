@@ -139,6 +139,15 @@ final class ModeState: @unchecked Sendable {
         descriptorPorts[PortHandle(rawValue: event.token)]
     }
 
+    /// Gives back what a mode keeps that has become empty, when the loop ends: somebody may keep the
+    /// loop for longer.
+    func giveBack() {
+        pollSet = nil
+        var memory = TimerHeap<ThreadRunLoop.Waiting>()
+        // Let go of when the heap is the new one.
+        swap(&memory, &timerHeap)
+    }
+
     private func sort(_ ready: inout [ReadyEvent]) {
         let ordered = ready.map { (order: port(of: $0)?.order ?? .max, event: $0) }
         ready = ordered.sorted { $0.order < $1.order }.map(\.event)

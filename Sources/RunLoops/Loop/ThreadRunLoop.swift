@@ -42,8 +42,10 @@ public final class ThreadRunLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var uncheckedModes: [ModeState]
     @exclusivity(unchecked) private var uncheckedCommonItems = CommonItems()
 
-    /// The default mode. It never changes, so that who uses it need not keep it meanwhile: that would
-    /// be most of what it costs to cancel a time-out.
+    /// The default mode, there from the beginning.
+    ///
+    /// It never changes, so that who uses it need not keep it meanwhile: counting it up and down
+    /// would be two locked operations for each time-out.
     let defaultState: ModeState
 
     /// The modes, few enough to be looked through: the default one, and each that was run, that
@@ -334,6 +336,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         commonItems.removeAll()
         pendingBlocks.removeAll()
         modes.removeLast(modes.count - 1)
+        defaultState.giveBack()
         link.thread.store(LoopLink.nobody, ordering: .releasing)
         watch.load()?.close()
     }
