@@ -67,4 +67,10 @@ package struct StoreLimits: Sendable, Hashable {
 
     /// Makes the default limits.
     package init() {}
+
+    /// Whether a job has ended so long ago that it is dropped.
+    package func areOver(_ job: Job, at now: Int64) -> Bool {
+        guard let endedAt = job.endedAt else { return false }
+        return now - endedAt >= (job.state == .failed ? failedMilliseconds : retainedMilliseconds)
+    }
 }

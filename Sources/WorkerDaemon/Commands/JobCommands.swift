@@ -135,8 +135,9 @@ enum JobCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws(WireError) -> RESPValue? {
         let id = try id(command, at: 1)
-        service.desk.noteRunning()
         let desk = service.desk
+        desk.noteRunning()
+        desk.forgetExpired()
         if let job = desk.store.job(id) {
             return .map(describe(job, desk) + details(job) + desk.progressEntries(of: id))
         }
@@ -158,6 +159,7 @@ enum JobCommands {
     ) throws(WireError) -> RESPValue? {
         let id = try id(command, at: 1)
         let desk = service.desk
+        desk.forgetExpired()
         guard command.count > 2 else {
             if desk.live[id] != nil { return .null }
             guard desk.durable != nil, desk.store.job(id) == nil else {

@@ -6,6 +6,9 @@ internal import Kernel
 internal import RunLoops
 
 extension JobDesk {
+    /// Forgets what has been kept for as long as it is to be: nobody else does while no job comes or ends.
+    func forgetExpired() { store.expire(at: wall.unixMilliseconds()) }
+
     /// Looks for a job that is not in memory.
     ///
     /// - Parameter body: told the job, or `NOJOB`.
@@ -14,8 +17,10 @@ extension JobDesk {
         let ticket = durable.expect(
             .found { [unowned self] found in
                 switch found {
-                case .success(let job?): body(.success(job))
-                case .success(nil): body(.failure(noJob(id)))
+                case .success(let job?)
+                where !store.limits.areOver(job, at: wall.unixMilliseconds()):
+                    body(.success(job))
+                case .success: body(.failure(noJob(id)))
                 case .failure(let fault): body(.failure(Self.busy(fault)))
                 }
             })
@@ -46,6 +51,7 @@ extension JobDesk {
         _ body: @escaping (Result<[Job], WireError>) -> Void
     ) {
         noteRunning()
+        forgetExpired()
         let inMemory = store.list(thread: thread, state: state, limit: limit, order: .newestFirst)
         guard let durable else { return body(.success(inMemory)) }
         let wantsParked = state?.isEnded != true && durable.load.all.count > 0
@@ -58,7 +64,10 @@ extension JobDesk {
                 switch result {
                 case .failure(let fault): body(.failure(Self.busy(fault)))
                 case .success(let stored):
-                    let others = stored.filter { store.state(of: $0.id) == nil }
+                    let now = wall.unixMilliseconds()
+                    let others = stored.filter {
+                        store.state(of: $0.id) == nil && !store.limits.areOver($0, at: now)
+                    }
                     let all = (inMemory + others).sorted { $1.id < $0.id }
                     body(.success(Array(all.prefix(limit))))
                 }

@@ -23,6 +23,7 @@ extension JobDesk {
         }
         // Before anything is asked: what becomes of them meanwhile is told, too.
         for id in ids { watches.add(watcher, to: id) }
+        forgetExpired()
         let unknown = ids.filter { live[$0] == nil && store.job($0) == nil }
         var (missing, fault) = (unknown.count, WireError?.none)
         var found: [Job] = []

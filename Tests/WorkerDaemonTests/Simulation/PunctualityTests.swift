@@ -116,6 +116,54 @@ import WorkerDaemon
         }
     }
 
+    @Test(arguments: [["VOLATILE"], []])
+    func `to be forgotten comes while nothing else happens`(options: [String]) throws {
+        try play { world in
+            try world.submit([], options, token: 1)
+            let id = Int(try world.takeStart(of: 1))
+            world.stage.end(1, .done(byteCount: 2))
+            try world.settle()
+            let hour: Int64 = 3_600_000
+            for (milliseconds, isKnown) in [(hour - 1, true), (1, false)] {
+                world.clock.advance(byMilliseconds: milliseconds)
+                for command in ["JOB", "RESULT"] {
+                    try world.ask([.text(command), .integer(id)]) { reply in
+                        guard (reply.errorWord == nil) == isKnown else {
+                            throw SimulationFault("\(command) was answered \(reply)")
+                        }
+                    }
+                }
+                try world.settle()
+            }
+        }
+    }
+
+    @Test func `to be forgotten has come for a job of before a crash`() throws {
+        try play { world in
+            try world.submit([], [], token: 1)
+            let id = Int(try world.takeStart(of: 1))
+            world.stage.end(1, .done(byteCount: 2))
+            try world.settle()
+            world.clock.advance(byMilliseconds: 10)
+            try world.settle()
+            try world.crash {}
+            for (milliseconds, count) in [(Int64(0), 1), (3_600_000, 0)] {
+                world.clock.advance(byMilliseconds: milliseconds)
+                try world.ask(["JOB", .integer(id)]) { reply in
+                    guard (reply.errorWord == nil) == (count == 1) else {
+                        throw SimulationFault("JOB was answered \(reply)")
+                    }
+                }
+                try world.ask(["JOBS", "done"]) { reply in
+                    guard reply.elements?.count == count else {
+                        throw SimulationFault("JOBS was answered \(reply)")
+                    }
+                }
+                try world.settle()
+            }
+        }
+    }
+
     @Test func `to end goes by the clock of the daemon`() throws {
         try play { world in
             for (token, nanoseconds) in [(1, Int64(999_999_999)), (2, 1_000_000_000)] {

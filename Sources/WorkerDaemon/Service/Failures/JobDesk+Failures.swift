@@ -15,6 +15,7 @@ extension JobDesk {
         _ failed: FailedJobs, _ body: @escaping (Result<Int, WireError>) -> Void
     ) throws(WireError) {
         if isRefusing { throw WireError(.shuttingDown, "the daemon is going down") }
+        forgetExpired()
         switch failed {
         case .one(let id): try checkIsNotLive(id)
         case .all(let selector): try checkIsServed(selector)
@@ -35,6 +36,7 @@ extension JobDesk {
     func drop(
         _ failed: FailedJobs, _ body: @escaping (Result<Int, WireError>) -> Void
     ) throws(WireError) {
+        forgetExpired()
         if case .one(let id) = failed { try checkIsNotLive(id) }
         guard let durable else { return body(dropInMemory(failed)) }
         settle(failed, .drop, firstPart(durable), body) { [unowned self] in
