@@ -37,10 +37,20 @@ final class DurableJobs {
     /// Numbers that are kept back in advance: those of volatile jobs leave no other trace.
     static let reservedCount: UInt64 = 20_000
 
+    /// How many bytes of payload may be on their way to the disk before clients are held back: each is
+    /// in memory until it is there.
+    private static let acceptingByteCountMax = 32 << 20
+
     let journal: Journal
     let window: MemoryWindow
     /// In the order of their commands.
-    var accepting = FIFO<Accepting>()
+    private var accepting = FIFO<Accepting>()
+    /// The payloads of those, together.
+    private var acceptingByteCount = 0
+    /// Whether so much is on its way to the disk that who waits for it is not to hand in more.
+    private(set) var isSwamped = false
+    /// Told when that is over.
+    var whenRelieved: (() -> Void)?
     var backlogs: [QueueName: Backlog] = [:]
     /// Who waits for the end of a parked job.
     var waiters: [JobID: [LiveJob.Waiter]] = [:]
@@ -81,6 +91,24 @@ final class DurableJobs {
 
     /// How many jobs are in the journal and not in memory.
     var parkedCount: Int { load.parkedSum.count }
+
+    /// A job is on its way to the disk.
+    func expectCommit(_ job: Accepting) {
+        accepting.append(job)
+        acceptingByteCount += job.byteCount
+        if acceptingByteCount >= Self.acceptingByteCountMax { isSwamped = true }
+    }
+
+    /// The next one that is there, or could not get there.
+    func takeCommitted() -> Accepting? {
+        guard let job = accepting.popFirst() else { return nil }
+        acceptingByteCount -= job.byteCount
+        if isSwamped, acceptingByteCount <= Self.acceptingByteCountMax / 2 {
+            isSwamped = false
+            whenRelieved?()
+        }
+        return job
+    }
 
     /// How much waits for a lane.
     func load(of lane: Lane) -> JobLoad {
@@ -157,6 +185,7 @@ final class DurableJobs {
     /// Lets go of everybody who has asked something or waits.
     func letGoOfAll() {
         accepting = FIFO()
+        whenRelieved = nil
         questions = [:]
         recalls = []
         for waiter in waiters.values.joined() { waiter.alarm?.invalidate() }

@@ -52,7 +52,7 @@ extension JobDesk {
             backlog.addInMemory(accepted.part, byteCount: byteCount)
             job = accepted
         }
-        durable.accepting.append(
+        durable.expectCommit(
             DurableJobs.Accepting(
                 id: id, job: job, backlog: backlog, state: state, dueAt: request.dueAt,
                 byteCount: byteCount, answer: answer))
@@ -99,7 +99,7 @@ extension JobDesk {
             case .accepted(let count, let fault):
                 committed(count, fault)
             case .existing(let other):
-                if let accepting = durable.accepting.popFirst() {
+                if let accepting = durable.takeCommitted() {
                     forget(accepting, .success(other))
                     bringMore(of: accepting.backlog)
                 }
@@ -135,7 +135,7 @@ extension JobDesk {
         // Neighbours are mostly of the same queue, which is looked after once for all of them.
         var wanting: Backlog?
         for _ in 0..<count {
-            guard let accepting = durable?.accepting.popFirst() else { break }
+            guard let accepting = durable?.takeCommitted() else { break }
             guard !committed(accepting, fault), wanting !== accepting.backlog else { continue }
             if let wanting { bringMore(of: wanting) }
             wanting = accepting.backlog

@@ -7,6 +7,8 @@ internal import RunLoops
 
 /// Who executes what a session reads.
 protocol SessionDelegate: AnyObject {
+    /// Whether a client that waits for answers is not to ask for more.
+    var holdsBack: Bool { get }
     /// Executes a command; answers through the session, now or later.
     func execute(_ command: Command, for session: Session)
     /// The session has ended, for this reason.
@@ -67,6 +69,7 @@ final class Session {
     @exclusivity(unchecked) private var uncheckedParser: CommandParser
     @exclusivity(unchecked) private var uncheckedOutput = OutputQueue()
     private var hasInputEnded = false
+    private var hasHungUp = false
     private var closesWhenSent = false
     private var isFlushScheduled = false
     /// What is told unasked, once the client has read what is on its way to it.
@@ -221,6 +224,12 @@ final class Session {
         scheduleFlush()
     }
 
+    /// Goes on with a client that was held back.
+    func goOn() {
+        flush()
+        updateInterest()
+    }
+
     /// Ends the session at once.
     func close(_ reason: String) {
         guard socket != nil else { return }
@@ -242,6 +251,7 @@ final class Session {
 
     /// The client is gone; what it sent before counts, as far as it need not read for that.
     private func hungUp() {
+        hasHungUp = true
         while !isHeldBack, receive() {}
         close("the client hung up")
     }
@@ -305,10 +315,11 @@ final class Session {
         }
     }
 
-    /// Whether the client has to read before more of it is executed.
+    /// Whether the client has to read, or to be answered, before more of it is executed.
     private var isHeldBack: Bool {
         pendingReplyCount >= limits.pendingReplyCountMax
             || outputByteCount >= limits.outputByteCountSoftMax
+            || pendingReplyCount > 0 && !hasHungUp && delegate.holdsBack
     }
 
     private func inputEnded() {
@@ -344,8 +355,7 @@ final class Session {
     /// Sends what was answered, as the round has come to it.
     func flushInTurn() {
         isFlushScheduled = false
-        flush()
-        updateInterest()
+        goOn()
     }
 
     private func flush() {

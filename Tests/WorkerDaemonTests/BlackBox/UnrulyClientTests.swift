@@ -41,6 +41,28 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `a client that hands in more than the disk takes is held back, and others are not`() throws {
+        try withDaemon(.durable) { daemon in
+            let (greedy, healthy) = (try daemon.connect(), try daemon.connect())
+            _ = try greedy.call("PAUSE", "images")
+            let before = try residentBytes(of: daemon.processID)
+            let payload = [UInt8](repeating: 1, count: 4 << 20)
+            for _ in 0..<50 {
+                try greedy.send("PERFORM", "images", "echo", .bytes(payload))
+                #expect(try healthy.call("PING") == .simpleString("PONG"))
+            }
+            for id in 1...50 { #expect(try greedy.reply() == .integer(id)) }
+            #expect(try residentBytes(of: daemon.processID) - before < 110 << 20)
+            // Who hands in and goes without waiting for an answer is not cut off.
+            do {
+                let hasty = try daemon.connect()
+                for _ in 0..<3 { try hasty.send("PERFORM", "images", "echo", .bytes(payload)) }
+            }
+            try eventually("three more jobs") { try healthy.figure("waiting_jobs") == 53 }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `results beyond the output backlog cost the client its connection only`() throws {
         try withDaemon(Setup(limits: "outputBacklog: \"1MB\"")) { daemon in
             let healthy = try daemon.connect()
