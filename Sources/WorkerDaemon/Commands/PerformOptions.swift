@@ -38,7 +38,8 @@ struct PerformOptions {
         JobDesk.Request(
             thread: command.text(at: 1), selector: command.text(at: 2),
             payload: command.bytes(at: command.count - 1), priority: priority, dueAt: dueAt,
-            goesByClock: goesByClock, timeoutMilliseconds: timeoutMilliseconds, isVolatile: isVolatile,
+            goesByClock: goesByClock, timeoutMilliseconds: timeoutMilliseconds,
+            isVolatile: isVolatile,
             retryCountMax: retryCountMax, retryBlocks: retryBlocks, key: key,
             uniqueName: uniqueName)
     }

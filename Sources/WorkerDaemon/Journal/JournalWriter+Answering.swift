@@ -39,7 +39,8 @@ extension JournalWriter {
             }
         case .loadDelayed(let queue, let place, let limit, let byteCount):
             let batch =
-                answers.takeDelayed() ?? delayed(queue, after: place, limit, byteCount, fault, store)
+                answers.takeDelayed()
+                ?? delayed(queue, after: place, limit, byteCount, fault, store)
             answers.append(loaded(queue, after: place, batch))
         case .cancelPart(_, let ticket):
             let cancelled = answers.cancelledParts[ticket] ?? CancelledPart()

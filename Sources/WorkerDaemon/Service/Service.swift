@@ -70,7 +70,7 @@ final class Service: SessionDelegate {
         }
     }
 
-    /// Whether too much is on its way to the disk. Who waits for nothing is served: nothing of theirs is.
+    /// Whether too much is on its way to the disk, so that who waits for it is not to hand in more.
     var holdsBack: Bool { durable?.isSwamped == true }
 
     /// Opens a door.

@@ -41,7 +41,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
-    func `a client that hands in more than the disk takes is held back, and others are not`() throws {
+    func `a client that hands in more than the disk takes is held back, and others are not`() throws
+    {
         try withDaemon(.durable) { daemon in
             let (greedy, healthy) = (try daemon.connect(), try daemon.connect())
             _ = try greedy.call("PAUSE", "images")

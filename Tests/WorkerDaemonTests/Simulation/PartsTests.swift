@@ -61,7 +61,8 @@ import WorkerDaemon
         }
     }
 
-    @Test func `lets what has failed run once, in one pass with a command that brings delayed jobs`()
+    @Test
+    func `lets what has failed run once, in one pass with a command that brings delayed jobs`()
         throws
     {
         try play(inPartsOf: 10) { world in
