@@ -85,7 +85,7 @@ import Testing
         setup.selectors = """
             tells: {
                 program: ["sh", "-c",
-                    "echo $WORKERD_ATTEMPT >> tries; echo $$ >> pid; while [ ! -e go ]; do sleep 0.01; done"],
+                    "echo $WORKERD_ATTEMPT >> tries; echo $$ >> pid; while [ -e pid ] && [ ! -e go ]; do sleep 0.01; done"],
                 directory: "$DIR",
             },
             """
