@@ -95,8 +95,7 @@ extension ThreadRunLoop {
     @discardableResult
     public func cancel(_ timeout: Timeout) -> Bool {
         preconditionOnLoop()
-        // A loop that ends has no modes any more but the default one, in which nothing is left.
-        guard timeout.loop == link.number, timeout.mode < modes.count else { return false }
+        guard hasMode(of: timeout) else { return false }
         return timeout.mode == 0
             ? defaultState.cancel(timeout.place) : modes[Int(timeout.mode)].cancel(timeout.place)
     }
@@ -118,7 +117,7 @@ extension ThreadRunLoop {
         _ timeout: Timeout, at date: Instant, tolerance: Duration? = nil
     ) -> Timeout? {
         preconditionOnLoop()
-        guard timeout.loop == link.number, timeout.mode < modes.count else { return nil }
+        guard hasMode(of: timeout) else { return nil }
         let state = modes[Int(timeout.mode)]
         guard let waiting = state.timerHeap.remove(timeout.place) else { return nil }
         let place = state.timerHeap.insert(
@@ -137,6 +136,13 @@ extension ThreadRunLoop {
         Callout.fireTimeout(body)
         state.loseTimeout()
         return true
+    }
+
+    /// Whether it is this loop's, and its mode is there: a loop that ends has none any more but the
+    /// default one, in which nothing is left.
+    @inline(__always)
+    private func hasMode(of timeout: Timeout) -> Bool {
+        timeout.loop == link.number && timeout.mode < modes.count
     }
 
     /// Until when a date may be kept, in nanoseconds.

@@ -185,7 +185,6 @@ final class DurableJobs {
     /// Lets go of everybody who has asked something or waits.
     func letGoOfAll() {
         accepting = FIFO()
-        whenRelieved = nil
         questions = [:]
         recalls = []
         for waiter in waiters.values.joined() { waiter.alarm?.invalidate() }

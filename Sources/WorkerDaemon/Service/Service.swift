@@ -28,7 +28,6 @@ final class Service: SessionDelegate {
     let loop: ThreadRunLoop
     let log: Log
     let desk: JobDesk
-    private let durable: DurableJobs?
     let schedules: ScheduleBook
     let commands = CommandTable()
     let password: [UInt8]?
@@ -56,22 +55,21 @@ final class Service: SessionDelegate {
         self.log = log
         self.shutdownAsked = shutdownAsked
         outputRound = OutputRound(on: loop)
-        durable = desk.durable
         let limits = configuration.limits
         sessionLimits = SessionLimits(
             command: CommandLimits(argumentByteCountMax: limits.payloadBytes),
             pendingReplyCountMax: limits.pipeline,
             outputByteCountSoftMax: min(1 << 20, limits.outputBacklogBytes),
             outputByteCountMax: limits.outputBacklogBytes)
-        let service = Confined(self, to: loop)
-        durable?.whenRelieved = {
+        desk.durable?.whenRelieved = { [unowned self] in
             // In a pass of its own: the desk is in the middle of what has come to the disk.
+            let service = Confined(self, to: loop)
             loop.perform { service.value.sessions.values.forEach { $0.goOn() } }
         }
     }
 
     /// Whether too much is on its way to the disk, so that who waits for it is not to hand in more.
-    var holdsBack: Bool { durable?.isSwamped == true }
+    var holdsBack: Bool { desk.durable?.isSwamped == true }
 
     /// Opens a door.
     ///
