@@ -69,7 +69,7 @@ package struct StoreLimits: Sendable, Hashable {
     package init() {}
 
     /// Whether a job has ended so long ago that it is dropped.
-    package func areOver(_ job: Job, at now: Int64) -> Bool {
+    package func haveExpired(for job: Job, at now: Int64) -> Bool {
         guard let endedAt = job.endedAt else { return false }
         return now - endedAt >= (job.state == .failed ? failedMilliseconds : retainedMilliseconds)
     }

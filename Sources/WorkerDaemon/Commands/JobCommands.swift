@@ -93,6 +93,7 @@ enum JobCommands {
         }
         let hint = "; for jobs of a thread: CANCEL thread selector [payload]"
         let id = try id(command, at: 1, else: hint)
+        desk.forgetExpired()
         let answer = desk.cancel(id)
         if let answer, !desk.mustConfirm(answer, of: id) { return .simpleString(answer.rawValue) }
         let slot = Pledge(session)
@@ -159,8 +160,8 @@ enum JobCommands {
     ) throws(WireError) -> RESPValue? {
         let id = try id(command, at: 1)
         let desk = service.desk
-        desk.forgetExpired()
         guard command.count > 2 else {
+            desk.forgetExpired()
             if desk.live[id] != nil { return .null }
             guard desk.durable != nil, desk.store.job(id) == nil else {
                 return try bulk(desk.result(of: id))

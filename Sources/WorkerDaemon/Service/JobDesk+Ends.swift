@@ -15,6 +15,7 @@ extension JobDesk {
         if let job = live[id] {
             return job.addWaiter(waiter(receiver, token: token, within: limit, for: id))
         }
+        forgetExpired()
         guard store.job(id) == nil, let durable else {
             return receiver.receive(result(of: id), token: token)
         }

@@ -18,7 +18,7 @@ extension JobDesk {
             .found { [unowned self] found in
                 switch found {
                 case .success(let job?)
-                where !store.limits.areOver(job, at: wall.unixMilliseconds()):
+                where !store.limits.haveExpired(for: job, at: wall.unixMilliseconds()):
                     body(.success(job))
                 case .success: body(.failure(noJob(id)))
                 case .failure(let fault): body(.failure(Self.busy(fault)))
@@ -66,7 +66,8 @@ extension JobDesk {
                 case .success(let stored):
                     let now = wall.unixMilliseconds()
                     let others = stored.filter {
-                        store.state(of: $0.id) == nil && !store.limits.areOver($0, at: now)
+                        store.state(of: $0.id) == nil
+                            && !store.limits.haveExpired(for: $0, at: now)
                     }
                     let all = (inMemory + others).sorted { $1.id < $0.id }
                     body(.success(Array(all.prefix(limit))))

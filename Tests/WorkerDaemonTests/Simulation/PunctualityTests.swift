@@ -126,7 +126,7 @@ import WorkerDaemon
             let hour: Int64 = 3_600_000
             for (milliseconds, isKnown) in [(hour - 1, true), (1, false)] {
                 world.clock.advance(byMilliseconds: milliseconds)
-                for command in ["JOB", "RESULT"] {
+                for command in ["JOB", "RESULT", "CANCEL"] {
                     try world.ask([.text(command), .integer(id)]) { reply in
                         guard (reply.errorWord == nil) == isKnown else {
                             throw SimulationFault("\(command) was answered \(reply)")
