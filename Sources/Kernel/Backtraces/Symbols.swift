@@ -70,8 +70,11 @@ package enum Symbols {
         guard name.hasPrefix("$s") || name.hasPrefix("$S") || name.hasPrefix("_T") else {
             return name
         }
-        let bytes = name.utf8.map { CChar(bitPattern: $0) }
-        guard let text = unsafe swift_demangle(bytes, bytes.count, nil, nil, 0) else { return name }
+        // With the zero behind it: the runtime looks for one whatever length it is told.
+        let found = unsafe name.withCString {
+            unsafe swift_demangle($0, name.utf8.count, nil, nil, 0)
+        }
+        guard let text = unsafe found else { return name }
         defer { unsafe free(text) }
         return unsafe String(cString: text)
     }
