@@ -109,6 +109,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         target("Kernel", may: ["CLinux"]),
         target("Structures"),
+        target("Wording"),
 
         // The library: run loops, and threads that live in one.
         target("RunLoops", may: ["Kernel", "Structures"]),
@@ -122,7 +123,10 @@ let package = Package(
         target("Jobs", may: ["Structures", "CSQLite"]),
         target(
             "WorkerDaemon",
-            may: ["WorkerThreads", "RunLoops", "Kernel", "Structures", "RESP", "Jobs", "CCrypto"]),
+            may: [
+                "WorkerThreads", "RunLoops", "Kernel", "Structures", "RESP", "Jobs", "CCrypto",
+                "Wording",
+            ]),
         target(
             "WorkerClient", may: ["RESP", "WorkerThreads", "RunLoops", "Kernel", "Structures"]),
 
@@ -131,7 +135,7 @@ let package = Package(
             name: "Memory", dependencies: hasMimalloc ? ["CMimalloc"] : [],
             swiftSettings: rules + mimalloc),
         program("workerd", may: ["WorkerDaemon", "Memory"]),
-        program("workerctl", may: ["WorkerClient", "Kernel"]),
+        program("workerctl", may: ["WorkerClient", "Kernel", "Wording"]),
         .target(name: "CMeasure"),
         .executableTarget(
             name: "workbench",
@@ -162,6 +166,7 @@ let package = Package(
         .target(name: "CFaults", dependencies: ["CSQLite"], path: "Tests/CFaults"),
         tests("KernelTests", may: ["Kernel", "RunLoopsTesting", "Support"]),
         tests("StructuresTests", may: ["Structures", "Kernel", "Support"]),
+        tests("WordingTests", may: ["Wording"]),
         tests("RunLoopsTests", may: ["RunLoops", "RunLoopsTesting", "Kernel", "Support"]),
         .testTarget(
             name: "RefereeTests",

@@ -4,6 +4,7 @@
 internal import Jobs
 internal import Kernel
 internal import RunLoops
+internal import Wording
 internal import WorkerThreads
 
 extension Daemon {
@@ -96,7 +97,7 @@ private final class RunningDaemon {
             let held = (found[.delayed] ?? 0) + (found[.buffered] ?? 0) + recovery.blockers.count
             log.notice(
                 "jobs are kept in \(path): \(recovery.part.isLast ? "" : "at least ")"
-                    + "\(found[.waiting] ?? 0) wait, \(held) are delayed or buffered")
+                    + "\(found[.waiting] ?? 0) waiting, \(held) delayed or buffered")
             return (journal, recovery)
         } catch let fault as StoreFault {
             // What another try may find otherwise, and what it can't.
@@ -198,7 +199,7 @@ private final class RunningDaemon {
 
     private func announce() {
         let threadCount = lanes.reduce(0) { $0 + $1.members.count }
-        log.notice("workerd \(Service.version): \(threadCount) worker threads")
+        log.notice("workerd \(Service.version): \(counted(threadCount, "worker thread"))")
         if let address = configuration.listen.tcp { log.notice("listening on \(address)") }
         guard let path = configuration.listen.unix else { return }
         log.notice("listening on \(path)")

@@ -1,6 +1,8 @@
 // Cuts the command line into words and options. Knows what options there are, but not which command
 // takes which.
 
+internal import Wording
+
 /// A command line, read.
 struct ArgumentLine {
     /// A word that is neither an option nor the value of one.

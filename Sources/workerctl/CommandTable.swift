@@ -1,5 +1,7 @@
 // The commands by name.
 
+internal import Wording
+
 /// A command as it is offered.
 struct CommandSpecification {
     let name: String

@@ -1,5 +1,6 @@
 // Commands about jobs that have failed.
 
+internal import Wording
 internal import WorkerClient
 
 enum FailureCommands {
@@ -63,6 +64,6 @@ enum FailureCommands {
     ) throws(Failure) {
         try invocation.isJSON
             ? Output.write(.object([(what, .integer(count))]))
-            : Output.write("\(what) \(count) \(count == 1 ? "job" : "jobs")\n")
+            : Output.write("\(what) \(counted(count, "job"))\n")
     }
 }

@@ -1,5 +1,6 @@
 // Commands that hand in jobs, take them back, and ask after them.
 
+internal import Wording
 internal import WorkerClient
 
 enum JobCommands {
@@ -119,7 +120,7 @@ enum JobCommands {
             return try Output.write(.object([("cancelled", .integer(count))]))
         }
         let none = "nothing to cancel: no such job has still to begin\n"
-        try Output.write(count == 0 ? none : "cancelled \(count) \(count == 1 ? "job" : "jobs")\n")
+        try Output.write(count == 0 ? none : "cancelled \(counted(count, "job"))\n")
     }
 
     private static func cancelOne(_ invocation: Invocation) throws(Failure) {
@@ -187,7 +188,7 @@ enum JobCommands {
                     ("started", job.startedAt.map(Durations.time)),
                     ("ended", job.endedAt.map(Durations.time)),
                     ("took", runtime.map(Durations.span)), ("worker", job.worker),
-                    ("payload", "\(job.payloadByteCount) bytes"),
+                    ("payload", counted(job.payloadByteCount, "byte")),
                 ], invocation.style))
     }
 
@@ -266,6 +267,6 @@ enum JobCommands {
         }
         try invocation.isJSON
             ? Output.write(.object([("fired", .integer(count))]))
-            : Output.write("handed over \(count) \(count == 1 ? "job" : "jobs")\n")
+            : Output.write("handed over \(counted(count, "job"))\n")
     }
 }

@@ -2,6 +2,8 @@
 // section's `read(from:)` has one line for each key, and the faults of that key, its suggestion in
 // case of a slip of the pen, and its path all follow from that line. It knows no key itself.
 
+internal import Wording
+
 /// A section of the configuration: a value with its defaults, and one line for each of its keys.
 ///
 /// To add a key, add a property with its default and a line to `read(from:)`.
@@ -214,7 +216,7 @@ struct SectionReader {
         for member in object.members
         where !known.contains(member.key) && !notYet.contains(member.key) {
             let advice =
-                if let near = nearest(to: member.key, among: known) {
+                if let near = Spelling.nearest(to: member.key, among: known) {
                     "did you mean \"\(near)\"?"
                 } else {
                     "known are " + known.map { "\"\($0)\"" }.joined(separator: ", ")

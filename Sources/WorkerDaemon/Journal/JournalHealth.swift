@@ -2,6 +2,7 @@
 // is tried.
 
 internal import Jobs
+internal import Wording
 
 /// Whether the journal can write.
 ///
@@ -32,7 +33,8 @@ struct JournalHealth {
     mutating func noteSuccess(at now: Int64) {
         guard let since = failingSince else { return }
         log.notice(
-            "the journal writes again after \(now - since) ms and \(failureCount) failures")
+            "the journal writes again after \(now - since) ms and "
+                + counted(failureCount, "failure"))
         failingSince = nil
         failureCount = 0
     }

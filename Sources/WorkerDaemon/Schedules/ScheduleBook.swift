@@ -10,6 +10,7 @@ internal import Jobs
 internal import Kernel
 internal import RunLoops
 internal import Structures
+internal import Wording
 
 /// A schedule and how far it has come.
 ///
@@ -228,9 +229,10 @@ final class ScheduleBook {
             desk.tell(.run(runs))
         }
         if isLate, found.leftOutCount != 0, entry.fault == nil {
-            let count = found.leftOutCount.map { "\($0)" } ?? "all but \(found.runs.count)"
-            log.notice(
-                "schedule \(name): \(count) missed runs are left out (missed: \(rule.rawValue))")
+            let count =
+                found.leftOutCount.map { counted($0, "missed run") }
+                ?? "all but \(counted(found.runs.count, "missed run"))"
+            log.notice("schedule \(name): \(count) left out (missed: \(rule.rawValue))")
         }
         if awaited[name] == nil { goOn(entry) }
     }

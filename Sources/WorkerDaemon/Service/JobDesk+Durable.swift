@@ -5,6 +5,7 @@ internal import Jobs
 internal import Kernel
 internal import RunLoops
 internal import Structures
+internal import Wording
 internal import WorkerThreads
 
 extension JobDesk {
@@ -302,7 +303,8 @@ extension JobDesk {
         guard let durable else { return }
         pauseAgain(recovery.pausedThreads)
         if recovery.endedCount > 0 {
-            log.notice("\(recovery.endedCount) jobs that were asked to end do not run again")
+            log.notice(
+                "not run again, as asked to end before: \(counted(recovery.endedCount, "job"))")
         }
         for queue in recovery.queues {
             guard let lane = try? lane(of: queue.thread) else { continue }

@@ -4,6 +4,7 @@
 internal import Jobs
 internal import Kernel
 internal import Synchronization
+internal import Wording
 
 /// How fast the jobs of a lane end.
 struct EndRate {
@@ -48,15 +49,16 @@ extension JobDesk {
         let bytes = laneLoad.all.byteCount
         if bytes + byteCount > lane.maxQueuedByteCount {
             throw full(
-                "thread \(lane.name) holds \(bytes) bytes of waiting jobs, its limit", lane)
+                "thread \(lane.name) holds \(counted(bytes, "byte")) of waiting jobs, its limit",
+                lane)
         }
         let count = live.count + load.parkedSum.count
         if count >= waitingMax.count {
-            throw full("\(count) jobs wait, the limit", nil)
+            throw full("\(counted(count, "job")) waiting, the limit", nil)
         }
         let allBytes = store.liveByteCount + load.parkedSum.byteCount
         if allBytes + byteCount > waitingMax.byteCount {
-            throw full("\(allBytes) bytes of jobs wait, the limit", nil)
+            throw full("\(counted(allBytes, "byte")) of jobs waiting, the limit", nil)
         }
     }
 

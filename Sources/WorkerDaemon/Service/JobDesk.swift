@@ -6,6 +6,7 @@ internal import Jobs
 internal import Kernel
 internal import RunLoops
 internal import Synchronization
+internal import Wording
 internal import WorkerThreads
 
 /// The desk over which all jobs go.
@@ -197,7 +198,8 @@ final class JobDesk {
         }
         let waiting = waitingCount(of: lane)
         if waiting >= lane.maxQueued {
-            throw full("thread \(lane.name) holds \(waiting) waiting jobs, its limit", lane)
+            throw full(
+                "thread \(lane.name) holds \(counted(waiting, "waiting job")), its limit", lane)
         }
         return (lane, handler)
     }

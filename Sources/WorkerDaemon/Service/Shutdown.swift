@@ -4,6 +4,7 @@
 internal import Jobs
 internal import Kernel
 internal import RunLoops
+internal import Wording
 internal import WorkerThreads
 
 /// A shutdown under way.
@@ -94,9 +95,10 @@ final class Shutdown {
             stopLanes(.finishCurrent)
         }
         service.log.notice(
-            "going down: \(desk.live.count) jobs are \(manner == .now ? "stopped" : "let finish"), "
-                + "\(report.abandonedWaitingCount) that had not begun are abandoned"
-                + (desk.durable == nil ? "" : ", \(report.keptCount) stay in the journal"))
+            "going down: \(counted(desk.live.count, "job")) "
+                + "\(manner == .now ? "stopped" : "let finish"), "
+                + "\(report.abandonedWaitingCount) abandoned before they began"
+                + (desk.durable == nil ? "" : ", \(report.keptCount) kept in the journal"))
         if manner == .now { stopRunning() }
         lookIfDone()
     }
@@ -133,7 +135,8 @@ final class Shutdown {
 
     private func graceIsOver() {
         guard !desk.live.isEmpty, !isClosing, manner != .now else { return }
-        service.log.warning("\(desk.live.count) jobs have not ended within \(grace): stopping them")
+        service.log.warning(
+            "stopping \(counted(desk.live.count, "job")), not ended within \(grace)")
         stopRunning()
     }
 
@@ -197,7 +200,7 @@ final class Shutdown {
         report.putBackCount = desk.putBackCount
         report.stoppedCount = Int(now.cancelled - before.cancelled)
         service.log.notice(
-            "down: \(report.finishedCount) jobs finished, \(report.stoppedCount) stopped, "
+            "down: \(counted(report.finishedCount, "job")) finished, \(report.stoppedCount) stopped, "
                 + "\(report.abandonedWaitingCount) abandoned before they began, "
                 + "\(report.abandonedRunningCount) abandoned while they ran"
                 + (desk.durable == nil

@@ -152,10 +152,10 @@ import Testing
             #expect(try client.call("BUFFER", "mail", "echo", payload) == .integer(3))
             #expect(try client.call("BUFFER", "mail", "echo", payload) == .integer(4))
             let all = try client.call("BUFFER", "mail", "echo", payload)
-            #expect(all.errorMessage == "3600 bytes of jobs wait, the limit; try again in 60 s")
+            #expect(all.errorMessage == "3600 bytes of jobs waiting, the limit; try again in 60 s")
             #expect(try client.call("BUFFER", "mail", "echo", "x") == .integer(5))
             let count = try client.call("BUFFER", "mail", "echo", "x")
-            #expect(count.errorMessage == "5 jobs wait, the limit; try again in 60 s")
+            #expect(count.errorMessage == "5 jobs waiting, the limit; try again in 60 s")
             #expect(try client.call("CANCEL", 1).text == "cancelled")
             #expect(try client.call("BUFFER", "images", "echo", payload) == .integer(6))
         }

@@ -105,7 +105,7 @@ import Testing
                 #expect(try client.call("RESULT", 1, "WAIT").errorWord == "CANCELLED")
                 #expect(try client.job(1, "state").text == "cancelled")
                 #expect(try client.call("CANCEL", 1).text == "toolate")
-                #expect(daemon.log.contains("1 jobs that were asked to end do not run again"))
+                #expect(daemon.log.contains("not run again, as asked to end before: 1 job"))
                 // The one behind it was asked nothing.
                 try eventually("it runs") { daemon.scratch.read("starts") == "\n\n" }
                 children += try WorkerDaemonTests.children(of: daemon.processID)

@@ -117,7 +117,7 @@ extension TestClient {
             #expect(schedule?["next-due-at"] == .integer(next))
             #expect(schedule?["from"]?.text == "command")
         }
-        #expect(daemon.log.contains("schedule none: 5 missed runs are left out"))
+        #expect(daemon.log.contains("schedule none: 5 missed runs left out"))
         try daemon.crash()
     }
 

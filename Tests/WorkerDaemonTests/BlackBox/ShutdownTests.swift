@@ -64,10 +64,10 @@ import Testing
             #expect(try daemon.end() == "exit status 0")
             #expect(!isRunning(child))
             #expect(
-                daemon.log.contains("1 jobs are let finish, 4 that had not begun are abandoned"))
+                daemon.log.contains("1 job let finish, 4 abandoned before they began"))
             #expect(
                 daemon.log.contains(
-                    "down: 1 jobs finished, 0 stopped, 4 abandoned before they began, "
+                    "down: 1 job finished, 0 stopped, 4 abandoned before they began, "
                         + "0 abandoned while they ran"))
         }
     }
@@ -84,7 +84,7 @@ import Testing
             #expect(try daemon.end() == "exit status 0")
             try eventually("the program is gone") { !isRunning(child) }
             let log = daemon.log
-            #expect(log.contains("1 jobs have not ended within 0.05 seconds: stopping them"))
+            #expect(log.contains("stopping 1 job, not ended within 0.05 seconds"))
             #expect(log.contains("down: 0 jobs finished, 1 stopped"))
         }
     }
@@ -149,7 +149,7 @@ import Testing
             #expect(try client.repliesUntilClosed().isEmpty)
             #expect(try daemon.end() == "exit status 0")
             #expect(waiting == 2)
-            #expect(daemon.log.contains("down: 1 jobs finished, 0 stopped, 1 abandoned before"))
+            #expect(daemon.log.contains("down: 1 job finished, 0 stopped, 1 abandoned before"))
         }
     }
 
@@ -197,8 +197,8 @@ import Testing
                     try eventually("\(child) is gone") { !isRunning(child) }
                 }
                 let log = daemon.log
-                #expect(log.contains("going down: 2 jobs are stopped, 0 that had not begun"))
-                #expect(!log.contains("have not ended within"))
+                #expect(log.contains("going down: 2 jobs stopped, 0 abandoned before"))
+                #expect(!log.contains("not ended within"))
                 #expect(log.contains("abandoned job 2 (slow) that still runs on ledger"))
             }
             return word

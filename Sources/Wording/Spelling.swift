@@ -1,24 +1,25 @@
-// Which known word a misspelt one was meant to be.
+// Which known word a misspelt one was meant to be: a command, an option, a key of the configuration.
 
-enum Spelling {
-    /// The known word that begins with `word`, or is one or two slips of the pen away from it.
+/// Guesses at what was meant.
+package enum Spelling {
+    /// The known word that is one or two slips of the pen away from `word`, or begins with it; upper or
+    /// lower case aside.
     ///
     /// Short words have to be nearer: everything is two slips away from a word of three letters.
     ///
     /// - Returns: the nearest one, the first of several; nil if none is near.
-    /// - Complexity: O(known × length²); words over 32 characters have no neighbour.
-    static func nearest(to word: String, among known: [String]) -> String? {
+    /// - Complexity: O(known × length²); words over 64 characters have no neighbour.
+    package static func nearest(to word: String, among known: [String]) -> String? {
         let letters = Array(word.lowercased())
-        guard letters.count <= 32 else { return nil }
+        guard letters.count > 2, letters.count <= 64 else { return nil }
         var best: (word: String, distance: Int)?
         for candidate in known {
-            let distance = distance(letters, Array(candidate))
+            let distance = distance(letters, Array(candidate.lowercased()))
             if distance <= min(2, letters.count / 3), distance < best?.distance ?? .max {
                 best = (candidate, distance)
             }
         }
-        if let best { return best.word }
-        return letters.count > 2 ? known.first { $0.hasPrefix(word.lowercased()) } : nil
+        return best?.word ?? known.first { $0.lowercased().hasPrefix(word.lowercased()) }
     }
 
     /// How many letters must be put in, taken out, replaced, or swapped with their neighbour.
