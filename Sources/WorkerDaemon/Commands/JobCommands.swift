@@ -205,7 +205,7 @@ enum JobCommands {
             } else if command.matches(index, "STUCK"), state == nil, !isStuck {
                 isStuck = true
             } else if thread == nil {
-                _ = try service.desk.lane(of: word)
+                try service.desk.checkKnown(word)
                 thread = word
             } else {
                 throw WireError(.err, "JOBS [thread] [state] [LIMIT n]: what is \(quoted(word))?")

@@ -11,10 +11,11 @@ enum ThreadCommands {
         CommandSpecification(
             "threads", 1...1, .threads, "Every worker thread, and what it does.",
             execute: { service, _, _ throws(WireError) in
-                .array(
+                let missing = service.desk.durable?.orphans.threads ?? []
+                return .array(
                     service.desk.lanes.flatMap { lane in
                         lane.members.map { .map(describe($0, of: lane, service)) }
-                    })
+                    } + missing.map { .map(describe(orphaned: $0.name, count: $0.count)) })
             }),
         CommandSpecification(
             "thread", 2...2, .threads, usage: "name", "One worker thread or pool, in detail.",
@@ -43,6 +44,9 @@ enum ThreadCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws(WireError) -> RESPValue? {
         let name = command.text(at: 1)
+        if let count = service.desk.durable?.orphans.count(of: name), count > 0 {
+            return .map(describe(orphaned: name, count: count))
+        }
         let lane = try service.desk.lane(of: name)
         if let member = lane.member(named: name) {
             return .map(
@@ -110,6 +114,16 @@ enum ThreadCommands {
             entry("job", job.map { .integer(Int($0.id)) } ?? .null),
             entry("selector", job.map { text($0.selector) } ?? .null),
             entry("running-ms", runtime.map { .integer(Int($0)) } ?? .null),
+        ]
+    }
+
+    /// What is to say of a thread that is configured no more and has jobs in the journal.
+    private static func describe(orphaned name: String, count: Int) -> [RESPValue.Entry] {
+        [
+            entry("name", text(name)), entry("state", text("orphaned")),
+            entry("waiting", .integer(count)), entry("done", .integer(0)),
+            entry("failed", .integer(0)), entry("job", .null), entry("selector", .null),
+            entry("running-ms", .null),
         ]
     }
 

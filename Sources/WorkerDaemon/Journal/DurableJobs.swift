@@ -75,7 +75,7 @@ final class DurableJobs {
     /// Of before and not counted by then, but parked since by the desk, which has counted them.
     private var parkedAgain: Set<JobID> = []
     /// Jobs of before whose thread is configured no more.
-    var unserved: [String: Int] = [:]
+    var orphans = OrphanedJobs()
     /// Whether delayed jobs stay where they are: only what is in turn is let run.
     var isHeldClosed = false
     /// Parked jobs that the journal was asked to take back, and how often.
@@ -147,11 +147,24 @@ final class DurableJobs {
         backlog.addParked(state, .one(byteCount))
     }
 
-    /// Whether a parked job was counted as one; it is not parked any more.
-    func unpark(_ id: JobID, _ state: JobState, byteCount: Int, from backlog: Backlog?) {
+    /// A job that the desk was given has no thread: it stays in the journal.
+    func orphan(_ job: Job) {
+        if !stock.includes(job.id) { parkedAgain.insert(job.id) }
+        orphans.add(.one(job.payload.count), to: job.queue)
+    }
+
+    /// A job without a thread was taken back.
+    func removeOrphan(_ id: JobID, byteCount: Int, from queue: QueueName) {
         guard hasCounted(id) else { return }
         parkedAgain.remove(id)
-        backlog?.removeParked(state, .one(byteCount))
+        orphans.remove(byteCount: byteCount, from: queue)
+    }
+
+    /// Whether a parked job was counted as one; it is not parked any more.
+    func unpark(_ id: JobID, _ state: JobState, byteCount: Int, from backlog: Backlog) {
+        guard hasCounted(id) else { return }
+        parkedAgain.remove(id)
+        backlog.removeParked(state, .one(byteCount))
     }
 
     /// More of before has been counted.

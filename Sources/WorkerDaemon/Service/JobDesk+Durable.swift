@@ -307,7 +307,10 @@ extension JobDesk {
                 "not run again, as asked to end before: \(counted(recovery.endedCount, "job"))")
         }
         for queue in recovery.queues {
-            guard let lane = try? lane(of: queue.thread) else { continue }
+            guard let lane = try? lane(of: queue.thread) else {
+                durable.orphans.add(JobAmount(), to: queue)
+                continue
+            }
             _ = durable.backlog(of: queue, lane, mayHoldMore: true)
         }
         durable.stock = recovery.stock

@@ -125,10 +125,7 @@ extension JobDesk {
     /// Takes up a job of before that holds up others between two attempts.
     func restoreBlocker(_ job: Job) {
         guard let durable else { return }
-        guard let lane = try? lane(of: job.thread) else {
-            durable.unserved[job.thread, default: 0] += 1
-            return
-        }
+        guard let lane = try? lane(of: job.thread) else { return durable.orphan(job) }
         let backlog = durable.backlog(of: job.queue, lane, mayHoldMore: true)
         guard job.key != nil || lane.gate(of: job.thread) != nil,
             let adopted = adopt(job, backlog, as: .apart)
@@ -209,18 +206,12 @@ extension JobDesk {
         durable.add(part)
         for (queue, amounts) in part.amounts {
             guard let lane = try? lane(of: queue.thread) else {
-                durable.unserved[queue.thread, default: 0] +=
-                    amounts.values.reduce(0) { $0 + $1.count }
+                for amount in amounts.values { durable.orphans.add(amount, to: queue) }
                 continue
             }
             let backlog = durable.backlog(of: queue, lane)
             for (state, amount) in amounts { backlog.addParked(state, amount) }
         }
-        guard part.isLast else { return }
-        for (thread, count) in durable.unserved.sorted(by: { $0.key < $1.key }) {
-            log.warning(
-                "\(count) jobs stay in the journal: there is no thread \(quoted(thread)) any more")
-        }
-        durable.unserved = [:]
+        if part.isLast { reportOrphans() }
     }
 }

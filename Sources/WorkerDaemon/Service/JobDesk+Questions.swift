@@ -55,9 +55,10 @@ extension JobDesk {
         let inMemory = store.list(thread: thread, state: state, limit: limit, order: .newestFirst)
         guard let durable else { return body(.success(inMemory)) }
         let wantsParked = state?.isEnded != true && durable.load.all.count > 0
-        let queues = durable.backlogs.values.filter { backlog in
+        var queues = durable.backlogs.values.filter { backlog in
             wantsParked && (thread == nil || backlog.queue.thread == thread)
         }.map(\.queue)
+        if state?.isEnded != true { queues += durable.orphans.queues(of: thread) }
         let listing = JobListing(queues: queues, thread: thread, state: state, limit: limit)
         let ticket = durable.expect(
             .listed { [unowned self] result in

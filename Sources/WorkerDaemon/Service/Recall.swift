@@ -14,7 +14,8 @@ internal import Kernel
 
 /// A command under way that takes back all of a thread and selector.
 final class Recall {
-    let lane: Lane
+    /// Nil if the thread is configured no more: then nothing of it comes.
+    let lane: Lane?
     /// The lane's name or a member's.
     let thread: String
     fileprivate(set) var wish: CancelWish
@@ -23,7 +24,7 @@ final class Recall {
     /// In front of the first of those that came and stayed parked.
     fileprivate var leftParked: [QueueName: DueKey] = [:]
 
-    fileprivate init(_ lane: Lane, _ thread: String, _ wish: CancelWish) {
+    fileprivate init(_ lane: Lane?, _ thread: String, _ wish: CancelWish) {
         self.lane = lane
         self.thread = thread
         self.wish = wish
@@ -45,19 +46,22 @@ extension JobDesk {
         _ body: @escaping (Result<Int, WireError>) -> Void
     ) throws(WireError) {
         guard let durable else { return }
-        let lane = try lane(of: thread)
+        try checkKnown(thread)
+        let lane = try? lane(of: thread)
         let wish = CancelWish(
             selector: selector, payload: payload, before: JobID(store.nextNumber))
         let recall = Recall(lane, thread, wish)
-        let backlogs = durable.backlogs(of: lane, addressedBy: thread)
-        recall.count = try cancel(thread: thread, selector: selector, payload: payload)
-        // What is left of them in memory could not be taken back.
-        let begun = matching(thread: thread, selector: selector, payload: payload, of: lane)
-        recall.wish.begun = Set(begun.map(\.id))
+        let queues = queues(addressedBy: thread, lane)
+        if let lane {
+            recall.count = try cancel(thread: thread, selector: selector, payload: payload)
+            // What is left of them in memory could not be taken back.
+            let begun = matching(thread: thread, selector: selector, payload: payload, of: lane)
+            recall.wish.begun = Set(begun.map(\.id))
+        }
         durable.recalls.append(recall)
         takeBack(
             CancelPart(
-                wish: recall.wish, places: CancelPart.places(of: backlogs.map(\.queue)),
+                wish: recall.wish, places: CancelPart.places(of: queues),
                 countMax: durable.window.settledAtOnce,
                 byteCountMax: durable.window.byteCountMax), recall, body)
     }
@@ -133,7 +137,11 @@ extension JobDesk {
                     if withdraw(live) { count += 1 }
                     continue
                 }
-                durable.unpark(job.id, job.state, byteCount: job.byteCount, from: backlog)
+                if let backlog {
+                    durable.unpark(job.id, job.state, byteCount: job.byteCount, from: backlog)
+                } else {
+                    durable.removeOrphan(job.id, byteCount: job.byteCount, from: queue)
+                }
                 tellCancelled(job.id)
                 count += 1
             }

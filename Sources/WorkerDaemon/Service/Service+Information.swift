@@ -66,6 +66,7 @@ extension Service {
             ("total_jobs_done", "\(totals.done)"),
             ("total_jobs_failed", "\(totals.failed)"),
             ("total_jobs_cancelled", "\(totals.cancelled)"),
+            ("orphaned_jobs", "\(desk.durable?.orphans.count ?? 0)"),
             ("running_children", "\(desk.children.count)"),
             ("stuck_jobs", "\(desk.stuckCount)"),
             ("replaced_threads", "\(desk.replacedThreadCount)"),
@@ -85,7 +86,7 @@ extension Service {
                         + "failed=\(failed),stuck=\(isStuck ? 1 : 0)"
                 )
             }
-        }
+        } + (desk.durable?.orphans.threads.map { ($0.name, "orphaned=\($0.count)") } ?? [])
     }
 
     private var loopLines: [(String, String)] {

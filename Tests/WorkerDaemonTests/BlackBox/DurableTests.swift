@@ -279,29 +279,6 @@ import Testing
         #expect(try first.connect().perform("images", "echo", "x") == 1)
     }
 
-    @Test(.timeLimit(.minutes(20)))
-    func `keeps what is for a thread that is configured no more`() throws {
-        let scratch = try Scratch()
-        var setup = Setup.durable
-        setup.threads = "images: {}, mail: {}"
-        let first = try TestDaemon(setup, in: scratch)
-        defer { first.kill() }
-        let client = try first.connect()
-        _ = try client.call("PAUSE", "mail")
-        #expect(try client.perform("mail", "echo", "x") == 1)
-        try first.crash()
-        let second = try TestDaemon(.durable, in: scratch, logName: "log2")
-        #expect(second.log.contains("1 jobs stay in the journal: there is no thread 'mail'"))
-        #expect(try second.connect().job(1, "state").text == "waiting")
-        try second.crash()
-        let third = try TestDaemon(setup, in: scratch, logName: "log3")
-        defer { third.kill() }
-        let again = try third.connect()
-        #expect(try again.call("THREAD", "mail")["state"]?.text == "paused")
-        _ = try again.call("RESUME", "mail")
-        #expect(try again.call("RESULT", 1, "WAIT").text == "x")
-    }
-
     @Test(.timeLimit(.minutes(20)), arguments: [Setup(), Setup.durable])
     func `tries a job again that failed, others of its thread first`(base: Setup) throws {
         var setup = base
