@@ -53,7 +53,7 @@ extension JobSummary {
             ("id", .integer(Int(clamping: id))), ("thread", .string(thread)),
             ("selector", .string(selector)), ("state", .string(state.rawValue)),
             ("priority", .string(priority)), ("attempt", .integer(attempt)),
-        ]
+        ] + (lastFailure.map { [("last_failure", .string($0))] } ?? [])
     }
 
     var json: JSON { .object(entries) }
@@ -79,6 +79,7 @@ extension JobNews {
             ("attempt", .integer(attempt)), ("worker", .optional(worker)),
             ("progress", progress.map(JSON.double) ?? .null),
             ("progress_text", .optional(progressText)), ("failure", .optional(failure)),
+            ("last_failure", .optional(lastFailure)),
         ])
     }
 }

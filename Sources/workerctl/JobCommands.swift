@@ -183,6 +183,7 @@ enum JobCommands {
                     ("progress", Progress.text(job.progress, job.progressText)),
                     ("failure", job.failure), ("priority", job.summary.priority),
                     ("attempt", "\(job.summary.attempt)"),
+                    ("last failure", job.summary.lastFailure),
                     ("accepted", Durations.time(job.acceptedAt)),
                     ("due", job.dueAt.map(Durations.time)),
                     ("started", job.startedAt.map(Durations.time)),
@@ -210,7 +211,8 @@ enum JobCommands {
 
     private static func write(_ news: JobNews, _ invocation: Invocation) throws(Failure) {
         if invocation.isJSON { return try Output.write(news.json) }
-        let details = [Progress.text(news.progress, news.progressText), news.failure]
+        let again = news.lastFailure.map { "attempt \(news.attempt) failed: \($0)" }
+        let details = [Progress.text(news.progress, news.progressText), news.failure, again]
         let parts =
             [invocation.style.state(news.state.rawValue)]
             + details.compactMap { $0.map(Terminal.printable) }

@@ -50,6 +50,8 @@ public struct JobSummary: Sendable, Equatable {
     public let priority: String
     /// How often it was begun, this time included.
     public let attempt: Int
+    /// Why its latest attempt failed, of a job that is tried again; nil if the daemon does not know.
+    public let lastFailure: String?
 }
 
 /// Everything that the daemon tells of a job; times are milliseconds since 1970-01-01 00:00 UTC.
@@ -85,6 +87,7 @@ extension JobSummary {
         state = State(rawValue: try fields.text("state"))
         priority = try fields.text("priority")
         attempt = try fields.integer("attempt")
+        lastFailure = fields.optionalText("last-failure")
     }
 }
 

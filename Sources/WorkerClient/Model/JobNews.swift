@@ -18,6 +18,8 @@ public struct JobNews: Sendable, Equatable {
     public let progressText: String?
     /// Why it failed; nil if it did not.
     public let failure: String?
+    /// Why its latest attempt failed, while it waits for the next one.
+    public let lastFailure: String?
 
     /// Whether it has ended: nothing follows.
     public var isFinal: Bool { [.done, .failed, .cancelled].contains(state) }
@@ -38,5 +40,6 @@ extension JobNews {
         progress = fields.optionalDouble("progress")
         progressText = fields.optionalText("progress-text")
         failure = fields.optionalText("failure")
+        lastFailure = fields.optionalText("last-failure")
     }
 }

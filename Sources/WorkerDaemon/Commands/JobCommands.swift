@@ -251,7 +251,7 @@ enum JobCommands {
             entry("state", text(desk.shownState(of: job))),
             entry("priority", text(job.priority.name)),
             entry("attempt", .integer(job.attempt)),
-        ]
+        ] + (desk.live[job.id]?.lastFailure.map { [entry("last-failure", text($0))] } ?? [])
     }
 
     private static func details(_ job: Job) -> [RESPValue.Entry] {
@@ -263,12 +263,6 @@ enum JobCommands {
         func time(_ milliseconds: Int64?) -> RESPValue {
             milliseconds.map { .integer(Int($0)) } ?? .null
         }
-        let failure: String? =
-            switch job.outcome {
-            case .failed(let reason): reason
-            case .timedOut: "took longer than its time limit"
-            case .cancelled, .done, nil: nil
-            }
         return [
             entry("accepted-at", time(job.acceptedAt)),
             entry("due-at", time(job.dueAt)),
@@ -276,7 +270,7 @@ enum JobCommands {
             entry("ended-at", time(job.endedAt)),
             entry("worker", job.workerName.map(text) ?? .null),
             entry("payload-bytes", .integer(job.state.isEnded ? 0 : job.payload.count)),
-            entry("failure", failure.map(text) ?? .null),
+            entry("failure", job.outcome?.failureReason.map(text) ?? .null),
         ]
     }
 }

@@ -67,6 +67,7 @@ extension Session: JobWatcher {
             details.append(entry("progress-text", text(shown)))
         }
         if let failure = news.failure { details.append(entry("failure", text(failure))) }
+        if let last = news.lastFailure { details.append(entry("last-failure", text(last))) }
         let number = news.id.number
         push(
             .push([text("job"), .integer(Int(number)), text(news.state), .map(details)]),

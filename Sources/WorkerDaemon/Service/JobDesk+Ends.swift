@@ -46,9 +46,11 @@ extension JobDesk {
             let timeout = Confined((desk: self, receiver: receiver), to: loop)
             let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: .milliseconds(limit))) { _ in
                 let (desk, receiver) = timeout.value
-                desk.live[id]?.removeWaiter(token, of: receiver)
+                let live = desk.live[id]
+                live?.removeWaiter(token, of: receiver)
                 desk.durable?.removeWaiter(token, of: receiver, for: id)
-                receiver.receive(.failure(Self.notEnded(id, within: limit)), token: token)
+                let timeout = Self.notEnded(id, within: limit, live?.lastFailure)
+                receiver.receive(.failure(timeout), token: token)
             }
             loop.add(timer)
             alarm = timer
@@ -56,10 +58,14 @@ extension JobDesk {
         return LiveJob.Waiter(receiver: receiver, token: token, alarm: alarm)
     }
 
-    private static func notEnded(_ id: JobID, within limit: Int) -> WireError {
-        WireError(
+    private static func notEnded(
+        _ id: JobID, within limit: Int, _ lastFailure: String?
+    ) -> WireError {
+        let tried = lastFailure.map { " (it is tried again, its latest attempt failed: \($0))" }
+        return WireError(
             .timeout,
-            "job \(id) has not ended within \(limit) ms; RESULT \(id) WAIT goes on waiting")
+            "job \(id) has not ended within \(limit) ms\(tried ?? ""); "
+                + "RESULT \(id) WAIT goes on waiting")
     }
 
     /// What a job that has ended left behind, as its client gets it.

@@ -15,6 +15,8 @@ extension JobDesk {
         noteStart(job.id, on: completion.thread, at: completion.startedAt)
         let pause = Self.pause(after: job.context.attempt - job.order.retry.forgivenCount)
         let due = completion.endedAt + pause
+        // First: who watches is told with it.
+        job.lastFailure = completion.outcome.failureReason
         apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)
         if job.isDurable {
             durable?.journal.record(.retry(job.id, completion.attempt, dueAt: due))

@@ -123,6 +123,7 @@ extension JobDesk {
             id: job.id, state: shownState(of: job), attempt: job.attempt, worker: job.workerName)
         news.progress = job.state == .running ? live[job.id]?.context.progress : nil
         news.failure = job.outcome?.failureReason
+        news.lastFailure = job.state == .running ? nil : live[job.id]?.lastFailure
         news.isFinal = job.state.isEnded
         return news
     }

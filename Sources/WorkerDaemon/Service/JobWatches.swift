@@ -16,6 +16,8 @@ struct JobNews: Equatable {
     var worker: String?
     var progress: JobProgress?
     var failure: String?
+    /// Why the attempt before failed, while it waits for the next one.
+    var lastFailure: String?
     /// Whether it has ended: nothing follows.
     var isFinal = false
 }

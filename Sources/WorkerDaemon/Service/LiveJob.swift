@@ -57,6 +57,8 @@ final class LiveJob {
     var alarm: ThreadRunLoop.Timer?
     /// Since when it is known that it does not listen, in Unix milliseconds.
     var stuckSince: Int64?
+    /// Why its latest attempt failed; nil if none has, or it has been out of memory since.
+    var lastFailure: String?
     private(set) var waiters: [Waiter] = []
 
     init(
