@@ -55,7 +55,9 @@ package final class SteppedDaemon {
     ///
     /// - Returns: the client's end, which does not block.
     package func connect() throws(SystemError) -> Descriptor {
-        try SocketPair().split { service.admit($0, from: "a pair", asksForPassword: false) }
+        try SocketPair().split {
+            service.admit($0, ConnectionEnds(at: "a pair"), asksForPassword: false)
+        }
     }
 
     /// Tells it what the kernel would tell when somebody has set the clock on the wall.

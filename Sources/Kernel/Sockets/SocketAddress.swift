@@ -62,13 +62,34 @@ package enum SocketAddress: Hashable, Sendable, CustomStringConvertible {
     /// The address that a socket is bound to; nil when it is of another kind, or has no name.
     ///
     /// - Source: getsockname(2).
-    static func bound(_ descriptor: borrowing Descriptor) throws(SystemError) -> SocketAddress? {
+    package static func bound(
+        _ descriptor: borrowing Descriptor
+    ) throws(SystemError) -> SocketAddress? {
+        let number = descriptor.number
+        return try unsafe told(by: "getsockname") { unsafe getsockname(number, $0, $1) }
+    }
+
+    /// The address of a connection's other end; nil when it is of another kind, or has no name.
+    ///
+    /// - Throws: ENOTCONN when the other end has left.
+    /// - Source: getpeername(2).
+    package static func peer(
+        of descriptor: borrowing Descriptor
+    ) throws(SystemError) -> SocketAddress? {
+        let number = descriptor.number
+        return try unsafe told(by: "getpeername") { unsafe getpeername(number, $0, $1) }
+    }
+
+    private static func told(
+        by operation: String,
+        _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt
+    ) throws(SystemError) -> SocketAddress? {
         var storage = sockaddr_storage()
         var byteCount = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        try retrying("getsockname") {
+        try retrying(operation) {
             unsafe withUnsafeMutablePointer(to: &storage) { storage in
                 unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                    unsafe getsockname(descriptor.number, address, &byteCount)
+                    unsafe body(address, &byteCount)
                 }
             }
         }

@@ -169,8 +169,8 @@ enum ConnectionCommands {
 
     private static func describe(_ session: Session) -> String {
         let age = (WallClock.unixMilliseconds() - session.connectedAt) / 1_000
-        return "id=\(session.number) addr=\(session.peer) name=\(session.name) age=\(age) "
-            + "cmd=\(session.lastCommand) cmds=\(session.commandCount) "
+        return "id=\(session.number) addr=\(session.ends.client) laddr=\(session.ends.server) "
+            + "name=\(session.name) age=\(age) cmd=\(session.lastCommand) cmds=\(session.commandCount) "
             + "pending=\(session.pendingReplyCount) omem=\(session.outputByteCount) "
             + "resp=\(session.writer.version.rawValue)\n"
     }

@@ -144,11 +144,12 @@ final class Service: SessionDelegate {
     }
 
     private func admit(_ socket: consuming Descriptor, through door: Door) {
-        admit(socket, from: door.address, asksForPassword: door.asksForPassword)
+        let ends = door.ends(of: socket)
+        admit(socket, ends, asksForPassword: door.asksForPassword)
     }
 
     /// Serves a connection, whichever way it came in.
-    func admit(_ socket: consuming Descriptor, from address: String, asksForPassword: Bool) {
+    func admit(_ socket: consuming Descriptor, _ ends: ConnectionEnds, asksForPassword: Bool) {
         connectionCount += 1
         guard sessions.count < configuration.limits.connections else {
             rejectedCount += 1
@@ -158,13 +159,13 @@ final class Service: SessionDelegate {
         }
         let number = connectionCount
         let session = Session(
-            number: number, socket: socket, peer: address,
+            number: number, socket: socket, ends: ends,
             isAuthenticated: !asksForPassword, limits: sessionLimits, loop: loop,
             outputRound: outputRound, delegate: self)
         sessions[number] = session
         do throws(SystemError) {
             try session.start()
-            log.debug("client \(number) came in through \(address)")
+            log.debug("client \(number) came in \(ends)")
             if asksForPassword { expectPassword(of: session) }
         } catch {
             session.close("it can't be watched: \(error)")

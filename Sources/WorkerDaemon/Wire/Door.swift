@@ -10,6 +10,8 @@ final class Door {
     /// Whether clients have to give the password before anything else.
     let asksForPassword: Bool
     let address: String
+    /// Whether each client has an address of its own.
+    private let isTCP: Bool
     private let loop: ThreadRunLoop
     private let log: Log
     private var listener: Listener?
@@ -31,11 +33,17 @@ final class Door {
         admit: @escaping (consuming Descriptor, Door) -> Void
     ) {
         address = listener.address.description
+        if case .tcp = listener.address { isTCP = true } else { isTCP = false }
         self.listener = consume listener
         self.asksForPassword = asksForPassword
         self.loop = loop
         self.log = log
         self.admit = admit
+    }
+
+    /// Who is at the ends of a connection that has come in.
+    func ends(of socket: borrowing Descriptor) -> ConnectionEnds {
+        isTCP ? ConnectionEnds(ofTCP: socket, through: address) : ConnectionEnds(at: address)
     }
 
     /// Begins to take connections.

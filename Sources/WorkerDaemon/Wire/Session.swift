@@ -36,7 +36,7 @@ final class Session {
     }
 
     let number: UInt64
-    let peer: String
+    let ends: ConnectionEnds
     let connectedAt: Int64
     var name = ""
     /// Whether the client may do more than authenticate.
@@ -82,12 +82,12 @@ final class Session {
     private static let pushByteCountMax = 64 << 10
 
     init(
-        number: UInt64, socket: consuming Descriptor, peer: String, isAuthenticated: Bool,
+        number: UInt64, socket: consuming Descriptor, ends: ConnectionEnds, isAuthenticated: Bool,
         limits: SessionLimits, loop: ThreadRunLoop, outputRound: OutputRound,
         delegate: any SessionDelegate
     ) {
         self.number = number
-        self.peer = peer
+        self.ends = ends
         self.isAuthenticated = isAuthenticated
         asksForPassword = !isAuthenticated
         self.limits = limits

@@ -72,6 +72,31 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `CLIENT LIST shows where each client is, and where it came in`() throws {
+        let scratch = try Scratch()
+        let (door, address) = try freeLoopbackAddress()
+        var setup = Setup()
+        setup.listen = try scratch.passwordDoor(at: door, password: "secret")
+        let daemon = try TestDaemon(setup, in: scratch)
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        // From the addresses that the test knows, so that the two can be told apart.
+        let others = try (0..<2).map { _ in try TestClient(address) }
+        for other in others { #expect(try other.call("AUTH", "secret") == .simpleString("OK")) }
+        let list = try client.call("CLIENT", "LIST").text ?? ""
+        let lines = list.split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines[0].contains(" addr=\(daemon.socket) laddr=\(daemon.socket) "))
+        for (line, other) in zip(lines.dropFirst(), others) {
+            let own = try #require(try other.ownAddress())
+            #expect(line.contains(" addr=\(own) laddr=\(door) "), "\(line)")
+            #expect(try other.call("CLIENT", "INFO").text?.contains(" addr=\(own) ") == true)
+        }
+        #expect(lines[1] != lines[2])
+        #expect(daemon.log.contains("came in from 127."))
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `COMMAND names every command, what it takes and what it does`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

@@ -18,6 +18,9 @@ final class TestClient {
         self.socket = socket
     }
 
+    /// Where it is itself.
+    func ownAddress() throws -> SocketAddress? { try SocketAddress.bound(socket) }
+
     /// Sends bytes as they are.
     func send(_ bytes: [UInt8]) throws {
         var sent = 0

@@ -113,7 +113,7 @@ struct ReplyText {
         if name == "worker", text.hasPrefix("mail/") { return "mail/…" }
         return
             text
-            .replacing(/^id=[0-9]+ addr=[^ ]+/, with: "id=… addr=…")
+            .replacing(/^id=[0-9]+ addr=[^ ]+ laddr=[^ ]+/, with: "id=… addr=… laddr=…")
             .replacing(/\ age=[0-9]+/, with: " age=…")
             .replacing(
                 /(process_id|uptime_in_seconds|total_commands_processed):[0-9]+/

@@ -1,0 +1,30 @@
+// Who is at the two ends of a connection, as it is shown to people.
+
+internal import Kernel
+
+/// The addresses of a connection.
+struct ConnectionEnds: CustomStringConvertible {
+    /// Where the client is; on a socket that is a file, that file.
+    let client: String
+    /// Where it came in.
+    let server: String
+
+    /// Both ends of a connection that has no address of the client's own.
+    init(at door: String) {
+        client = door
+        server = door
+    }
+
+    /// The ends of a TCP connection.
+    ///
+    /// - Parameter door: where the daemon listens, should the connection be gone already.
+    init(ofTCP socket: borrowing Descriptor, through door: String) {
+        let ends = (try? SocketAddress.peer(of: socket), try? SocketAddress.bound(socket))
+        client = ends.0?.description ?? "?:0"
+        server = ends.1?.description ?? door
+    }
+
+    var description: String {
+        client == server ? "through \(server)" : "from \(client) through \(server)"
+    }
+}
