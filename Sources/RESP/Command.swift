@@ -65,11 +65,25 @@ package struct Command: Sendable {
         // SAFETY: a literal lives as long as the program, and `found` has as many bytes as it.
         let wanted = unsafe word.utf8Start
         for offset in found.indices {
-            let byte = found[offset]
-            let isSmallLetter = byte &- UInt8(ascii: "a") < 26
-            if unsafe (isSmallLetter ? byte & 0xDF : byte) != wanted[offset] { return false }
+            if unsafe Self.capital(found[offset]) != wanted[offset] { return false }
         }
         return true
+    }
+
+    /// Whether two arguments are the same word, be their ASCII letters large or small.
+    ///
+    /// Allocates nothing.
+    package func matches(_ index: Int, _ other: Int) -> Bool {
+        let (first, second) = (position(of: index), position(of: other))
+        guard first.count == second.count else { return false }
+        return zip(first, second).allSatisfy {
+            Self.capital(storage[$0]) == Self.capital(storage[$1])
+        }
+    }
+
+    /// A small letter as a capital one, any other byte as it is.
+    private static func capital(_ byte: UInt8) -> UInt8 {
+        byte &- UInt8(ascii: "a") < 26 ? byte & 0xDF : byte
     }
 
     private func position(of index: Int) -> Range<Int> {

@@ -192,9 +192,11 @@ enum JobCommands {
         var isStuck = false
         var limit = 100
         var index = 1
+        var options = OptionPlaces()
         while index < command.count {
             let word = command.text(at: index)
             if command.matches(index, "LIMIT") {
+                try options.note(index, of: command)
                 guard index + 1 < command.count else {
                     throw WireError(.err, "LIMIT needs a number behind it")
                 }

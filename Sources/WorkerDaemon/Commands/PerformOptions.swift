@@ -28,7 +28,9 @@ struct PerformOptions {
         self.wall = wall
         var index = 3
         let payloadIndex = command.count - 1
+        var options = OptionPlaces()
         while index < payloadIndex {
+            try options.note(index, of: command)
             index = try read(command, at: index, before: payloadIndex)
         }
     }

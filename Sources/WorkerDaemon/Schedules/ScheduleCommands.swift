@@ -96,7 +96,9 @@ struct ScheduleOptions {
             name: name, rhythm: try Self.rhythm(command), thread: command.text(at: end),
             selector: command.text(at: end + 1), payload: command.bytes(at: end + 2))
         var index = 4
+        var options = OptionPlaces()
         while index < end {
+            try options.note(index, of: command)
             try read(command, at: index, before: end)
             index += 2
         }

@@ -21,6 +21,10 @@ import Testing
         (["PERFORM", "images", "echo", "TIMEOUT", "-3", "x"], "TIMEOUT must be a whole number"),
         (["PERFORM", "images", "echo", "PRIORITY", "urgent", "x"], "normal or low, is 'urgent'"),
         (["PERFORM", "images", "echo", "PRIORITY", "x"], "high, normal or low"),
+        (["PERFORM", "images", "echo", "DELAY", "5", "DELAY", "6", "x"], "DELAY is given twice"),
+        (["PERFORM", "images", "echo", "wait", "Wait", "x"], "WAIT is given twice"),
+        (["PERFORM", "images", "echo", "KEY", "k", "RETRY", "1", "KEY", "k", "x"], "KEY is given"),
+        (["PERFORM", "images", "echo", "VOLATILE", "VOLATILE", "x"], "VOLATILE is given twice"),
         (["PERFORM", "images", "echo", "SOMETIME", "x"], "unknown option 'SOMETIME'"),
         (["PERFORM", "images", "echo", "two", "words"], "unknown option 'two'"),
         (["PERFORM", "images", "echo", "", "x"], "unknown option ''"),
@@ -43,6 +47,11 @@ import Testing
             ["SCHEDULE", "a", "EVERY", "99", "PRIORITY", "top", "images", "echo", "x"],
             "normal or low, is 'top'"
         ),
+        (
+            ["SCHEDULE", "a", "EVERY", "99", "RETRY", "1", "retry", "2", "images", "echo", "x"],
+            "RETRY is given twice"
+        ),
+        (["JOBS", "LIMIT", "1", "LIMIT", "2"], "LIMIT is given twice"),
         (["JOBS", "LIMIT"], "LIMIT needs a number"),
         (["JOBS", "LIMIT", "-1"], "LIMIT must be"),
         (["JOBS", "LIMIT", "many"], "'many'"),
