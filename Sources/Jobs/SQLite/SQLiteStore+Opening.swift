@@ -2,6 +2,12 @@
 // and brought to the present schema.
 
 extension SQLiteStore {
+    /// How large the log may stay once what was in it is in the database.
+    ///
+    /// Some times what it has before that happens: writing where it was written before is what makes
+    /// commits fast, so only what a burst has left is given back.
+    package static let logByteCountKept = 16 << 20
+
     /// Checks that a database is ours, takes it for this process and brings it up to date.
     static func takeOver(_ database: Database, _ schema: Schema) throws(StoreFault) {
         let path = database.path
@@ -17,6 +23,7 @@ extension SQLiteStore {
         }
         // A commit returns when it is on the disk, not only with the kernel.
         try database.execute("PRAGMA synchronous = FULL")
+        try database.execute("PRAGMA journal_size_limit = \(logByteCountKept)")
         try migrate(database, schema, from: version)
     }
 
