@@ -14,28 +14,18 @@ import WorkerDaemon
     private func play(
         heldUp count: Int, _ scene: @escaping @Sendable (World, _ others: [Int]) throws -> Void
     ) throws {
-        let directory = try Scratch()
-        let path = directory.path
-        let fault = try onNewThread { () -> String? in
-            do {
-                let world = try World(path, MemoryWindow(countMax: Self.window))
-                defer { world.close() }
-                // The first one holds up those behind it.
-                try world.perform(["KEY", "held", "RETRY", 1, "BLOCK"], token: 1)
-                try world.settle()
-                _ = try world.takeStart(of: 1)
-                for token in 2..<2 + count { try world.perform(["KEY", "held"], token: token) }
-                let others = Array(100..<110)
-                for token in others { try world.perform(["KEY", "free"], token: token) }
-                try world.settle()
-                world.stage.end(1, .failed)
-                try scene(world, others)
-                return nil
-            } catch {
-                return "\(error)"
-            }
+        try playScene(MemoryWindow(countMax: Self.window)) { world in
+            // The first one holds up those behind it.
+            try world.perform(["KEY", "held", "RETRY", 1, "BLOCK"], token: 1)
+            try world.settle()
+            _ = try world.takeStart(of: 1)
+            for token in 2..<2 + count { try world.perform(["KEY", "held"], token: token) }
+            let others = Array(100..<110)
+            for token in others { try world.perform(["KEY", "free"], token: token) }
+            try world.settle()
+            world.stage.end(1, .failed)
+            try scene(world, others)
         }
-        #expect(fault == nil)
     }
 
     @Test(.timeLimit(.minutes(20)))

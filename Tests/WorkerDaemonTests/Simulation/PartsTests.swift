@@ -11,21 +11,9 @@ import WorkerDaemon
     private func play(
         inPartsOf count: Int, _ scene: @escaping @Sendable (World) throws -> Void
     ) throws {
-        let directory = try Scratch()
-        let path = directory.path
-        let fault = try onNewThread { () -> String? in
-            do {
-                var window = MemoryWindow()
-                window.changedAtOnce = count
-                let world = try World(path, window)
-                defer { world.close() }
-                try scene(world)
-                return nil
-            } catch {
-                return "\(error)"
-            }
-        }
-        #expect(fault == nil)
+        var window = MemoryWindow()
+        window.changedAtOnce = count
+        try playScene(window, scene)
     }
 
     @Test(.timeLimit(.minutes(20)))

@@ -8,22 +8,12 @@ import Testing
 import WorkerDaemon
 
 @Suite struct `A job's moment` {
-    /// Plays a scene on the thread of a daemon of its own; what it throws is why the test fails.
+    /// Plays a scene that does not begin at a whole millisecond.
     private func play(_ scene: @escaping @Sendable (World) throws -> Void) throws {
-        let directory = try Scratch()
-        let path = directory.path
-        let fault = try onNewThread { () -> String? in
-            do {
-                let world = try World(path, MemoryWindow())
-                defer { world.close() }
-                world.clock.advance(byNanoseconds: 400_000)
-                try scene(world)
-                return nil
-            } catch {
-                return "\(error)"
-            }
+        try playScene { world in
+            world.clock.advance(byNanoseconds: 400_000)
+            try scene(world)
         }
-        #expect(fault == nil)
     }
 
     @Test(arguments: [["VOLATILE"], []])
@@ -185,16 +175,6 @@ import WorkerDaemon
 }
 
 extension World {
-    func submit(
-        _ first: [CommandArgument], _ more: [String], token: Int
-    ) throws {
-        let options = first + more.map { .text($0) }
-        try ask(["PERFORM", "one", "play"] + options + [.integer(token)]) { reply in
-            if let word = reply.errorWord { throw SimulationFault(word) }
-        }
-        try settle()
-    }
-
     /// Expects a job to begin when so much time has passed, and not a nanosecond before.
     fileprivate func expectStart(of token: Int, afterNanoseconds count: Int64) throws {
         for nanoseconds in [0, count - 1] {
@@ -209,14 +189,5 @@ extension World {
         _ = try takeStart(of: token)
         stage.end(token, .done(byteCount: 2))
         try settle()
-    }
-
-    /// The number of a job, which is the only one that has begun.
-    func takeStart(of token: Int) throws -> UInt64 {
-        let begun = stage.takeEntries()
-        guard begun.map(\.token) == [token], let id = begun.first?.id else {
-            throw SimulationFault("\(begun) have begun at \(clock.now()), not \(token)")
-        }
-        return id
     }
 }

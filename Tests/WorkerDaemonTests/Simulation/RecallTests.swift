@@ -9,19 +9,7 @@ import WorkerDaemon
 
 @Suite struct `A CANCEL of many jobs` {
     private func play(_ scene: @escaping @Sendable (World) throws -> Void) throws {
-        let directory = try Scratch()
-        let path = directory.path
-        let fault = try onNewThread { () -> String? in
-            do {
-                let world = try World(path, MemoryWindow(countMax: 16))
-                defer { world.close() }
-                try scene(world)
-                return nil
-            } catch {
-                return "\(error)"
-            }
-        }
-        #expect(fault == nil)
+        try playScene(MemoryWindow(countMax: 16), scene)
     }
 
     @Test(.timeLimit(.minutes(20)))

@@ -1,0 +1,51 @@
+// Scenes that tests play with a daemon of a simulation: on a thread of their own, since the daemon lives on
+// the thread that makes it.
+
+import RESP
+import Support
+import Testing
+import WorkerDaemon
+
+/// Plays a scene on the thread of a daemon of its own; what it throws is why the test fails.
+///
+/// - Parameter window: how many of the jobs that wait are in the daemon's memory.
+func playScene(
+    _ window: MemoryWindow = MemoryWindow(),
+    _ scene: @escaping @Sendable (World) throws -> Void
+) throws {
+    let directory = try Scratch()
+    let path = directory.path
+    let fault = try onNewThread { () -> String? in
+        do {
+            let world = try World(path, window)
+            defer { world.close() }
+            try scene(world)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+    #expect(fault == nil)
+}
+
+extension World {
+    /// Hands in a job for thread `one`.
+    func submit(
+        _ first: [CommandArgument], _ more: [String], token: Int
+    ) throws {
+        let options = first + more.map { .text($0) }
+        try ask(["PERFORM", "one", "play"] + options + [.integer(token)]) { reply in
+            if let word = reply.errorWord { throw SimulationFault(word) }
+        }
+        try settle()
+    }
+
+    /// The number of a job, which is the only one that has begun.
+    func takeStart(of token: Int) throws -> UInt64 {
+        let begun = stage.takeEntries()
+        guard begun.map(\.token) == [token], let id = begun.first?.id else {
+            throw SimulationFault("\(begun) have begun at \(clock.now()), not \(token)")
+        }
+        return id
+    }
+}
