@@ -32,8 +32,10 @@ extension JobDesk {
     /// a running one.
     func shownState(of job: Job) -> String {
         if job.state == .running, isStuck(job.id) { return "stuck" }
-        // What is due and parked waits like any other.
-        if job.state == .delayed, job.dueAt.map({ $0 <= wall.unixMilliseconds() }) == true {
+        // What is due and parked waits like any other. In memory, a delay goes on when the clock is set.
+        if job.state == .delayed, live[job.id] == nil,
+            job.dueAt.map({ $0 <= wall.unixMilliseconds() }) == true
+        {
             return JobState.waiting.rawValue
         }
         return job.state.rawValue

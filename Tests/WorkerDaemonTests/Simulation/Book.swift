@@ -52,6 +52,13 @@ struct Book {
         var mustEnd = false
         /// How long it may run, in milliseconds.
         var timeLimit: Int64?
+        /// Whether it waits for a time of the clock on the wall, however that is set.
+        var goesByWall = false
+        /// When it is or was due by the clock on the wall, between which moments: that is what its
+        /// file has of it. Nil if it was never delayed, fired or tried again.
+        var wallDue: ClosedRange<Int64>?
+        /// The last moment before that, which the file may still have after a crash.
+        var wallDueBefore = Int64.min
         /// When its time is up, in nanoseconds of the clock, as long as it runs.
         var deadline = Int64.max
         /// Whether its buffer is being fired, and nobody has said yet that it was.
@@ -63,9 +70,16 @@ struct Book {
         var endedAfterLeaps = 0
         var isEndCertain = true
 
+        /// Takes note when it is due by the clock on the wall.
+        mutating func becomeDue(_ wallDue: ClosedRange<Int64>) {
+            wallDueBefore = self.wallDue?.upperBound ?? .min
+            self.wallDue = wallDue
+        }
+
         /// Takes note that it runs again, if that was asked for.
-        mutating func runAgain() {
+        mutating func runAgain(atWall now: Int64) {
             guard isRunAgainAsked else { return }
+            becomeDue(now...now)
             isRunAgainAsked = false
             state = .waiting
             forgivenCount = attempt
@@ -94,6 +108,8 @@ struct Book {
     private(set) var entries: [Int: Entry] = [:]
     private var tokens: [UInt64: Int] = [:]
     private(set) var nextToken = 1
+    /// How far the clock on the wall was set forward, in milliseconds.
+    private(set) var wallShift: Int64 = 0
     /// How often at least a millisecond has passed.
     private var leapCount = 0
     /// Those that have begun for the first time since the threads were at rest.
@@ -170,10 +186,36 @@ struct Book {
         if count > 0 { leapCount += 1 }
     }
 
+    /// The clock on the wall was set, so many milliseconds forward.
+    mutating func setWall(byMilliseconds count: Int64, at now: Int64) throws {
+        wallShift += count
+        for token in entries.keys.sorted() {
+            try change(token) { entry in
+                guard case .delayed(let moment) = entry.state else { return }
+                // What has been due is so, whatever the clock says then.
+                if moment <= now {
+                    entry.state = .waiting
+                } else if entry.goesByWall {
+                    entry.state = .delayed(until: moment - count)
+                }
+            }
+        }
+    }
+
+    /// Where a job is when it has been read from its file, of which only the clock on the wall tells
+    /// when it is due: it may have begun, and wait once more.
+    private func reread(_ entry: Entry, at now: Int64) -> State {
+        guard let due = entry.wallDue, due.upperBound - wallShift > now else { return .waiting }
+        let (from, to) = (due.lowerBound - wallShift, due.upperBound - wallShift)
+        if entry.attempt == 0 { return .delayed(until: to) }
+        return .pausing(from: from, to: to, isKnown: from > now)
+    }
+
     /// A job has begun; says why it may not have.
     mutating func begin(_ begun: Stage.Entry, at now: Int64) throws {
         // It may begin before it is answered.
-        try change(begun.token) { $0.runAgain() }
+        let wallNow = now + wallShift
+        try change(begun.token) { $0.runAgain(atWall: wallNow) }
         let entry = try self[begun.token]
         let name = "job \(begun.id) (token \(begun.token))"
         switch entry.state {
@@ -218,6 +260,7 @@ struct Book {
         _ token: Int, _ end: Stage.End, at now: Int64, isOverTime: Bool = false
     ) throws {
         let leaps = leapCount
+        let wallShift = wallShift
         try change(token) { entry in
             let mayRetry =
                 entry.attempt - entry.forgivenCount <= entry.retryCountMax && !entry.isCancelAsked
@@ -232,7 +275,9 @@ struct Book {
                 entry.isEndCertain = entry.mustEnd
             case .failed where mayRetry, .interrupted where mayRetry:
                 let pause = Int64(1_000) << Int64(entry.attempt - entry.forgivenCount - 1)
-                entry.state = .pausing(from: now + pause * 3 / 4, to: now + pause * 5 / 4)
+                let (from, to) = (now + pause * 3 / 4, now + pause * 5 / 4)
+                entry.state = .pausing(from: from, to: to)
+                entry.becomeDue(from + wallShift...to + wallShift)
                 entry.isInSequence = false
             case .failed, .interrupted:
                 entry.state = .ended(.failed)
@@ -245,12 +290,14 @@ struct Book {
     /// The daemon has died.
     mutating func crash(at now: Int64) throws {
         let leaps = leapCount
+        let book = self
         for token in entries.keys.sorted() where entries[token] != nil {
             try change(token) { entry in
                 if entry.isVolatile {
                     entry.state = .gone
                     return
                 }
+                entry.goesByWall = entry.attempt == 0
                 let isCancelUnanswered = entry.isCancelUnanswered
                 entry.isCancelUnanswered = false
                 entry.deadline = .max
@@ -269,35 +316,46 @@ struct Book {
                 }
                 switch entry.state {
                 case .running:
-                    entry.state = .waiting
+                    entry.state = book.reread(entry, at: now)
                     entry.isCancelAsked = false
                 case .buffered where entry.isFireAsked:
                     entry.state = .asked
                     entry.isFireAsked = false
-                case .pausing(_, let to, _):
+                case .pausing:
                     // What was decided after the attempt may not have been written.
-                    entry.state = .pausing(from: now, to: max(now, to), isKnown: false)
+                    let due = max(entry.wallDue?.upperBound ?? .min, entry.wallDueBefore)
+                    let to = due == .min ? now : max(now, due - book.wallShift)
+                    entry.state = .pausing(from: now, to: to, isKnown: false)
+                case .delayed, .waiting: entry.state = book.reread(entry, at: now)
                 case .ended where !entry.isEndCertain && entry.endedAfterLeaps + 2 > leaps:
                     // Told by whoever asks for it, see Simulation.look.
                     entry.state = .asked
                     entry.isCancelAsked = false
-                case .asked, .delayed, .buffered, .waiting, .ended, .gone: break
+                case .asked, .buffered, .ended, .gone: break
                 }
             }
         }
     }
 
     /// The daemon has gone down in order; `interrupted` had not ended.
-    mutating func shutDown(interrupted: Set<Int>) throws {
+    mutating func shutDown(interrupted: Set<Int>, at now: Int64) throws {
+        let book = self
         for token in entries.keys.sorted() where entries[token] != nil {
             try change(token) { entry in
                 if entry.isVolatile {
                     entry.state = .gone
-                } else if interrupted.contains(token) {
+                    return
+                }
+                entry.isEndCertain = true
+                if interrupted.contains(token) {
                     entry.state = .waiting
                     entry.attempt -= 1
                 }
-                entry.isEndCertain = true
+                entry.goesByWall = entry.attempt == 0
+                switch entry.state {
+                case .waiting, .delayed, .pausing: entry.state = book.reread(entry, at: now)
+                case .asked, .buffered, .running, .ended, .gone: break
+                }
             }
         }
     }

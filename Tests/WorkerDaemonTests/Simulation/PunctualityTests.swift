@@ -50,6 +50,20 @@ import WorkerDaemon
     }
 
     @Test(arguments: [["VOLATILE"], []])
+    func `that has not come with a DELAY is shown so, whatever the clock is set to`(
+        options: [String]
+    ) throws {
+        try play { world in
+            try world.submit(["DELAY", 5_000], options, token: 1)
+            try world.setClock(byMilliseconds: 60_000)
+            var state: String?
+            try world.ask(["JOBS", "LIMIT", 1]) { state = $0.elements?.first?["state"]?.text }
+            try world.settle()
+            guard state == "delayed" else { throw SimulationFault(state ?? "no state") }
+        }
+    }
+
+    @Test(arguments: [["VOLATILE"], []])
     func `comes no sooner than its DELAY after it was accepted`(options: [String]) throws {
         try play { world in
             try world.submit(["DELAY", 5], options, token: 1)

@@ -2,6 +2,7 @@
 // the thread that makes it.
 
 import RESP
+import RunLoopsTesting
 import Support
 import Testing
 import WorkerDaemon

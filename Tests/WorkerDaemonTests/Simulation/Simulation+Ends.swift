@@ -82,7 +82,7 @@ extension Simulation {
             try book.end(token, .interrupted, at: world.clock.milliseconds)
             interrupted.remove(token)
         }
-        try book.shutDown(interrupted: interrupted)
+        try book.shutDown(interrupted: interrupted, at: world.clock.milliseconds)
         try comeBack()
     }
 

@@ -44,16 +44,16 @@ extension Simulation {
             guard let shown = Self.state(in: reply) else {
                 throw SimulationFault("JOB \(id) was answered \(reply)")
             }
-            let now = world.clock.milliseconds
+            let (now, shift) = (world.clock.milliseconds, book.wallShift)
             try book.check(token, isIn: shown, at: now)
             try book.change(token) { entry in
                 if case .pausing(_, _, isKnown: false) = entry.state {
-                    entry.state = shown == .delayed ? Self.pausing(reply) : .waiting
+                    entry.state = shown == .delayed ? Self.delayed(&entry, reply, shift) : .waiting
                 }
                 guard entry.state == .asked else { return }
                 switch shown {
                 case .waiting: entry.state = .waiting
-                case .delayed: entry.state = Self.pausing(reply)
+                case .delayed: entry.state = Self.delayed(&entry, reply, shift)
                 case .buffered: entry.state = .buffered
                 case .running: break
                 case .done, .failed, .cancelled:
@@ -64,10 +64,16 @@ extension Simulation {
         }
     }
 
-    private static func pausing(_ reply: RESPValue) -> Book.State {
+    /// Where a job is that was read from its file and is not due yet.
+    private static func delayed(
+        _ entry: inout Book.Entry, _ reply: RESPValue, _ wallShift: Int64
+    ) -> Book.State {
         guard case .integer(let due)? = reply["due-at"] else { return .waiting }
-        let moment = Int64(due) - SimulatedClock.beginning
-        return .pausing(from: moment, to: moment)
+        let wallMoment = Int64(due) - SimulatedClock.beginning
+        entry.wallDue = wallMoment...wallMoment
+        let moment = wallMoment - wallShift
+        entry.goesByWall = entry.attempt == 0
+        return entry.goesByWall ? .delayed(until: moment) : .pausing(from: moment, to: moment)
     }
 
     private static func state(in reply: RESPValue) -> JobState? {

@@ -26,17 +26,22 @@ extension Simulation {
                 key: random.chance(30) ? "k\(random.below(3))" : nil,
                 blocks: retryCountMax > 0 && random.chance(50),
                 uniqueName: random.chance(20) && !isVolatile ? "u\(token)" : nil,
-                isInSequence: delay == 0, timeLimit: timeLimit)
+                isInSequence: delay == 0, timeLimit: timeLimit,
+                goesByWall: delay > 0 && random.chance(50))
         }
         let entry = try book[token]
-        note("submit \(entry.summary), delay \(delay)")
+        note("submit \(entry.summary), \(entry.goesByWall ? "at a time" : "delay") \(delay)")
         let due = world.clock.millisecondsRoundedUp + delay
-        try world.ask(Self.command(for: entry, delay: delay)) { [unowned self] reply in
+        let wallDue = due + book.wallShift
+        if delay > 0 { try book.change(token) { $0.becomeDue(wallDue...wallDue) } }
+        try world.ask(command(for: entry, delay: delay, due: due)) { [unowned self] reply in
             try accepted(token, reply, as: delay > 0 ? .delayed(until: due) : .waiting)
         }
     }
 
-    private static func command(for entry: Book.Entry, delay: Int64 = 0) -> [CommandArgument] {
+    private func command(
+        for entry: Book.Entry, delay: Int64 = 0, due: Int64 = 0
+    ) -> [CommandArgument] {
         var command: [CommandArgument] = [
             "PERFORM", .text(entry.address), "play", "PRIORITY", .text(entry.priority.name),
             "RETRY",
@@ -47,7 +52,11 @@ extension Simulation {
         if let name = entry.uniqueName { command += ["UNIQUE", .text(name)] }
         if entry.isVolatile { command.append("VOLATILE") }
         if let limit = entry.timeLimit { command += ["TIMEOUT", .integer(Int(limit))] }
-        if delay > 0 { command += ["DELAY", .integer(Int(delay))] }
+        if delay > 0, entry.goesByWall {
+            command += ["AT", .integer(Int(SimulatedClock.beginning + book.wallShift + due))]
+        } else if delay > 0 {
+            command += ["DELAY", .integer(Int(delay))]
+        }
         return command + [.integer(entry.token)]
     }
 
@@ -60,7 +69,7 @@ extension Simulation {
             return
         }
         note("submit again \(entry.token), job \(id)")
-        try world.ask(Self.command(for: entry)) { [unowned self] reply in
+        try world.ask(command(for: entry)) { [unowned self] reply in
             try observe()
             guard case .integer(Int(id)) = reply else {
                 throw SimulationFault("job \(id), handed in again, was answered \(reply)")
@@ -79,12 +88,13 @@ extension Simulation {
         let isDropped = random.chance(40)
         note("\(isDropped ? "drop" : "run again") \(entry.token), job \(id)")
         if !isDropped { try book.change(entry.token) { $0.isRunAgainAsked = true } }
+        let wallNow = world.clock.milliseconds + book.wallShift
         try world.ask([isDropped ? "DROP" : "RETRY", .integer(Int(id))]) { [unowned self] reply in
             guard case .integer(1) = reply else {
                 throw SimulationFault("job \(id) that had failed was answered \(reply)")
             }
             try book.change(entry.token) { entry in
-                if isDropped { entry.state = .gone } else { entry.runAgain() }
+                if isDropped { entry.state = .gone } else { entry.runAgain(atWall: wallNow) }
             }
             try observe()
         }
@@ -135,7 +145,13 @@ extension Simulation {
             $0.state == .buffered
                 && ($0.address == address || address == "two" && $0.address != "one")
         }
-        for entry in fired { try book.change(entry.token) { $0.isFireAsked = true } }
+        let wallNow = world.clock.milliseconds + book.wallShift
+        for entry in fired {
+            try book.change(entry.token) {
+                $0.isFireAsked = true
+                $0.becomeDue(wallNow...wallNow)
+            }
+        }
         try world.ask(["FIRE", .text(address)]) { [unowned self] reply in
             guard case .integer(fired.count) = reply else {
                 throw SimulationFault("\(fired.count) were fired, answered \(reply)")

@@ -84,6 +84,7 @@ final class Simulation {
         case ..<740: try seeToFailed()
         case ..<850: try advance(byMilliseconds: Int64(random.below(random.chance(20) ? 3_000 : 5)))
         case ..<880: try pauseOrResume()
+        case ..<890: try setClock()
         case ..<960: try lookAtSome()
         case ..<975: try askSeveralThings()
         case ..<977: return try sweep()
@@ -108,6 +109,18 @@ final class Simulation {
         if entry.isCancelAsked || isOverTime, random.chance(70) { return .interrupted }
         if random.chance(30) { return .failed }
         return .done(byteCount: random.chance(20) ? 200 : 2)
+    }
+
+    /// Sets the clock on the wall forward or back.
+    ///
+    /// Not where much is parked: that has no other date than the clock's, so when it is due depends on
+    /// when it was brought into memory, of which a book knows nothing.
+    private func setClock() throws {
+        guard !isCrowded else { return }
+        let count = Int64(random.below(6_000)) - 3_000
+        note("set the clock by \(count)")
+        try book.setWall(byMilliseconds: count, at: world.clock.milliseconds)
+        try world.setClock(byMilliseconds: count)
     }
 
     private func advance(byMilliseconds count: Int64) throws {
