@@ -78,7 +78,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     @usableFromInline let word = Atomic<UInt>(Word.unopened)
     /// Blocks to use again.
     @usableFromInline let spares = Atomic<UInt>(0)
-    /// The first block of all, or 0 as long as there was none.
+    /// The first block of all, or 0 as long as there was none, and when it was left.
     @usableFromInline let firstBlock = Atomic<UInt>(0)
 
     /// How many blocks were put in so far; written once for each.
@@ -139,8 +139,10 @@ package final class Inbox<Element>: @unchecked Sendable {
         let behind = (linkedCount.load(ordering: .relaxed) - 1) * Int(Word.capacity)
         let arrivedCount = behind + Int(Word.index(Word.settled(claimed)))
         let isStarted = Word.address(taken) > Word.unopenedAddress
+        let missing = Int(Word.firstOfAll)
         let left = leftCount.load(ordering: .relaxed) * Int(Word.capacity)
-        return max(0, arrivedCount - (isStarted ? left + Int(Word.index(taken)) : 0))
+        // What the first block lacks counts as taken.
+        return max(0, arrivedCount - (isStarted ? left + Int(Word.index(taken)) : missing))
     }
 
     /// How many blocks it keeps for the next burst.
@@ -302,16 +304,20 @@ package final class Inbox<Element>: @unchecked Sendable {
                 if let new { keep(new) }
                 return publish(element, at: claim)
             }
-            let block = new ?? makeBlock()
-            new = block
-            let claimed = Word.make(block.address, index: 1)
-            guard
-                word.compareExchange(
-                    expected: seen, desired: claimed, ordering: .sequentiallyConsistent
-                ).exchanged
-            else { continue }
+            let isFirst = Word.address(seen) == Word.unopenedAddress
+            let slot = isFirst ? Word.firstOfAll : 0
+            let block = new ?? (isFirst ? Block(from: slot) : makeBlock())
+            let claim = Word.make(block.address, index: slot)
+            let isIn = word.compareExchange(
+                expected: seen, desired: claim + 1, ordering: .sequentiallyConsistent
+            ).exchanged
+            guard isIn else {
+                // A short block is of no use elsewhere.
+                if isFirst { block.deallocate(from: slot) } else { new = block }
+                continue
+            }
             link(block, behind: Word.address(seen))
-            return publish(element, at: Word.make(block.address, index: 0))
+            return publish(element, at: claim)
         }
     }
 
@@ -390,7 +396,7 @@ package final class Inbox<Element>: @unchecked Sendable {
         guard address > Word.unopenedAddress else {
             let first = firstBlock.load(ordering: .acquiring)  // E4
             guard address == Word.unopenedAddress, first != 0 else { return nil }
-            return Word.make(first, index: 0)
+            return Word.make(first, index: Word.firstOfAll)
         }
         let left = Block(at: address)
         let next = left.next  // E4
@@ -398,14 +404,29 @@ package final class Inbox<Element>: @unchecked Sendable {
         let start = Word.make(next, index: 0)
         position.store(start, ordering: .relaxed)
         leftCount.store(leftCount.load(ordering: .relaxed) + 1, ordering: .relaxed)
-        keep(left)
+        if isFirst(left) { releaseFirst(left) } else { keep(left) }
         return start
+    }
+
+    /// Whether a block is the short one that an inbox begins with; on the consumer's thread.
+    private func isFirst(_ block: Block) -> Bool {
+        block.address == firstBlock.load(ordering: .relaxed)
+    }
+
+    /// Gives the memory of the first block back when it was left.
+    private func releaseFirst(_ block: Block) {
+        // A later block may be given the same address.
+        firstBlock.store(0, ordering: .relaxed)
+        block.deallocate(from: Word.firstOfAll)
     }
 
     /// Gives back the memory of an inbox from which everything was taken.
     private func releaseBlocks() {
         let address = Word.address(position.load(ordering: .relaxed))
-        if address > Word.unopenedAddress { Block(at: address).deallocate() }
+        if address > Word.unopenedAddress {
+            let block = Block(at: address)
+            if isFirst(block) { releaseFirst(block) } else { block.deallocate() }
+        }
         forEach(in: spares.exchange(0, ordering: .acquiringAndReleasing)) { $0.deallocate() }  // E5
     }
 }
@@ -415,6 +436,9 @@ package final class Inbox<Element>: @unchecked Sendable {
 enum Word {
     /// As many slots as a block has; the same for all elements, so that a word says it all.
     @inlinable static var capacity: UInt { InboxBlock<Void>.capacity }
+    /// The first slot of the first block of all, which is a short one: many an inbox never gets more
+    /// than a few elements at a time, and then none of them for long.
+    @inlinable static var firstOfAll: UInt { capacity - 8 }
     @inlinable static var closedAddress: UInt { 0 }
     @inlinable static var unopenedAddress: UInt { 1 }
     @inlinable static var closed: UInt { make(closedAddress, index: capacity) }

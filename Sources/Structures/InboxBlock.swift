@@ -1,8 +1,9 @@
 // One block of an inbox: a row of slots in memory of its own. What the slots mean to producers and
 // consumer, and in which order they may touch them, is told in Inbox.swift.
 //
-// Layout: next block's address (8 bytes) · padding · slots, each with an element and behind it one
-// byte, which says whether the element is there.
+// Layout: slots, each with an element and behind it one byte, which says whether the element is
+// there · next block's address (8 bytes). A short block is the end of a whole one: it has the last
+// slots only, and its address is where the first would be.
 
 public import Synchronization
 
@@ -23,19 +24,25 @@ struct InboxBlock<Element> {
     init(at address: UInt) { self.address = address }
 
     /// Allocates a block in which nothing is published, and behind which there is none.
-    init() {
-        let count = Self.slotsOffset + Self.stride * Int(Self.capacity)
-        let start = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: Self.alignment)
-        address = UInt(bitPattern: start)
+    ///
+    /// - Parameter first: the first slot that there is memory for; the others are never asked for.
+    init(from first: UInt = 0) {
+        let missing = Self.stride * Int(first)
+        let byteCount = Self.nextOffset + MemoryLayout<UInt>.size - missing
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: byteCount, alignment: max(16, MemoryLayout<Element>.alignment))
+        address = UInt(bitPattern: memory) - UInt(missing)
         // Linux hands out addresses of at most 48 bits unless asked for more, in mmap(2)'s hint.
         precondition(address >> 48 == 0, "an inbox needs addresses of 48 bits, not \(address)")
-        unsafe start.initializeMemory(as: UInt.self, repeating: 0, count: 1)
-        clear()
+        unsafe (start + Self.nextOffset).initializeMemory(as: UInt.self, repeating: 0, count: 1)
+        clear(from: first)
     }
 
     /// Gives the memory back; the elements have been moved out.
-    func deallocate() {
-        unsafe start.deallocate()
+    ///
+    /// - Parameter first: as it was allocated.
+    func deallocate(from first: UInt = 0) {
+        unsafe slotStart(first).deallocate()
     }
 
     /// Takes back what was published; by who owns the block alone.
@@ -43,8 +50,8 @@ struct InboxBlock<Element> {
     /// It brings the whole block to the caller's core, all its lines at once. Without it each line
     /// would come with the first push into it, and the next claim, a locked instruction, would wait
     /// for that.
-    func clear() {
-        for slot in 0..<Self.capacity {
+    func clear(from first: UInt = 0) {
+        for slot in first..<Self.capacity {
             unsafe flag(of: slot).pointee.store(false, ordering: .relaxed)
         }
     }
@@ -74,13 +81,14 @@ struct InboxBlock<Element> {
     }
 
     @inlinable var start: UnsafeMutableRawPointer {
-        // SAFETY: an address is only ever that of an allocated block.
+        // SAFETY: an address is only ever that of an allocated block, or, of a short one, where it
+        // would begin if it were whole.
         unsafe UnsafeMutableRawPointer(bitPattern: address).unsafelyUnwrapped
     }
 
     @inlinable var nextWord: UnsafeMutablePointer<Atomic<UInt>> {
         // SAFETY: eight bytes that were initialised as zero; an Atomic is as bare as its value.
-        unsafe start.assumingMemoryBound(to: Atomic<UInt>.self)
+        unsafe (start + Self.nextOffset).assumingMemoryBound(to: Atomic<UInt>.self)
     }
 
     @inlinable
@@ -91,12 +99,11 @@ struct InboxBlock<Element> {
 
     @inlinable
     func slotStart(_ slot: UInt) -> UnsafeMutableRawPointer {
-        unsafe start + (Self.slotsOffset &+ Self.stride &* Int(bitPattern: slot))
+        unsafe start + Self.stride &* Int(bitPattern: slot)
     }
 
-    @inlinable static var alignment: Int { max(16, MemoryLayout<Element>.alignment) }
-
-    @inlinable static var slotsOffset: Int { alignment }
+    /// Behind the slots: with 64 of them, it is aligned whatever an element is.
+    @inlinable static var nextOffset: Int { stride &* Int(bitPattern: capacity) }
 
     /// Behind the element, where it may fill up what its alignment would leave unused.
     @inlinable static var flagOffset: Int { MemoryLayout<Element>.size }
