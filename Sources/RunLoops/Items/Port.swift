@@ -56,6 +56,15 @@ extension ThreadRunLoop {
             super.init(order: order)
         }
 
+        /// A port of an owner that is in the making: it can't be mentioned in a closure yet, and says
+        /// later what handles the port.
+        package override init(order: Int) { super.init(order: order) }
+
+        /// Says what is called after a signal, before the port is put into a loop.
+        ///
+        /// The port keeps it, and an owner in it, until the port is invalid.
+        package func whenSignalled(_ handle: @escaping Handler) { handler = handle }
+
         /// Makes the port ready and wakes its loop; several signals before the loop gets there
         /// are one.
         ///

@@ -39,6 +39,17 @@ extension ThreadRunLoop {
             super.init(order: order)
         }
 
+        /// A source of an owner that is in the making: it can't be mentioned in a closure yet, and says
+        /// later what is performed.
+        package override init(order: Int) { super.init(order: order) }
+
+        /// Says what is performed, before the source is put into a loop.
+        ///
+        /// The source keeps it, and an owner in it, until the source is invalid.
+        package func whenSignalled(_ perform: @escaping @Sendable () -> Void) {
+            callouts = Callouts(schedule: nil, cancel: nil, perform: perform)
+        }
+
         /// Asks for a perform, without waking the loop.
         ///
         /// - Thread: any thread.

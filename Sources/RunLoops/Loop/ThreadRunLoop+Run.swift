@@ -40,7 +40,7 @@ extension ThreadRunLoop {
         let isMainQueueAway = mainQueue?.runBegins(in: self) ?? false
         defer { if isMainQueueAway { mainQueue?.runEnds(in: self) } }
         let state = state(of: mode)
-        prepareFirstRun(in: state)
+        prepareRun(in: state)
         if isFinished(state) { return .finished }
         // A stop is meant for the innermost run: the outer run's is set aside meanwhile, and one
         // that was sent while no run was under way is forgotten.

@@ -61,11 +61,12 @@ public final class ThreadRunLoop: @unchecked Sendable {
         _read { yield unsafe uncheckedCommonItems }
         _modify { yield unsafe &uncheckedCommonItems }
     }
-    /// Called when a mode is first run, before anything else is done in it: an owner that keeps
-    /// things in modes need not put them into those that are never run.
+    /// Called when a run begins, nested ones among them, before anything else is done in it, and told
+    /// whether it is the first one in its mode: an owner that keeps things in modes need not put them
+    /// into those that are never run. Let go of when the loop ends.
     ///
     /// - Thread: the loop's own thread.
-    package var whenFirstRun: ((Mode) -> Void)?
+    package var whenRunBegins: ((Mode, _ isFirst: Bool) -> Void)?
     /// Blocks that wait for a run in their mode, in order of arrival.
     var pendingBlocks: [Block] = []
     /// Blocks that get their turn one after another right now.
@@ -295,12 +296,12 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// Does what the first run in a mode does before it begins.
     ///
     /// - Thread: the loop's own thread.
-    package func prepareFirstRun(of mode: Mode) { prepareFirstRun(in: state(of: mode)) }
+    package func prepareRun(of mode: Mode) { prepareRun(in: state(of: mode)) }
 
-    func prepareFirstRun(in state: ModeState) {
-        guard !state.wasRun else { return }
+    func prepareRun(in state: ModeState) {
+        let isFirst = !state.wasRun
         state.wasRun = true
-        whenFirstRun?(state.mode)
+        whenRunBegins?(state.mode, isFirst)
     }
 
     /// Whether a run in a mode has begun; on the loop's own thread.
@@ -335,6 +336,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
         }
         commonItems.removeAll()
         pendingBlocks.removeAll()
+        whenRunBegins = nil
+        measuring.withLock { $0.end(isMeasured) }
         modes.removeLast(modes.count - 1)
         defaultState.giveBack()
         link.thread.store(LoopLink.nobody, ordering: .releasing)

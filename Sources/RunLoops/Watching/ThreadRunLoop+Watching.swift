@@ -51,10 +51,12 @@ extension ThreadRunLoop {
 
     /// Has a closure called with each change of `isMeasured`, and now if it is.
     ///
+    /// It is let go of when the loop ends.
+    ///
     /// - Thread: any thread; it is called on the thread that makes the change, under a lock.
     package func whenMeasured(_ tell: @escaping @Sendable (Bool) -> Void) {
         measuring.withLock { measuring in
-            measuring.tell.append(tell)
+            measuring.listeners.append(Measuring.Listener(tell: tell))
             if isMeasured { tell(true) }
         }
     }
@@ -100,15 +102,26 @@ extension ThreadRunLoop {
 
 /// Whether a loop is measured, and who has to know.
 struct Measuring {
-    var tell: [@Sendable (Bool) -> Void] = []
+    // In a struct: a bare closure in a generic container costs an allocation more.
+    struct Listener: Sendable {
+        let tell: @Sendable (Bool) -> Void
+    }
+
+    var listeners = ShortList<Listener>()
 
     /// Under the lock, so that who is told learns the last change last.
     func setMeasured(_ isMeasured: Bool, _ loop: ThreadRunLoop) {
         guard loop.isMeasured != isMeasured else { return }
         if isMeasured { loop.madeWatch.restart() }
         loop.measures.store(isMeasured, ordering: .relaxed)
-        for tell in tell { tell(isMeasured) }
+        for listener in listeners { listener.tell(isMeasured) }
         // From its next sleep on it is known what it does.
         loop.wakeUp()
+    }
+
+    /// The loop has ended: nothing that is posted to it is measured any more, and nobody told.
+    mutating func end(_ isMeasured: Bool) {
+        if isMeasured { for listener in listeners { listener.tell(false) } }
+        listeners.removeAll()
     }
 }

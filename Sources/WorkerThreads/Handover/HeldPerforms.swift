@@ -6,26 +6,24 @@ internal import Synchronization
 /// The requests of one thread that wait for a mode, by number.
 ///
 /// Whoever takes a request, the block that runs or the thread that ends, is the one to answer it.
-final class HeldPerforms: Sendable {
-    private struct State {
+struct HeldPerforms: ~Copyable, Sendable {
+    struct State {
         var waiting: [UInt64: PerformRequest] = [:]
         var nextID: UInt64 = 0
         var isClosed = false
     }
 
     private let state = Mutex(State())
-    private let limit: Int
-    private let thread: String
-
-    init(thread: String, limit: Int) {
-        self.thread = thread
-        self.limit = limit
-    }
 
     /// Keeps a request until it is taken.
     ///
+    /// - Parameters:
+    ///   - thread: the name of its thread, for errors.
+    ///   - limit: how many may wait.
     /// - Thread: any thread.
-    func add(_ request: PerformRequest) throws(SubmitError) -> UInt64 {
+    func add(
+        _ request: PerformRequest, thread: String, limit: Int
+    ) throws(SubmitError) -> UInt64 {
         try state.withLock { state throws(SubmitError) in
             if state.isClosed { throw .stopped(thread: thread) }
             if state.waiting.count >= limit { throw .full(thread: thread, limit: limit) }
@@ -43,7 +41,7 @@ final class HeldPerforms: Sendable {
     /// Refuses later requests, and those that wait; on the worker's thread, at its end.
     ///
     /// - Returns: how many waited.
-    func close() -> Int {
+    func close(thread: String) -> Int {
         let left = state.withLock { state in
             state.isClosed = true
             defer { state.waiting = [:] }

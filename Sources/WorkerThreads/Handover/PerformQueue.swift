@@ -18,17 +18,17 @@ final class PerformQueue: @unchecked Sendable {
     private let thread: String
     private let loop: ThreadRunLoop
     private let poller: any Poller
-    private let source: ThreadRunLoop.Source
-    private let observer: ThreadRunLoop.Observer
+    /// Keeps the queue, as the loop does, until the queue is closed or the loop ends.
+    private let source = ThreadRunLoop.Source(order: 0)
     /// What a push has to look at, 0 for nothing: one look for all of it.
     ///
     /// Publishes nothing.
     private let traits: Atomic<UInt8>
-    private let dropped = Atomic<Int>(0)
     /// Set with every change of life, taken when the loop enters its next mode.
     ///
     /// What runs one request after another looks at it in between. Publishes nothing.
     private let interrupted = Atomic<Bool>(false)
+    private let dropped = Atomic<Int>(0)
 
     /// Requests performed in one go before timers and ports get their turn again.
     private static let batchCount = 1_024
@@ -54,33 +54,12 @@ final class PerformQueue: @unchecked Sendable {
         bounded =
             isBounded && whenFull != .refuse
             ? BoundedRequests(limit: limit, drops: whenFull == .dropOldest) : nil
-        let back = Back()
-        source = ThreadRunLoop.Source { back.call { $0.performBatch() } }
-        observer = ThreadRunLoop.Observer(.entry) { _, _ in back.call { $0.announce() } }
-        back.lead(to: self)
-        loop.whenMeasured { [weak self] in self?.setTrait(Trait.measured, $0) }
-    }
-
-    /// What the callouts reach the queue by; both are let go of when the thread ends.
-    @safe private final class Back: @unchecked Sendable {
-        // SAFETY: set once, in the queue's initializer; the queue closes both before it goes.
-        private var queue: Unmanaged<PerformQueue>?
-
-        func lead(to queue: PerformQueue) { unsafe self.queue = .passUnretained(queue) }
-
-        /// Without counting a reference: the queue has a weak one, and that makes each count slow.
-        @inline(__always)
-        func call(_ body: (PerformQueue) -> Void) {
-            // SAFETY: called on the worker's thread, which holds the queue until it has closed it.
-            unsafe queue?._withUnsafeGuaranteedRef(body)
-        }
+        source.whenSignalled { [self] in performBatch() }
+        loop.whenMeasured { [self] in setTrait(Trait.measured, $0) }
     }
 
     /// Puts the queue into a mode in which requests are performed; on the worker's thread.
-    func add(to mode: ThreadRunLoop.Mode) {
-        loop.add(source, to: mode)
-        loop.add(observer, to: mode)
-    }
+    func add(to mode: ThreadRunLoop.Mode) { loop.add(source, to: mode) }
 
     /// Queues a request; wakes the worker if it is not at work here.
     ///
@@ -156,6 +135,9 @@ final class PerformQueue: @unchecked Sendable {
     /// Whether nothing waits; on the worker's thread.
     var isEmpty: Bool { bounded?.isEmpty ?? inbox.isEmpty }
 
+    /// The most that may wait.
+    var limit: Int { room.limit }
+
     /// How many requests wait.
     ///
     /// - Thread: any thread; out of date as soon as it is known.
@@ -206,7 +188,7 @@ final class PerformQueue: @unchecked Sendable {
     /// That may be a run nested in a request, which may be waiting for one of those behind it.
     /// While it is told to yield the queue does not announce it again, or a loop that is held in
     /// its mode by a nested run would never sleep.
-    private func announce() {
+    func announce() {
         if !(bounded?.isResting ?? inbox.isResting) { source.signal() }
     }
 
@@ -220,7 +202,6 @@ final class PerformQueue: @unchecked Sendable {
         inbox.close(into: &left, waiting: SystemThread.yield)
         let refusedCount = left.refuseAll(.stopped(thread: thread))
         source.invalidate()
-        observer.invalidate()
         return refusedCount
     }
 

@@ -8,20 +8,20 @@ internal import Synchronization
 ///
 /// A lock decides between the timer that fires and the cancel that comes at the same moment:
 /// whoever takes the entry has won.
-final class DelayedPerforms: Sendable {
+struct DelayedPerforms: ~Copyable, Sendable {
     /// What is performed on a target.
     struct Call: Sendable, Hashable {
         let selector: String
         let argument: AnySendableHashable
     }
 
-    private struct Entry {
+    struct Entry {
         let target: ObjectIdentifier
         let call: Call
         var timer: ThreadRunLoop.Timer?
     }
 
-    private struct State {
+    struct State {
         var entries: [UInt64: Entry] = [:]
         /// The numbers of all entries once more, so that a cancel looks at its own only.
         var index: [ObjectIdentifier: [Call: Set<UInt64>]] = [:]
@@ -62,16 +62,15 @@ final class DelayedPerforms: Sendable {
     }
 
     private let state = Mutex(State())
-    private let limit: Int
-    private let thread: String
-
-    init(thread: String, limit: Int) {
-        self.thread = thread
-        self.limit = limit
-    }
 
     /// Makes room for a perform and gives it its number.
-    func reserve(_ target: ObjectIdentifier, _ call: Call) throws(SubmitError) -> UInt64 {
+    ///
+    /// - Parameters:
+    ///   - thread: the name of its thread, for errors.
+    ///   - limit: how many may wait.
+    func reserve(
+        _ target: ObjectIdentifier, _ call: Call, thread: String, limit: Int
+    ) throws(SubmitError) -> UInt64 {
         try state.withLock { state throws(SubmitError) in
             if state.isClosed { throw .stopped(thread: thread) }
             if state.entries.count >= limit { throw .full(thread: thread, limit: limit) }

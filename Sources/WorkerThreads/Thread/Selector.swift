@@ -81,22 +81,21 @@ extension WorkerThread {
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
         guard !isStopped else { throw .stopped(thread: name) }
-        let delayed = core.delayed
-        let id = try delayed.reserve(
-            ObjectIdentifier(target),
-            DelayedPerforms.Call(
-                selector: selector.name, argument: AnySendableHashable(argument)))
+        let call = DelayedPerforms.Call(
+            selector: selector.name, argument: AnySendableHashable(argument))
+        let id = try core.delayed.reserve(
+            ObjectIdentifier(target), call, thread: name, limit: queue.limit)
         let due = runLoop.now.advanced(by: delay)
         let posted = runLoop.note(fileID, line, due: due)
-        let timer = ThreadRunLoop.Timer(at: due) { _ in
-            guard delayed.take(id) else { return }
+        let timer = ThreadRunLoop.Timer(at: due) { [core] _ in
+            guard core.delayed.take(id) else { return }
             guard let posted else { return selector.body(target, argument) }
             ThreadRunLoop.current.callingMeasured(.perform, posted) {
                 selector.body(target, argument)
             }
         }
         // Cancelled in between: then it is never added.
-        guard delayed.setTimer(timer, of: id) else { return }
+        guard core.delayed.setTimer(timer, of: id) else { return }
         for mode in modes { runLoop.add(timer, to: mode) }
     }
 
@@ -129,12 +128,11 @@ extension WorkerThread {
     ) throws(SubmitError) {
         if modes == [.default] { return try push(request, fileID, line) }
         guard !isStopped else { throw .stopped(thread: name) }
-        let held = core.held
-        let id = try held.add(request)
+        let id = try core.held.add(request, thread: name, limit: queue.limit)
         // What was to run in the default mode is finished while draining, as the queue's is.
         let isDrained = modes.contains(.default) || modes.contains(.common)
         runLoop.perform(
-            inModes: isDrained ? modes + [.draining] : modes, { held.take(id)?.perform() },
+            inModes: isDrained ? modes + [.draining] : modes, { [core] in core.held.take(id)?.perform() },
             fileID: fileID, line: line)
     }
 }

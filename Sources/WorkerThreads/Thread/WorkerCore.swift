@@ -9,8 +9,8 @@ internal import Synchronization
 
 /// What a worker's thread and its handles share.
 package final class WorkerCore: @unchecked Sendable {
-    // SAFETY: `life`, `queue`, `delayed`, `held`, `control`, `ended` and `name` are safe from any
-    // thread. The others are touched on the worker's thread only, once it has started.
+    // SAFETY: `life`, `queue`, `delayed`, `held`, `control`, `orders`, `ended` and `name` are safe from
+    // any thread. The others are touched on the worker's thread only, once it has started.
 
     package let name: String
     let queue: PerformQueue
@@ -19,10 +19,14 @@ package final class WorkerCore: @unchecked Sendable {
     /// Requests that were refused because the thread stopped before their turn came.
     let abandonedCount = Atomic<Int>(0)
     /// Performs that wait for their delay to pass.
-    let delayed: DelayedPerforms
+    let delayed = DelayedPerforms()
     /// Performs that wait for a mode of their own.
-    let held: HeldPerforms
-    private let control: MessagePort<Control>
+    let held = HeldPerforms()
+    /// Wakes the thread for what it is told, before all other ports and in every mode of its life.
+    ///
+    /// Keeps the core, as the loop does, until the loop ends.
+    private let control = ThreadRunLoop.Port(order: .min)
+    private let orders = Mutex(Orders())
     /// Made when it is first asked for: most threads run no tasks.
     private let madeExecutor = SetOnce<WorkerExecutor>()
     /// Whether the thread has ended, as who makes an executor has to know; guards the making.
@@ -36,21 +40,22 @@ package final class WorkerCore: @unchecked Sendable {
     private var isServingJob = false
     private var wantsOuterStop = false
 
-    private static let local = ThreadLocal<Box>()
+    private static let local = ThreadLocal<WorkerCore>()
 
-    /// What is said to a worker's thread through its control port.
-    enum Control: Sendable {
+    /// What the thread was told and has not heard yet: so seldom anything that it needs no inbox.
+    private struct Orders {
+        var waiting: [Order] = []
+        var areClosed = false
+
+        mutating func popFirst() -> Order? { waiting.isEmpty ? nil : waiting.removeFirst() }
+    }
+
+    /// What a worker's thread is told.
+    enum Order: Sendable {
         /// The life cycle has changed: look at it, and end the current run.
         case lifeChanged
         case attach(any WorkerAttachment)
         case call(@Sendable (ThreadRunLoop) -> Void)
-    }
-
-    /// Keeps the core for its thread, where `current` finds it.
-    private final class Box: Sendable {
-        let core: WorkerCore
-
-        init(_ core: WorkerCore) { self.core = core }
     }
 
     private init(
@@ -60,13 +65,13 @@ package final class WorkerCore: @unchecked Sendable {
         self.loop = loop
         queue = PerformQueue(
             thread: name, limit: maxQueued, whenFull: whenFull, loop: loop, poller: poller)
-        held = HeldPerforms(thread: name, limit: maxQueued)
-        delayed = DelayedPerforms(thread: name, limit: maxQueued)
-        let back = BackReference<WorkerCore>()
-        control = MessagePort(order: .min) { message in back.target?.handle(message) }
-        back.target = self
-        loop.whenFirstRun = { [unowned self] mode in furnish(mode) }
-        loop.prepareFirstRun(of: .default)
+        control.whenSignalled { [self] _, _ in heed() }
+        loop.whenRunBegins = { [self] mode, isFirst in
+            if isFirst { furnish(mode) }
+            // A run nested in a request may be waiting for one of those behind it.
+            if Self.performModes.contains(mode) { queue.announce() }
+        }
+        loop.prepareRun(of: .default)
     }
 
     /// A core, and what its thread has to do: all of it made here, so that the thread allocates
@@ -78,20 +83,19 @@ package final class WorkerCore: @unchecked Sendable {
         let core = WorkerCore(
             name: name, maxQueued: maxQueued, whenFull: whenFull, loop: unclaimed.loop,
             poller: poller)
-        let box = Box(core)
         unclaimed.leave()
         return (
             core,
             {
                 unclaimed.claim()
-                Self.local.set(box)
+                Self.local.set(core)
                 core.main()
             }
         )
     }
 
     /// The core of the worker whose thread calls; nil on other threads.
-    package static var current: WorkerCore? { local.current?.core }
+    package static var current: WorkerCore? { local.current }
 
     /// Runs tasks on the thread.
     ///
@@ -118,11 +122,11 @@ package final class WorkerCore: @unchecked Sendable {
             _ = loop.run(mode: life.mode)
         }
         drain()
-        // Who was told that a message is taken can rely on it.
-        for message in control.invalidate() { handle(message) }
+        // Who was told that an order is taken can rely on it.
+        for order in closeOrders() { obey(order) }
         for attachment in attachments { attachment.workerEnded(self) }
         attachments.removeAll()
-        abandonedCount.add(queue.close() + held.close() + delayed.close(), ordering: .releasing)
+        abandonedCount.add(queue.close() + held.close(thread: name) + delayed.close(), ordering: .releasing)
         executorsAreClosed.withLock { $0 = true }
         madeExecutor.load()?.close()
         ended.open()
@@ -132,7 +136,7 @@ package final class WorkerCore: @unchecked Sendable {
     /// paused, serve no job and drain nothing.
     private func furnish(_ mode: ThreadRunLoop.Mode) {
         guard Self.modes.contains(mode) else { return }
-        control.add(to: loop, mode: mode)
+        loop.add(signalled: control, to: mode)
         guard Self.performModes.contains(mode) else { return }
         queue.add(to: mode)
         for attachment in attachments { attachment.workerEnters(mode, self) }
@@ -157,7 +161,7 @@ package final class WorkerCore: @unchecked Sendable {
         guard changed else { return false }
         if queue.refusesMore { queue.refuseNewcomers() }
         queue.interrupt()
-        control.send(.lifeChanged)
+        tell(.lifeChanged)
         return true
     }
 
@@ -167,7 +171,7 @@ package final class WorkerCore: @unchecked Sendable {
     /// - Thread: any thread; it is attached when the control port is handled.
     @discardableResult
     package func attach(_ attachment: any WorkerAttachment) -> Bool {
-        control.send(.attach(attachment)) == .sent
+        tell(.attach(attachment))
     }
 
     /// Calls `body` on the thread, also while it is paused or serves a job.
@@ -176,7 +180,39 @@ package final class WorkerCore: @unchecked Sendable {
     /// - Thread: any thread.
     @discardableResult
     package func callFromControl(_ body: @escaping @Sendable (ThreadRunLoop) -> Void) -> Bool {
-        control.send(.call(body)) == .sent
+        tell(.call(body))
+    }
+
+    /// - Returns: false when the thread has ended.
+    @discardableResult
+    private func tell(_ order: Order) -> Bool {
+        let isTaken = orders.withLock { orders in
+            if !orders.areClosed { orders.waiting.append(order) }
+            return !orders.areClosed
+        }
+        if isTaken { control.signal() }
+        return isTaken
+    }
+
+    /// Obeys what has been ordered so far; each order that comes later signals the port anew.
+    private func heed() {
+        for index in (0..<orders.withLock { $0.waiting.count }).reversed() {
+            // None: a run nested in one before has obeyed those behind, for which it is announced.
+            guard let order = orders.withLock({ $0.popFirst() }) else { return }
+            if index > 0 { control.signal() }
+            obey(order)
+        }
+    }
+
+    /// Takes no orders any more.
+    ///
+    /// - Returns: those that nobody has obeyed.
+    private func closeOrders() -> [Order] {
+        orders.withLock { orders in
+            orders.areClosed = true
+            defer { orders.waiting = [] }
+            return orders.waiting
+        }
     }
 
     /// Whether what runs one request after another should let the loop look around first.
@@ -207,8 +243,8 @@ package final class WorkerCore: @unchecked Sendable {
         if wantsOuterStop && !isServingJob { loop.stopAllRuns() }
     }
 
-    private func handle(_ message: Control) {
-        switch message {
+    private func obey(_ order: Order) {
+        switch order {
         case .lifeChanged:
             wantsOuterStop = true
             // The nested run of a job goes on; what it is nested in ends after it.
@@ -236,7 +272,7 @@ package final class WorkerCore: @unchecked Sendable {
         while life.withLock({ $0.stop == .finishQueued }) {
             queue.resume()
             announceLife()
-            // Once at least: what was sent to the control port, and blocks, came before the stop.
+            // Once at least: orders, and blocks, came before the stop.
             _ = loop.run(mode: .draining, until: .distantPast)
             if queue.isEmpty && attachments.allSatisfy({ !$0.hasWork(for: self) }) { return }
         }
