@@ -20,6 +20,12 @@ package struct SetOnce<Object: AnyObject>: ~Copyable {
         unsafe reference(to: word.load(ordering: .acquiring))?.release()
     }
 
+    /// Whether there is an object: one look, at nothing but the place itself.
+    ///
+    /// - Thread: any.
+    @inlinable
+    package var isSet: Bool { word.load(ordering: .acquiring) != 0 }
+
     /// The object; nil as long as there is none.
     ///
     /// - Thread: any.

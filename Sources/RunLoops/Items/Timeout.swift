@@ -56,7 +56,7 @@ extension ThreadRunLoop {
         let place =
             index == 0
             ? defaultState.schedule(consume body, at: date, latest: latest)
-            : modes[index].schedule(consume body, at: date, latest: latest)
+            : state(at: index).schedule(consume body, at: date, latest: latest)
         return Timeout(
             place: place, mode: UInt32(truncatingIfNeeded: index), loop: link.number)
     }
@@ -97,7 +97,8 @@ extension ThreadRunLoop {
         preconditionOnLoop()
         guard hasMode(of: timeout) else { return false }
         return timeout.mode == 0
-            ? defaultState.cancel(timeout.place) : modes[Int(timeout.mode)].cancel(timeout.place)
+            ? defaultState.cancel(timeout.place)
+            : state(at: Int(timeout.mode)).cancel(timeout.place)
     }
 
     /// Puts a closure off to another date, or has it called earlier.
@@ -118,7 +119,7 @@ extension ThreadRunLoop {
     ) -> Timeout? {
         preconditionOnLoop()
         guard hasMode(of: timeout) else { return nil }
-        let state = modes[Int(timeout.mode)]
+        let state = state(at: Int(timeout.mode))
         guard let waiting = state.timerHeap.remove(timeout.place) else { return nil }
         let place = state.timerHeap.insert(
             fire: date.nanoseconds, latest: latest(date, tolerance), payload: waiting)
@@ -142,7 +143,7 @@ extension ThreadRunLoop {
     /// default one, in which nothing is left.
     @inline(__always)
     private func hasMode(of timeout: Timeout) -> Bool {
-        timeout.loop == link.number && timeout.mode < modes.count
+        timeout.loop == link.number && timeout.mode < modeCount
     }
 
     /// Until when a date may be kept, in nanoseconds.

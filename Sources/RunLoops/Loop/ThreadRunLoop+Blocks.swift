@@ -62,7 +62,13 @@ extension ThreadRunLoop {
     }
 
     /// Does what other threads asked for, and sorts their blocks in behind those that wait.
+    @inline(__always)
     func takeRequests() {
+        if madeRequests.isSet { takeMadeRequests() }
+    }
+
+    private func takeMadeRequests() {
+        let requests = requests
         let end = requests.end
         while !requests.isTaken(upTo: end) {
             guard let request = requests.popFirst() else {
@@ -90,10 +96,14 @@ extension ThreadRunLoop {
     ///
     /// Whether a block may run is asked when its turn comes: one before it may have made the mode
     /// common.
+    @inline(__always)
     func runBlocks(of state: ModeState) {
         runsBlocksNext = false
         takeRequests()
-        guard holdsBlocks else { return }
+        if holdsBlocks { runHeldBlocks(of: state) }
+    }
+
+    private func runHeldBlocks(of state: ModeState) {
         for block in pendingBlocks { dueBlocks.append(block) }
         pendingBlocks.removeAll(keepingCapacity: true)
         while let block = dueBlocks.popFirst() {

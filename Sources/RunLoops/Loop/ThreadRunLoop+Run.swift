@@ -47,12 +47,11 @@ extension ThreadRunLoop {
         let pending = stopRequested.exchange(false, ordering: .sequentiallyConsistent)
         let outerStop = pending && innermostMode != nil
         beginRun(in: mode)
-        var run = Run(
-            state: state, deadline: deadline, returnsAfterSource: returnAfterSourceHandled)
+        var run = Run(deadline: deadline, returnsAfterSource: returnAfterSourceHandled)
         let outerRunsBlocksNext = runsBlocksNext
         runsBlocksNext = false
         tell(.entry, state)
-        let result = passes(&run)
+        let result = passes(&run, state)
         tell(.exit, state)
         runsBlocksNext = outerRunsBlocksNext
         endRun()
@@ -87,8 +86,9 @@ extension ThreadRunLoop {
     }
 
     /// A run under way.
+    ///
+    /// The mode it is in is not in here, but handed on beside it: so nobody need keep that meanwhile.
     private struct Run {
-        let state: ModeState
         let deadline: Instant
         let returnsAfterSource: Bool
         /// Events of the poller, kept between passes for its storage.
@@ -97,22 +97,21 @@ extension ThreadRunLoop {
         var runsWhenReported: UInt64 = 0
     }
 
-    private func passes(_ run: inout Run) -> RunResult {
+    private func passes(_ run: inout Run, _ state: ModeState) -> RunResult {
         if takeStop() { return .stopped }
         while true {
-            let handledSource = pass(&run)
+            let handledSource = pass(&run, state)
             if handledSource && run.returnsAfterSource { return .handledSource }
             if hasPassed(run.deadline) { return .timedOut }
             if takeStop() { return .stopped }
-            if isFinished(run.state) { return .finished }
+            if isFinished(state) { return .finished }
         }
     }
 
     /// One pass.
     ///
     /// - Returns: whether a source or a port was handled.
-    private func pass(_ run: inout Run) -> Bool {
-        let state = run.state
+    private func pass(_ run: inout Run, _ state: ModeState) -> Bool {
         let runsBefore = runCount
         let blocksBefore = counts.blocks.value
         counts.passes.increment()
@@ -127,17 +126,17 @@ extension ThreadRunLoop {
         // It was all there was: nothing would end the sleep, the block's own wake-up may have been
         // taken by a run in another mode.
         if counts.blocks.value != blocksBefore && isFinished(state) { poller.wake() }
-        run.ready.removeAll(keepingCapacity: true)
+        if !run.ready.isEmpty { run.ready.removeAll(keepingCapacity: true) }
         run.runsWhenReported = runCount
         if performed || hasPassed(run.deadline) {
             poller.takeWake()
             poller.check(state.pollSet, ready: &run.ready)
-        } else if !isPortReady(&run) {
-            sleep(&run, runsBefore)
+        } else if !isPortReady(&run, state) {
+            sleep(&run, state, runsBefore)
         }
         runsBlocksNext = true
-        fireTimers(of: state)
-        let handled = handlePorts(&run)
+        if state.timerCount > 0 { fireTimers(of: state) }
+        let handled = handlePorts(&run, state)
         runBlocks(of: state)
         return performed || handled
     }
@@ -146,30 +145,37 @@ extension ThreadRunLoop {
     ///
     /// Looking costs a system call for a mode with descriptors; where nobody observes the waiting,
     /// nobody can tell the difference, and the sleep itself looks.
-    private func isPortReady(_ run: inout Run) -> Bool {
-        if run.state.hasSignalledPort { return true }
-        guard let set = run.state.pollSet else { return false }
-        guard !run.state.observed.isDisjoint(with: [.beforeWaiting, .afterWaiting]) else {
+    private func isPortReady(_ run: inout Run, _ state: ModeState) -> Bool {
+        if state.hasSignalledPort { return true }
+        guard let set = state.pollSet else { return false }
+        guard !state.observed.isDisjoint(with: [.beforeWaiting, .afterWaiting]) else {
             return false
         }
         poller.check(set, ready: &run.ready)
         return !run.ready.isEmpty
     }
 
-    private func sleep(_ run: inout Run, _ runsBefore: UInt64) {
-        tell(.beforeWaiting, run.state)
+    private func sleep(_ run: inout Run, _ state: ModeState, _ runsBefore: UInt64) {
+        tell(.beforeWaiting, state)
         // A run nested in this pass has taken wake-ups that were meant for this mode too.
         if runCount != runsBefore { poller.wake() }
-        let due = run.state.timerHeap.deadline.map { Instant(nanoseconds: $0) } ?? .distantFuture
+        var deadline = run.deadline
+        if state.timerCount > 0, let due = state.timerHeap.deadline {
+            deadline = min(deadline, Instant(nanoseconds: due))
+        }
         run.runsWhenReported = runCount
         sleeping {
-            poller.wait(on: run.state.pollSet, until: min(due, run.deadline), ready: &run.ready)
+            poller.wait(on: state.pollSet, until: deadline, ready: &run.ready)
         }
-        tell(.afterWaiting, run.state)
+        tell(.afterWaiting, state)
     }
 
+    @inline(__always)
     private func tell(_ activity: Activity, _ state: ModeState) {
-        guard state.observed.contains(activity) else { return }
+        if state.observed.contains(activity) { tellObservers(activity, state) }
+    }
+
+    private func tellObservers(_ activity: Activity, _ state: ModeState) {
         for observer in state.observers where observer.isToTell(activity) {
             calling(.observer) { observer.tell(activity) }
         }
@@ -214,8 +220,7 @@ extension ThreadRunLoop {
         }
     }
 
-    private func handlePorts(_ run: inout Run) -> Bool {
-        let state = run.state
+    private func handlePorts(_ run: inout Run, _ state: ModeState) -> Bool {
         var handled = false
         if state.hasSignalledPort {
             for port in state.signalledPorts
@@ -230,7 +235,7 @@ extension ThreadRunLoop {
         var next = 0
         while next < run.ready.count {
             if runCount != run.runsWhenReported {
-                lookAgain(&run, from: next)
+                lookAgain(&run, state, from: next)
                 next = 0
                 continue
             }
@@ -249,13 +254,13 @@ extension ThreadRunLoop {
 
     /// Keeps of the events that were not handled yet what is true still: a nested run may have
     /// handled some, and whoever reads a descriptor that is not ready may block for ever.
-    private func lookAgain(_ run: inout Run, from next: Int) {
+    private func lookAgain(_ run: inout Run, _ state: ModeState, from next: Int) {
         run.runsWhenReported = runCount
         let waiting = Set(run.ready[next...].map(\.token))
         run.ready.removeAll(keepingCapacity: true)
-        poller.check(run.state.pollSet, ready: &run.ready)
+        poller.check(state.pollSet, ready: &run.ready)
         run.ready.removeAll { !waiting.contains($0.token) }
-        run.state.sortByOrder(&run.ready)
+        state.sortByOrder(&run.ready)
     }
 
     private func hasPassed(_ deadline: Instant) -> Bool {

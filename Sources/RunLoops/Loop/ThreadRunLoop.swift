@@ -32,14 +32,16 @@ public final class ThreadRunLoop: @unchecked Sendable {
     let poller: any Poller
     /// This loop as its items see it.
     let link: LoopLink
-    /// What other threads ask of the loop: blocks, and changes to its items.
-    let requests = Inbox<Request>()
+    /// What other threads ask of the loop: blocks, and changes to its items. Made when something is
+    /// first asked, which of most workers' loops nothing is; who asks wakes the loop afterwards.
+    let madeRequests = SetOnce<Inbox<Request>>()
+    var requests: Inbox<Request> { madeRequests.load() ?? madeRequests.storeIfNil(Inbox()) }
     /// Set by `stop()`, taken by the innermost run.
     let stopRequested = Atomic<Bool>(false)
 
     // SAFETY: each add looks at the modes and each invalidate at the common items. That accesses
     // don't overlap is not looked for at run time: nothing is called out to while they are changed.
-    @exclusivity(unchecked) private var uncheckedModes: [ModeState]
+    @exclusivity(unchecked) private var uncheckedModes: [ModeState] = []
     @exclusivity(unchecked) private var uncheckedCommonItems = CommonItems()
 
     /// The default mode, there from the beginning.
@@ -48,12 +50,15 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// would be two locked operations for each time-out.
     let defaultState: ModeState
 
-    /// The modes, few enough to be looked through: the default one, and each that was run, that
+    /// The modes but the default one, few enough to be looked through: each that was run, that
     /// something was put into, or that was made common.
-    var modes: [ModeState] {
+    private var otherModes: [ModeState] {
         _read { yield unsafe uncheckedModes }
         _modify { yield unsafe &uncheckedModes }
     }
+    /// All modes; the default one is the first.
+    var modes: [ModeState] { [defaultState] + otherModes }
+    var modeCount: Int { 1 + otherModes.count }
     /// The modes that are common, in the sequence in which they became so.
     var commonModes: [Mode] = [.default]
     /// What was added to the common modes, to be put into modes that become common later.
@@ -143,7 +148,6 @@ public final class ThreadRunLoop: @unchecked Sendable {
         self.poller = poller
         link = LoopLink(poller: poller, thread: thread)
         defaultState = ModeState(mode: .default, link: link)
-        unsafe uncheckedModes = [defaultState]
         self.mainQueue = mainQueue
         link.lead(to: self)
     }
@@ -280,7 +284,11 @@ public final class ThreadRunLoop: @unchecked Sendable {
     }
 
     /// The state of a mode, made on first use.
-    func state(of mode: Mode) -> ModeState { modes[index(of: mode)] }
+    func state(of mode: Mode) -> ModeState { state(at: index(of: mode)) }
+
+    /// The state of the mode at a place among all.
+    @inline(__always)
+    func state(at index: Int) -> ModeState { index == 0 ? defaultState : otherModes[index - 1] }
 
     /// The place of a mode among `modes`, for as long as the loop lives; made on first use.
     @inline(__always)
@@ -289,8 +297,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
     private func indexOfAnother(_ mode: Mode) -> Int {
         if let index = existingIndex(of: mode) { return index }
         precondition(mode != .common, "the common modes are no mode to run in or to look into")
-        modes.append(ModeState(mode: mode, link: link))
-        return modes.count - 1
+        otherModes.append(ModeState(mode: mode, link: link))
+        return otherModes.count
     }
 
     /// Does what the first run in a mode does before it begins.
@@ -310,13 +318,13 @@ public final class ThreadRunLoop: @unchecked Sendable {
     func existingState(of mode: Mode) -> ModeState? {
         if mode == .default { return defaultState }
         guard let index = existingIndex(of: mode) else { return nil }
-        return modes[index]
+        return state(at: index)
     }
 
     @inline(__always)
     private func existingIndex(of mode: Mode) -> Int? {
         // By index: who walks through the array keeps it and each of its elements meanwhile.
-        for index in modes.indices where modes[index].mode == mode { return index }
+        for index in otherModes.indices where otherModes[index].mode == mode { return index + 1 }
         return nil
     }
 
@@ -338,7 +346,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         pendingBlocks.removeAll()
         whenRunBegins = nil
         measuring.withLock { $0.end(isMeasured) }
-        modes.removeLast(modes.count - 1)
+        otherModes.removeAll()
         defaultState.giveBack()
         link.thread.store(LoopLink.nobody, ordering: .releasing)
         watch.load()?.close()

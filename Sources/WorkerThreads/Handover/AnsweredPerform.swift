@@ -97,9 +97,9 @@ class AnsweredPerform: @unchecked Sendable {
 
 /// A request that a task waits for.
 ///
-/// Not a word here and in `WaitedPerform` of types that are made of `Result`, such as an optional or
-/// a checked continuation of it: this code is not compiled for each type, and looks such a type up
-/// whenever it touches one.
+/// Not a word here and in `WaitedPerform.result` of types that are made of `Result`, such as an
+/// optional or a checked continuation of it: this code is not compiled for each type, and looks such
+/// a type up whenever it touches one.
 @safe final class AwaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendable {
     // SAFETY: as `AnsweredPerform` says: it is resumed once, by whoever has decided the request.
     private var body: (@Sendable () throws -> Result)?
@@ -164,20 +164,18 @@ class AnsweredPerform: @unchecked Sendable {
 }
 
 /// A request that a thread waits for.
-@safe final class WaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendable {
-    // SAFETY: `body` as `AnsweredPerform` says; `place` and `error` are written before `told` opens,
-    // and read after it. The place is the waiting thread's, which stays with it until then.
-    private var body: (@Sendable () throws -> Result)?
-    private let place: UnsafeMutableBufferPointer<Result>
+///
+/// Of one type whatever the result is: its type would be looked up with each request. What knows the
+/// result's type is the closure, and it keeps that in a place of the waiting thread's.
+final class WaitedPerform: AnsweredPerform, @unchecked Sendable {
+    // SAFETY: `body` as `AnsweredPerform` says; `error` is written before `told` opens, and read
+    // after it.
+    private var body: (() throws -> Void)?
     private var error: (any Error)?
     private let told = WordLatch()
 
-    private init(
-        _ body: @escaping @Sendable () throws -> Result,
-        _ place: UnsafeMutableBufferPointer<Result>
-    ) {
+    private init(_ body: @escaping () throws -> Void) {
         self.body = body
-        unsafe self.place = place
         super.init(isArmed: true)
     }
 
@@ -186,24 +184,26 @@ class AnsweredPerform: @unchecked Sendable {
     /// - Parameter push: queues the request.
     /// - Thread: any but the one that performs it.
     /// - Blocks: until it has run or was refused.
-    static func result(
+    static func result<Result: Sendable>(
         of body: @escaping @Sendable () throws -> Result,
         push: (PerformRequest) throws(SubmitError) -> Void
     ) throws -> Result {
-        try unsafe withUnsafeTemporaryAllocation(of: Result.self, capacity: 1) { place in
-            let request = unsafe WaitedPerform(body, place)
-            try push(.answered(request))
-            request.told.wait()
-            if let error = request.error { throw error }
-            return unsafe place.moveElement(from: 0)
-        }
+        // SAFETY: it is there until the request was told, which is after its closure has run, or
+        // that never will; and initialised unless there is an error.
+        let place = UnsafeMutablePointer<Result>.allocate(capacity: 1)
+        defer { unsafe place.deallocate() }
+        let request = WaitedPerform { unsafe place.initialize(to: try body()) }
+        try push(.answered(request))
+        request.told.wait()
+        if let error = request.error { throw error }
+        return unsafe place.move()
     }
 
     override func run() {
         guard let body else { return }
         self.body = nil
         do {
-            unsafe place.initializeElement(at: 0, to: try body())
+            try body()
         } catch {
             self.error = error
         }
