@@ -438,7 +438,7 @@ enum Word {
     @inlinable static var capacity: UInt { InboxBlock<Void>.capacity }
     /// The first slot of the first block of all, which is a short one: many an inbox never gets more
     /// than a few elements at a time, and then none of them for long.
-    @inlinable static var firstOfAll: UInt { capacity - 8 }
+    @inlinable static var firstOfAll: UInt { capacity - 4 }
     @inlinable static var closedAddress: UInt { 0 }
     @inlinable static var unopenedAddress: UInt { 1 }
     @inlinable static var closed: UInt { make(closedAddress, index: capacity) }

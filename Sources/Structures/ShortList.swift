@@ -61,6 +61,17 @@ package struct ShortList<Element> {
         }
     }
 
+    /// Puts an element in front of the one at `index`, or at the end.
+    @inlinable
+    package mutating func insert(_ element: Element, at index: Int) {
+        if index == count { return append(element) }
+        var elements = Array(self)
+        // So that nobody else has the array, and it is not copied.
+        storage = .none
+        elements.insert(element, at: index)
+        storage = .several(elements)
+    }
+
     /// Takes the only element out.
     ///
     /// - Returns: it, or nil when there are none or several; then they stay.
@@ -97,29 +108,20 @@ package struct ShortList<Element> {
     package mutating func removeAll() { storage = .none }
 }
 
-extension ShortList: Sequence {
-    /// Walks through the elements as they were when it was made.
-    @usableFromInline
-    package struct Iterator: IteratorProtocol {
-        @usableFromInline let storage: Storage
-        @usableFromInline var index = 0
-
-        @inlinable
-        init(storage: Storage) { self.storage = storage }
-
-        @inlinable
-        package mutating func next() -> Element? {
-            defer { index += 1 }
-            switch storage {
-            case .none: return nil
-            case .one(let element): return index == 0 ? element : nil
-            case .several(let elements): return index < elements.count ? elements[index] : nil
-            }
-        }
-    }
+extension ShortList: RandomAccessCollection {
+    @inlinable package var startIndex: Int { 0 }
+    @inlinable package var endIndex: Int { count }
 
     @inlinable
-    package func makeIterator() -> Iterator { Iterator(storage: storage) }
+    package subscript(index: Int) -> Element {
+        switch storage {
+        case .none: preconditionFailure("no element at \(index)")
+        case .one(let element):
+            precondition(index == 0, "no element at \(index)")
+            return element
+        case .several(let elements): return elements[index]
+        }
+    }
 }
 
 extension ShortList.Storage: Sendable where Element: Sendable {}

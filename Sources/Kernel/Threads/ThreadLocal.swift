@@ -9,10 +9,20 @@ package struct ThreadLocal<Value: AnyObject>: Sendable {
     private let key: pthread_key_t
 
     package init() {
-        var key = pthread_key_t()
-        let result = unsafe pthread_key_create(&key) { value in
+        unsafe self.init(whenThreadEnds: { value in
             if let value = unsafe value { unsafe Unmanaged<AnyObject>.fromOpaque(value).release() }
-        }
+        })
+    }
+
+    /// A variable whose object is told that its thread ends.
+    ///
+    /// - Parameter whenThreadEnds: called on the ending thread with the object's address and the
+    ///   variable's reference to it, which it lets go of.
+    @unsafe package init(
+        whenThreadEnds: @convention(c) (UnsafeMutableRawPointer?) -> Void
+    ) {
+        var key = pthread_key_t()
+        let result = unsafe pthread_key_create(&key, whenThreadEnds)
         precondition(result == 0, "no thread-specific key left (errno \(result))")
         self.key = key
     }

@@ -163,7 +163,7 @@ extension ThreadRunLoop {
     }
 }
 
-extension Array where Element: ThreadRunLoop.Item {
+extension ShortList where Element: ThreadRunLoop.Item {
     /// Inserts behind everything of the same or a smaller order.
     mutating func insertByOrder(_ item: Element) {
         let index = lastIndex { $0.order <= item.order }.map { $0 + 1 } ?? 0
@@ -171,6 +171,6 @@ extension Array where Element: ThreadRunLoop.Item {
     }
 
     mutating func remove(_ item: Element) {
-        removeAll { $0 === item }
+        removeFirst { $0 === item }
     }
 }

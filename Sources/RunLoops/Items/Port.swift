@@ -24,7 +24,7 @@ extension ThreadRunLoop {
         }
 
         private var watched: Watched?
-        private var handles = ShortList<(state: ModeState, handle: ModeState.PortHandle)>()
+        private var handles = ShortList<(state: ModeState, handle: DescriptorPorts.Handle)>()
         private var handler: Handler?
 
         /// A port that watches a descriptor which somebody else owns and keeps open meanwhile.
@@ -125,7 +125,7 @@ extension ThreadRunLoop {
         override func leave(_ state: ModeState) {
             guard let watched else { return state.signalledPorts.remove(self) }
             guard let entry = handles.removeFirst(where: { $0.state === state }) else { return }
-            state.unwatch(entry.handle, descriptor: watched.descriptor)
+            state.descriptors?.unwatch(entry.handle, descriptor: watched.descriptor)
         }
 
         override func letGo() {
@@ -138,7 +138,8 @@ extension ThreadRunLoop {
             guard let loop else { return }
             loop.preconditionOnLoop()
             for (state, handle) in handles {
-                state.rewatch(handle, descriptor: watched.descriptor, for: interest)
+                state.descriptors?.rewatch(
+                    handle, descriptor: watched.descriptor, for: interest)
             }
         }
     }

@@ -8,8 +8,6 @@ internal import Structures
 final class ModeState: @unchecked Sendable {
     // SAFETY: confined to the loop's thread, but for `mode` and `link`, which never change.
 
-    typealias PortHandle = SlotMap<ThreadRunLoop.Port>.Handle
-
     let mode: ThreadRunLoop.Mode
     /// Of the loop whose mode it is; here and not in each item, which would have to keep it.
     let link: ThreadRunLoop.LoopLink
@@ -26,20 +24,20 @@ final class ModeState: @unchecked Sendable {
     // SAFETY: each pass looks at the following several times. That accesses don't overlap is not
     // looked for at run time, which would be half of the pass's instructions: nothing is called out
     // to while one of them is being changed.
-    @exclusivity(unchecked) private var uncheckedSources: [ThreadRunLoop.Source] = []
-    @exclusivity(unchecked) private var uncheckedObservers: [ThreadRunLoop.Observer] = []
-    @exclusivity(unchecked) private var uncheckedPorts: [ThreadRunLoop.Port] = []
-    @exclusivity(unchecked) private var uncheckedSet: (any PollSet)?
+    @exclusivity(unchecked) private var uncheckedSources = ShortList<ThreadRunLoop.Source>()
+    @exclusivity(unchecked) private var uncheckedObservers = ShortList<ThreadRunLoop.Observer>()
+    @exclusivity(unchecked) private var uncheckedPorts = ShortList<ThreadRunLoop.Port>()
+    @exclusivity(unchecked) private var uncheckedDescriptors: DescriptorPorts?
     @exclusivity(unchecked) private var uncheckedHeap = TimerHeap<ThreadRunLoop.Waiting>()
 
     /// Sources by `order`, equal ones in the sequence in which they were added.
-    var sources: [ThreadRunLoop.Source] {
+    var sources: ShortList<ThreadRunLoop.Source> {
         _read { yield unsafe uncheckedSources }
         _modify { yield unsafe &uncheckedSources }
     }
 
     /// Observers by `order`, equal ones in the sequence in which they were added.
-    var observers: [ThreadRunLoop.Observer] {
+    var observers: ShortList<ThreadRunLoop.Observer> {
         _read { yield unsafe uncheckedObservers }
         _modify {
             yield unsafe &uncheckedObservers
@@ -48,18 +46,15 @@ final class ModeState: @unchecked Sendable {
     }
 
     /// Ports without a descriptor, by `order`.
-    var signalledPorts: [ThreadRunLoop.Port] {
+    var signalledPorts: ShortList<ThreadRunLoop.Port> {
         _read { yield unsafe uncheckedPorts }
         _modify { yield unsafe &uncheckedPorts }
     }
 
-    /// Ports on descriptors, by the token that the poller reports.
-    private(set) var descriptorPorts = SlotMap<ThreadRunLoop.Port>()
-
-    /// The descriptors of this mode; nil until it has its first, so that it sleeps on a futex.
-    private(set) var pollSet: (any PollSet)? {
-        get { unsafe uncheckedSet }
-        set { unsafe uncheckedSet = newValue }
+    /// The ports on descriptors; nil until it has its first, so that it sleeps on a futex.
+    private(set) var descriptors: DescriptorPorts? {
+        get { unsafe uncheckedDescriptors }
+        set { unsafe uncheckedDescriptors = newValue }
     }
 
     /// The timers and time-outs that wait for their date.
@@ -78,8 +73,11 @@ final class ModeState: @unchecked Sendable {
 
     /// Everything in this mode but timers that fire right now, and time-outs, which are no items.
     var items: [ThreadRunLoop.Item] {
-        sources + signalledPorts + descriptorPorts.values + timerHeap.values.compactMap(\.timer)
-            + observers
+        var items: [ThreadRunLoop.Item] = sources.map { $0 }
+        items += signalledPorts.map { $0 }
+        items += descriptors?.all ?? []
+        items += timerHeap.values.compactMap(\.timer)
+        return items + observers.map { $0 }
     }
 
     /// Whether a port without a descriptor is signalled.
@@ -95,61 +93,24 @@ final class ModeState: @unchecked Sendable {
         return nil
     }
 
-    /// Watches a port's descriptor; the poller reports it by the handle's number.
+    /// Watches a port's descriptor; the first one makes the set of them.
     func watch(
         _ port: ThreadRunLoop.Port, descriptor: CInt, for interest: Readiness, poller: any Poller
-    ) throws(SystemError) -> PortHandle {
-        let set = if let pollSet { pollSet } else { try poller.makeSet() }
-        let handle = descriptorPorts.insert(port)
-        do throws(SystemError) {
-            try set.add(descriptor, for: interest, token: handle.rawValue)
-        } catch {
-            _ = descriptorPorts.remove(handle)
-            throw error
+    ) throws(SystemError) -> DescriptorPorts.Handle {
+        let ports = if let descriptors { descriptors } else {
+            DescriptorPorts(set: try poller.makeSet())
         }
-        pollSet = set
+        let handle = try ports.watch(port, descriptor: descriptor, for: interest)
+        descriptors = ports
         return handle
-    }
-
-    func rewatch(_ handle: PortHandle, descriptor: CInt, for interest: Readiness) {
-        do throws(SystemError) {
-            try pollSet?.change(descriptor, for: interest, token: handle.rawValue)
-        } catch {
-            preconditionFailure("a port's descriptor was closed before the port: \(error)")
-        }
-    }
-
-    func unwatch(_ handle: PortHandle, descriptor: CInt) {
-        _ = descriptorPorts.remove(handle)
-        pollSet?.remove(descriptor)
-    }
-
-    /// Sorts events of the poller by the `order` of their ports.
-    func sortByOrder(_ ready: inout [ReadyEvent]) {
-        var last = Int.min
-        for event in ready {
-            guard let order = port(of: event)?.order else { continue }
-            guard order >= last else { return sort(&ready) }
-            last = order
-        }
-    }
-
-    /// The port behind an event; nil when it has left the mode.
-    func port(of event: ReadyEvent) -> ThreadRunLoop.Port? {
-        descriptorPorts[PortHandle(rawValue: event.token)]
     }
 
     /// Gives back what a mode keeps that has become empty, when the loop ends: somebody may keep the
     /// loop for longer.
     func giveBack() {
-        pollSet = nil
+        descriptors = nil
         var memory = TimerHeap<ThreadRunLoop.Waiting>()
         // Let go of when the heap is the new one.
         swap(&memory, &timerHeap)
-    }
-
-    private func sort(_ ready: inout [ReadyEvent]) {
-        let ordered = ready.map { (order: port(of: $0)?.order ?? .max, event: $0) }
-        ready = ordered.sorted { $0.order < $1.order }.map(\.event)
     }
 }

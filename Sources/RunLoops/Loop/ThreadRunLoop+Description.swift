@@ -67,7 +67,7 @@ extension ThreadRunLoop: CustomStringConvertible {
         }
         let servesMainQueue = mainQueue?.isIn(state.mode, of: self) ?? false
         if servesMainQueue { lines.append("    the main dispatch queue") }
-        let watched = state.descriptorPorts.count - (servesMainQueue ? 1 : 0)
+        let watched = (state.descriptors?.count ?? 0) - (servesMainQueue ? 1 : 0)
         if watched > 0 { lines.append("    \(watched) ports on descriptors") }
         if let next = state.timerHeap.firstFire {
             let wait = now.duration(to: Instant(nanoseconds: next))

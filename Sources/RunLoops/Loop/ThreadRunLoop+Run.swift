@@ -130,7 +130,7 @@ extension ThreadRunLoop {
         run.runsWhenReported = runCount
         if performed || hasPassed(run.deadline) {
             poller.takeWake()
-            poller.check(state.pollSet, ready: &run.ready)
+            poller.check(state.descriptors?.set, ready: &run.ready)
         } else if !isPortReady(&run, state) {
             sleep(&run, state, runsBefore)
         }
@@ -147,7 +147,7 @@ extension ThreadRunLoop {
     /// nobody can tell the difference, and the sleep itself looks.
     private func isPortReady(_ run: inout Run, _ state: ModeState) -> Bool {
         if state.hasSignalledPort { return true }
-        guard let set = state.pollSet else { return false }
+        guard let set = state.descriptors?.set else { return false }
         guard !state.observed.isDisjoint(with: [.beforeWaiting, .afterWaiting]) else {
             return false
         }
@@ -165,7 +165,7 @@ extension ThreadRunLoop {
         }
         run.runsWhenReported = runCount
         sleeping {
-            poller.wait(on: state.pollSet, until: deadline, ready: &run.ready)
+            poller.wait(on: state.descriptors?.set, until: deadline, ready: &run.ready)
         }
         tell(.afterWaiting, state)
     }
@@ -231,7 +231,7 @@ extension ThreadRunLoop {
             }
         }
         guard !run.ready.isEmpty else { return handled }
-        state.sortByOrder(&run.ready)
+        state.descriptors?.sortByOrder(&run.ready)
         var next = 0
         while next < run.ready.count {
             if runCount != run.runsWhenReported {
@@ -242,7 +242,7 @@ extension ThreadRunLoop {
             let event = run.ready[next]
             next += 1
             // Nil: it left the mode after the kernel had reported it.
-            guard let port = state.port(of: event) else { continue }
+            guard let port = state.descriptors?.port(of: event) else { continue }
             guard calling(.port, nil, { port.handle(event.readiness) }) else { continue }
             handled = true
             counts.ports.increment()
@@ -258,9 +258,9 @@ extension ThreadRunLoop {
         run.runsWhenReported = runCount
         let waiting = Set(run.ready[next...].map(\.token))
         run.ready.removeAll(keepingCapacity: true)
-        poller.check(state.pollSet, ready: &run.ready)
+        poller.check(state.descriptors?.set, ready: &run.ready)
         run.ready.removeAll { !waiting.contains($0.token) }
-        state.sortByOrder(&run.ready)
+        state.descriptors?.sortByOrder(&run.ready)
     }
 
     private func hasPassed(_ deadline: Instant) -> Bool {

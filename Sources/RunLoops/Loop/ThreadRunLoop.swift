@@ -66,12 +66,10 @@ public final class ThreadRunLoop: @unchecked Sendable {
         _read { yield unsafe uncheckedCommonItems }
         _modify { yield unsafe &uncheckedCommonItems }
     }
-    /// Called when a run begins, nested ones among them, before anything else is done in it, and told
-    /// whether it is the first one in its mode: an owner that keeps things in modes need not put them
-    /// into those that are never run. Let go of when the loop ends.
+    /// Who is told when a run begins; let go of when the loop ends.
     ///
     /// - Thread: the loop's own thread.
-    package var whenRunBegins: ((Mode, _ isFirst: Bool) -> Void)?
+    package var owner: (any RunLoopOwner)?
     /// Blocks that wait for a run in their mode, in order of arrival.
     var pendingBlocks: [Block] = []
     /// Blocks that get their turn one after another right now.
@@ -126,7 +124,11 @@ public final class ThreadRunLoop: @unchecked Sendable {
     let watch = SetOnce<LoopWatch>()
     let measuring = Mutex(Measuring())
 
-    private static let local = ThreadLocal<Owner>()
+    // SAFETY: the variable's objects are loops; it hands over the reference that it has.
+    private static let local = unsafe ThreadLocal<ThreadRunLoop>(whenThreadEnds: { address in
+        guard let address = unsafe address else { return }
+        unsafe Unmanaged<ThreadRunLoop>.fromOpaque(address).takeRetainedValue().end()
+    })
 
     /// A run loop for the calling thread.
     ///
@@ -162,7 +164,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     }
 
     /// The calling thread's run loop; nil when it has not asked for one.
-    static var currentIfMade: ThreadRunLoop? { local.current?.loop }
+    static var currentIfMade: ThreadRunLoop? { local.current }
 
     /// Makes the calling thread's run loop, with a poller of the caller's choice.
     ///
@@ -172,41 +174,39 @@ public final class ThreadRunLoop: @unchecked Sendable {
         poller: any Poller, mainQueue: (any MainQueue)? = nil
     ) -> ThreadRunLoop {
         let loop = ThreadRunLoop(poller: poller, mainQueue: mainQueue)
-        loop.becomeCurrent()
+        loop.keepForThread()
         return loop
     }
 
-    private func becomeCurrent() { keepForThread(Owner(loop: self)) }
-
-    private func keepForThread(_ owner: Owner) {
+    private func keepForThread() {
         link.threadNumber.store(SystemThread.ID.current.number, ordering: .relaxed)
-        Self.local.set(owner)
+        Self.local.set(self)
         SystemThread.setCurrentTimerSlackToMinimum()
     }
 
-    /// A loop for a thread that is yet to start, furnished by who starts it.
+    /// A loop for a thread that is yet to start: the caller's own while it furnishes it.
     ///
     /// A thread that need not allocate to come into being has no heap of its own: that is what most
     /// of an idle thread's memory would be.
-    package struct Unclaimed: @unchecked Sendable {
-        // SAFETY: the maker furnishes the loop and gives this to the new thread, which claims it.
-        package let loop: ThreadRunLoop
-        private let owner: Owner
+    package static func makeUnclaimed(poller: any Poller) -> ThreadRunLoop {
+        ThreadRunLoop(poller: poller)
+    }
 
-        /// A loop that is the caller's for as long as it furnishes it.
-        package init(poller: any Poller) {
-            loop = ThreadRunLoop(poller: poller)
-            owner = Owner(loop: loop)
-        }
+    /// Leaves the loop to the thread that will claim it: it is nobody's meanwhile.
+    ///
+    /// - Thread: the one that has made it.
+    package func leave() { link.thread.store(LoopLink.nobody, ordering: .releasing) }
 
-        /// Leaves the loop to the thread that will claim it: it is nobody's meanwhile.
-        package func leave() { loop.link.thread.store(LoopLink.nobody, ordering: .releasing) }
+    /// Makes the loop the calling thread's, which has none yet.
+    package func claim() {
+        link.thread.store(pthread_self(), ordering: .releasing)
+        keepForThread()
+    }
 
-        /// Makes the loop the calling thread's, which has none yet.
-        package func claim() {
-            loop.link.thread.store(pthread_self(), ordering: .releasing)
-            loop.keepForThread(owner)
-        }
+    /// Ends a loop whose thread could not be started.
+    package func abandon() {
+        link.thread.store(pthread_self(), ordering: .releasing)
+        end()
     }
 
     /// The time by which this loop's timers and deadlines go.
@@ -228,7 +228,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
             return false
         }
         link.thread.store(pthread_self(), ordering: .relaxed)
-        becomeCurrent()
+        keepForThread()
         return true
     }
 
@@ -309,7 +309,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     func prepareRun(in state: ModeState) {
         let isFirst = !state.wasRun
         state.wasRun = true
-        whenRunBegins?(state.mode, isFirst)
+        owner?.runBegins(in: state.mode, isFirst: isFirst)
     }
 
     /// Whether a run in a mode has begun; on the loop's own thread.
@@ -344,25 +344,23 @@ public final class ThreadRunLoop: @unchecked Sendable {
         }
         commonItems.removeAll()
         pendingBlocks.removeAll()
-        whenRunBegins = nil
+        owner = nil
         measuring.withLock { $0.end(isMeasured) }
         otherModes.removeAll()
         defaultState.giveBack()
         link.thread.store(LoopLink.nobody, ordering: .releasing)
         watch.load()?.close()
     }
+}
 
-    /// Keeps a loop for its thread, and ends it when the thread ends.
-    private final class Owner {
-        let loop: ThreadRunLoop
-
-        init(loop: ThreadRunLoop) { self.loop = loop }
-
-        deinit {
-            // Of a loop that nobody has claimed, because its thread could not be started, whoever
-            // lets go is the last to know it.
-            if !loop.isOnThread { loop.link.thread.store(pthread_self(), ordering: .releasing) }
-            loop.end()
-        }
-    }
+/// Who has made a loop for a thread of its own, and furnishes it.
+package protocol RunLoopOwner: AnyObject {
+    /// A run begins, be it nested in another; nothing was done in it so far.
+    ///
+    /// - Parameters:
+    ///   - mode: its mode.
+    ///   - isFirst: whether it is the first one in that mode: what is kept in modes need not be put
+    ///     into those that are never run.
+    /// - Thread: the loop's own thread.
+    func runBegins(in mode: ThreadRunLoop.Mode, isFirst: Bool)
 }

@@ -122,7 +122,7 @@ class AnsweredPerform: @unchecked Sendable {
     /// - Throws: `CancellationError` as soon as the task is cancelled, if the closure has not begun.
     nonisolated(nonsending) static func result(
         of body: @escaping @Sendable () throws -> Result,
-        push: (PerformRequest) throws(SubmitError) -> Void,
+        push: (consuming PerformRequest) throws(SubmitError) -> Void,
         cancelled: @Sendable () -> Void = {}
     ) async throws -> Result {
         let request = AwaitedPerform(body)
@@ -186,7 +186,7 @@ final class WaitedPerform: AnsweredPerform, @unchecked Sendable {
     /// - Blocks: until it has run or was refused.
     static func result<Result: Sendable>(
         of body: @escaping @Sendable () throws -> Result,
-        push: (PerformRequest) throws(SubmitError) -> Void
+        push: (consuming PerformRequest) throws(SubmitError) -> Void
     ) throws -> Result {
         // SAFETY: it is there until the request was told, which is after its closure has run, or
         // that never will; and initialised unless there is an error.

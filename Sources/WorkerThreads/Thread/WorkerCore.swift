@@ -8,7 +8,7 @@ internal import Structures
 internal import Synchronization
 
 /// What a worker's thread and its handles share.
-package final class WorkerCore: @unchecked Sendable {
+package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     // SAFETY: `life`, `queue`, `delayed`, `held`, `control`, `orders`, `ended` and `name` are safe from
     // any thread. The others are touched on the worker's thread only, once it has started.
 
@@ -16,6 +16,8 @@ package final class WorkerCore: @unchecked Sendable {
     let queue: PerformQueue
     let life = Mutex(LifeCycle())
     let ended = WordLatch()
+    private var isServingJob = false
+    private var wantsOuterStop = false
     /// Requests that were refused because the thread stopped before their turn came.
     let abandonedCount = Atomic<Int>(0)
     /// Performs that wait for their delay to pass.
@@ -29,16 +31,12 @@ package final class WorkerCore: @unchecked Sendable {
     private let orders = Mutex(Orders())
     /// Made when it is first asked for: most threads run no tasks.
     private let madeExecutor = SetOnce<WorkerExecutor>()
-    /// Whether the thread has ended, as who makes an executor has to know; guards the making.
-    private let executorsAreClosed = Mutex(false)
     /// The worker's run loop.
     ///
     /// - Thread: any thread.
     package let loop: ThreadRunLoop
     /// What else has work on this thread; asked while draining, and told when it ends.
     private var attachments: [any WorkerAttachment] = []
-    private var isServingJob = false
-    private var wantsOuterStop = false
 
     private static let local = ThreadLocal<WorkerCore>()
 
@@ -66,32 +64,20 @@ package final class WorkerCore: @unchecked Sendable {
         queue = PerformQueue(
             thread: name, limit: maxQueued, whenFull: whenFull, loop: loop, poller: poller)
         control.whenSignalled { [self] _, _ in heed() }
-        loop.whenRunBegins = { [self] mode, isFirst in
-            if isFirst { furnish(mode) }
-            // A run nested in a request may be waiting for one of those behind it.
-            if Self.performModes.contains(mode) { queue.announce() }
-        }
+        loop.owner = self
         loop.prepareRun(of: .default)
     }
 
-    /// A core, and what its thread has to do: all of it made here, so that the thread allocates
+    /// A core for a thread that is yet to start: all of it made here, so that the thread allocates
     /// nothing to come into being.
     static func make(
         name: String, maxQueued: Int, whenFull: WhenFull, poller: any Poller
-    ) -> (core: WorkerCore, main: @Sendable () -> Void) {
-        let unclaimed = ThreadRunLoop.Unclaimed(poller: poller)
+    ) -> WorkerCore {
+        let loop = ThreadRunLoop.makeUnclaimed(poller: poller)
         let core = WorkerCore(
-            name: name, maxQueued: maxQueued, whenFull: whenFull, loop: unclaimed.loop,
-            poller: poller)
-        unclaimed.leave()
-        return (
-            core,
-            {
-                unclaimed.claim()
-                Self.local.set(core)
-                core.main()
-            }
-        )
+            name: name, maxQueued: maxQueued, whenFull: whenFull, loop: loop, poller: poller)
+        loop.leave()
+        return core
     }
 
     /// The core of the worker whose thread calls; nil on other threads.
@@ -102,16 +88,19 @@ package final class WorkerCore: @unchecked Sendable {
     /// - Thread: any thread.
     package var executor: WorkerExecutor {
         if let executor = madeExecutor.load() { return executor }
-        return executorsAreClosed.withLock { areClosed in
+        return orders.withLock { orders in
             if let executor = madeExecutor.load() { return executor }
             let executor = WorkerExecutor(loop: loop)
-            if areClosed { executor.close() }
+            // The thread, which takes no orders any more, will not look for one.
+            if orders.areClosed { executor.close() }
             return madeExecutor.storeIfNil(executor)
         }
     }
 
     /// The whole life of the thread.
-    private func main() {
+    func main() {
+        loop.claim()
+        Self.local.set(self)
         while true {
             // Before the look at the life cycle: a change that comes after it stops the run.
             queue.resume()
@@ -126,10 +115,16 @@ package final class WorkerCore: @unchecked Sendable {
         for order in closeOrders() { obey(order) }
         for attachment in attachments { attachment.workerEnded(self) }
         attachments.removeAll()
-        abandonedCount.add(queue.close() + held.close(thread: name) + delayed.close(), ordering: .releasing)
-        executorsAreClosed.withLock { $0 = true }
+        let leftCount = queue.close() + held.close(thread: name) + delayed.close()
+        abandonedCount.add(leftCount, ordering: .releasing)
         madeExecutor.load()?.close()
         ended.open()
+    }
+
+    package func runBegins(in mode: ThreadRunLoop.Mode, isFirst: Bool) {
+        if isFirst { furnish(mode) }
+        // A run nested in a request may be waiting for one of those behind it.
+        if Self.performModes.contains(mode) { queue.announce() }
     }
 
     /// Puts into a mode what a worker has there, when it is first run: most threads are never

@@ -53,13 +53,17 @@ public final class WorkerThread: Sendable {
         stackByteCount: Int? = nil, poller: any Poller
     ) throws(SystemError) {
         precondition(maxQueued > 0, "a queue holds at least 1 item, not \(maxQueued)")
-        let (core, main) = WorkerCore.make(
+        let core = WorkerCore.make(
             name: name, maxQueued: maxQueued, whenFull: whenFull, poller: poller)
+        do throws(SystemError) {
+            thread = Mutex(
+                try SystemThread(name: name, stackByteCount: stackByteCount) { core.main() })
+        } catch {
+            core.loop.abandon()
+            throw error
+        }
         self.core = core
         queue = core.queue
-        let started = try SystemThread(
-            name: name, stackByteCount: stackByteCount, body: main)
-        thread = Mutex(started)
     }
 
     deinit {

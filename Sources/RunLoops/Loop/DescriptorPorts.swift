@@ -1,0 +1,65 @@
+// The descriptors of one mode, and the ports that wait for them. Confined to the loop's thread; made
+// when the mode gets its first descriptor, so that one without any sleeps on a futex and is smaller.
+
+internal import Kernel
+internal import Structures
+
+/// What a mode watches, by the tokens that the poller reports.
+final class DescriptorPorts {
+    typealias Handle = SlotMap<ThreadRunLoop.Port>.Handle
+
+    let set: any PollSet
+    private var ports = SlotMap<ThreadRunLoop.Port>()
+
+    init(set: any PollSet) { self.set = set }
+
+    var count: Int { ports.count }
+    var all: [ThreadRunLoop.Port] { ports.values }
+
+    /// Watches a port's descriptor; the poller reports it by the handle's number.
+    func watch(
+        _ port: ThreadRunLoop.Port, descriptor: CInt, for interest: Readiness
+    ) throws(SystemError) -> Handle {
+        let handle = ports.insert(port)
+        do throws(SystemError) {
+            try set.add(descriptor, for: interest, token: handle.rawValue)
+        } catch {
+            _ = ports.remove(handle)
+            throw error
+        }
+        return handle
+    }
+
+    func rewatch(_ handle: Handle, descriptor: CInt, for interest: Readiness) {
+        do throws(SystemError) {
+            try set.change(descriptor, for: interest, token: handle.rawValue)
+        } catch {
+            preconditionFailure("a port's descriptor was closed before the port: \(error)")
+        }
+    }
+
+    func unwatch(_ handle: Handle, descriptor: CInt) {
+        _ = ports.remove(handle)
+        set.remove(descriptor)
+    }
+
+    /// The port behind an event; nil when it has left the mode.
+    func port(of event: ReadyEvent) -> ThreadRunLoop.Port? {
+        ports[Handle(rawValue: event.token)]
+    }
+
+    /// Sorts events of the poller by the `order` of their ports.
+    func sortByOrder(_ ready: inout [ReadyEvent]) {
+        var last = Int.min
+        for event in ready {
+            guard let order = port(of: event)?.order else { continue }
+            guard order >= last else { return sort(&ready) }
+            last = order
+        }
+    }
+
+    private func sort(_ ready: inout [ReadyEvent]) {
+        let ordered = ready.map { (order: port(of: $0)?.order ?? .max, event: $0) }
+        ready = ordered.sorted { $0.order < $1.order }.map(\.event)
+    }
+}
