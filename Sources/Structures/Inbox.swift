@@ -20,7 +20,7 @@
 // The index can't reach the address: each thread adds at most one to a block that it has seen with
 // room, and there are fewer than 65,000 threads.
 //
-// E1 publish       push: element, then slot's flag.store(true) ─▶ popFirst: flag.load
+// E1 publish       push: element, then slot's flag.store(true) ─▶ popFirst, takeRow: flag.load
 //    release ─▶ acquire: carries the element.
 // E2 no lost wake  push: word.add, publication, then resting.load
 //                  rest: resting.store(true), then word.load
@@ -180,16 +180,20 @@ package final class Inbox<Element>: @unchecked Sendable {
     /// - Thread: the consumer's.
     @inlinable
     package func popFirst() -> Element? {
-        var place = position.load(ordering: .relaxed)
-        if !Word.hasRoom(place) {
-            guard let next = nextBlock(after: place) else { return nil }
-            place = next
-        }
+        guard let place = readablePlace() else { return nil }
         let block = Block(at: Word.address(place))
         let slot = Word.index(place)
         guard block.isPublished(slot) else { return nil }  // E1
         position.store(place &+ 1, ordering: .relaxed)
         return unsafe block.element(in: slot).move()
+    }
+
+    /// Where the next element is, or will be; nil as long as there is no block for it.
+    @inlinable
+    @inline(__always)
+    func readablePlace() -> UInt? {
+        let place = position.load(ordering: .relaxed)
+        return Word.hasRoom(place) ? place : nextBlock(after: place)
     }
 
     /// Tells producers that the next element has to be announced, if everything was taken.
@@ -255,10 +259,30 @@ package final class Inbox<Element>: @unchecked Sendable {
             if expected > 2 * elements.capacity { elements.reserveCapacity(expected) }
         }
         while !isTaken(upTo: end) {
-            guard let element = popFirst() else { return false }
-            elements.append(element)
+            guard takeRow(upTo: end, into: &elements) else { return false }
         }
         return true
+    }
+
+    /// Moves what has arrived in one block to the end of `elements`.
+    ///
+    /// - Returns: false when not all of it is written yet.
+    /// - Thread: the consumer's.
+    @inlinable
+    func takeRow(upTo end: Mark, into elements: inout [Element]) -> Bool {
+        guard var place = readablePlace() else { return false }
+        let block = Block(at: Word.address(place))
+        let isLast = Word.address(end.word) == Word.address(place)
+        let last = isLast ? Word.index(end.word) : Word.capacity
+        let count = Int(bitPattern: last &- Word.index(place))
+        elements.append(addingCapacity: count) { row in
+            while Word.index(place) != last, block.isPublished(Word.index(place)) {  // E1
+                row.append(unsafe block.element(in: Word.index(place)).move())
+                place &+= 1
+            }
+        }
+        position.store(place, ordering: .relaxed)
+        return Word.index(place) == last
     }
 
     /// Refuses whatever is pushed from now on, and moves what is in it to the end of `elements`.

@@ -4,7 +4,7 @@
 internal import Glibc
 internal import Kernel
 internal import Structures
-internal import Synchronization
+public import Synchronization
 
 extension ThreadRunLoop {
     /// Something that can be put into modes of a run loop: a source, port, timer or observer.
@@ -17,7 +17,7 @@ extension ThreadRunLoop {
         ///
         /// Timers have none, and are too many to keep it.
         public var order: Int { 0 }
-        private let valid = Atomic<Bool>(true)
+        @usableFromInline let valid = Atomic<Bool>(true)
         /// Whether it was added to the common modes; on the loop's thread.
         final var isCommon = false
         /// Guards `homes`.
@@ -40,7 +40,7 @@ extension ThreadRunLoop {
         /// Whether it can still be called; false for ever after `invalidate()`.
         ///
         /// - Thread: any thread.
-        public final var isValid: Bool { valid.load(ordering: .acquiring) }
+        @inlinable public final var isValid: Bool { valid.load(ordering: .acquiring) }
 
         /// The loop that it is in; nil before it was first added and after it left its last mode.
         ///

@@ -6,7 +6,7 @@
 
 internal import Kernel
 internal import Structures
-internal import Synchronization
+public import Synchronization
 
 extension ThreadRunLoop {
     /// An item that any thread can signal.
@@ -15,7 +15,7 @@ extension ThreadRunLoop {
 
         public override final var order: Int { place }
         private let place: Int
-        private let signalled = Atomic<Bool>(false)
+        @usableFromInline let signalled = Atomic<Bool>(false)
         /// Where a wake-up has to go, without a lock.
         private let home = Atomic<Home>(.none)
         /// The first loop that it was ever in.
@@ -38,7 +38,9 @@ extension ThreadRunLoop {
         /// Whether it was signalled and has not been called since.
         ///
         /// - Thread: any thread.
-        public final var isSignalled: Bool { signalled.load(ordering: .sequentiallyConsistent) }
+        @inlinable public final var isSignalled: Bool {
+            signalled.load(ordering: .sequentiallyConsistent)
+        }
 
         final func setSignalled() { signalled.store(true, ordering: .sequentiallyConsistent) }
 

@@ -78,6 +78,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     /// - Blocks: never.
     @discardableResult
     @inlinable
+    @inline(__always)
     public func add(_ command: consuming Command) -> Bool {
         guard source.isValid else { return false }
         return store.add(command)
