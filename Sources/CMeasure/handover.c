@@ -1,7 +1,8 @@
 // The least that handing memory to another thread can cost: one thread allocates and puts the
 // address into a ring, the other takes it out and frees it. And the ring alone. And what it costs when
 // what is handed over refers to something shared, as a closure does that captures an object: one
-// thread counts the reference up, the other down.
+// thread counts the reference up, the other uses the object, and counts what was handed over and the
+// reference down.
 #define _GNU_SOURCE
 #include "clock.h"
 #include "measure.h"
@@ -17,7 +18,10 @@ enum { line = 64 };
 struct ring {
     _Alignas(line) _Atomic long taken;
     _Alignas(line) _Atomic long put;
+    // The shared object: Swift keeps the count of its references in front of what is in it.
     _Alignas(line) _Atomic long references;
+    _Atomic long sum;
+    _Atomic long done;
     _Alignas(line) long count;
     long slot_count;
     size_t size;
@@ -27,6 +31,21 @@ struct ring {
 
 // What is in the ring when nothing is allocated.
 static char nothing;
+
+// As Swift's runtime does it: a look first, so that the line comes twice when the other thread has it.
+static void change(_Atomic long *references, long step) {
+    long seen = atomic_load_explicit(references, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(
+        references, &seen, seen + step, memory_order_release, memory_order_relaxed));
+}
+
+// What the posted work does: it notes itself in the shared object.
+static void use(struct ring *ring, long index) {
+    long sum = atomic_load_explicit(&ring->sum, memory_order_relaxed);
+    atomic_store_explicit(&ring->sum, sum + index, memory_order_relaxed);
+    long done = atomic_load_explicit(&ring->done, memory_order_relaxed);
+    atomic_store_explicit(&ring->done, done + 1, memory_order_relaxed);
+}
 
 static void *take_all(void *argument) {
     struct ring *ring = argument;
@@ -38,8 +57,11 @@ static void *take_all(void *argument) {
             if (index == put) sched_yield();
         }
         void *block = ring->slots[index & (ring->slot_count - 1)];
-        if (ring->counts)
-            atomic_fetch_sub_explicit(&ring->references, 1, memory_order_release);
+        if (ring->counts) {
+            use(ring, index);
+            change((_Atomic long *)block + 1, -1);
+            change(&ring->references, -1);
+        }
         if (ring->size > 0) free(block);
         atomic_store_explicit(&ring->taken, index + 1, memory_order_release);
     }
@@ -68,7 +90,7 @@ int64_t measure_handover(long count, size_t size, long slot_count, int counts) {
             // Somebody would write what is handed over.
             memset(block, 1, size);
         }
-        if (counts) atomic_fetch_add_explicit(&ring->references, 1, memory_order_relaxed);
+        if (counts) change(&ring->references, 1);
         while (index - taken == slot_count) {
             taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
             if (index - taken == slot_count) sched_yield();

@@ -166,12 +166,30 @@ package final class Inbox<Element>: @unchecked Sendable {
     @inlinable
     @inline(__always)
     package func push(_ element: consuming sending Element) -> PushResult {
+        guard let claim = claim() else { return pushBeyond(consume element) }
+        return publish(consume element, at: claim)
+    }
+
+    /// A slot that belongs to who has claimed it: to be published, or the consumer waits for it for ever.
+    @usableFromInline
+    package struct Claim: ~Copyable {
+        @usableFromInline let word: UInt
+
+        @inlinable
+        init(word: UInt) { self.word = word }
+    }
+
+    /// The first half of a push, where there is room in the last block.
+    ///
+    /// - Returns: nil when there is none, or the inbox is closed: then `push` does what is needed.
+    /// - Thread: any.
+    @inlinable
+    @inline(__always)
+    package func claim() -> Claim? {
         // A guess first: once the block is full or the inbox closed, adding would only count up.
-        if Word.hasRoom(word.load(ordering: .relaxed)) {
-            let claim = word.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue  // E2, E3
-            if Word.hasRoom(claim) { return publish(consume element, at: claim) }
-        }
-        return pushBeyond(consume element)
+        guard Word.hasRoom(word.load(ordering: .relaxed)) else { return nil }
+        let claim = word.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue  // E2, E3
+        return Word.hasRoom(claim) ? Claim(word: claim) : nil
     }
 
     /// Takes the oldest element.
@@ -300,11 +318,16 @@ package final class Inbox<Element>: @unchecked Sendable {
         position.store(Word.closed, ordering: .sequentiallyConsistent)
     }
 
+    /// The second half of a push.
+    ///
+    /// - Returns: whether the caller has to wake the consumer.
     @inlinable
     @inline(__always)
-    func publish(_ element: consuming sending Element, at claim: UInt) -> PushResult {
-        let block = Block(at: Word.address(claim))
-        let slot = Word.index(claim)
+    package func publish(
+        _ element: consuming sending Element, at claim: consuming Claim
+    ) -> PushResult {
+        let block = Block(at: Word.address(claim.word))
+        let slot = Word.index(claim.word)
         unsafe block.element(in: slot).initialize(to: element)
         block.publish(slot)  // E1
         guard resting.load(ordering: .sequentiallyConsistent) else { return .queued }  // E2
@@ -323,17 +346,16 @@ package final class Inbox<Element>: @unchecked Sendable {
                 return .closed
             }
             if Word.hasRoom(seen) {
-                let claim = word.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
-                guard Word.hasRoom(claim) else { continue }
+                guard let claim = claim() else { continue }
                 if let new { keep(new) }
                 return publish(element, at: claim)
             }
             let isFirst = Word.address(seen) == Word.unopenedAddress
             let slot = isFirst ? Word.firstOfAll : 0
             let block = new ?? (isFirst ? Block(from: slot) : makeBlock())
-            let claim = Word.make(block.address, index: slot)
+            let place = Word.make(block.address, index: slot)
             let isIn = word.compareExchange(
-                expected: seen, desired: claim + 1, ordering: .sequentiallyConsistent
+                expected: seen, desired: place + 1, ordering: .sequentiallyConsistent
             ).exchanged
             guard isIn else {
                 // A short block is of no use elsewhere.
@@ -341,7 +363,7 @@ package final class Inbox<Element>: @unchecked Sendable {
                 continue
             }
             link(block, behind: Word.address(seen))
-            return publish(element, at: claim)
+            return publish(element, at: Claim(word: place))
         }
     }
 

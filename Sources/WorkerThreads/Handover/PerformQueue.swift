@@ -77,6 +77,13 @@ final class PerformQueue: @unchecked Sendable {
 
     @inline(__always)
     private func enter(_ request: consuming PerformRequest) throws(SubmitError) {
+        guard let claim = inbox.claim() else { return try enterBeyond(consume request) }
+        if inbox.publish(consume request, at: claim) == .first { wakeThread() }
+    }
+
+    /// Where a new block is needed, or the inbox is closed.
+    @inline(never)
+    private func enterBeyond(_ request: consuming PerformRequest) throws(SubmitError) {
         switch inbox.push(consume request) {
         case .first: wakeThread()
         case .queued: break

@@ -10,11 +10,12 @@
 //           function, a context and a number. The floor is a ring through which the other thread
 //           gets memory that it frees, 32 bytes each as a closure's context; or through which it
 //           gets the address of nothing (bare, commands). "counted" is the floor for what captures
-//           an object: a reference is counted up by one thread and down by the other for each, as
-//           Swift does, and there is room for all on the way. "line" is how long a cache line takes
-//           to the other core and back: on a virtual machine that changes by a factor of five from
-//           one second to the next, and all else with it. Posting while the thread is held is done
-//           twice: "fresh call" into memory that the process has never touched, which is the
+//           an object: the reference is counted up by one thread; the other writes to the object,
+//           as the posted work does, and counts the block and the reference down, each as Swift
+//           does, by a look and an exchange. There is room for all on the way. "line" is how long a
+//           cache line takes to the other core and back: on a virtual machine that changes by a
+//           factor of five from one second to the next, and all else with it. Posting while the
+//           thread is held is done twice: "fresh call" into memory that the process has never touched, which is the
 //           kernel's work, "held call" and "held drain" where it is there. Every round is a process
 //           of its own.
 //           Allocations: calls of malloc and its kin in the whole process, in a further pass.
@@ -38,7 +39,7 @@ extension Scenario {
             Metric(name: "held call", unit: "ns"),
             Metric(name: "held drain", unit: "ns"),
             Metric(name: "fresh call", unit: "ns, into memory never used before"),
-            Metric(name: "counted", unit: "ns, with a shared reference counted"),
+            Metric(name: "counted", unit: "ns, with a shared object used and counted"),
             Metric(name: "line", unit: "ns, to the other core and back"),
             Metric(name: "allocations", unit: "per post"),
             Metric(name: "bytes", unit: "allocated per post"),
