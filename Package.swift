@@ -120,7 +120,10 @@ let package = Package(
 
         // The daemon: the wire, the job's life, the service.
         target("RESP"),
-        target("Jobs", may: ["Structures", "CSQLite"]),
+        .target(
+            name: "CGatheredLog", dependencies: ["CSQLite"],
+            linkerSettings: [.linkedLibrary("sqlite3")]),
+        target("Jobs", may: ["Structures", "CSQLite", "CGatheredLog"]),
         target(
             "WorkerDaemon",
             may: [

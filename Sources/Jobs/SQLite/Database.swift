@@ -1,6 +1,7 @@
 // SQLite's C interface as far as the store needs it: one connection, prepared statements, errors as
 // values. It knows no table and no job.
 
+internal import CGatheredLog
 internal import CSQLite
 
 /// One connection to a database file.
@@ -20,7 +21,7 @@ internal import CSQLite
         self.path = path
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
-        let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+        let code = unsafe sqlite3_open_v2(path, &opened, flags, gathered_log_vfs())
         guard let opened = unsafe opened else {
             throw StoreFault(.failed, path: path, detail: "out of memory")
         }

@@ -20,7 +20,7 @@ import Testing
     /// A transaction that returned, or may be there though it threw.
     struct Moment {
         /// How many events there were.
-        let eventCount: Int
+        var eventCount: Int
         let contents: Contents
         /// Whether all before it is on the disk as well.
         let isSynced: Bool
@@ -62,8 +62,7 @@ import Testing
                         isSynced: false))
             }
         }
-        recording.events = disk.events()
-        return recording
+        return recording.inBlocks(of: disk.events())
     }
 
     /// What came to the disk: events in their order, some left out, the last one up to a byte.
@@ -248,5 +247,44 @@ import Testing
                 files(recording, upTo: moment.eventCount, without: Set(left)), recording,
                 at: moment.eventCount, "power cut after a touch")
         }
+    }
+}
+
+extension PowerCutTests.Recording {
+    /// The same with each write as those of its blocks: a disk takes them one by one, in any order.
+    func inBlocks(of events: [FaultyDisk.Event]) -> Self {
+        var recording = self
+        /// How many there are up to so many of the given ones.
+        var counts = [0]
+        for event in events {
+            recording.events += event.blocks
+            counts.append(recording.events.count)
+        }
+        for index in moments.indices {
+            recording.moments[index].eventCount = counts[moments[index].eventCount]
+        }
+        return recording
+    }
+}
+
+extension FaultyDisk.Event {
+    private static let blockByteCount = 4_096
+
+    /// A write as several, none of which has parts of two blocks; anything else as it is.
+    fileprivate var blocks: [Self] {
+        guard call == .write else { return [self] }
+        var blocks: [Self] = []
+        var start = 0
+        while start < bytes.count {
+            let place = offset + start
+            let left = Self.blockByteCount - place % Self.blockByteCount
+            let end = min(bytes.count, start + left)
+            blocks.append(
+                Self(
+                    call: call, file: file, hasFailed: hasFailed, offset: place,
+                    bytes: Array(bytes[start..<end]), size: end - start))
+            start = end
+        }
+        return blocks
     }
 }
