@@ -139,7 +139,7 @@ let package = Package(
             swiftSettings: rules + mimalloc),
         program("workerd", may: ["WorkerDaemon", "Memory"]),
         program("workerctl", may: ["WorkerClient", "Kernel", "Wording"]),
-        .target(name: "CMeasure"),
+        .target(name: "CMeasure", dependencies: ["CSQLite", "CGatheredLog"]),
         .executableTarget(
             name: "workbench",
             // Structures only for its inlined code: a change there compiles workbench anew.

@@ -12,13 +12,14 @@ enum Contender {
     static let ev = "libev"
     static let appended = "appended"
     static let leastServer = "least server"
+    static let leastSQLiteServer = "least SQLite server"
     static let redis = "Redis"
     static let beanstalkd = "beanstalkd"
     static let postgreSQL = "PostgreSQL"
 
     static let columns = [
         ours, floor, handmade, dispatch, coreFoundation, glib, uv, ev,
-        appended, leastServer, redis, beanstalkd, postgreSQL,
+        appended, leastServer, leastSQLiteServer, redis, beanstalkd, postgreSQL,
     ]
 }
 

@@ -21,8 +21,8 @@ struct Options {
     var countsSystemCalls = true
     /// Set when this process is one round of one case: it prints raw values.
     var isRound = false
-    /// Set when this process is a server that is measured: where its files are.
-    var leastServerDirectory: String?
+    /// Set when this process is a server that is measured: which, and where its files are.
+    var leastServer: (kind: LeastServer, directory: String)?
     /// Where a round has the system calls of its server counted.
     var trace: String?
 
@@ -61,10 +61,10 @@ struct Options {
                 operations = try Self.number(argument, rest.popFirst(), 1...100_000_000)
             case "--case": filter = try Self.value(argument, rest.popFirst())
             case "--trace": trace = try Self.value(argument, rest.popFirst())
-            case "--least-server":
-                leastServerDirectory = try Self.value(argument, rest.popFirst())
             default:
-                if argument.hasPrefix("--pin=") {
+                if let kind = LeastServer(rawValue: argument) {
+                    leastServer = (kind, try Self.value(argument, rest.popFirst()))
+                } else if argument.hasPrefix("--pin=") {
                     placements = [.pinned]
                     cpu = try Self.number("--pin", String(argument.dropFirst(6)), 0...1_023)
                 } else if argument.hasPrefix("-") {
@@ -74,7 +74,7 @@ struct Options {
                 }
             }
         }
-        if scenarios.isEmpty && !isList && !isHelp && leastServerDirectory == nil {
+        if scenarios.isEmpty && !isList && !isHelp && leastServer == nil {
             throw WorkbenchError(usage: "which scenario?")
         }
     }

@@ -9,8 +9,8 @@ enum Workbench {
         let options = try Options(arguments)
         if options.isHelp { return Console.print(Options.usage) }
         if options.isList { return list() }
-        if let directory = options.leastServerDirectory {
-            return try LeastServer.serve(in: directory)
+        if let (kind, directory) = options.leastServer {
+            return try kind.serve(in: directory)
         }
         let scenarios = try scenarios(options.scenarios)
         Signal.ignoreBrokenPipes()

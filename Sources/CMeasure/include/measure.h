@@ -79,5 +79,8 @@ int measure_synced_writes(
 /// -errno if it can't.
 int measure_serve_synced(const char *socket_path, const char *file_path, size_t job_size);
 
+/// The same, written by a second thread with SQLite, as workerd does.
+int measure_serve_with_sqlite(const char *socket_path, const char *file_path, size_t job_size);
+
 /// Returns whether what is written to a directory stays in memory (tmpfs, ramfs), or -errno.
 int measure_is_in_memory(const char *directory);

@@ -24,7 +24,7 @@ struct Store: Sendable {
     let command: @Sendable (_ directory: String, _ socket: String, Purpose) throws -> ChildCommand
 
     /// All of them, ours first.
-    static let all = [workerd, leastServer, redis, beanstalkd, postgreSQL]
+    static let all = [workerd, leastServer, leastSQLiteServer, redis, beanstalkd, postgreSQL]
     /// Those that a job can be taken from, or looked at, some day.
     static let keeping = [workerd, redis, beanstalkd, postgreSQL]
 
@@ -46,10 +46,14 @@ struct Store: Sendable {
     }
 
     /// What any of them does at least.
-    static let leastServer = Store(
-        contender: Contender.leastServer, dialect: { LeastServer.dialect }
-    ) { directory, socket, _ in
-        ChildCommand(program: try Executable.own(), arguments: ["--least-server", directory])
+    static let leastServer = least(.file, Contender.leastServer)
+    /// What workerd does at least, since it keeps its jobs with SQLite and serves meanwhile.
+    static let leastSQLiteServer = least(.sqlite, Contender.leastSQLiteServer)
+
+    private static func least(_ kind: LeastServer, _ contender: String) -> Store {
+        Store(contender: contender, dialect: { LeastServer.dialect }) { directory, socket, _ in
+            ChildCommand(program: try Executable.own(), arguments: [kind.rawValue, directory])
+        }
     }
 
     /// Redis, its append-only file synced before it answers.

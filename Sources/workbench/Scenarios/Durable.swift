@@ -12,7 +12,9 @@
 //           of ours writes, learnt in the same round from /proc/pid/io of a workerd, and fdatasync:
 //           into space that was written before ("floor"), or at the end of a file ("appended"). "least
 //           server" is what is left of a server when all is left out that is its own: one thread that
-//           writes what came, syncs and answers (CMeasure/syncserver.c).
+//           writes what came, syncs and answers (CMeasure/syncserver.c). "least SQLite server" is the
+//           same for workerd's design: a second thread writes what came, as a row with SQLite
+//           (CMeasure/sqliteserver.c), so that what is between it and workerd is workerd's own.
 //           "executed": jobs go to a thread that echoes; the time ends with the answer to one more
 //           job that is handed in when INFO says that all are done: its commit has their ends.
 //           "waiting": see DurableWaiting.swift. "system calls" and "syncs" (fdatasync and fsync) are
@@ -57,19 +59,22 @@ struct DurableShape: Sendable {
     static let serial = DurableShape(
         clientCount: 1, outstanding: 1,
         operations: [
-            Contender.ours: 5_000, Contender.leastServer: 5_000, Contender.redis: 5_000,
+            Contender.ours: 5_000, Contender.leastServer: 5_000,
+            Contender.leastSQLiteServer: 5_000, Contender.redis: 5_000,
             Contender.beanstalkd: 5_000, Contender.postgreSQL: 5_000,
         ])
     static let pipelined = DurableShape(
         clientCount: 1, outstanding: 64,
         operations: [
-            Contender.ours: 200_000, Contender.leastServer: 200_000, Contender.redis: 200_000,
+            Contender.ours: 200_000, Contender.leastServer: 200_000,
+            Contender.leastSQLiteServer: 200_000, Contender.redis: 200_000,
             Contender.beanstalkd: 10_000, Contender.postgreSQL: 50_000,
         ])
     static let crowd = DurableShape(
         clientCount: 32, outstanding: 1,
         operations: [
-            Contender.ours: 60_000, Contender.leastServer: 60_000, Contender.redis: 40_000,
+            Contender.ours: 60_000, Contender.leastServer: 60_000,
+            Contender.leastSQLiteServer: 60_000, Contender.redis: 40_000,
             Contender.beanstalkd: 10_000, Contender.postgreSQL: 20_000,
         ])
     static let all = [serial, pipelined, crowd]

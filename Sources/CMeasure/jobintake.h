@@ -1,0 +1,43 @@
+// What the least servers have in common: jobs that come at a Unix socket, counted and not looked at, and
+// a line for each when it is on the disk.
+#pragma once
+
+#include <stddef.h>
+
+enum {
+    batch_bytes = 1 << 20,
+    connections_max = 1024,
+};
+
+/// Jobs that are written together, and who waits for that.
+struct batch {
+    char *bytes;
+    size_t filled;
+    int job_count;
+    int senders[connections_max];
+    int sender_count;
+    int jobs[connections_max];  // of each connection
+};
+
+struct intake {
+    size_t job_size;
+    int poll;
+    int listener;
+    char *answers;
+    struct {
+        size_t arrived;  // bytes of a job or greeting that is not complete
+        int is_greeted;
+    } connections[connections_max];
+};
+
+/// Returns 0 or -errno.
+int batch_make(struct batch *batch);
+
+/// Listens at a path. Returns 0 or -errno.
+int intake_open(struct intake *intake, const char *socket_path, size_t job_size);
+
+/// Takes what has come at a number that `poll` has named, or a connection. Returns 0 or -errno.
+int intake_take(struct intake *intake, int number, struct batch *batch);
+
+/// Answers all jobs of a batch, which is empty then.
+void intake_answer(struct intake *intake, struct batch *batch);
