@@ -14,7 +14,10 @@
  * key; which member a key gets is tried both ways, whatever they have to do. Or a fresh thread takes the
  * seat of a member; or of one that is paused, with one piece for all, and is resumed.
  *
- * Not modelled: what a thread does beside the pool's work, such as a perform of its own that takes
+ * Or a member is busy with something that was submitted to its thread directly, while both pieces are for
+ * all.
+ *
+ * Not modelled: what else a thread does beside the pool's work, such as a timer whose callout takes
  * long. An idle member that is woken meanwhile looks at the queues only after it. Nor a member that is
  * replaced after it was told to stop, and full queues.
  *
@@ -41,6 +44,7 @@
  *   -DNO_GIVE_UP         replaceMember: the old thread goes on with the queues.
  *   -DNO_LOOK_AT_ATTACH  workerAttached: the fresh thread does not look at the queues.
  *   -DNO_LIFE_OF_FRESH   replaceMember: nobody hears that the fresh thread is paused.
+ *   -DIDLE_BESIDE        beginBeside: who is busy with something of its own still counts as idle.
  */
 #define ACTIVE  0
 #define IDLE    1
@@ -85,6 +89,7 @@ bool called;                /* or the fresh thread's first look at its life */
 bool signalled[3];
 byte doing[3];
 byte nestings;              /* how many runs may still be nested */
+byte submits;               /* how many may still be submitted to a member's thread directly */
 
 #define isClosed(target) (target == ALL -> (board[0] >= LEAVING && board[1] >= LEAVING) \
     : board[target % 2] >= LEAVING)
@@ -398,6 +403,17 @@ end_working:
     count = 0
 }
 
+/* Something of the thread's own, which may take as long as it likes. */
+inline beside() {
+#ifndef IDLE_BESIDE
+    goOn();
+    signalled[me] = true;
+#endif
+    doing[me] = WORKING;
+end_beside:
+    doing[me] = MOVING
+}
+
 inline lifeChanged() {
     atomic {
         if
@@ -469,6 +485,8 @@ end_asleep:
                     atomic { called = false; doing[me] = MOVING };
                     lifeChanged()
                 :: nestings > 0 && me == 0 -> doing[me] = MOVING; nest()
+                :: atomic { submits > 0 && me == 0 -> submits--; doing[me] = MOVING };
+                    beside()
                 fi
             od;
             leaveRun()
@@ -544,6 +562,7 @@ init {
         run Member(0, 0);
         run Member(1, 1);
         if
+        :: submits = 1; run Submitter(ALL, false); run Submitter(ALL, false)
         :: run Submitter(ALL, false);
             if
             :: nestings = 1; run Owner(true); run Submitter(1, false)

@@ -30,6 +30,11 @@ final class PerformQueue: @unchecked Sendable {
     private let interrupted = Atomic<Bool>(false)
     private let dropped = Atomic<Int>(0)
 
+    /// Told before requests are performed: the thread is busy with them from then on.
+    ///
+    /// Confined to the worker's thread.
+    var whenBusy: (() -> Void)?
+
     /// Requests performed in one go before timers and ports get their turn again.
     private static let batchCount = 1_024
 
@@ -229,6 +234,7 @@ final class PerformQueue: @unchecked Sendable {
     private func restLimited() -> Bool { bounded?.rest() ?? inbox.rest() }
 
     private func performBatch() {
+        whenBusy?()
         for _ in 0..<Self.batchCount {
             // It is announced again when the thread's next run begins.
             if isInterrupted { return }

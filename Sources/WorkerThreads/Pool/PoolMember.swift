@@ -83,6 +83,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     func workerAttached(_ core: WorkerCore) {
         if source == nil { prepare() }
         source?.signal()
+        core.queue.whenBusy = { [unowned self] in beginBeside() }
         core.loop.whenMeasured { [queues] isMeasured in
             queues.measuredCount.add(isMeasured ? 1 : -1, ordering: .relaxed)
         }
@@ -125,6 +126,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         if let heir { wakeOther?(heir) }
         let refusedCount = left.refuseAll(.stopped(thread: core.name))
         core.abandonedCount.add(refusedCount, ordering: .relaxed)
+        core.queue.whenBusy = nil
         source?.invalidate()
         observer?.invalidate()
         // The members hold one another by it.
@@ -153,6 +155,14 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     /// Wakes another member for what this one was woken for: it does not look again soon.
     private func handOn() {
         if let heir = queues.board.withLock({ isOut ? nil : $0.goOn(index) }) { wakeOther?(heir) }
+    }
+
+    /// The thread begins what was submitted to it directly: the pool is not to count on it meanwhile.
+    ///
+    /// It looks at the queues afterwards.
+    private func beginBeside() {
+        handOn()
+        source?.signal()
     }
 
     private func performBatch() {

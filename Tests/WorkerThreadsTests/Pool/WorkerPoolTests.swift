@@ -40,6 +40,34 @@ import WorkerThreads
         for gate in gates { gate.open() }
     }
 
+    @Test(.timeLimit(.minutes(20)), arguments: [0, 1, 2])
+    func `a member that is busy with a submit of its own is not counted on`(busy: Int) throws {
+        let pool = try WorkerPool(name: "mail", count: 3)
+        let others = pool.members.filter { $0 !== pool.members[busy] }
+        rest(pool.members)
+        let own = try pool.members[busy].hold()
+        // As many as there are others: whoever is asked first, the busy one would be among them.
+        let gates = try (0..<2).map { _ in try hold(pool) }
+        for gate in gates { gate.open() }
+        rest(others)
+        // A key goes to whoever has the least to do, the first of several.
+        let ran = Latch()
+        try pool.submit(key: "k") { ran.open() }
+        ran.wait()
+        own.open()
+        rest(pool.members)
+        // It is one of those that rest again.
+        let all = try (0..<3).map { _ in try hold(pool) }
+        for gate in all { gate.open() }
+    }
+
+    /// Waits until threads have looked at everything that they could do, and sleep.
+    private func rest(_ threads: [WorkerThread]) {
+        for thread in threads {
+            while !thread.runLoop.isWaiting { SystemThread.yield() }
+        }
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `an addressed member runs it itself, though others are idle`() async throws {
         let pool = try WorkerPool(name: "mail", count: 3)
