@@ -54,8 +54,9 @@ struct Book {
         var timeLimit: Int64?
         /// Whether it waits for a time of the clock on the wall, however that is set.
         var goesByWall = false
-        /// When it is or was due by the clock on the wall, between which moments: that is what its
-        /// file has of it. Nil if it was never delayed, fired or tried again.
+        /// Between which moments it is or was due by the clock on the wall, as its file has it.
+        ///
+        /// Nil if it was never delayed, fired or tried again.
         var wallDue: ClosedRange<Int64>?
         /// The last moment before that, which the file may still have after a crash.
         var wallDueBefore = Int64.min
@@ -202,8 +203,9 @@ struct Book {
         }
     }
 
-    /// Where a job is when it has been read from its file, of which only the clock on the wall tells
-    /// when it is due: it may have begun, and wait once more.
+    /// Where a job is when it has been read from its file, which goes by the clock on the wall.
+    ///
+    /// If that was set back, it may wait once more for a moment that had come.
     private func reread(_ entry: Entry, at now: Int64) -> State {
         guard let due = entry.wallDue, due.upperBound - wallShift > now else { return .waiting }
         let (from, to) = (due.lowerBound - wallShift, due.upperBound - wallShift)
