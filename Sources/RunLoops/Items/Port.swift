@@ -36,14 +36,16 @@ extension ThreadRunLoop {
         ///   - interest: what it is watched for.
         ///   - order: smaller ones are handled first.
         ///   - handler: called on the loop's thread when the descriptor is ready.
+        ///   - fileID: the caller's file, told of its calls while its loop is measured.
+        ///   - line: the caller's line.
         public init(
             watching descriptor: CInt, for interest: Readiness = .readable, order: Int = 0,
-            handler: @escaping Handler
+            handler: @escaping Handler, fileID: StaticString = #fileID, line: UInt = #line
         ) {
             precondition(descriptor >= 0, "a descriptor is not negative, is \(descriptor)")
             watched = Watched(descriptor: descriptor, interest: interest)
             self.handler = handler
-            super.init(order: order)
+            super.init(order: order, madeAt: CodeLocation(fileID: fileID, line: line))
         }
 
         /// A port that is signalled from any thread; costs no descriptor.
@@ -51,9 +53,14 @@ extension ThreadRunLoop {
         /// - Parameters:
         ///   - order: smaller ones are handled first.
         ///   - handler: called on the loop's thread after a signal, with an empty readiness.
-        public init(order: Int = 0, handler: @escaping Handler) {
+        ///   - fileID: the caller's file, told of its calls while its loop is measured.
+        ///   - line: the caller's line.
+        public init(
+            order: Int = 0, handler: @escaping Handler,
+            fileID: StaticString = #fileID, line: UInt = #line
+        ) {
             self.handler = handler
-            super.init(order: order)
+            super.init(order: order, madeAt: CodeLocation(fileID: fileID, line: line))
         }
 
         /// A port of an owner that is in the making: it can't be mentioned in a closure yet, and says

@@ -11,10 +11,12 @@ public import Synchronization
 extension ThreadRunLoop {
     /// An item that any thread can signal.
     public class SignalledItem: Item, @unchecked Sendable {
-        // SAFETY: everything in it is atomic.
+        // SAFETY: everything in it is atomic, or immutable.
 
         public override final var order: Int { place }
         private let place: Int
+        /// Where it was made, which is told of its callouts while its loop is measured.
+        final let madeAt: CodeLocation
         @usableFromInline let signalled = Atomic<Bool>(false)
         /// Where a wake-up has to go, without a lock.
         private let home = Atomic<Home>(.none)
@@ -30,8 +32,9 @@ extension ThreadRunLoop {
             case later
         }
 
-        init(order: Int) {
+        init(order: Int, madeAt: CodeLocation) {
             place = order
+            self.madeAt = madeAt
             super.init()
         }
 

@@ -31,12 +31,15 @@ extension ThreadRunLoop {
         ///   - schedule: called on the loop's thread once for each mode that the source enters.
         ///   - cancel: called on the loop's thread once for each mode that it leaves.
         ///   - perform: called on the loop's thread after a signal.
+        ///   - fileID: the caller's file, told of its performs while its loop is measured.
+        ///   - line: the caller's line.
         public init(
             order: Int = 0, schedule: Registration? = nil, cancel: Registration? = nil,
-            perform: @escaping @Sendable () -> Void
+            perform: @escaping @Sendable () -> Void,
+            fileID: StaticString = #fileID, line: UInt = #line
         ) {
             callouts = Callouts(schedule: schedule, cancel: cancel, perform: perform)
-            super.init(order: order)
+            super.init(order: order, madeAt: CodeLocation(fileID: fileID, line: line))
         }
 
         /// A source of an owner that is in the making: it can't be mentioned in a closure yet, and says

@@ -28,6 +28,8 @@ extension ThreadRunLoop {
         public var tolerance: Duration { .nanoseconds(toleranceNanoseconds) }
         // First, where `Item` leaves room: a million timers are 16 MB smaller for it.
         private var isFiring = false
+        /// Whether its handler tells where it was added.
+        private var tellsPlace = false
         private let intervalNanoseconds: Int64
         private let toleranceNanoseconds: Int64
         private var date: Instant
@@ -111,6 +113,16 @@ extension ThreadRunLoop {
             }
             for state in states { wait(in: state) }
             return true
+        }
+
+        /// Has it told of its calls where it was first added to a loop that was measured.
+        func noteAdded(at location: CodeLocation) {
+            guard !tellsPlace, let handler else { return }
+            tellsPlace = true
+            self.handler = { timer in
+                guard let loop = timer.loop else { return handler(timer) }
+                loop.callingMeasured(.timer, from: location) { handler(timer) }
+            }
         }
 
         override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {

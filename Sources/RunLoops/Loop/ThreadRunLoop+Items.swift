@@ -22,10 +22,28 @@ extension ThreadRunLoop {
 
     /// Adds a timer to a mode, or with `.common` to every common mode, those to come too.
     ///
+    /// - Parameters:
+    ///   - timer: what is added.
+    ///   - mode: where to.
+    ///   - fileID: the caller's file, noted while the loop is measured.
+    ///   - line: the caller's line.
     /// - Thread: any thread.
     /// - Blocks: never.
     /// - Complexity: O(log n) in the timers of the mode.
-    public func add(_ timer: Timer, to mode: Mode = .default) { addFromAnywhere(timer, mode) }
+    public func add(
+        _ timer: Timer, to mode: Mode = .default,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        if isMeasured { noteTimer(timer, fileID, line) }
+        addFromAnywhere(timer, mode)
+    }
+
+    /// Out of line, as few timers are added to a loop that is measured.
+    @inline(never)
+    private func noteTimer(_ timer: Timer, _ fileID: StaticString, _ line: UInt) {
+        let location = CodeLocation(fileID: fileID, line: line)
+        onThread { timer.noteAdded(at: location) }
+    }
 
     /// Adds a port to a mode, or with `.common` to every common mode, those to come too.
     ///

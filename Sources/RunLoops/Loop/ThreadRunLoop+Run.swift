@@ -196,7 +196,8 @@ extension ThreadRunLoop {
     }
 
     private func perform(_ source: Source) -> Bool {
-        guard calling(.source, nil, { source.performIfSignalled() }) else { return false }
+        guard calling(.source, from: source.madeAt, { source.performIfSignalled() })
+        else { return false }
         counts.sources.increment()
         return true
     }
@@ -224,7 +225,9 @@ extension ThreadRunLoop {
         var handled = false
         if state.hasSignalledPort {
             for port in state.signalledPorts
-            where port.isSignalled && calling(.port, nil, { port.handleIfSignalled() }) {
+            where port.isSignalled
+                && calling(.port, from: port.madeAt, { port.handleIfSignalled() })
+            {
                 handled = true
                 counts.ports.increment()
                 if run.returnsAfterSource { return true }
@@ -243,7 +246,8 @@ extension ThreadRunLoop {
             next += 1
             // Nil: it left the mode after the kernel had reported it.
             guard let port = state.descriptors?.port(of: event) else { continue }
-            guard calling(.port, nil, { port.handle(event.readiness) }) else { continue }
+            guard calling(.port, from: port.madeAt, { port.handle(event.readiness) })
+            else { continue }
             handled = true
             counts.ports.increment()
             // The kernel reports the others again in the next run.

@@ -42,7 +42,8 @@ extension ThreadRunLoop {
     public struct RunningCallout: Sendable, Equatable, CustomStringConvertible {
         /// What is called.
         public let kind: CalloutKind
-        /// Where it was posted, if it was posted while the loop was measured.
+        /// Where it was posted, if it was posted while the loop was measured; of a timer, where it was
+        /// added then; of a source or port, where it was made, whenever that was.
         public let postedFrom: CodeLocation?
         /// Since when nothing else has happened on the loop's thread, by the loop's clock.
         public let since: Instant
@@ -57,7 +58,7 @@ extension ThreadRunLoop {
     public struct LongestCallout: Sendable, Equatable {
         /// What was called.
         public let kind: CalloutKind
-        /// Where it was posted, if it was posted while the loop was measured.
+        /// Where it was posted, as of a running callout.
         public let postedFrom: CodeLocation?
         /// For how long.
         public let duration: Duration

@@ -72,6 +72,17 @@ extension ThreadRunLoop {
         return callingMeasured(kind, posted, body)
     }
 
+    /// Calls an item that knows where it comes from, measured if the loop is.
+    ///
+    /// - Thread: the loop's own thread.
+    @inline(__always)
+    func calling<Result>(
+        _ kind: CalloutKind, from location: @autoclosure () -> CodeLocation, _ body: () -> Result
+    ) -> Result {
+        guard measures.load(ordering: .relaxed) else { return body() }
+        return callingMeasured(kind, from: location(), body)
+    }
+
     /// Calls something of a thread's own, measured if the loop is.
     ///
     /// - Thread: the loop's own thread.
@@ -79,9 +90,19 @@ extension ThreadRunLoop {
         _ kind: CalloutKind, _ posted: Posted?, _ body: () -> Result
     ) -> Result {
         guard isMeasured else { return body() }
+        if let posted { madeWatch.noteStart(of: posted) }
+        return callingMeasured(kind, from: posted?.location, body)
+    }
+
+    /// Calls something that comes from a place, measured if the loop is.
+    ///
+    /// - Thread: the loop's own thread.
+    func callingMeasured<Result>(
+        _ kind: CalloutKind, from location: CodeLocation?, _ body: () -> Result
+    ) -> Result {
+        guard isMeasured else { return body() }
         let watch = madeWatch
-        if let posted { watch.noteStart(of: posted) }
-        let outer = watch.begin(.init(state: kind.rawValue, location: posted?.location))
+        let outer = watch.begin(.init(state: kind.rawValue, location: location))
         defer { watch.end(outer) }
         return body()
     }

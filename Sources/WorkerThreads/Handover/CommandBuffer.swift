@@ -35,17 +35,25 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     ///   - order: its source's place among those of the loop; smaller ones perform first.
     ///   - perform: called on the loop's thread with everything that was added before a firing,
     ///     at least one command.
+    ///   - fileID: the caller's file, told of its performs while its loop is measured.
+    ///   - line: the caller's line.
     @inlinable
     public convenience init(
-        limit: Int = .max, order: Int = 0, perform: @escaping @Sendable ([Command]) -> Void
+        limit: Int = .max, order: Int = 0, perform: @escaping @Sendable ([Command]) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) {
         // Inlined where the type of the commands is known: what is done for each of them costs ten
         // times as much where it is not.
-        self.init(limit: limit, order: order, drain: { store in store.drain(with: perform) })
+        self.init(
+            limit: limit, order: order, drain: { store in store.drain(with: perform) },
+            fileID: fileID, line: line)
     }
 
     @usableFromInline
-    init(limit: Int, order: Int, drain: @escaping @Sendable (CommandStore<Command>) -> Bool) {
+    init(
+        limit: Int, order: Int, drain: @escaping @Sendable (CommandStore<Command>) -> Bool,
+        fileID: StaticString, line: UInt
+    ) {
         // Set before the source is in any loop.
         let backToBuffer = BackReference<CommandBuffer>()
         let backToSource = BackReference<ThreadRunLoop.Source>()
@@ -61,7 +69,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
             cancel: { loop, mode in backToBuffer.target?.tellCancelled(loop, mode) },
             perform: {
                 if !drain(store) { backToSource.target?.signalAndWake() }
-            })
+            }, fileID: fileID, line: line)
         backToBuffer.target = self
         backToSource.target = source
     }

@@ -17,10 +17,15 @@ extension MessagePort {
     ///   - order: smaller ones are handled first among ports ready in the same pass.
     ///   - limit: the most messages that may wait to be received; `Int.max` for no limit.
     ///   - answer: called on the loop's thread for each message, in order.
+    ///   - fileID: the caller's file, told of its calls while its loop is measured.
+    ///   - line: the caller's line.
     public convenience init<Body, Reply>(
-        order: Int = 0, limit: Int = .max, answering answer: @escaping @Sendable (Body) -> Reply
+        order: Int = 0, limit: Int = .max, answering answer: @escaping @Sendable (Body) -> Reply,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) where Message == PortMessage<Body, Reply> {
-        self.init(order: order, limit: limit) { $0.reply.send(answer($0.body)) }
+        self.init(
+            order: order, limit: limit, receive: { $0.reply.send(answer($0.body)) },
+            fileID: fileID, line: line)
     }
 
     /// Sends a message whose answer is received by another port, on that port's thread.

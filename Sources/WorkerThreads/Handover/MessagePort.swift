@@ -33,16 +33,21 @@ public final class MessagePort<Message: Sendable>: Sendable {
     ///   - limit: the most messages that may wait to be received, at least 1; `Int.max` for as many
     ///     as memory holds.
     ///   - receive: called on the loop's thread for each message, in order.
+    ///   - fileID: the caller's file, told of its calls while its loop is measured.
+    ///   - line: the caller's line.
     @inlinable
     public init(
-        order: Int = 0, limit: Int = .max, receive: @escaping @Sendable (Message) -> Void
+        order: Int = 0, limit: Int = .max, receive: @escaping @Sendable (Message) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) {
         // Inlined where the type of the messages is known, as the buffer of commands is.
         precondition(limit > 0, "a port holds at least 1 message, not \(limit)")
         let mailbox = Mailbox<Message>(limit: limit)
         self.mailbox = mailbox
         let receiver = Receiver(mailbox: mailbox, receive: receive)
-        port = ThreadRunLoop.Port(order: order) { port, _ in receiver.receiveArrived(port) }
+        port = ThreadRunLoop.Port(
+            order: order, handler: { port, _ in receiver.receiveArrived(port) },
+            fileID: fileID, line: line)
     }
 
     deinit {

@@ -22,6 +22,7 @@ import Testing
     }
 
     @Test func `tells sleep from work`() throws {
+        let line: UInt = #line + 3
         let measured = try withScriptedLoop { loop, poller in
             loop.isMeasured = true
             loop.add(
@@ -38,7 +39,35 @@ import Testing
         #expect(all.busy == .milliseconds(300))
         #expect(all.longestCallout?.kind == .timer)
         #expect(all.longestCallout?.duration == .milliseconds(300))
-        #expect(all.longestCallout?.postedFrom == nil)
+        #expect(
+            all.longestCallout?.postedFrom
+                == CodeLocation(fileID: "RunLoopsTests/MeasuringTests.swift", line: line))
+    }
+
+    @Test func `names where a source or port was made, and where a timer was added`() throws {
+        let line: UInt = #line
+        let notes = try withScriptedLoop { loop, _ in
+            let trace = Trace()
+            let note: @Sendable () -> Void = {
+                trace.note(loop.runningCallout?.postedFrom.map { "\($0.line)" } ?? "unknown")
+            }
+            let source = ThreadRunLoop.Source { note() }
+            loop.add(source)
+            let port = ThreadRunLoop.Port { _, _ in note() }
+            try loop.add(port)
+            let early = ThreadRunLoop.Timer(at: .distantPast) { _ in note() }
+            loop.add(early)
+            // From here on: what was made before knows its place, what was added does not.
+            loop.isMeasured = true
+            let timer = ThreadRunLoop.Timer(at: .distantPast) { _ in note() }
+            loop.add(timer)
+            loop.add(timer, to: "other")
+            source.signal()
+            port.signal()
+            _ = loop.run(until: .distantPast)
+            return trace.all
+        }
+        #expect(notes == ["\(line + 6)", "unknown", "\(line + 15)", "\(line + 8)"])
     }
 
     @Test func `counts the sleeps that a wake-up ended`() throws {

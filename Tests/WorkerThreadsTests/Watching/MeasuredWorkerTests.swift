@@ -35,6 +35,33 @@ import WorkerThreads
         #expect(worker.runLoop.measurements?.submitToStart.count == 5)
     }
 
+    @Test func `knows where message ports and command buffers were made`() throws {
+        let worker = try WorkerThread(name: "ledger")
+        let trace = Trace()
+        let line: UInt = #line
+        let port = MessagePort<Int> { _ in trace.note(Self.running) }
+        let squares = MessagePort<PortMessage<Int, Int>>(answering: { number in
+            trace.note(Self.running)
+            return number * number
+        })
+        let buffer = CommandBuffer<Int> { _ in trace.note(Self.running) }
+        port.add(to: worker.runLoop)
+        squares.add(to: worker.runLoop)
+        buffer.add(to: worker.runLoop)
+        worker.isMeasured = true
+        try worker.settle()
+        port.send(1)
+        try worker.settle()
+        #expect(try squares.askAndWait(3) == 9)
+        buffer.add(1)
+        buffer.fire()
+        try worker.settle()
+        #expect(
+            trace.all == [
+                "a port line \(line + 1)", "a port line \(line + 2)", "a source line \(line + 6)",
+            ])
+    }
+
     @Test func `knows it of a pool's work, and of what waited for its delay`() throws {
         let clock = ManualClock()
         let worker = try WorkerThread(name: "later", clock: clock)
