@@ -65,7 +65,9 @@ extension ThreadRunLoop {
 
         /// A port of an owner that is in the making: it can't be mentioned in a closure yet, and says
         /// later what handles the port.
-        package override init(order: Int) { super.init(order: order) }
+        package init(order: Int, fileID: StaticString = #fileID, line: UInt = #line) {
+            super.init(order: order, madeAt: CodeLocation(fileID: fileID, line: line))
+        }
 
         /// Says what is called after a signal, before the port is put into a loop.
         ///

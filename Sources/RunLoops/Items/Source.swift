@@ -44,7 +44,9 @@ extension ThreadRunLoop {
 
         /// A source of an owner that is in the making: it can't be mentioned in a closure yet, and says
         /// later what is performed.
-        package override init(order: Int) { super.init(order: order) }
+        package init(order: Int, fileID: StaticString = #fileID, line: UInt = #line) {
+            super.init(order: order, madeAt: CodeLocation(fileID: fileID, line: line))
+        }
 
         /// Says what is performed, before the source is put into a loop.
         ///
