@@ -6,7 +6,8 @@ internal import RESP
 public struct ThreadDescription: Sendable, Equatable {
     /// Its name; a member of a pool is called `mail/2`.
     public let name: String
-    /// `idle`, `running`, `stuck`, `paused`, `pausing`, `stopping` or `stopped`.
+    /// `idle`, `running`, `stuck`, `paused`, `pausing`, `stopping` or `stopped`; `orphaned` if the
+    /// configuration no longer names it and the journal has jobs for it, all of which wait.
     public let state: String
     /// How many jobs wait for it, or for its pool.
     public let waitingCount: Int

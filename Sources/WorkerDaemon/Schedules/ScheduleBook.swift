@@ -242,7 +242,9 @@ final class ScheduleBook {
         // It has passed: the job is not delayed, but shows which moment it is for.
         request.dueAt = run.through
         guard desk.isDurable(request) else {
-            return note(run, try desk.accept(request), of: entry)
+            let id = try desk.accept(request)
+            madeCount += 1
+            return note(run, id, of: entry)
         }
         try desk.acceptDurably(request, of: run) { [self] result in
             committed(run, result, of: entry)
@@ -254,6 +256,8 @@ final class ScheduleBook {
     ) {
         let left = (awaited[run.name] ?? 1) - 1
         awaited[run.name] = left > 0 ? left : nil
+        // Also if the schedule has been ended meanwhile.
+        if case .success = result { madeCount += 1 }
         // Another one may have come in its place meanwhile, or none.
         guard let present = entries[run.name] else { return }
         switch result {
@@ -270,7 +274,6 @@ final class ScheduleBook {
         entry.progress.through = max(entry.progress.through, run.through)
         entry.progress.lastRunAt = run.at
         entry.progress.lastJob = id
-        madeCount += 1
         countLeftOut(by: entry)
     }
 
