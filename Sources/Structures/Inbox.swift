@@ -31,7 +31,8 @@
 // E3 close         close: word.exchange(closed) ─▶ push: word.add or compareExchange
 //    each claim is before the close, and the closer waits for its publication, or is refused.
 // E4 link          push: word.compareExchange(full → new block), then the old block's next.store
-//                  popFirst: next.load ─▶ the old block is left, and used again
+//                  popFirst: next.load ─▶ the old block is left, and used again, or given back if
+//                  it is the first of all, which is a short one
 //    the store is the last that any producer does to the old block: all its slots were published
 //    before the consumer could leave it, and who came too late for it never looks into it.
 // E5 reuse         popFirst: spares.compareExchange(old block in front) ─▶ push: spares.exchange(0)

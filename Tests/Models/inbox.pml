@@ -60,6 +60,7 @@
  *   -DNO_ANNOUNCEMENT  N2: nobody announces what an interrupted batch has left.
  */
 #define SLOTS  2
+#define FIRST  1            /* the first slot of the first block of all, which has no others before it */
 #define BLOCKS 6
 
 #define CLOSED   0          /* the addresses that are no block's; blocks have 2 and above */
@@ -317,11 +318,12 @@ inline putIn() {
     d_step {                                                                      /* E3 E4 */
         room = (wordAddress == seen && wordIndex == slot);
 #endif
+        slot = (seen == UNOPENED -> FIRST : 0);
         if
         :: room ->
-            wordAddress = new; wordIndex = 1;
-            assert(blocks[new].use == PRIVATE && blocks[new].claimers[0] == NONE);
-            blocks[new].use = CHAINED; chained++; blocks[new].claimers[0] = _pid
+            wordAddress = new; wordIndex = slot + 1;
+            assert(blocks[new].use == PRIVATE && blocks[new].claimers[slot] == NONE);
+            blocks[new].use = CHAINED; chained++; blocks[new].claimers[slot] = _pid
         :: else
         fi
     };
@@ -333,9 +335,10 @@ inline putIn() {
 #ifdef LATE_CLEARING
         d_step { clear(new) };
 #endif
-        d_step { block = new; slot = 0; new = NONE; room = false; seen = NONE };
+        d_step { block = new; new = NONE; room = false; seen = NONE };
         publish();
         break
+    :: !room && seen == UNOPENED -> d_step { deallocate(new); new = NONE }
     :: else
     fi
 }
@@ -371,7 +374,11 @@ inline pushBeyond() {
 #ifdef LATE_READ
             if :: seen > UNOPENED -> assert(blocks[seen].use == CHAINED) :: else fi;
 #endif
-            if :: new == NONE -> makeBlock() :: else fi;
+            if
+            :: new == NONE && seen == UNOPENED -> d_step { allocate(new) }
+            :: new == NONE && seen != UNOPENED -> makeBlock()
+            :: else
+            fi;
             putIn()
         fi
     od
@@ -416,6 +423,14 @@ inline leave() {
     blocks[place].claimers[0] = NONE; blocks[place].claimers[1] = NONE
 }
 
+/* The first block of all is of no use to others. */
+inline giveUp(left) {
+    if
+    :: left == firstBlock -> d_step { firstBlock = NONE; deallocate(left) }
+    :: else -> keep(left)
+    fi
+}
+
 inline move() {
     assert(blocks[place].use == CHAINED && blocks[place].elements[index] != NONE);
     element = blocks[place].elements[index];
@@ -429,10 +444,10 @@ inline move() {
 inline popFirst() {
     if
     :: place == UNOPENED && firstBlock != NONE ->                                 /* E4 */
-        d_step { place = firstBlock; index = 0 }
+        d_step { place = firstBlock; index = FIRST }
     :: place > UNOPENED && isLinked ->                                            /* E4 */
         d_step { next = blocks[place].next; leave() };
-        keep(place);
+        giveUp(place);
         d_step { place = next; index = 0; next = NONE }
     :: else
     fi;
@@ -443,7 +458,7 @@ inline popFirst() {
 #elif defined(EARLY_KEEP)
     :: place > UNOPENED && isPublished && index == SLOTS - 1 && blocks[place].next != NONE ->
         d_step { leave() };
-        keep(place);
+        giveUp(place);
         d_step { move() }
     :: d_step {
         place > UNOPENED && isPublished && !(index == SLOTS - 1 && blocks[place].next != NONE) ->
@@ -586,7 +601,7 @@ inline startUsed(taken, others) {
         blocks[3].use = CHAINED; chained = 1; blocks[3].flags[0] = true;
         blocks[3].flags[1] = (taken > 1);
         blocks[3].claimers[0] = 1; blocks[3].claimers[1] = taken - 1;
-        spares = 2; spareCount = 1 + others; firstBlock = 2; held = held + 2;
+        spares = 2; spareCount = 1 + others; held = held + 2;
         wordAddress = 3; wordIndex = taken; place = 3; index = taken
     }
 }

@@ -52,7 +52,7 @@ import Testing
         #expect(received == Array(0..<200))
     }
 
-    @Test(arguments: [0, 1, 63, 64, 65, 128, 129])
+    @Test(arguments: [0, 1, 3, 4, 5, 67, 68, 69, 132, 133])
     func `releases what is left, wherever in its blocks the consumer stands`(taken: Int) {
         let released = Counter()
         do {
@@ -72,7 +72,7 @@ import Testing
         #expect(released.value.load(ordering: .relaxed) == 400)
     }
 
-    @Test(arguments: [0, 1, 63, 64, 65, 128, 129, 1_000])
+    @Test(arguments: [0, 1, 3, 4, 5, 67, 68, 69, 132, 133, 1_000])
     func `counts what is in it across blocks`(_ count: Int) {
         let inbox = Inbox<Int>()
         for round in 0..<3 {
@@ -109,6 +109,20 @@ import Testing
             push(blocks: 200)
             #expect(inbox.spareBlockCount == 64)
         }
+    }
+
+    @Test func `begins with four slots, and keeps whole blocks only`() {
+        let inbox = Inbox<Int>()
+        func pass(_ count: Int) {
+            for number in 0..<count { _ = inbox.push(number) }
+            for number in 0..<count { #expect(inbox.popFirst() == number) }
+        }
+        pass(4)
+        #expect(inbox.spareBlockCount == 0)
+        pass(1)
+        #expect(inbox.spareBlockCount == 0, "the first block has gone with its last element")
+        pass(64)
+        #expect(inbox.spareBlockCount == 1, "the second one is kept: it was full after 63 more")
     }
 
     @Test func `keeps elements of any size and alignment`() {

@@ -11,12 +11,8 @@ final class ModeState: @unchecked Sendable {
     let mode: ThreadRunLoop.Mode
     /// Of the loop whose mode it is; here and not in each item, which would have to keep it.
     let link: ThreadRunLoop.LoopLink
-    /// Whether a run in it has begun.
-    var wasRun = false
     /// How many items keep this mode alive: all but observers.
     var liveCount = 0
-    /// What any observer of this mode wants to be told.
-    private(set) var observed: ThreadRunLoop.Activity = []
     /// How many timers and time-outs are in this mode, with those that fire right now and wait in no
     /// heap.
     var timerCount = 0
@@ -25,7 +21,12 @@ final class ModeState: @unchecked Sendable {
     // looked for at run time, which would be half of the pass's instructions: nothing is called out
     // to while one of them is being changed.
     @exclusivity(unchecked) private var uncheckedSources = ShortList<ThreadRunLoop.Source>()
+    // Here and below, where the lists leave room.
+    /// What any observer of this mode wants to be told.
+    private(set) var observed: ThreadRunLoop.Activity = []
     @exclusivity(unchecked) private var uncheckedObservers = ShortList<ThreadRunLoop.Observer>()
+    /// Whether a run in it has begun.
+    var wasRun = false
     @exclusivity(unchecked) private var uncheckedPorts = ShortList<ThreadRunLoop.Port>()
     @exclusivity(unchecked) private var uncheckedDescriptors: DescriptorPorts?
     @exclusivity(unchecked) private var uncheckedHeap = TimerHeap<ThreadRunLoop.Waiting>()
@@ -97,9 +98,10 @@ final class ModeState: @unchecked Sendable {
     func watch(
         _ port: ThreadRunLoop.Port, descriptor: CInt, for interest: Readiness, poller: any Poller
     ) throws(SystemError) -> DescriptorPorts.Handle {
-        let ports = if let descriptors { descriptors } else {
-            DescriptorPorts(set: try poller.makeSet())
-        }
+        let ports =
+            if let descriptors { descriptors } else {
+                DescriptorPorts(set: try poller.makeSet())
+            }
         let handle = try ports.watch(port, descriptor: descriptor, for: interest)
         descriptors = ports
         return handle

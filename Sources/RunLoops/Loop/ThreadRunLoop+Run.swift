@@ -183,6 +183,9 @@ extension ThreadRunLoop {
 
     /// Performs the sources that are signalled now; what they signal is for the next pass.
     private func performSources(of state: ModeState, onlyOne: Bool) -> Bool {
+        if state.sources.count == 1 {
+            return state.sources[0].isSignalled && perform(state.sources[0])
+        }
         guard let first = state.firstSignalledSource() else { return false }
         guard state.firstSignalledSource(from: first + 1) != nil else {
             return perform(state.sources[first])

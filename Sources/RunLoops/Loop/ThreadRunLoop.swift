@@ -32,8 +32,10 @@ public final class ThreadRunLoop: @unchecked Sendable {
     let poller: any Poller
     /// This loop as its items see it.
     let link: LoopLink
-    /// What other threads ask of the loop: blocks, and changes to its items. Made when something is
-    /// first asked, which of most workers' loops nothing is; who asks wakes the loop afterwards.
+    /// What other threads ask of the loop: blocks, and changes to its items.
+    ///
+    /// Made when something is first asked, which of most workers' loops nothing is; who asks wakes the
+    /// loop afterwards.
     let madeRequests = SetOnce<Inbox<Request>>()
     var requests: Inbox<Request> { madeRequests.load() ?? madeRequests.storeIfNil(Inbox()) }
     /// Set by `stop()`, taken by the innermost run.

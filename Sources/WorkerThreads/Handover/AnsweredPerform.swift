@@ -22,6 +22,7 @@ internal import Kernel
 internal import Synchronization
 
 /// A request that is run, refused or cancelled, once.
+@usableFromInline
 class AnsweredPerform: @unchecked Sendable {
     // SAFETY: `state` is atomic. What subclasses add is written by the sender before A1 and then
     // touched only by whoever has decided the request, once.
@@ -35,6 +36,7 @@ class AnsweredPerform: @unchecked Sendable {
     private let state: Atomic<UInt8>
 
     /// A request; one that is not armed can only be cancelled.
+    @usableFromInline
     init(isArmed: Bool) {
         state = Atomic(isArmed ? State.waiting : State.fresh)
     }
@@ -42,6 +44,7 @@ class AnsweredPerform: @unchecked Sendable {
     /// Lets it be performed or refused from now on.
     ///
     /// - Returns: false when it was cancelled before: nobody will tell its sender.
+    @usableFromInline
     final func arm() -> Bool {
         state.compareExchange(
             expected: State.fresh, desired: State.waiting, ordering: .acquiringAndReleasing
@@ -58,6 +61,7 @@ class AnsweredPerform: @unchecked Sendable {
     /// - Returns: false when it has been cancelled before, or started.
     /// - Thread: any thread.
     @discardableResult
+    @usableFromInline
     func refuse(_ error: SubmitError) -> Bool {
         guard decide() else { return false }  // A4
         tell(error)
@@ -69,6 +73,7 @@ class AnsweredPerform: @unchecked Sendable {
     /// - Returns: false when it has been decided before.
     /// - Thread: any thread.
     @discardableResult
+    @usableFromInline
     final func cancel() -> Bool {
         switch state.exchange(State.decided, ordering: .acquiringAndReleasing) {
         case State.fresh: return true  // A2
@@ -89,24 +94,30 @@ class AnsweredPerform: @unchecked Sendable {
     }
 
     /// Does what was asked, and tells the sender; called at most once, never after `tell`.
+    @usableFromInline
     func run() { preconditionFailure("a request says what it does") }
 
     /// Tells the sender why it will not run; called at most once, never after `run`.
+    @usableFromInline
     func tell(_ error: any Error) { preconditionFailure("a request says whom it tells") }
 }
 
 /// A request that a task waits for.
 ///
-/// Not a word here and in `WaitedPerform.result` of types that are made of `Result`, such as an
-/// optional or a checked continuation of it: this code is not compiled for each type, and looks such
-/// a type up whenever it touches one.
+/// What begins it is inlined where the type of the result is known. The rest is compiled once for all
+/// types: not a word in it of those that are made of `Result`, such as an optional or a checked
+/// continuation of it, which it would look up whenever it touches one. So is `WaitedPerform`.
+@usableFromInline
 @safe final class AwaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendable {
-    // SAFETY: as `AnsweredPerform` says: it is resumed once, by whoever has decided the request.
-    private var body: (@Sendable () throws -> Result)?
-    private var continuation: UnsafeContinuation<Result, any Error>?
+    // SAFETY: as `AnsweredPerform` says: it is resumed once, by whoever has decided the request. So
+    // accesses don't overlap, either.
+    @exclusivity(unchecked) @usableFromInline var body: (@Sendable () throws -> Result)?
+    @exclusivity(unchecked)
+    @usableFromInline var continuation: UnsafeContinuation<Result, any Error>?
 
-    private init(_ body: @escaping @Sendable () throws -> Result) {
-        self.body = body
+    @inlinable
+    init(_ body: @escaping @Sendable () throws -> Result) {
+        unsafe self.body = body
         super.init(isArmed: false)
     }
 
@@ -120,6 +131,7 @@ class AnsweredPerform: @unchecked Sendable {
     ///   - push: queues the request.
     ///   - cancelled: called once the request was cancelled; on any thread.
     /// - Throws: `CancellationError` as soon as the task is cancelled, if the closure has not begun.
+    @inlinable
     nonisolated(nonsending) static func result(
         of body: @escaping @Sendable () throws -> Result,
         push: (consuming PerformRequest) throws(SubmitError) -> Void,
@@ -141,9 +153,10 @@ class AnsweredPerform: @unchecked Sendable {
         }
     }
 
+    @usableFromInline
     override func run() {
-        guard let body, let continuation = unsafe takeContinuation() else { return }
-        self.body = nil
+        guard let body = unsafe body, let continuation = unsafe takeContinuation() else { return }
+        unsafe self.body = nil
         do {
             unsafe continuation.resume(returning: try body())
         } catch {
@@ -151,9 +164,10 @@ class AnsweredPerform: @unchecked Sendable {
         }
     }
 
+    @usableFromInline
     override func tell(_ error: any Error) {
         // What the closure holds is let go of now, not when its turn would have come.
-        body = nil
+        unsafe body = nil
         unsafe takeContinuation()?.resume(throwing: error)
     }
 
@@ -164,18 +178,23 @@ class AnsweredPerform: @unchecked Sendable {
 }
 
 /// A request that a thread waits for.
-///
-/// Of one type whatever the result is: its type would be looked up with each request. What knows the
-/// result's type is the closure, and it keeps that in a place of the waiting thread's.
-final class WaitedPerform: AnsweredPerform, @unchecked Sendable {
-    // SAFETY: `body` as `AnsweredPerform` says; `error` is written before `told` opens, and read
-    // after it.
-    private var body: (() throws -> Void)?
-    private var error: (any Error)?
+@usableFromInline
+@safe final class WaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendable {
+    // SAFETY: `body` as `AnsweredPerform` says; `place` and `error` are written before `told` opens,
+    // and read after it. The place is the waiting thread's, which stays with it until then. So
+    // accesses don't overlap, either.
+    @exclusivity(unchecked) @usableFromInline var body: (@Sendable () throws -> Result)?
+    @usableFromInline let place: UnsafeMutableBufferPointer<Result>
+    @exclusivity(unchecked) @usableFromInline var error: (any Error)?
     private let told = WordLatch()
 
-    private init(_ body: @escaping () throws -> Void) {
-        self.body = body
+    @usableFromInline
+    init(
+        _ body: @escaping @Sendable () throws -> Result,
+        _ place: UnsafeMutableBufferPointer<Result>
+    ) {
+        unsafe self.body = body
+        unsafe self.place = place
         super.init(isArmed: true)
     }
 
@@ -184,35 +203,39 @@ final class WaitedPerform: AnsweredPerform, @unchecked Sendable {
     /// - Parameter push: queues the request.
     /// - Thread: any but the one that performs it.
     /// - Blocks: until it has run or was refused.
-    static func result<Result: Sendable>(
+    @inlinable
+    static func result(
         of body: @escaping @Sendable () throws -> Result,
         push: (consuming PerformRequest) throws(SubmitError) -> Void
     ) throws -> Result {
-        // SAFETY: it is there until the request was told, which is after its closure has run, or
-        // that never will; and initialised unless there is an error.
-        let place = UnsafeMutablePointer<Result>.allocate(capacity: 1)
-        defer { unsafe place.deallocate() }
-        let request = WaitedPerform { unsafe place.initialize(to: try body()) }
-        try push(.answered(request))
-        request.told.wait()
-        if let error = request.error { throw error }
-        return unsafe place.move()
+        try unsafe withUnsafeTemporaryAllocation(of: Result.self, capacity: 1) { place in
+            let request = unsafe WaitedPerform(body, place)
+            try push(.answered(request))
+            request.waitUntilTold()
+            if let error = unsafe request.error { throw error }
+            return unsafe place.moveElement(from: 0)
+        }
     }
 
+    @usableFromInline
+    func waitUntilTold() { told.wait() }
+
+    @usableFromInline
     override func run() {
-        guard let body else { return }
-        self.body = nil
+        guard let body = unsafe body else { return }
+        unsafe self.body = nil
         do {
-            try body()
+            unsafe place.initializeElement(at: 0, to: try body())
         } catch {
-            self.error = error
+            unsafe self.error = error
         }
         told.open()
     }
 
+    @usableFromInline
     override func tell(_ error: any Error) {
-        body = nil
-        self.error = error
+        unsafe body = nil
+        unsafe self.error = error
         told.open()
     }
 }

@@ -7,6 +7,7 @@ internal import Synchronization
 ///
 /// Whoever takes a request, the block that runs or the thread that ends, is the one to answer it.
 struct HeldPerforms: ~Copyable, Sendable {
+    // Not private: the compiler (6.3) must see it where the thread's core is laid out.
     struct State {
         var waiting: [UInt64: PerformRequest] = [:]
         var nextID: UInt64 = 0

@@ -3,6 +3,7 @@
 internal import RunLoops
 
 /// One request: a closure, and who is to be told if it never runs.
+@usableFromInline
 enum PerformRequest: Sendable {
     case plain(@Sendable () -> Void)
     case answered(AnsweredPerform)

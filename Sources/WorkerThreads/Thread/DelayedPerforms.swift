@@ -21,6 +21,7 @@ struct DelayedPerforms: ~Copyable, Sendable {
         var timer: ThreadRunLoop.Timer?
     }
 
+    // Not private: the compiler (6.3) must see it where the thread's core is laid out.
     struct State {
         var entries: [UInt64: Entry] = [:]
         /// The numbers of all entries once more, so that a cancel looks at its own only.

@@ -132,7 +132,8 @@ extension WorkerThread {
         // What was to run in the default mode is finished while draining, as the queue's is.
         let isDrained = modes.contains(.default) || modes.contains(.common)
         runLoop.perform(
-            inModes: isDrained ? modes + [.draining] : modes, { [core] in core.held.take(id)?.perform() },
+            inModes: isDrained ? modes + [.draining] : modes,
+            { [core] in core.held.take(id)?.perform() },
             fileID: fileID, line: line)
     }
 }

@@ -66,6 +66,7 @@ extension WorkerThread {
     ///   stopped before its turn came; `CancellationError` when the task was cancelled before.
     /// - Thread: any task; the closure is queued without a hop from wherever the task runs.
     /// - Blocks: no thread; the task is suspended.
+    @inlinable
     public nonisolated(nonsending) func submit<Result: Sendable>(
         _ body: @escaping @Sendable () throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -82,6 +83,7 @@ extension WorkerThread {
     /// - Thread: any thread.
     /// - Blocks: until the closure has run.
     /// - Source: performSelector:onThread:withObject:waitUntilDone:, whose rules these are.
+    @inlinable
     public func submitAndWait<Result: Sendable>(
         _ body: @escaping @Sendable () throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -92,6 +94,7 @@ extension WorkerThread {
         }
     }
 
+    @usableFromInline
     func push(
         _ request: consuming PerformRequest, _ fileID: StaticString, _ line: UInt
     ) throws(SubmitError) {

@@ -6,7 +6,7 @@ import Support
 import Testing
 
 private final class Value: Sendable {
-    private let trace: Trace
+    let trace: Trace
     let name: String
 
     init(_ name: String, _ trace: Trace) {
@@ -47,6 +47,19 @@ struct ThreadLocalTests {
         gate.open()
         thread.join()
         #expect(trace.all == ["kept gone"])
+    }
+
+    @Test func `it can be told that its thread ends`() throws {
+        // SAFETY: the variable's objects are such values; it hands over the reference that it has.
+        let variable = unsafe ThreadLocal<Value>(whenThreadEnds: { address in
+            guard let address = unsafe address else { return }
+            let value = unsafe Unmanaged<Value>.fromOpaque(address).takeRetainedValue()
+            value.trace.note("\(value.name) told")
+        })
+        let trace = Trace()
+        let thread = try SystemThread(name: "keeper") { variable.set(Value("kept", trace)) }
+        thread.join()
+        #expect(trace.all == ["kept told", "kept gone"])
     }
 
     @Test func `two variables do not mix`() throws {

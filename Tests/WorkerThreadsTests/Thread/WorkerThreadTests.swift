@@ -24,6 +24,20 @@ import WorkerThreads
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `nothing is left of a thread that the system could not start`() throws {
+        let poller: WeakReference<SystemPoller>
+        do {
+            let made = SystemPoller()
+            poller = WeakReference(made)
+            // As much as all that a process can address.
+            #expect(throws: SystemError.self) {
+                try WorkerThread(name: "huge", stackByteCount: 1 << 47, poller: made)
+            }
+        }
+        #expect(poller.object == nil)
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `the last handle may be let go of on the thread itself, by a job`() throws {
         let gone = Latch()
         let gate = Gate()
