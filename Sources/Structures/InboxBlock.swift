@@ -35,7 +35,7 @@ struct InboxBlock<Element> {
         // Linux hands out addresses of at most 48 bits unless asked for more, in mmap(2)'s hint.
         precondition(address >> 48 == 0, "an inbox needs addresses of 48 bits, not \(address)")
         unsafe (start + Self.nextOffset).initializeMemory(as: UInt.self, repeating: 0, count: 1)
-        clear(from: first)
+        for slot in first..<Self.capacity { forget(slot) }
     }
 
     /// Gives the memory back; the elements have been moved out.
@@ -50,10 +50,12 @@ struct InboxBlock<Element> {
     /// It brings the whole block to the caller's core, all its lines at once. Without it each line
     /// would come with the first push into it, and the next claim, a locked instruction, would wait
     /// for that.
-    func clear(from first: UInt = 0) {
-        for slot in first..<Self.capacity {
-            unsafe flag(of: slot).pointee.store(false, ordering: .relaxed)
-        }
+    func clear() {
+        for slot in 0..<Self.capacity { forget(slot) }
+    }
+
+    private func forget(_ slot: UInt) {
+        unsafe flag(of: slot).pointee.store(false, ordering: .relaxed)
     }
 
     /// The address of the block that follows, or 0; also among those that were put by.
