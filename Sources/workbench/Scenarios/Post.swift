@@ -18,7 +18,8 @@
 //           thread is held is done twice: "fresh call" into memory that the process has never touched, which is the
 //           kernel's work, "held call" and "held drain" where it is there. Every round is a process
 //           of its own.
-//           Allocations: calls of malloc and its kin in the whole process, in a further pass.
+//           Allocations: calls of malloc and its kin in the whole process, in further passes: with
+//           no more than 4,000 posts waiting at any time, and of the burst of all of them.
 //           System calls: strace's count of 12,000 posts less that of 2,000.
 // Units:    nanoseconds, allocations, bytes and system calls per post.
 
@@ -43,6 +44,7 @@ extension Scenario {
             Metric(name: "line", unit: "ns, to the other core and back"),
             Metric(name: "allocations", unit: "per post"),
             Metric(name: "bytes", unit: "allocated per post"),
+            Metric(name: "burst allocations", unit: "per post, with up to all of them waiting"),
             Scenario.systemCalls,
         ],
         cases: closures("capturing", PostMeasure(shape: .capturing), blockSize: 32)
@@ -139,6 +141,8 @@ private struct PostMeasure: LoopMeasure {
     let shape: PostShape
 
     private static let producerCount = 4
+    /// As many posts as may wait in a steady state.
+    private static let steadyCount = 4_000
 
     func callAsFunction<L: Loop>(
         _ type: L.Type, _ count: Int, _ conditions: Conditions
@@ -195,6 +199,13 @@ private struct PostMeasure: LoopMeasure {
         }
         measure_allocations_start()
         _ = try pass(line, count)
+        let burst = measure_allocations_stop()
+        sample.values["burst allocations"] = Double(burst.count) * perPost
+        if shape == .producers { return sample }
+        // What a burst has left is none of it.
+        try steadyPass(line, Self.steadyCount)
+        measure_allocations_start()
+        try steadyPass(line, count)
         let allocations = measure_allocations_stop()
         sample.values["allocations"] = Double(allocations.count) * perPost
         sample.values["bytes"] = Double(allocations.bytes) * perPost
@@ -231,6 +242,18 @@ private struct PostMeasure: LoopMeasure {
         pass.cpu = try ProcessStatistics.cpuNanoseconds() - cpuBefore
         pass.hash = try check(tally, count)
         return pass
+    }
+
+    /// Waits for the thread now and then.
+    private func steadyPass(_ line: Line, _ count: Int) throws {
+        let tally = makeTally()
+        for first in stride(from: 0, to: count, by: Self.steadyCount) {
+            let portion = min(Self.steadyCount, count - first)
+            tally.reset(expecting: portion)
+            line.post(tally, 0..<portion)
+            tally.wait()
+            _ = try check(tally, portion)
+        }
     }
 
     private func heldPass(_ line: Line, _ count: Int) throws -> Pass {
