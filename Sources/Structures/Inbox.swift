@@ -35,16 +35,7 @@
 //                  it is the first of all, which is a short one
 //    the store is the last that any producer does to the old block: all its slots were published
 //    before the consumer could leave it, and who came too late for it never looks into it.
-// E5 reuse         popFirst: spares.compareExchange(old block in front) ─▶ push: spares.exchange(0)
-//    carries the blocks, with everything done to them, to their next owner; each change of the word
-//    is one of those that began it, so the last one carries them all. Who takes one takes all, uses
-//    the first and puts the others back: nobody looks into a block that may be another's by now, and
-//    that the same block is in front again does no harm. Who takes it clears its flags while it is
-//    his alone: the plain stores reach those who claim in it by word.compareExchange ─▶ word.add,
-//    and the consumer by E4.
-//
-// `spares`: bits 16… address of the first block to use again, each knows the next; bits 0…15 how many
-//    there are; 0 for none
+// E5 reuse         Inbox+Spares.swift
 //
 // Without E1 the consumer reads a half-written element; without E2 an element sleeps with the loop;
 // without E3 an element is neither handled nor refused; without E4 and E5 a producer writes into
@@ -77,7 +68,7 @@ package final class Inbox<Element>: @unchecked Sendable {
 
     /// The last block and its claimed slots; every producer writes it.
     @usableFromInline let word = Atomic<UInt>(Word.unopened)
-    /// Blocks to use again.
+    /// Blocks to use again (`Inbox+Spares.swift`).
     @usableFromInline let spares = Atomic<UInt>(0)
     /// The first block of all, or 0 as long as there was none, and when it was left.
     @usableFromInline let firstBlock = Atomic<UInt>(0)
@@ -145,11 +136,6 @@ package final class Inbox<Element>: @unchecked Sendable {
         // What the first block lacks counts as taken.
         return max(0, arrivedCount - (isStarted ? left + Int(Word.index(taken)) : missing))
     }
-
-    /// How many blocks it keeps for the next burst.
-    ///
-    /// - Thread: any; out of date as soon as it is known.
-    package var spareBlockCount: Int { Int(Word.index(spares.load(ordering: .relaxed))) }
 
     /// Whether it refuses whatever is pushed; once true, always true.
     ///
@@ -377,64 +363,6 @@ package final class Inbox<Element>: @unchecked Sendable {
         }
     }
 
-    /// A block in which nothing is published and with nothing behind it, owned by the caller.
-    private func makeBlock() -> Block {
-        let chain = spares.exchange(0, ordering: .acquiringAndReleasing)  // E5
-        guard chain != 0 else { return Block() }
-        let block = Block(at: Word.address(chain))
-        let next = block.next
-        if next != 0 { putBack(Word.make(next, index: Word.index(chain) - 1)) }
-        block.next = 0
-        block.clear()
-        return block
-    }
-
-    /// Puts a block by for the next time, or gives its memory back if enough are there already.
-    private func keep(_ block: Block) {
-        var chain = spares.load(ordering: .relaxed)
-        while let longer = chained(block, before: chain) {
-            let (isKept, seen) = spares.compareExchange(
-                expected: chain, desired: longer, ordering: .acquiringAndReleasing)  // E5
-            if isKept { return }
-            chain = seen
-        }
-        block.deallocate()
-    }
-
-    /// - Returns: the chain with a block of the caller's in front; nil if it is long enough.
-    private func chained(_ block: Block, before chain: UInt) -> UInt? {
-        guard Word.index(chain) < Limits.keptBlockCount else { return nil }
-        block.next = Word.address(chain)
-        return Word.make(block.address, index: Word.index(chain) + 1)
-    }
-
-    /// Puts back what is left of a chain that was taken.
-    private func putBack(_ left: UInt) {
-        var chain = left
-        while !spares.compareExchange(
-            expected: 0, desired: chain, ordering: .acquiringAndReleasing
-        ).exchanged {  // E5
-            // The consumer has put blocks by meanwhile.
-            let others = spares.exchange(0, ordering: .acquiringAndReleasing)  // E5
-            forEach(in: others) { block in
-                if let longer = chained(block, before: chain) {
-                    chain = longer
-                } else {
-                    block.deallocate()
-                }
-            }
-        }
-    }
-
-    private func forEach(in chain: UInt, _ body: (Block) -> Void) {
-        var address = Word.address(chain)
-        while address != 0 {
-            let block = Block(at: address)
-            address = block.next
-            body(block)
-        }
-    }
-
     /// The start of the block after the one that was taken whole; nil if there is none yet.
     @inline(never)
     @usableFromInline
@@ -474,7 +402,7 @@ package final class Inbox<Element>: @unchecked Sendable {
             let block = Block(at: address)
             if isFirst(block) { releaseFirst(block) } else { block.deallocate() }
         }
-        forEach(in: spares.exchange(0, ordering: .acquiringAndReleasing)) { $0.deallocate() }  // E5
+        releaseSpares()
     }
 }
 

@@ -1,7 +1,7 @@
 /* Handing over: no element is lost, taken twice or read half written, and nobody writes into a
  * block that is not his.
  *
- * Models Sources/Structures/Inbox.swift and InboxBlock.swift with their edges E1 to E5, and, as N1
+ * Models Sources/Structures/Inbox.swift, Inbox+Spares.swift and InboxBlock.swift with their edges E1 to E5, and, as N1
  * and N2, the consumer in Sources/WorkerThreads/Handover/PerformQueue.swift: it takes its signal,
  * takes elements until there is none, and rests; or it is interrupted, and announces what it left
  * when its next run begins. The signal carries the wake-up, which wake.pml is about.
