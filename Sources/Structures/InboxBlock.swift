@@ -34,8 +34,8 @@ struct InboxBlock<Element> {
         address = UInt(bitPattern: memory) - UInt(missing)
         // Linux hands out addresses of at most 48 bits unless asked for more, in mmap(2)'s hint.
         precondition(address >> 48 == 0, "an inbox needs addresses of 48 bits, not \(address)")
-        unsafe (start + Self.nextOffset).initializeMemory(as: UInt.self, repeating: 0, count: 1)
-        for slot in first..<Self.capacity { forget(slot) }
+        // Nothing published, nothing behind: all zero, in one go.
+        unsafe memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
     }
 
     /// Gives the memory back; the elements have been moved out.
@@ -51,11 +51,9 @@ struct InboxBlock<Element> {
     /// would come with the first push into it, and the next claim, a locked instruction, would wait
     /// for that.
     func clear() {
-        for slot in 0..<Self.capacity { forget(slot) }
-    }
-
-    private func forget(_ slot: UInt) {
-        unsafe flag(of: slot).pointee.store(false, ordering: .relaxed)
+        for slot in 0..<Self.capacity {
+            unsafe flag(of: slot).pointee.store(false, ordering: .relaxed)
+        }
     }
 
     /// The address of the block that follows, or 0; also among those that were put by.
