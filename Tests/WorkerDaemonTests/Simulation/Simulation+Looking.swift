@@ -47,6 +47,8 @@ extension Simulation {
             let (now, shift) = (world.clock.milliseconds, book.wallShift)
             try book.check(token, isIn: shown, at: now)
             try book.change(token) { entry in
+                // What was decided after an attempt may not have been written before a crash.
+                if !entry.isOver { entry.wallDue = Self.wallDue(reply) }
                 if case .pausing(_, _, isKnown: false) = entry.state {
                     entry.state = shown == .delayed ? Self.delayed(&entry, reply, shift) : .waiting
                 }
@@ -68,12 +70,17 @@ extension Simulation {
     private static func delayed(
         _ entry: inout Book.Entry, _ reply: RESPValue, _ wallShift: Int64
     ) -> Book.State {
-        guard case .integer(let due)? = reply["due-at"] else { return .waiting }
-        let wallMoment = Int64(due) - SimulatedClock.beginning
-        entry.wallDue = wallMoment...wallMoment
-        let moment = wallMoment - wallShift
+        guard let due = wallDue(reply) else { return .waiting }
+        entry.wallDue = due
+        let moment = due.lowerBound - wallShift
         entry.goesByWall = entry.attempt == 0
         return entry.goesByWall ? .delayed(until: moment) : .pausing(from: moment, to: moment)
+    }
+
+    private static func wallDue(_ reply: RESPValue) -> ClosedRange<Int64>? {
+        guard case .integer(let due)? = reply["due-at"] else { return nil }
+        let moment = Int64(due) - SimulatedClock.beginning
+        return moment...moment
     }
 
     private static func state(in reply: RESPValue) -> JobState? {
