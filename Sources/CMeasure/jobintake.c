@@ -62,7 +62,7 @@ static void note(struct batch *batch, int number, int job_count) {
     batch->job_count += job_count;
 }
 
-int intake_take(struct intake *intake, int number, struct batch *batch) {
+static int take(struct intake *intake, int number, struct batch *batch) {
     if (number == intake->listener) return accept_one(intake);
     ssize_t count = read(number, batch->bytes + batch->filled, batch_bytes - batch->filled);
     if (count <= 0) return close(number);
@@ -78,6 +78,20 @@ int intake_take(struct intake *intake, int number, struct batch *batch) {
     }
     intake->connections[number].arrived = arrived;
     return 0;
+}
+
+int intake_wait(struct intake *intake, struct batch *batch, int other) {
+    struct epoll_event events[64];
+    int count = epoll_wait(intake->poll, events, 64, -1);
+    if (count < 0 && errno != EINTR) return -errno;
+    int is_other_ready = 0;
+    for (int index = 0; index < count; index++) {
+        int number = events[index].data.fd;
+        int result = number == other ? 0 : take(intake, number, batch);
+        if (result != 0) return result;
+        if (number == other) is_other_ready = 1;
+    }
+    return is_other_ready;
 }
 
 void intake_answer(struct intake *intake, struct batch *batch) {

@@ -36,8 +36,11 @@ int batch_make(struct batch *batch);
 /// Listens at a path. Returns 0 or -errno.
 int intake_open(struct intake *intake, const char *socket_path, size_t job_size);
 
-/// Takes what has come at a number that `poll` has named, or a connection. Returns 0 or -errno.
-int intake_take(struct intake *intake, int number, struct batch *batch);
+/// Waits until something has come, and takes it: jobs into the batch, and connections.
+///
+/// Returns 1 if `other` has something too, a descriptor of the caller's that `poll` watches, or -1; else
+/// 0, or -errno.
+int intake_wait(struct intake *intake, struct batch *batch, int other);
 
 /// Answers all jobs of a batch, which is empty then.
 void intake_answer(struct intake *intake, struct batch *batch);

@@ -92,8 +92,7 @@ static void *write_batches(void *context) {
     }
 }
 
-static int take(struct server *server, int number) {
-    if (number != server->done) return intake_take(&server->intake, number, server->arriving);
+static int answer_written(struct server *server) {
     uint64_t count;
     if (read(server->done, &count, sizeof count) < 0) return -errno;
     intake_answer(&server->intake, server->written);
@@ -111,14 +110,10 @@ static void hand_over(struct server *server) {
 }
 
 static int serve(struct server *server) {
-    struct epoll_event events[64];
     while (1) {
-        int count = epoll_wait(server->intake.poll, events, 64, -1);
-        if (count < 0 && errno != EINTR) return -errno;
-        for (int index = 0; index < count; index++) {
-            int result = take(server, events[index].data.fd);
-            if (result != 0) return result;
-        }
+        int result = intake_wait(&server->intake, server->arriving, server->done);
+        if (result == 1) result = answer_written(server);
+        if (result != 0) return result;
         hand_over(server);
     }
 }

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 enum { file_bytes = 8 << 20 };
@@ -41,15 +40,9 @@ static int commit(struct server *server) {
 }
 
 static int serve(struct server *server) {
-    struct epoll_event events[64];
     while (1) {
-        int count = epoll_wait(server->intake.poll, events, 64, -1);
-        if (count < 0 && errno != EINTR) return -errno;
-        for (int index = 0; index < count; index++) {
-            int result = intake_take(&server->intake, events[index].data.fd, &server->batch);
-            if (result != 0) return result;
-        }
-        int result = commit(server);
+        int result = intake_wait(&server->intake, &server->batch, -1);
+        if (result == 0) result = commit(server);
         if (result != 0) return result;
         intake_answer(&server->intake, &server->batch);
     }

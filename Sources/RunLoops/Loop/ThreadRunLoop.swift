@@ -303,7 +303,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         return otherModes.count
     }
 
-    /// Does what the first run in a mode does before it begins.
+    /// Tells the owner that a run begins, as a run itself does: so a mode can be furnished ahead of it.
     ///
     /// - Thread: the loop's own thread.
     package func prepareRun(of mode: Mode) { prepareRun(in: state(of: mode)) }

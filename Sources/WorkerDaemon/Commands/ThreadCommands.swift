@@ -105,25 +105,31 @@ enum ThreadCommands {
                 member.thread.isPaused ? "paused" : "idle"
             }
         let runtime = job?.run.map { WallClock.unixMilliseconds() - $0.startedAt }
-        return [
-            entry("name", text(member.thread.name)),
-            entry("state", text(state)),
-            entry("waiting", .integer(service.desk.shownWaitingCount(of: lane))),
-            entry("done", .integer(member.doneCount.load(ordering: .relaxed))),
-            entry("failed", .integer(member.failedCount.load(ordering: .relaxed))),
-            entry("job", job.map { .integer(Int($0.id)) } ?? .null),
-            entry("selector", job.map { text($0.selector) } ?? .null),
-            entry("running-ms", runtime.map { .integer(Int($0)) } ?? .null),
-        ]
+        return describe(
+            member.thread.name, state, waitingCount: service.desk.shownWaitingCount(of: lane),
+            doneCount: member.doneCount.load(ordering: .relaxed),
+            failedCount: member.failedCount.load(ordering: .relaxed),
+            job: job.map { Int($0.id) }, selector: job?.selector, runtime: runtime)
     }
 
     /// What is to say of a thread that is configured no more and has jobs in the journal.
     private static func describe(orphaned name: String, count: Int) -> [RESPValue.Entry] {
+        describe(name, "orphaned", waitingCount: count)
+    }
+
+    private static func describe(
+        _ name: String, _ state: String, waitingCount: Int, doneCount: Int = 0,
+        failedCount: Int = 0, job: Int? = nil, selector: String? = nil, runtime: Int64? = nil
+    ) -> [RESPValue.Entry] {
         [
-            entry("name", text(name)), entry("state", text("orphaned")),
-            entry("waiting", .integer(count)), entry("done", .integer(0)),
-            entry("failed", .integer(0)), entry("job", .null), entry("selector", .null),
-            entry("running-ms", .null),
+            entry("name", text(name)),
+            entry("state", text(state)),
+            entry("waiting", .integer(waitingCount)),
+            entry("done", .integer(doneCount)),
+            entry("failed", .integer(failedCount)),
+            entry("job", job.map { .integer($0) } ?? .null),
+            entry("selector", selector.map(text) ?? .null),
+            entry("running-ms", runtime.map { .integer(Int($0)) } ?? .null),
         ]
     }
 
