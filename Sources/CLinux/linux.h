@@ -46,6 +46,15 @@ static inline int clinux_futex_wake(const void *word, int count) {
     return result < 0 ? -errno : (int)result;
 }
 
+/// Tells the processor that the thread looks at a word until it changes.
+static inline void clinux_relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb");
+#endif
+}
+
 /// pidfd_open(2); the descriptor is close-on-exec. Returns it, or -errno.
 static inline int clinux_pidfd_open(pid_t pid) {
     long result = syscall(SYS_pidfd_open, pid, 0);

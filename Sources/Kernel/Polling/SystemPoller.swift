@@ -38,6 +38,8 @@ package final class SystemPoller: Poller {
     /// The doorbell's number, or -1; written once by the loop, before the word can be 3.
     private let doorbellNumber = Atomic<CInt>(-1)
 
+    private let spin: IdleSpin
+
     private enum Word {
         static let awake: UInt32 = 0
         static let woken: UInt32 = 1
@@ -45,8 +47,15 @@ package final class SystemPoller: Poller {
         static let polling: UInt32 = 3
     }
 
-    package init(clock: any LoopClock = SystemClock()) {
+    /// - Parameters:
+    ///   - clock: by which deadlines are meant.
+    ///   - spin: how long a wait without descriptors may look for a wake before it sleeps; with a
+    ///     clock that is moved by hand it does not.
+    package init(
+        clock: any LoopClock = SystemClock(), spin: consuming IdleSpin = IdleSpin()
+    ) {
         self.clock = clock
+        self.spin = spin
         if !clock.runsByItself {
             clock.whenMoved { [weak self] in self?.wake() }
         }
@@ -78,6 +87,25 @@ package final class SystemPoller: Poller {
             check(set, ready: &ready)
             return false
         }
+        if spin.isOn, set == nil, clock.runsByItself { return spinThenPark(until: deadline) }
+        return sleep(on: set, until: deadline, ready: &ready)
+    }
+
+    /// Waits without descriptors: awake while that pays, then asleep.
+    private func spinThenPark(until deadline: Instant) -> Bool {
+        let begin = clock.now()
+        let end = min(begin.advanced(byNanoseconds: spin.length), deadline)
+        // A wake that is seen here is taken below: E1 is the same whenever the waker came.
+        while word.load(ordering: .relaxed) != Word.woken, clock.now() < end { clinux_relax() }
+        var none: [ReadyEvent] = []
+        let wasWoken = sleep(on: nil, until: deadline, ready: &none)
+        spin.note(gap: begin.duration(to: clock.now()).nanosecondsClamped)
+        return wasWoken
+    }
+
+    private func sleep(
+        on set: (any PollSet)?, until deadline: Instant, ready: inout [ReadyEvent]
+    ) -> Bool {
         let sleeping = set == nil ? Word.parked : Word.polling
         let (slept, _) = word.compareExchange(
             expected: Word.awake, desired: sleeping, ordering: .sequentiallyConsistent)  // E1

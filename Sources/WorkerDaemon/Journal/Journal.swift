@@ -54,6 +54,10 @@ final class Journal: Sendable {
         }
     }
 
+    /// How long the thread looks for the next commands before it sleeps, while they come that fast:
+    /// so long takes it to answer a client or a batch, and to take in what they send next.
+    private static let spinLimit = Duration.microseconds(200)
+
     /// Opens a file of jobs on a thread of its own.
     ///
     /// - Returns: the journal, and what was in the file.
@@ -72,7 +76,8 @@ final class Journal: Sendable {
             }
         }
         let thread = try WorkerThread(
-            name: "journal", poller: SystemPoller(clock: clocks.loop))
+            name: "journal",
+            poller: SystemPoller(clock: clocks.loop, spin: IdleSpin(limit: spinLimit)))
         do {
             return try open(path, limits: limits, window, clocks.wall, log: log, on: thread)
         } catch {

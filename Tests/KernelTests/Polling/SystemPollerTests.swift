@@ -1,5 +1,6 @@
 // The real kernel's waiting: no wake is lost, no sleep ends early, descriptors are reported for as
-// long as they are ready. Each in both ways of sleeping, on a futex and in epoll.
+// long as they are ready. Each in all ways of sleeping: on a futex, at once or when a look around was
+// in vain, and in epoll.
 
 import Glibc
 import Kernel
@@ -9,7 +10,12 @@ import Testing
 
 /// How a poller sleeps.
 enum Sleep: CaseIterable, Sendable {
-    case futex, epoll
+    case futex, spinThenFutex, epoll
+
+    func poller(_ clock: any LoopClock = SystemClock()) -> SystemPoller {
+        let limit = self == .spinThenFutex ? Duration.microseconds(200) : .zero
+        return SystemPoller(clock: clock, spin: IdleSpin(limit: limit))
+    }
 
     func set(of poller: SystemPoller) throws -> (any PollSet)? {
         self == .epoll ? try poller.makeSet() : nil
@@ -36,7 +42,7 @@ private func check(_ poller: SystemPoller, _ set: (any PollSet)?) -> [ReadyEvent
 struct SystemPollerTests {
     @Test(arguments: Sleep.allCases)
     func `a wake sent before the wait is not lost`(sleep: Sleep) throws {
-        let poller = SystemPoller()
+        let poller = sleep.poller()
         let set = try sleep.set(of: poller)
         for _ in 0..<3 {
             poller.wake()
@@ -46,7 +52,7 @@ struct SystemPollerTests {
 
     @Test(arguments: Sleep.allCases)
     func `a wake from another thread ends the sleep`(sleep: Sleep) throws {
-        let poller = SystemPoller()
+        let poller = sleep.poller()
         let set = try sleep.set(of: poller)
         let waker = try TestThread(name: "waker") {
             while !poller.isAsleep {}
@@ -59,7 +65,7 @@ struct SystemPollerTests {
 
     @Test(arguments: Sleep.allCases)
     func `work published before a wake is seen after the sleep, every time`(sleep: Sleep) throws {
-        let poller = SystemPoller()
+        let poller = sleep.poller()
         let set = try sleep.set(of: poller)
         let published = Counter()
         let waker = try TestThread(name: "waker") {
@@ -75,7 +81,7 @@ struct SystemPollerTests {
 
     @Test(arguments: Sleep.allCases)
     func `a sleep without a wake ends at its deadline, not before`(sleep: Sleep) throws {
-        let poller = SystemPoller()
+        let poller = sleep.poller()
         let set = try sleep.set(of: poller)
         for nanoseconds: Int64 in [1, 1_000, 1_500_000] {
             let deadline = poller.clock.now().advanced(byNanoseconds: nanoseconds)
@@ -86,7 +92,7 @@ struct SystemPollerTests {
 
     @Test(arguments: Sleep.allCases)
     func `a deadline that has passed asks the kernel and comes back at once`(sleep: Sleep) throws {
-        let poller = SystemPoller()
+        let poller = sleep.poller()
         let set = try sleep.set(of: poller)
         for deadline in [.distantPast, Instant(nanoseconds: -1), Instant(nanoseconds: 0)] {
             #expect(wait(poller, set, until: deadline).isEmpty)
@@ -95,7 +101,7 @@ struct SystemPollerTests {
 
     @Test(arguments: Sleep.allCases)
     func `several wakes are one, and taking a wake forgets it`(sleep: Sleep) throws {
-        let poller = SystemPoller()
+        let poller = sleep.poller()
         let set = try sleep.set(of: poller)
         for _ in 0..<3 { poller.wake() }
         _ = wait(poller, set)
@@ -109,7 +115,7 @@ struct SystemPollerTests {
 
     @Test(arguments: Sleep.allCases)
     func `a check leaves a wake pending`(sleep: Sleep) throws {
-        let poller = SystemPoller()
+        let poller = sleep.poller()
         let set = try sleep.set(of: poller)
         poller.wake()
         #expect(check(poller, set).isEmpty)
@@ -119,7 +125,7 @@ struct SystemPollerTests {
     @Test(arguments: Sleep.allCases)
     func `a clock that is moved by hand ends the sleep when it is moved`(sleep: Sleep) throws {
         let clock = ManualClock()
-        let poller = SystemPoller(clock: clock)
+        let poller = sleep.poller(clock)
         let set = try sleep.set(of: poller)
         let mover = try TestThread(name: "mover") {
             while !poller.isAsleep {}
@@ -135,13 +141,29 @@ struct SystemPollerTests {
         sleep: Sleep
     ) throws {
         let clock = ManualClock()
-        let poller = SystemPoller(clock: clock)
+        let poller = sleep.poller(clock)
         let set = try sleep.set(of: poller)
         clock.advance(by: .seconds(1))
         poller.takeWake()
         #expect(wait(poller, set, until: clock.now()).isEmpty)
         #expect(wait(poller, set, until: .distantPast).isEmpty)
         #expect(!poller.isAsleep)
+    }
+
+    @Test func `who looks for a wake before it sleeps finds it without having slept`() throws {
+        let poller = SystemPoller(spin: IdleSpin(limit: .seconds(3_600)))
+        // It looks once a wake has come in time.
+        poller.wake()
+        _ = wait(poller, nil)
+        let sleeps = Counter()
+        let waker = try TestThread(name: "waker") {
+            for _ in 0..<100_000 where poller.isAsleep { sleeps.increment() }
+            poller.wake()
+        }
+        #expect(wait(poller, nil).isEmpty)
+        waker.join()
+        #expect(sleeps.count == 0)
+        expectUndisturbed(poller, nil)
     }
 
     @Test func `a doorbell that rang for one set does not disturb another`() throws {

@@ -1,0 +1,23 @@
+// When looking for work before a sleep pays: told by the latest gap alone.
+
+import Kernel
+import Testing
+
+struct IdleSpinTests {
+    @Test func `it looks as long as the latest work came within the limit`() {
+        let spin = IdleSpin(limit: .microseconds(200))
+        var lengths = [spin.length]
+        for gap: Int64 in [200_000, 200_001, 0] {
+            spin.note(gap: gap)
+            lengths.append(spin.length)
+        }
+        #expect(lengths == [0, 200_000, 0, 200_000])
+    }
+
+    @Test(arguments: [Duration.zero, .seconds(-1)])
+    func `without a limit it never looks`(limit: Duration) {
+        let spin = IdleSpin(limit: limit)
+        let isOn = spin.isOn
+        #expect(!isOn)
+    }
+}
