@@ -85,6 +85,7 @@ extension Goal {
             .within(1.1, of: Contender.handmade), isInChart: true),
         of("  allocations", .submit, "submit and wait", "allocations", .pinned),
         of("  two cpus", .submit, "submit and wait", "round trip"),
+        of("  two cpus, spinning", .submit, "submit and wait, spinning", "round trip"),
         of(
             "await a submit, one cpu", .submit, "await a submit", "round trip", .pinned,
             .atMost(6.7), isInChart: true),

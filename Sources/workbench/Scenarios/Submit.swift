@@ -4,8 +4,9 @@
 // Method:   10,000 times one after another, on a thread that does nothing else. "submit and wait":
 //           ours is `submitAndWait`, a rival's a post whose closure signals a semaphore ("by hand" is
 //           the floor of it). "await": ours is `await submit`, a rival's a continuation that a post
-//           resumes; the task runs on Swift's own pool. Every round is a process of its own; the
-//           goals are for one cpu.
+//           resumes; the task runs on Swift's own pool. "spinning": the worker looks for work for
+//           up to 100 µs before it sleeps, which needs two cpus. Every round is a process of its
+//           own; the goals are for one cpu.
 // Units:    microseconds, allocations and system calls for each.
 
 internal import CMeasure
@@ -23,6 +24,12 @@ extension Scenario {
             Scenario.systemCalls,
         ],
         cases: cases(waiting, WaitMeasure()) { try SubmitMeasure.waiting($0, $1) }
+            + [
+                Case(
+                    group: "submit and wait, spinning", contender: Contender.ours,
+                    operations: tripCount, quickOperations: 100
+                ) { try SubmitMeasure.waiting($0, $1, spinLimit: .microseconds(100)) }
+            ]
             + cases(awaiting, AwaitMeasure()) { try SubmitMeasure.awaiting($0, $1) },
         tracedOperations: 500)
 
@@ -42,8 +49,10 @@ extension Scenario {
 }
 
 private enum SubmitMeasure {
-    static func waiting(_ count: Int, _ conditions: Conditions) throws -> Sample {
-        let worker = try WorkerThread(name: "bench")
+    static func waiting(
+        _ count: Int, _ conditions: Conditions, spinLimit: Duration = .zero
+    ) throws -> Sample {
+        let worker = try WorkerThread(name: "bench", spinLimit: spinLimit)
         defer { stop(worker) }
         return try measure(count, conditions) { range in
             var sum = 0

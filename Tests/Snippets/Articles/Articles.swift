@@ -8,6 +8,7 @@ import Glibc
         case "overview": overview()
         case "first-loop": firstLoop()
         case "first-worker": try firstWorker()
+        case "fast-answers": try fastAnswers()
         case "watched": try watched()
         case "first-pool": try await firstPool()
         case "perform": try perform()

@@ -36,6 +36,13 @@ func firstWorker() throws {
     // end
 }
 
+func fastAnswers() throws {
+    // sample: fast-answers
+    let gpu = try WorkerThread(name: "gpu", spinLimit: .microseconds(100))
+    // end
+    try gpu.submitAndWait { print("on \(WorkerThread.currentName ?? "?")") }
+}
+
 func watched() throws {
     let ledger = try WorkerThread(name: "ledger")
     // sample: watched

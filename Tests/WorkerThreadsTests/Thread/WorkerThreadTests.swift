@@ -24,6 +24,26 @@ import WorkerThreads
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `a thread that looks for work before it sleeps does all of it, and ends`() throws {
+        let worker = try WorkerThread(name: "spinning", spinLimit: .microseconds(100))
+        var sum = 0
+        for number in 0..<2_000 {
+            sum += try worker.submitAndWait { number }
+            // Now and then it is asleep when the next one comes.
+            while number % 100 == 0, !worker.runLoop.isWaiting {}
+        }
+        #expect(sum == 1_999_000)
+        worker.stop()
+        worker.join()
+    }
+
+    @Test func `a thread that would look for work for ever is refused`() async {
+        await #expect(processExitsWith: .failure) {
+            _ = try WorkerThread(name: "spinning", spinLimit: .milliseconds(11))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `nothing is left of a thread that the system could not start`() throws {
         let poller: WeakReference<SystemPoller>
         do {
