@@ -5,6 +5,7 @@
 // it looks instead, but only while looking pays, which the latest gap between two pieces of work
 // tells, as it does the kernel's haltpoll governor for idle virtual processors.
 
+internal import CLinux
 internal import Synchronization
 
 /// How long a thread looks for work before it sleeps, and whether that pays at the moment.
@@ -13,16 +14,21 @@ internal import Synchronization
 /// the looking, one that is not begins it again.
 ///
 /// - Thread: any thread may make it; the rest is its owner's.
-/// - Source: the kernel's documentation, virt/guest-halt-polling.
+/// - Source: the kernel's documentation, virt/guest-halt-polling; sched_getaffinity(2).
 package struct IdleSpin: ~Copyable, Sendable {
     /// The longest look, in nanoseconds; 0: there is none.
     private let limit: Int64
     /// Whether the latest piece of work came within the limit.
     private let pays = Atomic<Bool>(false)
 
-    /// - Parameter limit: nothing is looked for longer.
-    package init(limit: Duration = .zero) {
-        self.limit = limit.nanosecondsClamped
+    /// - Parameters:
+    ///   - limit: nothing is looked for longer.
+    ///   - processorCount: on how many the threads may run. With one alone nothing is looked for: it
+    ///     would keep from running who brings the work.
+    package init(limit: Duration = .zero, processorCount: Int? = nil) {
+        let limit = limit.nanosecondsClamped
+        let isOn = limit > 0 && (processorCount ?? Int(clinux_processor_count())) > 1
+        self.limit = isOn ? limit : 0
     }
 
     /// Whether it has to be told of gaps.

@@ -14,7 +14,7 @@ enum Sleep: CaseIterable, Sendable {
 
     func poller(_ clock: any LoopClock = SystemClock()) -> SystemPoller {
         let limit = self == .spinThenFutex ? Duration.microseconds(200) : .zero
-        return SystemPoller(clock: clock, spin: IdleSpin(limit: limit))
+        return SystemPoller(clock: clock, spin: IdleSpin(limit: limit, processorCount: 2))
     }
 
     func set(of poller: SystemPoller) throws -> (any PollSet)? {
@@ -151,7 +151,7 @@ struct SystemPollerTests {
     }
 
     @Test func `who looks for a wake before it sleeps finds it without having slept`() throws {
-        let poller = SystemPoller(spin: IdleSpin(limit: .seconds(3_600)))
+        let poller = SystemPoller(spin: IdleSpin(limit: .seconds(3_600), processorCount: 2))
         // It looks once a wake has come in time.
         poller.wake()
         _ = wait(poller, nil)
