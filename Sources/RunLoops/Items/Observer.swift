@@ -21,6 +21,8 @@ extension ThreadRunLoop {
         public let activities: Activity
         /// Whether it is told again after the first time.
         public let repeats: Bool
+        /// Where it was made, which is told of its calls while its loop is measured.
+        let madeAt: CodeLocation
         private var handler: Handler?
         private var isBeingTold = false
 
@@ -31,14 +33,18 @@ extension ThreadRunLoop {
         ///   - repeats: false makes it invalid after the first time.
         ///   - order: smaller ones are told first.
         ///   - handler: called on the loop's thread.
+        ///   - fileID: the caller's file, told of its calls while its loop is measured.
+        ///   - line: the caller's line.
         public init(
             _ activities: Activity = .all, repeats: Bool = true, order: Int = 0,
-            handler: @escaping Handler
+            handler: @escaping Handler,
+            fileID: StaticString = #fileID, line: UInt = #line
         ) {
             self.activities = activities
             self.repeats = repeats
             self.handler = handler
             place = order
+            madeAt = CodeLocation(fileID: fileID, line: line)
             super.init()
         }
 

@@ -14,7 +14,7 @@ extension ThreadRunLoop {
         var timer: Timer? { if case .timer(let timer) = self { timer } else { nil } }
     }
 
-    /// Names a closure that `schedule(after:tolerance:in:_:)` has put off, until it is called.
+    /// Names a closure that `schedule(after:)` has put off, until it is called.
     ///
     /// A plain value, and nothing that has to be kept: who will never cancel drops it. Once the
     /// closure was called or cancelled it names nothing, for ever.
@@ -40,6 +40,8 @@ extension ThreadRunLoop {
     ///   - mode: the mode.
     ///   - body: what is called. What it holds is let go of when it was called or cancelled, or when
     ///     the loop ends with its thread: then it is not called.
+    ///   - fileID: the caller's file, noted while the loop is measured.
+    ///   - line: the caller's line.
     /// - Returns: what to cancel it by.
     /// - Thread: the loop's own thread.
     /// - Blocks: never.
@@ -48,9 +50,11 @@ extension ThreadRunLoop {
     @discardableResult
     public func schedule(
         at date: Instant, tolerance: Duration? = nil, in mode: Mode = .default,
-        _ body: consuming @escaping @Sendable () -> Void
+        _ body: consuming @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Timeout {
         preconditionOnLoop()
+        if isMeasured { body = telling(consume body, fileID, line) }
         let latest = latest(date, tolerance)
         let index = index(of: mode)
         let place =
@@ -73,16 +77,35 @@ extension ThreadRunLoop {
     ///   - tolerance: how much later it may be, so that neighbours share a wake-up; nil for none.
     ///   - mode: the mode; not `.common`.
     ///   - body: what is called, once, unless it is cancelled or the loop ends before.
+    ///   - fileID: the caller's file, noted while the loop is measured.
+    ///   - line: the caller's line.
     /// - Returns: what to cancel it by.
     /// - Thread: the loop's own thread.
     /// - Blocks: never.
-    /// - Complexity: that of `schedule(at:tolerance:in:_:)`.
+    /// - Complexity: that of `schedule(at:)`.
     @discardableResult
     public func schedule(
         after delay: Duration, tolerance: Duration? = nil, in mode: Mode = .default,
-        _ body: consuming @escaping @Sendable () -> Void
+        _ body: consuming @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Timeout {
-        schedule(at: now.advanced(by: delay), tolerance: tolerance, in: mode, body)
+        schedule(
+            at: now.advanced(by: delay), tolerance: tolerance, in: mode, body,
+            fileID: fileID, line: line)
+    }
+
+    /// The closure of a time-out with a note of where it was scheduled.
+    ///
+    /// In the closure and not beside it: a time-out of a loop that is not measured is no larger for it.
+    /// Out of line, as few are scheduled while the loop is measured.
+    @inline(never)
+    private func telling(
+        _ body: consuming @escaping @Sendable () -> Void, _ fileID: StaticString, _ line: UInt
+    ) -> @Sendable () -> Void {
+        let location = CodeLocation(fileID: fileID, line: line)
+        return { [body] in
+            ThreadRunLoop.current.callingMeasured(.timer, from: location, body)
+        }
     }
 
     /// Sees to it that a closure is not called, and lets go of what it holds.

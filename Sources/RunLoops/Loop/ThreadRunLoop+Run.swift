@@ -177,7 +177,7 @@ extension ThreadRunLoop {
 
     private func tellObservers(_ activity: Activity, _ state: ModeState) {
         for observer in state.observers where observer.isToTell(activity) {
-            calling(.observer) { observer.tell(activity) }
+            calling(.observer, from: observer.madeAt) { observer.tell(activity) }
         }
     }
 

@@ -42,8 +42,9 @@ extension ThreadRunLoop {
     public struct RunningCallout: Sendable, Equatable, CustomStringConvertible {
         /// What is called.
         public let kind: CalloutKind
-        /// Where it was posted, if it was posted while the loop was measured; of a timer, where it was
-        /// added then; of a source or port, where it was made, whenever that was.
+        /// Where it was posted, if it was posted while the loop was measured; of a timer or a time-out,
+        /// where it was added or scheduled then; of a source, port or observer, where it was made,
+        /// whenever that was.
         public let postedFrom: CodeLocation?
         /// Since when nothing else has happened on the loop's thread, by the loop's clock.
         public let since: Instant

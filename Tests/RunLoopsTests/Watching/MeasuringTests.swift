@@ -70,6 +70,41 @@ import Testing
         #expect(notes == ["\(line + 6)", "unknown", "\(line + 15)", "\(line + 8)"])
     }
 
+    @Test func `names where a time-out was scheduled, and where an observer was made`() throws {
+        let line: UInt = #line
+        let notes = try withScriptedLoop { loop, _ in
+            let trace = Trace()
+            let note: @Sendable (String) -> Void = { what in
+                let place = loop.runningCallout?.postedFrom.map { "\($0.line - line)" }
+                trace.note("\(what) \(place ?? "unknown")")
+            }
+            loop.add(ThreadRunLoop.Observer(.entry) { _, _ in note("observer") })
+            loop.schedule(after: .zero) { note("early") }
+            // From here on: what was made before knows its place, what was scheduled does not.
+            loop.isMeasured = true
+            loop.schedule(after: .zero) { note("after") }
+            loop.schedule(at: .distantPast, in: "other") { note("at") }
+            let late = loop.schedule(after: .seconds(9)) { note("put off") }
+            _ = loop.reschedule(late, at: .distantPast)
+            _ = loop.run(until: .distantPast)
+            _ = loop.run(mode: "other", until: .distantPast)
+            return trace.all
+        }
+        #expect(notes == ["observer 7", "put off 13", "early unknown", "after 11", "at 12"])
+    }
+
+    @Test func `a time-out is told of no longer once its loop is not measured any more`() throws {
+        let places = try withScriptedLoop { loop, _ in
+            let trace = Trace()
+            loop.isMeasured = true
+            loop.schedule(after: .seconds(1)) { trace.note("\(loop.runningCallout == nil)") }
+            loop.isMeasured = false
+            _ = loop.run()
+            return trace.all
+        }
+        #expect(places == ["true"])
+    }
+
     @Test func `counts the sleeps that a wake-up ended`() throws {
         let counters = try withScriptedLoop { loop, poller in
             loop.keepAlive()
