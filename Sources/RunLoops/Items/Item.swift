@@ -20,10 +20,10 @@ extension ThreadRunLoop {
         @usableFromInline let valid = Atomic<Bool>(true)
         /// Whether it was added to the common modes; on the loop's thread.
         final var isCommon = false
-        /// Guards `homes`.
+        /// Guards `homes`, and a timer's date until it is first added.
         ///
-        /// They change on the loop's thread only, where the lock is needed for changing them alone.
-        private let lock = WordLock()
+        /// The homes change on the loop's thread only, where the lock is needed for changing them alone.
+        final let lock = WordLock()
         /// The modes that it is in, all of one loop.
         ///
         /// Looked at on other threads for nothing but their names and their loop's link.

@@ -145,7 +145,7 @@ extension ThreadRunLoop {
             guard let watched, watched.interest != interest else { return }
             self.watched?.interest = interest
             guard let loop else { return }
-            loop.preconditionOnLoop()
+            loop.preconditionOnLoop("the interest of a port that is in a loop")
             for (state, handle) in handles {
                 state.descriptors?.rewatch(
                     handle, descriptor: watched.descriptor, for: interest)

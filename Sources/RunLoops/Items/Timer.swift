@@ -2,12 +2,13 @@
 
 public import Kernel
 internal import Structures
+internal import Synchronization
 
 extension ThreadRunLoop {
     /// Something that the loop calls at a date, once or again and again.
     ///
     /// Where there are very many, each for one date and most of them cancelled before it, use
-    /// `schedule(after:tolerance:in:_:)`, which makes no object.
+    /// `schedule(after:)`, which makes no object.
     ///
     /// A repeating timer keeps to its grid: called late, it is called once for all the dates that it
     /// missed, and is next due on the original grid. A timer that is called is no source: a run that
@@ -15,7 +16,8 @@ extension ThreadRunLoop {
     ///
     /// - Source: CFRunLoopTimer; Apple, Threading Programming Guide, "Timer Sources".
     public final class Timer: Item, @unchecked Sendable {
-        // SAFETY: everything that can change is confined as `Item` says.
+        // SAFETY: everything that can change is confined as `Item` says; who adds it first may be any
+        // thread, and fixes its date under a lock.
 
         /// What is called on the loop's thread.
         public typealias Handler = @Sendable (Timer) -> Void
@@ -30,6 +32,10 @@ extension ThreadRunLoop {
         private var isFiring = false
         /// Whether its handler tells where it was added.
         private var tellsPlace = false
+        /// Whether `date` is the delay that it was made with, counted from the origin.
+        ///
+        /// Cleared when it is first added (releasing): who finds it clear may read the date.
+        private let isYetToBegin = Atomic<Bool>(false)
         private let intervalNanoseconds: Int64
         private let toleranceNanoseconds: Int64
         private var date: Instant
@@ -71,25 +77,54 @@ extension ThreadRunLoop {
             super.init()
         }
 
-        /// A timer that is first due a while from now by the kernel's clock.
+        /// A timer that is first due a while after it is added to a loop, by that loop's clock.
+        ///
+        /// - Parameters:
+        ///   - delay: counts from the call that first adds it; none or less fires in the next pass.
+        ///   - interval: time between firings; nil or zero fires once.
+        ///   - tolerance: how much later it may fire; at most half the interval is used.
+        ///   - handler: called on the loop's thread.
         public convenience init(
             after delay: Duration, every interval: Duration? = nil, tolerance: Duration = .zero,
             handler: @escaping Handler
         ) {
             self.init(
-                at: SystemClock().now().advanced(by: delay), every: interval, tolerance: tolerance,
-                handler: handler)
+                at: Instant(nanoseconds: 0).advanced(by: delay), every: interval,
+                tolerance: tolerance, handler: handler)
+            isYetToBegin.store(true, ordering: .relaxed)
+        }
+
+        /// Lets the delay that it was made with begin, if it did not before.
+        ///
+        /// - Thread: the one that adds it.
+        @inline(__always)
+        func begin(by poller: any Poller) {
+            if isYetToBegin.load(ordering: .acquiring) { fixDate(by: poller.clock) }
+        }
+
+        @inline(never)
+        private func fixDate(by clock: any LoopClock) {
+            // Two threads may add it at the same moment: the delay is added once.
+            lock.lock()
+            defer { lock.unlock() }
+            guard isYetToBegin.load(ordering: .relaxed) else { return }
+            date = clock.now().advanced(byNanoseconds: date.nanoseconds)
+            isYetToBegin.store(false, ordering: .releasing)
         }
 
         /// When it fires next; setting it moves the grid of a repeating timer along.
         ///
         /// Set from inside the timer's own call, only a date later than the one it was called for
-        /// counts.
+        /// counts. One that was made with a delay, and is in no loop yet, shows the date that it would
+        /// have if it were added now to a loop that goes by the kernel's clock.
         ///
         /// - Thread: the loop's own thread once it is in a loop.
         /// - Source: CFRunLoopTimerSetNextFireDate.
         public var fireDate: Instant {
-            get { date }
+            get {
+                guard isYetToBegin.load(ordering: .acquiring) else { return date }
+                return SystemClock().now().advanced(byNanoseconds: date.nanoseconds)
+            }
             set { move(to: newValue) }
         }
 
@@ -163,9 +198,11 @@ extension ThreadRunLoop {
         }
 
         private func move(to newDate: Instant) {
+            let loop = loop
+            loop?.preconditionOnLoop("the fireDate of a timer that is in a loop")
+            isYetToBegin.store(false, ordering: .relaxed)
             date = newDate
-            guard let loop, !isFiring else { return }
-            loop.preconditionOnLoop()
+            guard loop != nil, !isFiring else { return }
             for state in states {
                 guard let place = places.first(where: { isPlace($0, in: state) }) else { continue }
                 _ = state.timerHeap.update(

@@ -15,7 +15,7 @@ public struct Confined<Value>: @unchecked Sendable {
     ///
     /// - Thread: the loop's own thread.
     public init(_ value: Value, to loop: ThreadRunLoop) {
-        loop.preconditionOnLoop()
+        loop.preconditionOnLoop("a Confined of the loop")
         stored = value
         self.loop = loop
     }
@@ -24,7 +24,7 @@ public struct Confined<Value>: @unchecked Sendable {
     ///
     /// - Thread: the loop's own thread (traps elsewhere).
     public var value: Value {
-        loop.preconditionOnLoop()
+        loop.preconditionOnLoop("the value of a Confined")
         return stored
     }
 }

@@ -235,9 +235,13 @@ public final class ThreadRunLoop: @unchecked Sendable {
     }
 
     /// Traps unless the caller runs on the loop's own thread.
+    ///
+    /// - Parameter what: what the caller asks for, as the message names it.
     @inline(__always)
-    public func preconditionOnLoop(_ function: StaticString = #function) {
-        precondition(isOnThread, "\(function) may be called on the loop's own thread only")
+    public func preconditionOnLoop(_ what: StaticString = #function) {
+        precondition(
+            isOnThread,
+            "\(what) is for the loop's own thread only; from another one, use perform { }")
     }
 
     /// Ends the loop's sleep, or its next one: the loop makes another pass.

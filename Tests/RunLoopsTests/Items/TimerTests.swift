@@ -30,6 +30,70 @@ private func milliseconds(_ loop: ThreadRunLoop) -> Int64 { loop.now.nanoseconds
         #expect(sleeps == 1)
     }
 
+    @Test func `a delay counts from when it is first added, by the loop's clock`() throws {
+        let dates = try withScriptedLoop { loop, poller in
+            let trace = Trace()
+            let note: ThreadRunLoop.Timer.Handler = { _ in trace.note("\(milliseconds(loop))") }
+            let early = ThreadRunLoop.Timer(after: .milliseconds(100), handler: note)
+            let again = ThreadRunLoop.Timer(
+                after: .milliseconds(50), every: .milliseconds(300), handler: note)
+            loop.add(again)
+            poller.manualClock.advance(by: .milliseconds(30))
+            loop.add(early)
+            loop.add(again, to: "other")
+            #expect(early.fireDate == at(130))
+            #expect(again.fireDate == at(50))
+            _ = loop.run(until: at(700))
+            return trace.all
+        }
+        #expect(dates == ["50", "130", "350", "650"])
+    }
+
+    @Test func `a delay adds up to what it was, whichever thread adds it and how often`() throws {
+        let clock = ManualClock()
+        clock.advance(by: .seconds(7))
+        let loop = try onNewThread {
+            let loop = ThreadRunLoop.makeCurrent(clock: clock)
+            let timer = ThreadRunLoop.Timer(after: .seconds(3)) { _ in }
+            let add: @Sendable () -> Void = { loop.add(timer, to: "far") }
+            for _ in 0..<2 { #expect(throws: Never.self) { try onNewThread(add) } }
+            clock.advance(by: .seconds(1))
+            add()
+            _ = loop.run(until: .distantPast)
+            return loop.nextTimerFireDate(in: "far")
+        }
+        #expect(loop == at(10_000))
+    }
+
+    @Test func `a delay that is not under way yet shows a date, which can be set`() throws {
+        let timer = ThreadRunLoop.Timer(after: .seconds(100)) { _ in }
+        let before = SystemClock().now()
+        #expect(timer.fireDate >= before.advanced(by: .seconds(100)))
+        timer.fireDate = at(5)
+        #expect(timer.fireDate == at(5))
+        let date = try withScriptedLoop { loop, _ in
+            loop.add(timer)
+            return loop.nextTimerFireDate()
+        }
+        #expect(date == at(5))
+        let endless = ThreadRunLoop.Timer(after: .seconds(Int64.max)) { _ in }
+        #expect(endless.fireDate == .distantFuture)
+    }
+
+    @Test func `whoever moves a timer from another thread is told what to do`() async throws {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            let timer = ThreadRunLoop.Timer(after: .seconds(1)) { _ in }
+            ThreadRunLoop.current.add(timer)
+            try onNewThread { timer.fireDate = .distantFuture }
+        }
+        let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        let rule = "the fireDate of a timer that is in a loop is for the loop's own thread"
+        #expect(text.contains(rule))
+        #expect(text.contains("use perform"))
+    }
+
     @Test func `a tolerance alone is used to its end, and does not move the grid`() throws {
         let dates = try withScriptedLoop { loop, _ in
             let trace = Trace()

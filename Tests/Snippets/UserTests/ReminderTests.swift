@@ -18,8 +18,8 @@ final class Reminders: Sendable {
     }
 
     func add(_ what: String) {
-        let date = worker.runLoop.now.advanced(by: .seconds(3_600))
-        worker.runLoop.add(ThreadRunLoop.Timer(at: date) { [remind] _ in remind(what) })
+        worker.runLoop.add(
+            ThreadRunLoop.Timer(after: .seconds(3_600)) { [remind] _ in remind(what) })
     }
 }
 
