@@ -22,7 +22,7 @@ extension MessagePort {
     public convenience init<Body, Reply>(
         order: Int = 0, limit: Int = .max, answering answer: @escaping @Sendable (Body) -> Reply,
         fileID: StaticString = #fileID, line: UInt = #line
-    ) where Message == PortMessage<Body, Reply> {
+    ) where Message == Question<Body, Reply> {
         self.init(
             order: order, limit: limit, receive: { $0.reply.send(answer($0.body)) },
             fileID: fileID, line: line)
@@ -40,8 +40,8 @@ extension MessagePort {
     @discardableResult
     public func send<Body, Reply>(
         _ body: Body, id: Int = 0, replyTo port: MessagePort<Result<Reply, PortError>>
-    ) -> SendResult where Message == PortMessage<Body, Reply> {
-        send(PortMessage(id: id, body: body, reply: ReplyPort(to: port)))
+    ) -> SendResult where Message == Question<Body, Reply> {
+        send(Question(id: id, body: body, reply: ReplyPort(to: port)))
     }
 
     /// Sends a message and waits for its answer.
@@ -59,7 +59,7 @@ extension MessagePort {
     public nonisolated(nonsending) func ask<Body, Reply>(
         _ body: Body, id: Int = 0, timeout: Duration? = nil,
         clock: some Clock<Duration> = ContinuousClock()
-    ) async throws -> Reply where Message == PortMessage<Body, Reply> {
+    ) async throws -> Reply where Message == Question<Body, Reply> {
         let waiter = Waiter<Reply>()
         let pending = PendingReply<Reply> { waiter.settle($0.mapError { $0 }) }
         let limit = timeout.map { timeout in
@@ -76,7 +76,7 @@ extension MessagePort {
         }
         defer { limit?.cancel() }
         return try await waiter.wait {
-            let message = PortMessage(id: id, body: body, reply: ReplyPort(pending))
+            let message = Question(id: id, body: body, reply: ReplyPort(pending))
             // Refused, it is let go of, and that settles it as `closed`.
             if send(message) == .full { pending.settle(.failure(.full(limit: self.limit))) }
         } cancelled: {
@@ -102,7 +102,7 @@ extension MessagePort {
     /// - Blocks: until the answer is there or the time has passed.
     public func askAndWait<Body, Reply>(
         _ body: Body, id: Int = 0, timeout: Duration? = nil, serving mode: ThreadRunLoop.Mode? = nil
-    ) throws(PortError) -> Reply where Message == PortMessage<Body, Reply> {
+    ) throws(PortError) -> Reply where Message == Question<Body, Reply> {
         let loop = ThreadRunLoop.current
         let mode = mode ?? .reply
         if receivingLoop === loop && !receivingModes.contains(mode) { throw .ownThread }
@@ -111,7 +111,7 @@ extension MessagePort {
         loop.add(signalled: answer.port, to: mode)
         defer { answer.port.invalidate() }
         let pending = PendingReply<Reply> { answer.give($0) }
-        switch send(PortMessage(id: id, body: body, reply: ReplyPort(pending))) {
+        switch send(Question(id: id, body: body, reply: ReplyPort(pending))) {
         case .sent: break
         case .full: throw .full(limit: limit)
         case .closed: throw .closed

@@ -1,5 +1,5 @@
 // A port for messages between threads of one process: sending wakes the receiver's loop. Messages
-// that want an answer are in PortMessage.swift; this knows nothing of answers.
+// that want an answer are in Question.swift; this knows nothing of answers.
 
 internal import Kernel
 public import RunLoops

@@ -29,19 +29,19 @@ public enum PortError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A message with a port for its answer.
+/// A message with a port for its answer: NSPortMessage, under a name that Foundation leaves free.
 ///
 /// What Cocoa calls components is its body: any sendable value, ports among them. That is how a
 /// thread checks in with another: it sends a port of its own, which the other keeps.
 ///
 /// ```swift
-/// let squares = MessagePort<PortMessage<Int, Int>>(answering: { $0 * $0 })
+/// let squares = MessagePort<Question<Int, Int>>(answering: { $0 * $0 })
 /// squares.add(to: worker.runLoop)
 /// let nine = try await squares.ask(3, timeout: .seconds(60))
 /// ```
 ///
 /// - Source: NSPortMessage.
-public struct PortMessage<Body: Sendable, Reply: Sendable>: Sendable {
+public struct Question<Body: Sendable, Reply: Sendable>: Sendable {
     /// Tells kinds of messages apart, for those who need it; `msgid` in Cocoa.
     public let id: Int
     /// What it says.

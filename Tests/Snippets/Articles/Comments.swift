@@ -40,7 +40,7 @@ func timeout() {
 func ask() async throws {
     let worker = try WorkerThread(name: "squares")
     // sample: ask
-    let squares = MessagePort<PortMessage<Int, Int>>(answering: { $0 * $0 })
+    let squares = MessagePort<Question<Int, Int>>(answering: { $0 * $0 })
     squares.add(to: worker.runLoop)
     let nine = try await squares.ask(3, timeout: .seconds(60))
     // end
@@ -78,5 +78,13 @@ func performOnMain() throws {
     let show = Selector<Window, String>("show") { _, picture in print("shows", picture) }
     // sample: perform-on-main
     try ThreadRunLoop.main.perform(show, on: window, with: picture, waitUntilDone: true)
+    // end
+}
+
+func later() throws {
+    let worker = try WorkerThread(name: "later")
+    // sample: later
+    let ticket = try worker.enqueue(after: .seconds(30)) { print("still nothing") }
+    worker.cancel(ticket)
     // end
 }

@@ -7,7 +7,7 @@ import RunLoopsTesting
 import Testing
 import WorkerThreads
 
-private typealias Doubling = MessagePort<PortMessage<Int, Int>>
+private typealias Doubling = MessagePort<Question<Int, Int>>
 
 /// A worker that answers with twice what it is sent.
 private func doubler(_ name: String = "doubler") throws -> (WorkerThread, Doubling) {
@@ -30,7 +30,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
 @Suite struct `Asking through a message port` {
     @Test(.timeLimit(.minutes(20)))
     func `a worker checks in with a port of its own, as Apple's guide shows it`() throws {
-        typealias Work = MessagePort<PortMessage<String, String>>
+        typealias Work = MessagePort<Question<String, String>>
         let trace = Trace()
         try onNewThread {
             let loop = ThreadRunLoop.current
@@ -42,7 +42,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
             }
             // A port lives as long as somebody holds it: the main thread keeps the worker's.
             let remote = Shared<Work?>(nil)
-            let checkIn = MessagePort<PortMessage<Work, Bool>> { message in
+            let checkIn = MessagePort<Question<Work, Bool>> { message in
                 trace.note("check-in \(message.id)")
                 remote.set(message.body)
                 message.reply.send(true)
@@ -85,7 +85,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
     func `an answer may be given later, from any thread, and once`() async throws {
         let kept = Shared<ReplyPort<String>?>(nil)
         let worker = try WorkerThread(name: "later")
-        let port = MessagePort<PortMessage<Int, String>> { kept.set($0.reply) }
+        let port = MessagePort<Question<Int, String>> { kept.set($0.reply) }
         port.add(to: worker.runLoop)
         let task = Task { try await port.ask(1) }
         while kept.value == nil { await Task.yield() }
@@ -141,7 +141,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
     @Test(.timeLimit(.minutes(20)))
     func `a message that is let go of without an answer is told so, whoever waits`() async throws {
         let worker = try WorkerThread(name: "silent")
-        let port = MessagePort<PortMessage<Int, Int>> { _ in }
+        let port = MessagePort<Question<Int, Int>> { _ in }
         port.add(to: worker.runLoop)
         await #expect(throws: PortError.closed) { try await port.ask(1) }
         #expect(try onNewThread { portError { _ = try port.askAndWait(2) } } == .closed)
@@ -157,7 +157,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
     func `who waits for a thread that ends is told so, received or not`() async throws {
         let kept = Shared<[ReplyPort<Int>]>([])
         let (worker, port) = try keeper(kept)
-        let unheard = MessagePort<PortMessage<Int, Int>> { _ in }
+        let unheard = MessagePort<Question<Int, Int>> { _ in }
         unheard.add(to: worker.runLoop, mode: "never")
         let waiting = Task { try await unheard.ask(1) }
         let received = Task { try await port.ask(1) }
@@ -173,7 +173,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
 
     @Test(.timeLimit(.minutes(20)))
     func `a full port says so to who asks`() async throws {
-        let port = MessagePort<PortMessage<Int, Int>>(limit: 1, answering: { $0 })
+        let port = MessagePort<Question<Int, Int>>(limit: 1, answering: { $0 })
         #expect(port.send(1, replyTo: MessagePort { _ in }) == .sent)
         await #expect(throws: PortError.full(limit: 1)) { try await port.ask(2) }
         #expect(try onNewThread { portError { _ = try port.askAndWait(3) } } == .full(limit: 1))
@@ -215,7 +215,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
         let trace = Trace()
         try withScriptedLoop { loop, poller in
             let kept = Shared<[ReplyPort<Int>]>([])
-            let port = MessagePort<PortMessage<Int, Int>> { kept.set([$0.reply]) }
+            let port = MessagePort<Question<Int, Int>> { kept.set([$0.reply]) }
             port.add(to: loop, mode: "asked")
             loop.keepAlive()
             loop.perform {
@@ -238,7 +238,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
     {
         let worker = try WorkerThread(name: "fickle")
         let kept = Shared<[ReplyPort<Int>]>([])
-        let port = MessagePort<PortMessage<Int, Int>> { message in
+        let port = MessagePort<Question<Int, Int>> { message in
             switch message.body % 3 {
             case 0: message.reply.send(message.body)
             case 1: break
@@ -270,9 +270,9 @@ private func portError(_ body: () throws -> Void) -> PortError? {
     /// A worker that keeps the reply ports of what it is sent.
     private func keeper(
         _ kept: Shared<[ReplyPort<Int>]>
-    ) throws -> (WorkerThread, MessagePort<PortMessage<Int, Int>>) {
+    ) throws -> (WorkerThread, MessagePort<Question<Int, Int>>) {
         let worker = try WorkerThread(name: "keeper")
-        let port = MessagePort<PortMessage<Int, Int>> { message in
+        let port = MessagePort<Question<Int, Int>> { message in
             kept.change { $0.append(message.reply) }
         }
         port.add(to: worker.runLoop)

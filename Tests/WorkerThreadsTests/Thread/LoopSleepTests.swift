@@ -217,7 +217,7 @@ extension WorkerThread {
     func `a time limit on an answer can go by a loop's clock`() async throws {
         let (worker, clock) = try stillWorker()
         let kept = Shared<ReplyPort<Int>?>(nil)
-        let port = MessagePort<PortMessage<Int, Int>> { kept.set($0.reply) }
+        let port = MessagePort<Question<Int, Int>> { kept.set($0.reply) }
         port.add(to: worker.runLoop)
         let task = Task { try await port.ask(1, timeout: .seconds(5), clock: worker.clock) }
         await worker.waitForTimers(1)

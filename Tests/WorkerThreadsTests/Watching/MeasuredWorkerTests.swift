@@ -40,7 +40,7 @@ import WorkerThreads
         let trace = Trace()
         let line: UInt = #line
         let port = MessagePort<Int> { _ in trace.note(Self.running) }
-        let squares = MessagePort<PortMessage<Int, Int>>(answering: { number in
+        let squares = MessagePort<Question<Int, Int>>(answering: { number in
             trace.note(Self.running)
             return number * number
         })
