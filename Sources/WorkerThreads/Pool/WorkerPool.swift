@@ -357,7 +357,7 @@ public final class WorkerPool: Sendable {
     /// - Thread: any thread; out of date as soon as it is known.
     public var boundKeyCount: Int { queues.board.withLock { $0.boundKeyCount } }
 
-    private func queue(of name: String?) throws(SubmitError) -> PoolQueue {
+    func queue(of name: String?) throws(SubmitError) -> PoolQueue {
         guard let name else { return .shared }
         // Mostly it is the pool's own name, which is found without a hash.
         if isNameOfAll, name == self.name { return .shared }
@@ -367,7 +367,7 @@ public final class WorkerPool: Sendable {
     }
 
     /// The request with a note of where it was posted, while a member is measured.
-    private func note(
+    func note(
         _ request: PerformRequest, _ fileID: StaticString, _ line: UInt
     ) -> PerformRequest {
         guard queues.measuredCount.load(ordering: .relaxed) > 0 else { return request }
@@ -392,7 +392,7 @@ public final class WorkerPool: Sendable {
 
     /// - Parameter placed: as `add` says.
     /// - Returns: the ticket, nil if it comes later, and the idle member that has to be woken.
-    private func enqueue(
+    func enqueue(
         _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority,
         _ key: SubmitKey?, placed: (@Sendable (Ticket) -> Void)? = nil
     ) throws(SubmitError) -> (Ticket?, Int?) {

@@ -9,6 +9,8 @@ extension WorkerThread {
     public struct Ticket: Sendable {
         let thread: ObjectIdentifier
         let request: TicketedPerform
+        /// Whether it waits for a delay, and not in the queue.
+        var isDelayed = false
     }
 
     /// Runs a closure on the thread, after everything that was submitted before.
@@ -44,16 +46,52 @@ extension WorkerThread {
         return Ticket(thread: ObjectIdentifier(core), request: request)
     }
 
+    /// Runs a closure on the thread once a delay has passed, unless it is cancelled first.
+    ///
+    /// What a delayed perform is to a method: it runs in mode `default`, by a timer of the thread's
+    /// loop; one whose delay has not passed when the thread is stopped never runs, and is counted by
+    /// `abandonedCount`.
+    ///
+    /// ```swift
+    /// let ticket = try worker.enqueue(after: .seconds(30)) { print("still nothing") }
+    /// worker.cancel(ticket)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - delay: from now, by the clock of the thread's loop.
+    ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
+    /// - Returns: a ticket for `cancel`.
+    /// - Throws: `stopped`; `full` when as many closures and performs wait for their delay as the
+    ///   thread may hold items (`maxQueued`).
+    /// - Thread: any thread, also a task.
+    /// - Blocks: never.
+    @discardableResult
+    public func enqueue(
+        after delay: Duration, _ body: @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) throws(SubmitError) -> Ticket {
+        let request = TicketedPerform(body)
+        try perform(
+            TicketedPerform.performed, on: request, with: 0, afterDelay: delay,
+            fileID: fileID, line: line)
+        return Ticket(thread: ObjectIdentifier(core), request: request, isDelayed: true)
+    }
+
     /// Takes a closure back, if it has not begun.
     ///
-    /// Its place in the queue counts for `maxQueued` until its turn would have come.
+    /// Its place in the queue counts for `maxQueued` until its turn would have come; that of one which
+    /// waits for its delay is free at once.
     ///
     /// - Returns: whether that was so: then it never runs. False for another thread's ticket.
     /// - Thread: any thread.
     /// - Blocks: never.
     @discardableResult
     public func cancel(_ ticket: Ticket) -> Bool {
-        ticket.thread == ObjectIdentifier(core) && ticket.request.cancel()
+        guard ticket.thread == ObjectIdentifier(core), ticket.request.cancel() else { return false }
+        if ticket.isDelayed { cancelPreviousPerforms(target: ticket.request) }
+        return true
     }
 
     /// Runs a closure on the thread and returns what it returns.

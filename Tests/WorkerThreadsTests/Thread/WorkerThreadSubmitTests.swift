@@ -210,6 +210,50 @@ private struct Mishap: Error, Equatable {
         #expect(trace.all == ["begin", "behind", "end"])
     }
 
+    @Test(.timeLimit(.minutes(20)))
+    func `a closure with a delay runs at its date, unless it is taken back`() throws {
+        let clock = ManualClock()
+        let worker = try WorkerThread(name: "later", maxQueued: 2, clock: clock)
+        let trace = Trace()
+        let note: @Sendable (String) -> Void = { trace.note("\($0) at \(clock.elapsed)") }
+        try worker.enqueue(after: .seconds(2)) { note("second") }
+        let token = Token()
+        let watched = WeakReference(token)
+        let ticket = try worker.enqueue(after: .seconds(1)) { [token] in note("\(token)") }
+        #expect(refusal { try worker.enqueue(after: .zero) {} } == .full(thread: "later", limit: 2))
+        let other = try WorkerThread(name: "other", clock: clock)
+        #expect(!other.cancel(ticket))
+        #expect(worker.cancel(ticket))
+        #expect(!worker.cancel(ticket))
+        // Its place is free at once.
+        let first = try worker.enqueue(after: .seconds(1)) { note("first") }
+        clock.advance(by: .seconds(1))
+        try worker.settle()
+        #expect(!worker.cancel(first))
+        clock.advance(by: .seconds(1))
+        try worker.settle()
+        #expect(trace.all == ["first at 1.0 seconds", "second at 2.0 seconds"])
+        #expect(watched.object === token)
+        try worker.enqueue(after: .seconds(1)) { note("never") }
+        worker.stop(.finishQueued)
+        worker.join()
+        #expect(worker.abandonedCount == 1)
+        #expect(refusal { try worker.enqueue(after: .zero) {} } == .stopped(thread: "later"))
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a delayed closure that is taken back lets go of what it holds`() throws {
+        let worker = try WorkerThread(name: "later", clock: ManualClock())
+        var token: Token? = Token()
+        let watched = WeakReference(try #require(token))
+        let ticket = try worker.enqueue(after: .seconds(1)) { [token] in _ = token }
+        token = nil
+        try worker.settle()
+        #expect(watched.object != nil)
+        worker.cancel(ticket)
+        #expect(watched.object == nil)
+    }
+
     private struct Answer: Equatable, Sendable {
         let number: Int
         let text: String
