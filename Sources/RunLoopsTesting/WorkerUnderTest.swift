@@ -57,11 +57,14 @@ extension WorkerThread {
         let deadline = clock.now().advanced(by: limit)
         // A wake-up ends `isWaiting` at once, in the thread that sends it, and it is so again only
         // after the loop has looked at everything: there is no gap in between to be seen.
-        while !runLoop.isWaiting && !hasEnded {
+        while !isSettled {
             guard clock.now() < deadline else { throw NotSettled(thread: name, limit: limit) }
             _ = sched_yield()
         }
     }
+
+    /// Whether it sleeps, or has ended.
+    var isSettled: Bool { runLoop.isWaiting || hasEnded }
 }
 
 /// A worker thread was still busy when the time to wait for it was over.

@@ -34,4 +34,15 @@ import WorkerThreads
         #expect(trace.all == ["midnight"])
         // end
     }
+
+    @Test func `two workers that settle together`() throws {
+        let sender = try WorkerThread(name: "sender", clock: ManualClock())
+        let receiver = try WorkerThread(name: "receiver", clock: ManualClock())
+        let trace = Trace()
+        try sender.submit { try? receiver.submit { trace.note("received") } }
+        // sample: settle-together
+        try [sender, receiver].settle()
+        // end
+        #expect(trace.all == ["received"])
+    }
 }
