@@ -94,6 +94,7 @@ let rivals: [Target] =
 let package = Package(
     name: "workerd",
     products: [
+        .library(name: "RunLoops", targets: ["RunLoops"]),
         .library(name: "WorkerThreads", targets: ["RunLoops", "WorkerThreads"]),
         .library(name: "RunLoopsTesting", targets: ["RunLoopsTesting"]),
         .library(name: "WorkerDaemon", targets: ["WorkerDaemon"]),

@@ -34,7 +34,7 @@ private let moment = 0.05
     "order": order, "threads": threads, "modes": modes, "inside": inside,
     "after-source": afterSource,
     "never-finished": neverFinished, "late-common": lateCommon, "hops": hops,
-    "own-calls": ownCalls, "early": early, "idle": idle,
+    "own-calls": ownCalls, "early": early, "idle": idle, "signals": signals,
 ]
 
 /// Main dispatch work and main actor work queued before the run, in order.
@@ -166,6 +166,21 @@ private let moment = 0.05
         await MainActor.run { precondition(Thread.isMainThread) }
     }
     loop.run("default")
+}
+
+/// A dispatch source for a signal, as the article on porting has it.
+@MainActor private func signals(_ loop: any MainLoop, _ trace: Trace) {
+    signal(SIGUSR1, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .main)
+    source.setEventHandler {
+        precondition(Thread.isMainThread)
+        trace.note("signal")
+        loop.stop()
+    }
+    source.setRegistrationHandler { kill(getpid(), SIGUSR1) }
+    source.resume()
+    loop.run("default")
+    source.cancel()
 }
 
 private actor Elsewhere {

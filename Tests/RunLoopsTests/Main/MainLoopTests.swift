@@ -12,7 +12,7 @@ import Testing
         .timeLimit(.minutes(20)),
         arguments: [
             "order", "threads", "modes", "inside", "after-source", "never-finished", "late-common",
-            "hops",
+            "hops", "signals",
         ])
     func `row 26: main dispatch and main actor work runs as in CoreFoundation's`(
         scenario: String

@@ -1,5 +1,6 @@
 // The samples of "An actor on a thread".
 
+import Glibc
 import RunLoops
 import WorkerThreads
 
@@ -51,5 +52,43 @@ func task() async throws {
     print(await task.value)
     thread.stop(.finishQueued)
     thread.join()
+    // end
+}
+
+// sample: global-actor
+@globalActor actor Catalogue {
+    static let shared = Catalogue()
+    private let thread: WorkerThread
+
+    init() {
+        do {
+            thread = try WorkerThread(name: "catalogue")
+        } catch {
+            fatalError("the catalogue has no thread: \(error)")
+        }
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        thread.executor.asUnownedSerialExecutor()
+    }
+}
+
+@Catalogue final class Shelf {
+    private var titles: [String] = []
+
+    nonisolated init() {}
+
+    func add(_ title: String) -> String {
+        titles.append(title)
+        return "\(titles.count) on \(WorkerThread.currentName ?? "?")"
+    }
+}
+// end
+
+func globalActor() async {
+    let shelf = Shelf()
+    // sample: global-actor-use
+    print(await shelf.add("Run loops"))
+    print(await shelf.add("Threads"))
     // end
 }

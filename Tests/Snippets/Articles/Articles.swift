@@ -26,6 +26,8 @@ import Glibc
         case "sleep": try await sleepOnLoop()
         case "ticks": try await ticks()
         case "perform-on-main": try performOnMain()
+        case "later": try later()
+        case "global-actor": await globalActor()
         default:
             print("which sample?")
             exit(64)

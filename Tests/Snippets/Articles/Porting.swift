@@ -1,5 +1,6 @@
 // The samples of "Porting from Foundation and Cocoa".
 
+import Dispatch
 import Glibc
 import RunLoops
 import WorkerThreads
@@ -78,6 +79,18 @@ func messagePort() throws {
     // end
     worker.stop(.finishQueued)
     worker.join()
+}
+
+/// Compiled only: an asynchronous `main` has no run of the main loop around it.
+func signalOnMain() {
+    // sample: signal
+    signal(SIGUSR1, SIG_IGN)  // or it would end the program
+    let reload = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .main)
+    reload.setEventHandler {
+        print("reads its configuration anew")
+    }
+    reload.resume()
+    // end
 }
 
 /// A pipe: the end to read from, the end to write to.
