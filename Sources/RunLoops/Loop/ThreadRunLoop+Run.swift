@@ -30,6 +30,7 @@ extension ThreadRunLoop {
     /// - Thread: the loop's own thread.
     /// - Blocks: until something ends the run.
     /// - Source: CFRunLoopRunInMode.
+    @discardableResult
     public func run(
         mode: Mode = .default, until deadline: Instant = .distantFuture,
         returnAfterSourceHandled: Bool = false
@@ -65,6 +66,7 @@ extension ThreadRunLoop {
     ///
     /// - Thread: the loop's own thread.
     /// - Blocks: until something ends the run.
+    @discardableResult
     public func run(
         mode: Mode = .default, for duration: Duration, returnAfterSourceHandled: Bool = false
     ) -> RunResult {

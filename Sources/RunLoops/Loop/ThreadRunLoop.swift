@@ -3,7 +3,7 @@
 
 internal import Glibc
 public import Kernel
-internal import Structures
+package import Structures
 internal import Synchronization
 
 /// The run loop of one thread.
@@ -38,6 +38,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// loop afterwards.
     let madeRequests = SetOnce<Inbox<Request>>()
     var requests: Inbox<Request> { madeRequests.load() ?? madeRequests.storeIfNil(Inbox()) }
+    /// What a module above this one keeps with the loop, for as long as there is the loop.
+    package let companion = SetOnce<AnyObject>()
     /// Set by `stop()`, taken by the innermost run.
     let stopRequested = Atomic<Bool>(false)
 
@@ -275,6 +277,11 @@ public final class ThreadRunLoop: @unchecked Sendable {
         isUnwinding = true
         stop()
     }
+
+    /// Whether its thread has ended, or ends right now: it takes nothing any more.
+    ///
+    /// - Thread: any thread.
+    package var hasEnded: Bool { madeRequests.load()?.isClosed ?? false }
 
     /// Whether the loop sleeps right now; out of date as soon as it is known.
     ///

@@ -261,7 +261,5 @@ final class TicketedPerform: AnsweredPerform, @unchecked Sendable {
     override func tell(_ error: any Error) { body = nil }
 
     /// Lets it be performed after a delay, as a method of its own is.
-    static let performed = Selector<TicketedPerform, Int>("perform") { request, _ in
-        request.perform()
-    }
+    static let performed = Selector<TicketedPerform, NoArgument>("perform") { $0.perform() }
 }

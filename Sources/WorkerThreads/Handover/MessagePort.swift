@@ -20,6 +20,9 @@ public enum SendResult: Sendable, Hashable {
 /// It costs no descriptor. Like every port it keeps its mode alive, and what arrives while the loop
 /// runs in another mode is held. When its loop's thread ends, what it holds is let go of.
 ///
+/// Keep it for as long as it is to receive: its loop does not. Once the last reference to it is gone
+/// it is invalid, and whoever waits for an answer is told.
+///
 /// - Source: NSMachPort in Apple's Threading Programming Guide, "Configuring a Port-Based Input
 ///   Source".
 public final class MessagePort<Message: Sendable>: Sendable {

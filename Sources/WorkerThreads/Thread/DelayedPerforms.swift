@@ -4,11 +4,11 @@
 internal import RunLoops
 internal import Synchronization
 
-/// The performs of one thread that wait for their delay.
+/// The performs of one loop that wait for their delay; there once something has waited.
 ///
 /// A lock decides between the timer that fires and the cancel that comes at the same moment:
 /// whoever takes the entry has won.
-struct DelayedPerforms: ~Copyable, Sendable {
+final class DelayedPerforms: Sendable {
     /// What is performed on a target.
     struct Call: Sendable, Hashable {
         let selector: String
@@ -21,8 +21,7 @@ struct DelayedPerforms: ~Copyable, Sendable {
         var timer: ThreadRunLoop.Timer?
     }
 
-    // Not private: the compiler (6.3) must see it where the thread's core is laid out.
-    struct State {
+    private struct State {
         var entries: [UInt64: Entry] = [:]
         /// The numbers of all entries once more, so that a cancel looks at its own only.
         var index: [ObjectIdentifier: [Call: Set<UInt64>]] = [:]

@@ -31,6 +31,62 @@ extension ThreadRunLoop {
         let isTaken =
             waitUntilDone
             ? performAndWait(inModes: modes, body) : perform(inModes: modes, body)
-        guard isTaken else { throw .stopped(thread: isMain ? "main" : "of this run loop") }
+        guard isTaken else { throw .stopped(thread: threadName) }
     }
+
+    /// Performs a selector on the loop's thread once a delay has passed.
+    ///
+    /// ```swift
+    /// try ThreadRunLoop.current.perform(save, on: document, with: 1, afterDelay: .seconds(2))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - selector: what to do.
+    ///   - target: what to do it to; kept alive until it is done or cancelled, or the loop ends with
+    ///     its thread: then it is not done.
+    ///   - argument: what to do it with.
+    ///   - delay: from now, by the loop's clock.
+    ///   - modes: in which modes of the loop it may be performed.
+    ///   - fileID: the caller's file, noted while the loop is measured.
+    ///   - line: the caller's line.
+    /// - Throws: `stopped` when the loop's thread has ended.
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    /// - Source: performSelector:withObject:afterDelay:inModes:.
+    public func perform<Target, Argument>(
+        _ selector: Selector<Target, Argument>, on target: Target, with argument: Argument,
+        afterDelay delay: Duration, modes: [ThreadRunLoop.Mode] = [.default],
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) throws(SubmitError) {
+        let due = now.advanced(by: delay)
+        try performLater(
+            selector, on: target, with: argument, after: delay, modes: modes, thread: threadName,
+            limit: .max, posted: note(fileID, line, due: due), isStopped: { hasEnded })
+    }
+
+    /// Cancels performs that wait for their delay to pass; a worker's, too, if this is its loop.
+    ///
+    /// What is cancelled by this is never performed; what began before is not touched.
+    ///
+    /// - Parameters:
+    ///   - target: whose.
+    ///   - selector: only those of this name; nil for all of the target.
+    ///   - argument: only those with an equal argument; nil for any.
+    /// - Returns: how many were cancelled.
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    /// - Complexity: O(1) in what waits for other targets; naming selector and argument, in what
+    ///   else waits for the target too.
+    /// - Source: cancelPreviousPerformRequestsWithTarget:selector:object:.
+    @discardableResult
+    public func cancelPreviousPerforms(
+        target: AnyObject, selector: String? = nil, argument: (any Hashable & Sendable)? = nil
+    ) -> Int {
+        delayedPerforms?.cancel(
+            target: ObjectIdentifier(target), selector: selector,
+            argument: argument.map { AnySendableHashable($0) }) ?? 0
+    }
+
+    /// The thread's name in errors.
+    private var threadName: String { isMain ? "main" : "of this run loop" }
 }

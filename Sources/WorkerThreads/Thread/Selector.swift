@@ -80,23 +80,11 @@ extension WorkerThread {
         afterDelay delay: Duration, modes: [ThreadRunLoop.Mode] = [.default],
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
-        guard !isStopped else { throw .stopped(thread: name) }
-        let call = DelayedPerforms.Call(
-            selector: selector.name, argument: AnySendableHashable(argument))
-        let id = try core.delayed.reserve(
-            ObjectIdentifier(target), call, thread: name, limit: queue.limit)
         let due = runLoop.now.advanced(by: delay)
-        let posted = runLoop.note(fileID, line, due: due)
-        let timer = ThreadRunLoop.Timer(at: due) { [core] _ in
-            guard core.delayed.take(id) else { return }
-            guard let posted else { return selector.body(target, argument) }
-            ThreadRunLoop.current.callingMeasured(.perform, posted) {
-                selector.body(target, argument)
-            }
-        }
-        // Cancelled in between: then it is never added.
-        guard core.delayed.setTimer(timer, of: id) else { return }
-        for mode in modes { runLoop.add(timer, to: mode) }
+        try runLoop.performLater(
+            selector, on: target, with: argument, after: delay, modes: modes, thread: name,
+            limit: queue.limit, posted: runLoop.note(fileID, line, due: due),
+            isStopped: { isStopped })
     }
 
     /// Cancels performs that wait for their delay to pass.
@@ -117,9 +105,7 @@ extension WorkerThread {
     public func cancelPreviousPerforms(
         target: AnyObject, selector: String? = nil, argument: (any Hashable & Sendable)? = nil
     ) -> Int {
-        core.delayed.cancel(
-            target: ObjectIdentifier(target), selector: selector,
-            argument: argument.map { AnySendableHashable($0) })
+        runLoop.cancelPreviousPerforms(target: target, selector: selector, argument: argument)
     }
 
     private func push(

@@ -9,8 +9,8 @@ internal import Synchronization
 
 /// What a worker's thread and its handles share.
 package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
-    // SAFETY: `life`, `queue`, `delayed`, `held`, `control`, `orders`, `ended` and `name` are safe from
-    // any thread. The others are touched on the worker's thread only, once it has started.
+    // SAFETY: `life`, `queue`, `held`, `control`, `orders`, `ended` and `name` are safe from any
+    // thread. The others are touched on the worker's thread only, once it has started.
 
     package let name: String
     let queue: PerformQueue
@@ -20,8 +20,6 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     private var wantsOuterStop = false
     /// Requests that were refused because the thread stopped before their turn came.
     let abandonedCount = Atomic<Int>(0)
-    /// Performs that wait for their delay to pass.
-    let delayed = DelayedPerforms()
     /// Performs that wait for a mode of their own.
     let held = HeldPerforms()
     /// Wakes the thread for what it is told, before all other ports and in every mode of its life.
@@ -115,7 +113,8 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         for order in closeOrders() { obey(order) }
         for attachment in attachments { attachment.workerEnded(self) }
         attachments.removeAll()
-        let leftCount = queue.close() + held.close(thread: name) + delayed.close()
+        let leftCount =
+            queue.close() + held.close(thread: name) + (loop.delayedPerforms?.close() ?? 0)
         abandonedCount.add(leftCount, ordering: .releasing)
         madeExecutor.load()?.close()
         ended.open()

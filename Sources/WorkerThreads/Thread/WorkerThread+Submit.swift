@@ -74,8 +74,7 @@ extension WorkerThread {
     ) throws(SubmitError) -> Ticket {
         let request = TicketedPerform(body)
         try perform(
-            TicketedPerform.performed, on: request, with: 0, afterDelay: delay,
-            fileID: fileID, line: line)
+            TicketedPerform.performed, on: request, afterDelay: delay, fileID: fileID, line: line)
         return Ticket(thread: ObjectIdentifier(core), request: request, isDelayed: true)
     }
 

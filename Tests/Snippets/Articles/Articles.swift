@@ -27,6 +27,9 @@ import Glibc
         case "ticks": try await ticks()
         case "perform-on-main": try performOnMain()
         case "later": try later()
+        case "perform-after-delay": try performAfterDelay()
+        case "no-argument": try performWithoutArgument()
+        case "ended": try await endInTask()
         case "global-actor": await globalActor()
         default:
             print("which sample?")

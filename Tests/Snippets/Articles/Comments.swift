@@ -88,3 +88,38 @@ func later() throws {
     worker.cancel(ticket)
     // end
 }
+
+final class Document: Sendable {
+    static let save = Selector<Document, Int>("save") { _, version in print("saves", version) }
+}
+
+func performAfterDelay() throws {
+    let save = Document.save
+    let document = Document()
+    // sample: perform-after-delay
+    try ThreadRunLoop.current.perform(save, on: document, with: 1, afterDelay: .seconds(2))
+    // end
+}
+
+final class Recorder: Sendable {
+    func rewind() { print("rewinds") }
+}
+
+func performWithoutArgument() throws {
+    let worker = try WorkerThread(name: "recorder")
+    let recorder = Recorder()
+    // sample: no-argument
+    let rewind = Selector<Recorder, NoArgument>("rewind") { recorder in recorder.rewind() }
+    try worker.perform(rewind, on: recorder)
+    // end
+    worker.stop(.finishQueued)
+    worker.join()
+}
+
+func endInTask() async throws {
+    let worker = try WorkerThread(name: "ends")
+    // sample: ended
+    worker.stop(.finishQueued)
+    try await worker.ended()
+    // end
+}

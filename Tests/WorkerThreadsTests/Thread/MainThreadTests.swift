@@ -43,4 +43,57 @@ import WorkerThreads
             try loop.perform(never, on: Trace(), with: 0, waitUntilDone: waiting)
         }
     }
+
+    @Test func `are performed after a delay in their modes, and cancelled as asked`() throws {
+        let trace = Trace()
+        let note = Selector<Trace, String>("note") { $0.note($1) }
+        let other = Selector<Trace, String>("other") { $0.note($1) }
+        let bare = Selector<Trace, NoArgument>("bare") { $0.note("bare") }
+        let counts = try withScriptedLoop { loop, poller in
+            let stranger = Trace()
+            try loop.perform(note, on: trace, with: "late", afterDelay: .seconds(3))
+            try loop.perform(bare, on: trace, afterDelay: .seconds(2))
+            try loop.perform(bare, on: trace)
+            try loop.perform(note, on: trace, with: "soon", afterDelay: .seconds(1))
+            try loop.perform(note, on: trace, with: "x", afterDelay: .seconds(1))
+            try loop.perform(other, on: trace, with: "x", afterDelay: .seconds(1))
+            try loop.perform(note, on: trace, with: "held", afterDelay: .zero, modes: ["other"])
+            let counts = [
+                loop.cancelPreviousPerforms(target: stranger),
+                loop.cancelPreviousPerforms(target: trace, selector: "note", argument: "x"),
+                loop.cancelPreviousPerforms(target: trace, selector: "other"),
+            ]
+            _ = loop.run(for: .seconds(9))
+            trace.note("\(poller.manualClock.elapsed)")
+            _ = loop.run(mode: "other", until: .distantPast)
+            return counts
+        }
+        #expect(counts == [0, 1, 1])
+        #expect(trace.all == ["bare", "soon", "bare", "late", "3.0 seconds", "held"])
+    }
+
+    @Test func `that wait for a delay are a worker's, whichever of the two is asked`() throws {
+        let clock = ManualClock()
+        let worker = try WorkerThread(name: "both", clock: clock)
+        let trace = Trace()
+        let note = Selector<Trace, String>("note") { $0.note($1) }
+        try worker.perform(note, on: trace, with: "1", afterDelay: .seconds(1))
+        try worker.runLoop.perform(note, on: trace, with: "2", afterDelay: .seconds(1))
+        #expect(worker.runLoop.cancelPreviousPerforms(target: trace, argument: "1") == 1)
+        #expect(worker.cancelPreviousPerforms(target: trace) == 1)
+        try worker.runLoop.perform(note, on: trace, with: "3", afterDelay: .seconds(9))
+        worker.stop(.finishQueued)
+        worker.join()
+        #expect(worker.abandonedCount == 1)
+        #expect(trace.all == [])
+    }
+
+    @Test func `after a delay are refused once the thread has ended`() throws {
+        let loop = try onNewThread { ThreadRunLoop.current }
+        let never = Selector<Trace, NoArgument>("never") { _ in Issue.record("nobody is left") }
+        #expect(throws: SubmitError.stopped(thread: "of this run loop")) {
+            try loop.perform(never, on: Trace(), afterDelay: .zero)
+        }
+        #expect(loop.cancelPreviousPerforms(target: Trace()) == 0)
+    }
 }

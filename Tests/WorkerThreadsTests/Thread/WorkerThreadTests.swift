@@ -351,4 +351,29 @@ import WorkerThreads
             worker.join()
         }
     }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a task waits for its end, and for that of a pool, until it is cancelled`() async throws {
+        let worker = try WorkerThread(name: "ends")
+        let trace = Trace()
+        let impatient = Task { try await worker.ended() }
+        impatient.cancel()
+        await #expect(throws: CancellationError.self) { try await impatient.value }
+        let waiting = Task(executorPreference: worker.executor) { [unowned worker] in
+            try await worker.ended()
+            return worker.hasEnded
+        }
+        for number in 1...3 { try worker.enqueue { trace.note("\(number)") } }
+        worker.stop(.finishQueued)
+        try await worker.ended()
+        #expect(trace.all == ["1", "2", "3"])
+        #expect(worker.hasEnded)
+        #expect(try await waiting.value)
+        try await worker.ended()
+
+        let pool = try WorkerPool(name: "ends", count: 2)
+        pool.stop()
+        try await pool.ended()
+        #expect(pool.members.allSatisfy { $0.hasEnded })
+    }
 }

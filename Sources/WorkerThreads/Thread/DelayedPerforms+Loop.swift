@@ -1,0 +1,51 @@
+// How a delayed perform gets into a loop, a worker's or any other, and out of it again.
+
+internal import Kernel
+internal import RunLoops
+internal import Structures
+
+extension ThreadRunLoop {
+    /// What waits for its delay in this loop; nil as long as nothing has.
+    var delayedPerforms: DelayedPerforms? { companion.load() as? DelayedPerforms }
+
+    private var madeDelayedPerforms: DelayedPerforms {
+        if let delayedPerforms { return delayedPerforms }
+        let made = companion.storeIfNil(DelayedPerforms())
+        guard let performs = made as? DelayedPerforms else {
+            preconditionFailure("a loop keeps delayed performs, not \(made)")
+        }
+        return performs
+    }
+
+    /// Performs a selector once a delay has passed.
+    ///
+    /// - Parameters:
+    ///   - limit: how many may wait.
+    ///   - thread: the name of the loop's thread, for errors.
+    ///   - isStopped: whether nothing more is to be taken.
+    /// - Throws: `full`, and `stopped` also when that became so meanwhile.
+    func performLater<Target, Argument>(
+        _ selector: Selector<Target, Argument>, on target: Target, with argument: Argument,
+        after delay: Duration, modes: [Mode], thread: String, limit: Int, posted: Posted?,
+        isStopped: () -> Bool
+    ) throws(SubmitError) {
+        guard !isStopped() else { throw .stopped(thread: thread) }
+        let performs = madeDelayedPerforms
+        let call = DelayedPerforms.Call(
+            selector: selector.name, argument: AnySendableHashable(argument))
+        let id = try performs.reserve(
+            ObjectIdentifier(target), call, thread: thread, limit: limit)
+        let timer = Timer(after: delay) { [unowned performs] _ in
+            guard performs.take(id) else { return }
+            guard let posted else { return selector.body(target, argument) }
+            ThreadRunLoop.current.callingMeasured(.perform, posted) {
+                selector.body(target, argument)
+            }
+        }
+        // Cancelled in between: then it is never added.
+        guard performs.setTimer(timer, of: id) else { return }
+        for mode in modes { add(timer, to: mode) }
+        // What a loop that ends did not take is told, what it took it counts.
+        if isStopped() && performs.take(id) { throw .stopped(thread: thread) }
+    }
+}
