@@ -31,7 +31,7 @@ extension WorkerThread {
     ///   - clock: the time by which it goes.
     /// - Throws: EAGAIN when the system has no room for another thread.
     /// - Thread: any thread.
-    /// - Blocks: until the thread has started.
+    /// - Blocks: never; the thread begins by itself.
     public convenience init(
         name: String, maxQueued: Int = .max, whenFull: WhenFull = .refuse,
         stackByteCount: Int? = nil, clock: ManualClock
@@ -94,7 +94,7 @@ extension Watchdog {
     ///
     /// - Throws: EAGAIN when the system has no room for its thread.
     /// - Thread: any thread.
-    /// - Blocks: until its thread has started.
+    /// - Blocks: never; its thread begins by itself.
     public convenience init(clock: ManualClock) throws(SystemError) {
         try self.init(poller: SystemPoller(clock: clock))
     }

@@ -54,7 +54,7 @@ extension WorkerPool {
     ///   - clock: the time by which its threads go.
     /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.
     /// - Thread: any thread.
-    /// - Blocks: until the threads have started.
+    /// - Blocks: never; the threads begin by themselves.
     public convenience init(
         name: String, count: Int = 1, maxQueued: Int = .max, whenFull: WhenFull = .refuse,
         clock: ManualClock
@@ -74,7 +74,7 @@ extension WorkerPool {
     ///   - clock: the time by which its threads go.
     /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.
     /// - Thread: any thread.
-    /// - Blocks: until the threads have started.
+    /// - Blocks: never; the threads begin by themselves.
     public convenience init(
         name: String, threads: [String], maxQueued: Int = .max, whenFull: WhenFull = .refuse,
         clock: ManualClock

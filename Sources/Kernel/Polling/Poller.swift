@@ -2,7 +2,7 @@
 // `SystemPoller` (futex and epoll) and, in tests, by a scripted poller that plays the kernel.
 
 /// What a descriptor is watched for.
-public struct Readiness: OptionSet, Sendable, Hashable {
+public struct Readiness: OptionSet, Sendable, Hashable, CustomStringConvertible {
     /// The bits.
     public let rawValue: UInt8
 
@@ -17,6 +17,15 @@ public struct Readiness: OptionSet, Sendable, Hashable {
     public static let writable = Readiness(rawValue: 2)
     /// The other side is gone or the descriptor is broken; reported whether asked for or not.
     public static let closed = Readiness(rawValue: 4)
+
+    /// The names, joined by "+"; "nothing" for none.
+    public var description: String {
+        let names: [(Readiness, String)] = [
+            (.readable, "readable"), (.writable, "writable"), (.closed, "closed"),
+        ]
+        let mine = names.filter { contains($0.0) }.map(\.1)
+        return mine.isEmpty ? "nothing" : mine.joined(separator: "+")
+    }
 }
 
 /// One descriptor that turned out ready: the token it was added with, and for what.

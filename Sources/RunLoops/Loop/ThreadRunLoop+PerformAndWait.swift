@@ -9,20 +9,23 @@ extension ThreadRunLoop {
     /// - Parameters:
     ///   - modes: where it may run; `.common` stands for all common modes.
     ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the loop is measured.
+    ///   - line: the caller's line.
     /// - Returns: false when the loop's thread has ended first: the closure never runs.
     /// - Thread: any thread.
     /// - Blocks: until a run in one of the modes has come to it, which may be never.
     /// - Source: performSelector:onThread:withObject:waitUntilDone:modes:, whose rules these are.
     @discardableResult
     public func performAndWait(
-        inModes modes: [Mode] = [.default], _ body: @escaping @Sendable () -> Void
+        inModes modes: [Mode] = [.default], _ body: @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
         if isOnThread {
             body()
             return true
         }
         let outcome = Outcome()
-        send(BlockTicket(outcome), inModes: modes, body)
+        send(BlockTicket(outcome), inModes: modes, body, fileID, line)
         outcome.settled.wait()
         return outcome.hasRun.load(ordering: .acquiring)
     }
@@ -30,13 +33,15 @@ extension ThreadRunLoop {
     /// Leaves the ticket with the block alone, so that it goes when the block goes.
     private func send(
         _ ticket: consuming BlockTicket, inModes modes: [Mode],
-        _ body: @escaping @Sendable () -> Void
+        _ body: @escaping @Sendable () -> Void, _ fileID: StaticString, _ line: UInt
     ) {
-        perform(inModes: modes) { [ticket] in
-            body()
-            ticket.outcome.hasRun.store(true, ordering: .releasing)
-            ticket.outcome.settled.open()
-        }
+        perform(
+            inModes: modes,
+            { [ticket] in
+                body()
+                ticket.outcome.hasRun.store(true, ordering: .releasing)
+                ticket.outcome.settled.open()
+            }, fileID: fileID, line: line)
     }
 }
 

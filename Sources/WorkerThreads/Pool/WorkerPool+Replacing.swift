@@ -21,7 +21,7 @@ extension WorkerPool {
     /// - Throws: EAGAIN when the system has no room for a thread; then nothing has changed.
     /// - Thread: the one that pauses, resumes and stops the pool: what another one asks of the member
     ///   meanwhile may be asked of the old thread only.
-    /// - Blocks: until the fresh thread has started.
+    /// - Blocks: never; the fresh thread begins by itself.
     package func replaceMember(
         named name: String
     ) throws(SystemError) -> (old: WorkerThread, fresh: WorkerThread) {

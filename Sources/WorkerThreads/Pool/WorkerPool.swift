@@ -59,7 +59,7 @@ public final class WorkerPool: Sendable {
     ///     that of the lowest priority; one that goes before the newer is not dropped for it.
     /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.
     /// - Thread: any thread.
-    /// - Blocks: until the threads have started.
+    /// - Blocks: never; the threads begin by themselves.
     public convenience init(
         name: String, count: Int = 1, maxQueued: Int = .max, whenFull: WhenFull = .refuse
     ) throws(SystemError) {
@@ -89,7 +89,7 @@ public final class WorkerPool: Sendable {
     ///     that of the lowest priority; one that goes before the newer is not dropped for it.
     /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.
     /// - Thread: any thread.
-    /// - Blocks: until the threads have started.
+    /// - Blocks: never; the threads begin by themselves.
     public convenience init(
         name: String, threads: [String], maxQueued: Int = .max, whenFull: WhenFull = .refuse
     ) throws(SystemError) {

@@ -19,18 +19,22 @@ extension ThreadRunLoop {
     ///   - argument: what to do it with.
     ///   - waitUntilDone: whether to block the caller until it has been performed.
     ///   - modes: in which modes of the loop it may be performed.
+    ///   - fileID: the caller's file, noted while the loop is measured.
+    ///   - line: the caller's line.
     /// - Throws: `stopped` when the loop's thread has ended, also while the caller waits.
     /// - Thread: any thread.
     /// - Blocks: only if asked to wait; then until the thread runs its loop in one of the modes.
     /// - Source: performSelectorOnMainThread:withObject:waitUntilDone:modes:.
     public func perform<Target, Argument>(
         _ selector: Selector<Target, Argument>, on target: Target, with argument: Argument,
-        waitUntilDone: Bool = false, modes: [ThreadRunLoop.Mode] = [.common]
+        waitUntilDone: Bool = false, modes: [ThreadRunLoop.Mode] = [.common],
+        fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
         let body: @Sendable () -> Void = { selector.body(target, argument) }
         let isTaken =
             waitUntilDone
-            ? performAndWait(inModes: modes, body) : perform(inModes: modes, body)
+            ? performAndWait(inModes: modes, body, fileID: fileID, line: line)
+            : perform(inModes: modes, body, fileID: fileID, line: line)
         guard isTaken else { throw .stopped(thread: threadName) }
     }
 

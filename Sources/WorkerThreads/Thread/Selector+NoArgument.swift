@@ -52,10 +52,12 @@ extension ThreadRunLoop {
     /// Performs a selector without an argument on the loop's thread, as the one with an argument is.
     public func perform<Target>(
         _ selector: Selector<Target, NoArgument>, on target: Target, waitUntilDone: Bool = false,
-        modes: [ThreadRunLoop.Mode] = [.common]
+        modes: [ThreadRunLoop.Mode] = [.common],
+        fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
         try perform(
-            selector, on: target, with: NoArgument(), waitUntilDone: waitUntilDone, modes: modes)
+            selector, on: target, with: NoArgument(), waitUntilDone: waitUntilDone, modes: modes,
+            fileID: fileID, line: line)
     }
 
     /// Performs a selector without an argument once a delay has passed, as the one with an argument is.

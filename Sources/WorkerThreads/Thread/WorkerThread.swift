@@ -28,7 +28,9 @@ public final class WorkerThread: Sendable {
     /// Opens when the system's thread has been joined.
     private let joined = WordLatch()
 
-    /// Starts a thread and waits until it is in its run loop.
+    /// Starts a thread, which goes into its run loop.
+    ///
+    /// It need not be there when this returns: what is asked of it before waits for it.
     ///
     /// - Parameters:
     ///   - name: shown by `ps`, debuggers and in this library's errors.
@@ -42,7 +44,7 @@ public final class WorkerThread: Sendable {
     ///     meanwhile. In a mode that watches descriptors it sleeps at once all the same.
     /// - Throws: EAGAIN when the system has no room for another thread.
     /// - Thread: any thread.
-    /// - Blocks: until the thread has started.
+    /// - Blocks: never; the thread begins by itself.
     public convenience init(
         name: String, maxQueued: Int = .max, whenFull: WhenFull = .refuse,
         stackByteCount: Int? = nil, spinLimit: Duration = .zero

@@ -19,7 +19,7 @@ public final class Watchdog: Sendable {
     ///
     /// - Throws: EAGAIN when the system has no room for its thread.
     /// - Thread: any thread.
-    /// - Blocks: until its thread has started.
+    /// - Blocks: never; its thread begins by itself.
     public convenience init() throws(SystemError) {
         try self.init(poller: SystemPoller())
     }
@@ -46,7 +46,7 @@ public final class Watchdog: Sendable {
     ///
     /// - Throws: EAGAIN when the system has no room for its thread.
     /// - Thread: any thread.
-    /// - Blocks: on first use, until its thread has started.
+    /// - Blocks: never.
     public static func shared() throws(SystemError) -> Watchdog {
         try sharedOne.withLock { one throws(SystemError) in
             if let one { return one }

@@ -37,7 +37,7 @@ extension WorkerThread {
     ///     over.
     /// - Throws: EAGAIN when the system has no room for the watchdog's thread.
     /// - Thread: any thread.
-    /// - Blocks: when the shared watchdog is used first, until its thread has started.
+    /// - Blocks: never.
     public func watch(
         limit: Duration = .seconds(1), by watchdog: Watchdog? = nil,
         report: @escaping @Sendable (Watchdog.Report) -> Void = Watchdog.writeToStandardError

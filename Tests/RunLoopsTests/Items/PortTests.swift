@@ -34,6 +34,12 @@ private func add(
 
 @Suite(.timeLimit(.minutes(20)))
 struct `Port on a descriptor` {
+    @Test func `what it is ready for reads as words`() {
+        #expect("\(Readiness([.writable, .readable, .closed]))" == "readable+writable+closed")
+        #expect("\(Readiness.closed)" == "closed")
+        #expect("\(Readiness([]))" == "nothing")
+    }
+
     @Test func `it wakes the loop and is handled in the same pass`() throws {
         let trace = Trace()
         try withScriptedLoop { loop, poller in

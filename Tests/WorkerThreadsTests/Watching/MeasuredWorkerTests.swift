@@ -35,6 +35,31 @@ import WorkerThreads
         #expect(worker.runLoop.measurements?.submitToStart.count == 5)
     }
 
+    @Test func `knows it of what was asked of its loop, and waited for`() throws {
+        let clock = ManualClock()
+        let worker = try WorkerThread(name: "ledger", clock: clock)
+        let loop = worker.runLoop
+        loop.isMeasured = true
+        let trace = Trace()
+        let log = Selector<Trace, NoArgument>("log") { $0.note(Self.running) }
+        let line: UInt = #line
+        loop.performAndWait { trace.note(Self.running) }
+        try loop.perform(log, on: trace, waitUntilDone: true)
+        try loop.perform(log, on: trace, with: NoArgument(), waitUntilDone: false)
+        try loop.perform(log, on: trace, afterDelay: .seconds(1))
+        try worker.enqueue(after: .seconds(2)) { trace.note(Self.running) }
+        for _ in 0..<3 {
+            try worker.settle()
+            clock.advance(by: .seconds(1))
+        }
+        #expect(
+            trace.all == [
+                "a block line \(line + 1)", "a block line \(line + 2)",
+                "a block line \(line + 3)", "a perform line \(line + 4)",
+                "a perform line \(line + 5)",
+            ])
+    }
+
     @Test func `knows where message ports and command buffers were made`() throws {
         let worker = try WorkerThread(name: "ledger")
         let trace = Trace()
