@@ -70,8 +70,9 @@ extension ThreadRunLoop: CustomStringConvertible {
         let watched = (state.descriptors?.count ?? 0) - (servesMainQueue ? 1 : 0)
         if watched > 0 { lines.append("    \(watched) ports on descriptors") }
         if let next = state.timerHeap.firstFire {
-            let wait = now.duration(to: Instant(nanoseconds: next))
-            lines.append("    \(state.timerCount) timers, the next in \(wait)")
+            let due = Instant(nanoseconds: next)
+            let wait = due == .distantFuture ? "never due" : "the next in \(now.duration(to: due))"
+            lines.append("    \(state.timerCount) timers, \(wait)")
         }
         for observer in state.observers {
             lines.append("    observer order \(place(observer.order)) of \(observer.activities)")

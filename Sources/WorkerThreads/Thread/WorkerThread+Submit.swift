@@ -88,9 +88,10 @@ extension WorkerThread {
     /// - Blocks: never.
     @discardableResult
     public func cancel(_ ticket: Ticket) -> Bool {
-        guard ticket.thread == ObjectIdentifier(core), ticket.request.cancel() else { return false }
-        if ticket.isDelayed { cancelPreviousPerforms(target: ticket.request) }
-        return true
+        guard ticket.thread == ObjectIdentifier(core) else { return false }
+        // Its timer, this, or the thread's end: whoever takes it out of what waits has won.
+        if ticket.isDelayed && cancelPreviousPerforms(target: ticket.request) == 0 { return false }
+        return ticket.request.cancel()
     }
 
     /// Runs a closure on the thread and returns what it returns.

@@ -20,6 +20,7 @@ import Testing
             try? loop.add(ThreadRunLoop.Port(watching: 5) { _, _ in }, to: "job")
             loop.add(ThreadRunLoop.Observer(.entry, order: -7) { _, _ in }, to: .common)
             loop.addCommonMode("tracking")
+            loop.add(ThreadRunLoop.Timer(at: .distantFuture) { _ in }, to: "tracking")
             loop.perform(inModes: ["never"]) {}
             loop.perform(inModes: ["job"]) { trace.note(loop.describe()) }
             _ = loop.run(mode: "job", until: .distantPast)
@@ -36,7 +37,8 @@ import Testing
                     port order 0
                     1 ports on descriptors
                     1 timers, the next in 2.0 seconds
-                  mode tracking: empty
+                  mode tracking
+                    1 timers, never due
                     observer order -7 of entry
                 """)
     }

@@ -234,10 +234,11 @@ private struct Mishap: Error, Equatable {
         try worker.settle()
         #expect(trace.all == ["first at 1.0 seconds", "second at 2.0 seconds"])
         #expect(watched.object === token)
-        try worker.enqueue(after: .seconds(1)) { note("never") }
+        let never = try worker.enqueue(after: .seconds(1)) { note("never") }
         worker.stop(.finishQueued)
         worker.join()
         #expect(worker.abandonedCount == 1)
+        #expect(!worker.cancel(never))
         #expect(refusal { try worker.enqueue(after: .zero) {} } == .stopped(thread: "later"))
     }
 
