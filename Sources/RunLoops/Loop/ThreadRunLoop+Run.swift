@@ -35,7 +35,7 @@ extension ThreadRunLoop {
         mode: Mode = .default, until deadline: Instant = .distantFuture,
         returnAfterSourceHandled: Bool = false
     ) -> RunResult {
-        preconditionOnLoop()
+        precondition(isOnThread, whereItRuns)
         runCount += 1
         returnDueBlocks()
         let isMainQueueAway = mainQueue?.runBegins(in: self) ?? false
@@ -60,6 +60,14 @@ extension ThreadRunLoop {
         // Forgets a stop that came too late for this run, and gives the outer run back its own.
         stopRequested.store(outerStop || isUnwinding, ordering: .sequentiallyConsistent)
         return result
+    }
+
+    /// Said to whoever runs the loop on another thread.
+    private var whereItRuns: String {
+        isMain
+            ? "the main loop runs on the main thread only; an asynchronous main has left that after "
+                + "its first await: let main be synchronous"
+            : "a loop runs on its own thread only; from another one, use perform { }"
     }
 
     /// Runs the loop in a mode for a while.

@@ -21,7 +21,7 @@ extension ThreadRunLoop {
     ///
     /// A program whose main thread ends without the program (after `dispatch_main()`, or an
     /// asynchronous `main` that has been suspended) has no main thread to run it any more: then
-    /// `perform` answers false.
+    /// `perform` answers false, and to run it stops the program. Let `main` be synchronous.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.

@@ -41,6 +41,30 @@ struct OurLoop: MainLoop {
     func stop() { loop.stop() }
 }
 
+/// All that the main loop calls is on the main actor.
+@MainActor func isolated(_ loop: any MainLoop, _ trace: Trace) {
+    let main = ThreadRunLoop.main
+    let note: @Sendable (String) -> Void = { word in
+        MainActor.assumeIsolated { noted += 1 }
+        trace.note(word)
+    }
+    main.add(ThreadRunLoop.Observer(.entry) { _, _ in note("observer") })
+    let source = ThreadRunLoop.Source { note("source") }
+    main.add(source)
+    source.signal()
+    let port = MessagePort<Int> { _ in note("port") }
+    port.add(to: main)
+    port.send(1)
+    main.add(ThreadRunLoop.Timer(after: .zero) { _ in note("timer") })
+    main.schedule(after: .zero) { note("time-out") }
+    main.perform { note("block") }
+    loop.run("default", seconds: 0)
+    port.invalidate()
+    trace.note("\(noted)")
+}
+
+@MainActor private var noted = 0
+
 /// Performs on the main thread, from other threads and from itself.
 @MainActor func ownCalls(_ loop: any MainLoop, _ trace: Trace) {
     let main = ThreadRunLoop.main

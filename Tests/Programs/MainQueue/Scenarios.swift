@@ -35,6 +35,7 @@ private let moment = 0.05
     "after-source": afterSource,
     "never-finished": neverFinished, "late-common": lateCommon, "hops": hops,
     "own-calls": ownCalls, "early": early, "idle": idle, "signals": signals,
+    "isolated": isolated,
 ]
 
 /// Main dispatch work and main actor work queued before the run, in order.

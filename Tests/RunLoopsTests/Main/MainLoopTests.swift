@@ -72,6 +72,34 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `all that it calls is on the main actor`() throws {
+        let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "isolated"])
+        #expect(run.status == .exited(0), "\(run.output)")
+        #expect(
+            run.output == """
+                observer
+                block
+                source
+                timer
+                time-out
+                port
+                default: timedOut
+                6
+
+                """)
+    }
+
+    @Test func `whoever runs it on another thread is told what to do`() async throws {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            _ = try onNewThread { ThreadRunLoop.main.run() }
+        }
+        let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(text.contains("let main be synchronous"))
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `what it is given before the main thread has met it waits for its first run`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "early"])
         #expect(run.status == .exited(0), "\(run.output)")

@@ -92,3 +92,19 @@ func globalActor() async {
     print(await shelf.add("Threads"))
     // end
 }
+
+// sample: main-actor
+@MainActor final class Clock {
+    private(set) var ticks = 0
+
+    func start() {
+        let timer = ThreadRunLoop.Timer(after: .zero, every: .seconds(1)) { [weak self] timer in
+            guard let self else { return timer.invalidate() }
+            MainActor.assumeIsolated { self.tick() }  // no hop: it fires on the main thread
+        }
+        ThreadRunLoop.main.add(timer)
+    }
+
+    private func tick() { ticks += 1 }
+}
+// end
