@@ -71,6 +71,12 @@ static inline int clinux_pidfd_open(pid_t pid) {
     return result < 0 ? -errno : (int)result;
 }
 
+/// pidfd_send_signal(2). Returns 0 or -errno.
+static inline int clinux_pidfd_send_signal(int pidfd, int signal) {
+    long result = syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+    return result < 0 ? -errno : 0;
+}
+
 /// fcntl(2) with an integer argument. Returns its result, or -errno.
 static inline int clinux_fcntl(int fd, int command, int argument) {
     int result = fcntl(fd, command, argument);

@@ -43,7 +43,7 @@ private final class RunningDaemon {
     private let configuration: Configuration
     private let log: Log
     private let loop: ThreadRunLoop
-    private let children = ChildRegistry()
+    private let children: ChildRegistry
     private let lanes: [Lane]
     private let io: WorkerThread
     private var journal: Journal?
@@ -57,6 +57,7 @@ private final class RunningDaemon {
     ) throws(DaemonError) {
         self.configuration = configuration
         self.log = log
+        children = ChildRegistry(of: configuration.ownPlace)
         do throws(SystemError) {
             try StandardStream.openMissing()
             Signal.ignoreBrokenPipes()
@@ -153,7 +154,9 @@ private final class RunningDaemon {
                     service.schedules.close()
                     throw error
                 }
-                // Not before: a daemon that can't listen runs nothing.
+                // Not before: a daemon that can't listen runs nothing. And while the one before it had
+                // the doors or the store, these were its own.
+                if !configuration.selectors.isEmpty { children.mark.endLeftPrograms(log) }
                 service.desk.restore(recovery)
                 service.schedules.start(
                     configuration.schedules, recovered: recovery.schedules)

@@ -40,8 +40,8 @@ package final class SteppedDaemon {
         self.journal = journal
         service = try Service.assemble(
             configuration, daemon.handlers, lanes, journal, nextNumber: recovery.nextNumber,
-            window: window, children: ChildRegistry(), password: nil, clocks: clocks, log: log,
-            shutdownAsked: { _ in })
+            window: window, children: ChildRegistry(of: "stepped"), password: nil, clocks: clocks,
+            log: log, shutdownAsked: { _ in })
         service.desk.restore(recovery)
     }
 

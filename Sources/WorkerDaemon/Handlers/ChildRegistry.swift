@@ -12,7 +12,12 @@ final class ChildRegistry: Sendable {
         var isClosed = false
     }
 
+    /// What each child has in its environment, to be known by.
+    let mark: ProgramMark
     private let state = Mutex(State())
+
+    /// - Parameter daemon: what no two daemons have at the same time, and a daemon keeps over restarts.
+    init(of daemon: String) { mark = ProgramMark(daemon: daemon) }
 
     /// Notes a child that was started; one that comes after `killAll` is killed at once.
     func add(_ processID: Int) {

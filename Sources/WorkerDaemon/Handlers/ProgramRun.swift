@@ -111,7 +111,7 @@ final class ProgramRun {
         [
             "WORKERD_JOB": "\(job.id)", "WORKERD_SELECTOR": job.selector,
             "WORKERD_ATTEMPT": "\(job.attempt)", "WORKERD_THREAD": worker.name,
-            "WORKERD_PROGRESS_FD": "3",
+            "WORKERD_PROGRESS_FD": "3", ProgramMark.variable: children.mark.text,
         ]
     }
 

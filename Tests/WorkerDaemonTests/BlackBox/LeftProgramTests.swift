@@ -1,0 +1,61 @@
+// Programs that run when the daemon is killed: they do not run beside what the next daemon starts.
+
+import Glibc
+import Kernel
+import RESP
+import Support
+import Testing
+
+@Suite struct `Programs of a daemon that was killed` {
+    /// Says who runs, with a child of its own and one that has left for a session of its own.
+    private static let busy =
+        "echo $WORKERD_ATTEMPT >> tries; if [ $WORKERD_ATTEMPT = 1 ]; then "
+        + "sleep 3600 & echo $! > child; "
+        + "setsid sh -c 'echo $$ > gone; exec sleep 3600' & "
+        + "echo $$ > leader; wait; fi"
+
+    private static func setup(_ store: Setup) -> Setup {
+        var setup = store
+        setup.selectors =
+            "busy: { program: [\"sh\", \"-c\", \"\(busy)\"], directory: \"$DIR\" },"
+        return setup
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: [Setup.durable, Setup()])
+    func `are killed before the next one runs a job`(_ store: Setup) throws {
+        let scratch = try Scratch()
+        let setup = Self.setup(store)
+        let first = try TestDaemon(setup, in: scratch)
+        defer { first.kill() }
+        _ = try first.connect().perform("images", "busy", "x")
+        let left = try ["leader", "child", "gone"].map { try scratch.processID(in: $0) }
+        defer { for process in left { _ = kill(pid_t(process), SIGKILL) } }
+        try first.crash()
+        #expect(left.allSatisfy(isRunning))
+
+        let second = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { second.kill() }
+        // Before the door opens to a client, and before the job's second attempt.
+        #expect(left.map(isRunning) == [false, false, true])
+        #expect(second.log.contains("killed what was left of programs"))
+        let client = try second.connect()
+        if store.store == Setup.durable.store {
+            #expect(try client.call("RESULT", 1, "WAIT").text == "")
+            #expect(scratch.read("tries") == "1\n2\n")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `are left alone by other daemons`() throws {
+        let scratch = try Scratch()
+        let first = try TestDaemon(Self.setup(.durable), in: scratch)
+        defer { first.kill() }
+        _ = try first.connect().perform("images", "busy", "x")
+        let left = try ["leader", "child", "gone"].map { try scratch.processID(in: $0) }
+        defer { for process in left { _ = kill(pid_t(process), SIGKILL) } }
+        let other = try TestDaemon(Self.setup(.durable), in: Scratch())
+        defer { other.kill() }
+        #expect(try other.connect().call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+        #expect(left.allSatisfy(isRunning))
+    }
+}
