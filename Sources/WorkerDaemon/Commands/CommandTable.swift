@@ -9,6 +9,8 @@ final class CommandSpecification: Sendable {
         let rawValue: UInt8
         /// Before the client has given the password.
         static let unauthenticated = Permission(rawValue: 1)
+        /// Between MULTI and what ends it.
+        static let inTransaction = Permission(rawValue: 2)
     }
 
     /// What groups commands in COMMAND DOCS.
@@ -60,7 +62,8 @@ struct CommandTable {
     init() {
         all =
             JobCommands.all + FailureCommands.all + WatchCommands.all + ScheduleCommands.all
-            + ThreadCommands.all + ConnectionCommands.all + ServerCommands.all
+            + ThreadCommands.all + ConnectionCommands.all + TransactionCommands.all
+            + ServerCommands.all
         perform = JobCommands.performCommand
         byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
     }
@@ -69,17 +72,22 @@ struct CommandTable {
 
     /// Finds the command that a client named and checks that it may have it so.
     func find(
-        _ command: Command, isAuthenticated: Bool
+        _ command: Command, for standing: Session.Standing
     ) throws(WireError) -> CommandSpecification {
         // By far the most frequent one is found without making a string of its name.
         let isPerform = command.matches(0, "PERFORM")
         let name = isPerform ? perform.name : command.text(at: 0).lowercased()
         guard let found = isPerform ? perform : byName[name] else {
-            if !isAuthenticated { throw Self.authenticationRequired }
+            if standing == .stranger { throw Self.authenticationRequired }
             throw WireError(.err, "unknown command \(quoted(name)); COMMAND LIST names them all")
         }
-        if !isAuthenticated && !found.permission.contains(.unauthenticated) {
+        switch standing {
+        case .client: break
+        case .stranger where !found.permission.contains(.unauthenticated):
             throw Self.authenticationRequired
+        case .inTransaction where !found.permission.contains(.inTransaction):
+            throw TransactionCommands.notExecuted
+        case .stranger, .inTransaction: break
         }
         guard found.arity.contains(command.count) else {
             let usage = found.usage.isEmpty ? "" : "; usage: \(name.uppercased()) \(found.usage)"

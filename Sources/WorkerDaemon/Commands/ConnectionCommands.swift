@@ -41,14 +41,15 @@ enum ConnectionCommands {
             }),
         CommandSpecification(
             "reset", 1...1, .connection, "Makes the connection as new.",
-            permission: .unauthenticated,
+            permission: [.unauthenticated, .inTransaction],
             execute: { service, session, _ throws(WireError) in
                 session.reset()
                 service.desk.watches.removeAll(of: session)
                 return .simpleString("RESET")
             }),
         CommandSpecification(
-            "quit", 1...1, .connection, "Closes the connection.", permission: .unauthenticated,
+            "quit", 1...1, .connection, "Closes the connection.",
+            permission: [.unauthenticated, .inTransaction],
             execute: { _, session, _ throws(WireError) in
                 session.reply(.simpleString("OK"))
                 session.closeWhenAnswered()

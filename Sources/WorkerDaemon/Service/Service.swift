@@ -128,7 +128,7 @@ final class Service: SessionDelegate {
     func execute(_ command: Command, for session: Session) {
         commandCount += 1
         do throws(WireError) {
-            let found = try commands.find(command, isAuthenticated: session.isAuthenticated)
+            let found = try commands.find(command, for: session.standing)
             session.lastCommand = found.name
             if let reply = try found.execute(self, session, command) { session.reply(reply) }
         } catch {

@@ -35,12 +35,22 @@ final class Session {
         let number: UInt64
     }
 
+    /// Which commands are executed for a client.
+    enum Standing {
+        /// It has yet to give the password: those that let it in.
+        case stranger
+        /// All.
+        case client
+        /// It believes that it is in a transaction: those that end one.
+        case inTransaction
+    }
+
     let number: UInt64
     let ends: ConnectionEnds
     let connectedAt: Int64
     var name = ""
-    /// Whether the client may do more than authenticate.
-    private(set) var isAuthenticated: Bool
+    /// What the client may do.
+    private(set) var standing: Standing
     private let asksForPassword: Bool
     private(set) var commandCount: UInt64 = 0
     var lastCommand = ""
@@ -88,7 +98,7 @@ final class Session {
     ) {
         self.number = number
         self.ends = ends
-        self.isAuthenticated = isAuthenticated
+        standing = isAuthenticated ? .client : .stranger
         asksForPassword = !isAuthenticated
         self.limits = limits
         self.loop = loop
@@ -132,10 +142,22 @@ final class Session {
     /// Whether it is still connected.
     var isOpen: Bool { socket != nil }
 
+    /// Whether the client may do more than authenticate.
+    var isAuthenticated: Bool { standing != .stranger }
+
     /// Lets the client do everything, after it has given the password.
     func authenticate() {
-        isAuthenticated = true
+        standing = .client
         parser.limits = limits.command
+    }
+
+    /// Executes nothing more for the client until it has ended its transaction.
+    func beginTransaction() { standing = .inTransaction }
+
+    /// - Returns: whether the client was in one.
+    func endTransaction() -> Bool {
+        defer { if standing == .inTransaction { standing = .client } }
+        return standing == .inTransaction
     }
 
     /// Speaks another version of the protocol from the next reply on.
@@ -148,8 +170,9 @@ final class Session {
     func reset() {
         setVersion(.two)
         name = ""
+        _ = endTransaction()
         guard asksForPassword else { return }
-        isAuthenticated = false
+        standing = .stranger
         parser.limits = CommandLimits.unauthenticated
     }
 

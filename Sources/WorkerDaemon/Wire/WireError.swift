@@ -29,6 +29,8 @@ struct WireError: Error, Equatable {
         case wrongPass = "WRONGPASS"
         /// A protocol version that is not spoken here.
         case noProto = "NOPROTO"
+        /// Nothing of a transaction was executed.
+        case execAbort = "EXECABORT"
         /// The daemon is going down.
         case shuttingDown = "SHUTTINGDOWN"
     }
