@@ -56,7 +56,15 @@ enum ServerCommands {
             entry("summary", text(command.summary)), entry("since", text("0.1.0")),
             entry("group", text(command.group.rawValue)),
             entry("usage", text("\(command.name.uppercased()) \(command.usage)")),
+            entry("arguments", .array(UsageWord.words(of: command.usage).map(describe))),
         ])
+    }
+
+    /// As Redis describes an argument, of which redis-cli makes what it shows to who types.
+    private static func describe(_ word: UsageWord) -> RESPValue {
+        .map(
+            [entry("name", text(word.name)), entry("type", text("string"))]
+                + (word.isOptional ? [entry("flags", .array([text("optional")]))] : []))
     }
 
     private static func config(

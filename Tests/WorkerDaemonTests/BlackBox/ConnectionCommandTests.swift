@@ -114,6 +114,10 @@ import Testing
             let one = try client.call("COMMAND", "DOCS", "result")
             #expect(one.asMap?.count == 1)
             #expect(one["result"]?["usage"]?.text == "RESULT id [WAIT [ms]]")
+            let arguments = one["result"]?["arguments"]?.elements ?? []
+            #expect(arguments.map { $0["name"]?.text } == ["id", "WAIT [ms]"])
+            let flags = arguments.map { $0["flags"]?.elements?.compactMap(\.text) ?? [] }
+            #expect(flags == [[], ["optional"]])
         }
     }
 
