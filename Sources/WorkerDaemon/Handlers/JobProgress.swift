@@ -1,5 +1,7 @@
 // How far a job is, as its handler says. Pure; who is told, and how often, is the desk's affair.
 
+internal import Wording
+
 /// What a handler has said last about how far it is.
 package struct JobProgress: Sendable, Equatable {
     /// From 0 to 1; nil if the handler did not say.
@@ -21,13 +23,7 @@ package struct JobProgress: Sendable, Equatable {
     ///
     /// Made when somebody asks, so that a handler can report in a tight loop.
     package var shownText: String? {
-        guard let text else { return nil }
-        var shown = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars.prefix(Self.textScalarCountMax) {
-            let isControl = scalar.properties.generalCategory == .control
-            shown.append(isControl ? " " : scalar)
-        }
-        return String(shown)
+        text.map { inOneLine($0, scalarCountMax: Self.textScalarCountMax) }
     }
 }
 

@@ -22,6 +22,7 @@ final class JobRunner: Sendable {
     private let children: ChildRegistry
     private let journal: Journal?
     private let log: Log
+    private let failures: FailureLog
 
     /// - Parameter journal: where beginnings are recorded; nil if all jobs are in memory only.
     init(
@@ -31,6 +32,7 @@ final class JobRunner: Sendable {
         self.journal = journal
         self.children = children
         self.log = log
+        failures = FailureLog(log)
     }
 
     /// Runs a job to its end, or gives it back.
@@ -45,7 +47,8 @@ final class JobRunner: Sendable {
             return
         }
         let completion = lane.run(
-            job, handler, children: children, journal: isDurable ? journal : nil, log: log)
+            job, handler, children: children, journal: isDurable ? journal : nil, log: log,
+            failures: failures)
         guard let completion else { return }
         job.noteEnd(completion.outcome)
         reports.send(.ended(completion))

@@ -109,7 +109,7 @@ final class Lane: Sendable {
     /// - Returns: nil when it was withdrawn before, and did not run, or was given up while it ran.
     func run(
         _ job: JobContext, _ handler: Handler, children: ChildRegistry, journal: Journal?,
-        log: Log
+        log: Log, failures: FailureLog
     ) -> Completion? {
         let member = currentMember
         let thread = member.name
@@ -131,7 +131,9 @@ final class Lane: Sendable {
         member.current.withLock { $0 = nil }
         switch outcome.state {
         case .done: member.doneCount.add(1, ordering: .relaxed)
-        case .failed: member.failedCount.add(1, ordering: .relaxed)
+        case .failed:
+            member.failedCount.add(1, ordering: .relaxed)
+            failures.note(job, outcome, on: thread, at: clocks.loop.now())
         default: break
         }
         return Completion(

@@ -42,6 +42,21 @@ import WorkerDaemon
     }
 }
 
+@Suite struct `A budget of lines` {
+    @Test func `is spent in a period that its first line begins, and then given anew`() {
+        let start = SystemClock().now()
+        var budget = LineBudget(count: 2, each: .seconds(1))
+        let answers = [0, 5, 999, 1_000, 2_500, 2_600, 3_499, 3_500].map { time in
+            budget.take(at: start.advanced(by: .milliseconds(time)))
+        }
+        #expect(
+            answers == [
+                .written, .writtenAsLast, .leftOut, .written, .written, .writtenAsLast, .leftOut,
+                .written,
+            ])
+    }
+}
+
 @Suite struct `Pushes that are held back` {
     @Test func `are the latest of each subject, in the order of the subjects`() {
         var held = HeldPushes()

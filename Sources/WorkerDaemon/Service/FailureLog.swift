@@ -1,0 +1,36 @@
+// What the log says of attempts that failed: enough to see what goes wrong, however much of it does.
+
+internal import Jobs
+internal import Kernel
+internal import Synchronization
+internal import Wording
+
+/// Writes failed attempts to the log, some of them each second.
+///
+/// - Thread: any thread.
+final class FailureLog: Sendable {
+    private static let reasonScalarCountMax = 500
+
+    private let log: Log
+    private let budget = Mutex(LineBudget(count: 10, each: .seconds(1)))
+
+    init(_ log: Log) { self.log = log }
+
+    /// Notes that an attempt has failed or run out of its time.
+    ///
+    /// - Blocks: as the log does.
+    func note(_ job: JobContext, _ outcome: Outcome, on thread: String, at now: Instant) {
+        let answer = budget.withLock { $0.take(at: now) }
+        guard answer != .leftOut, let reason = outcome.failureReason else { return }
+        let isTriedAgain =
+            job.order.retry.follows(attempt: job.attempt) && !job.isCancelRequested
+        let line =
+            "job \(job.id) (\(job.selector)) failed on \(thread)"
+            + (job.attempt > 1 || isTriedAgain ? " in attempt \(job.attempt)" : "")
+            + (isTriedAgain ? ", is tried again" : "") + ": "
+            + inOneLine(reason, scalarCountMax: Self.reasonScalarCountMax)
+            + (answer == .writtenAsLast
+                ? " (more of this second are left out, see JOBS failed)" : "")
+        if isTriedAgain { log.info(line) } else { log.warning(line) }
+    }
+}
