@@ -59,7 +59,7 @@ extension ChildProcess {
             // Without it nobody would learn of the child's end, so it must not live.
             _ = kill(-processID, SIGKILL)
             _ = try? retrying("waitpid") { waitpid(processID, nil, 0) }
-            throw SystemError(operation: "pidfd_open", errno: -endDescriptor)
+            throw SystemError(operation: SystemError.childWithoutEnd, errno: -endDescriptor)
         }
         let child = ChildProcess(
             processID: processID, endDescriptor: Descriptor(owning: endDescriptor),
@@ -81,6 +81,17 @@ extension ChildProcess {
     private static func readEnd(of pipe: consuming Pipe?) -> Descriptor? {
         guard let pipe else { return nil }
         return pipe.keepReadEnd()
+    }
+}
+
+extension SystemError {
+    fileprivate static let childWithoutEnd = "pidfd_open"
+
+    /// Whether a child was not started, and has run nothing, because there was no room for one more
+    /// process, descriptor or page: in a while there may be.
+    package var isForWantOfRoom: Bool {
+        [EAGAIN, EMFILE, ENFILE, ENOMEM].contains(errno)
+            && operation != SystemError.childWithoutEnd
     }
 }
 

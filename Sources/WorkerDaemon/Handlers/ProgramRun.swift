@@ -59,12 +59,14 @@ final class ProgramRun {
     }
 
     /// Starts the program and serves it until it has ended.
-    func run() -> Outcome {
+    ///
+    /// - Throws: that it can't be started.
+    func run() throws(SystemError) -> Outcome {
         do throws(SystemError) {
             try start()
         } catch {
             cleanUp()
-            return .failed(reason: "can't start \(selector.program.executable): \(error)")
+            throw error
         }
         worker.serveJob { status != nil }
         cleanUp()
