@@ -43,6 +43,7 @@ private final class RunningDaemon {
     private let configuration: Configuration
     private let log: Log
     private let loop: ThreadRunLoop
+    private let manager: ServiceManager
     private let children: ChildRegistry
     private let lanes: [Lane]
     private let io: WorkerThread
@@ -57,6 +58,8 @@ private final class RunningDaemon {
     ) throws(DaemonError) {
         self.configuration = configuration
         self.log = log
+        manager = ServiceManager(
+            Program.inheritedEnvironment(), processID: ProcessStatistics.processID, log: log)
         children = ChildRegistry(of: configuration.ownPlace)
         do throws(SystemError) {
             try StandardStream.openMissing()
@@ -139,7 +142,7 @@ private final class RunningDaemon {
     ) throws(DaemonError) -> Confined<Service> {
         let password = try readPassword()
         let (configuration, lanes, children, log) = (configuration, lanes, children, log)
-        let journal = journal
+        let (journal, manager) = (journal, manager)
         do {
             return try io.submitAndWait {
                 let service = try Service.assemble(
@@ -160,6 +163,12 @@ private final class RunningDaemon {
                 service.desk.restore(recovery)
                 service.schedules.start(
                     configuration.schedules, recovered: recovery.schedules)
+                if let heartbeat = manager.heartbeat {
+                    let timer = ThreadRunLoop.Timer(
+                        at: service.loop.now, every: heartbeat
+                    ) { _ in manager.daemonIsAlive() }
+                    service.loop.add(timer)
+                }
                 return Confined(service, to: service.loop)
             }
         } catch let error as SocketError {
@@ -203,6 +212,7 @@ private final class RunningDaemon {
     private func announce() {
         let threadCount = lanes.reduce(0) { $0 + $1.members.count }
         log.notice("workerd \(Service.version): \(counted(threadCount, "worker thread"))")
+        manager.daemonIsReady("serving \(counted(threadCount, "worker thread"))")
         if let address = configuration.listen.tcp { log.notice("listening on \(address)") }
         guard let path = configuration.listen.unix else { return }
         log.notice("listening on \(path)")
@@ -241,6 +251,12 @@ private final class RunningDaemon {
 
     private func shutDown(_ manner: ShutdownManner) {
         guard let service, let events else { return }
+        if manner == .finishWaiting {
+            // That may take hours: the manager would end it.
+            manager.show("going down when all waiting jobs are done")
+        } else {
+            manager.daemonIsStopping(within: Shutdown.longest(configuration))
+        }
         do throws(SubmitError) {
             try io.submit {
                 service.value.shutDown(manner) { events.send(.isDown($0)) }

@@ -78,6 +78,7 @@ final class ProgramRun {
             program: selector.program.executable,
             arguments: Array(selector.program.arguments.dropFirst()))
         command.environment = Program.inheritedEnvironment()
+            .filter { !ServiceManager.variables.contains($0.key) }
             .merging(selector.environment) { $1 }
             .merging(jobEnvironment) { $1 }
         command.workingDirectory = selector.directory

@@ -1,0 +1,50 @@
+// What the service manager that has started the daemon is told: systemd, or who does as it does.
+
+internal import Kernel
+
+/// The service manager, if one wants to know how the daemon is.
+///
+/// - Thread: any.
+/// - Source: sd_notify(3), sd_watchdog_enabled(3).
+struct ServiceManager: Sendable {
+    /// Variables that are meant for the daemon alone, and not for its programs.
+    static let variables: Set = [socketVariable, "WATCHDOG_USEC", "WATCHDOG_PID"]
+    private static let socketVariable = "NOTIFY_SOCKET"
+
+    private let socket: String?
+    private let log: Log
+    /// How often it wants to be told that the daemon is alive: twice in the time that it waits for that.
+    let heartbeat: Duration?
+
+    /// - Parameter environment: what the daemon was started with.
+    init(_ environment: [String: String], processID: Int, log: Log) {
+        socket = environment[Self.socketVariable].flatMap { $0.isEmpty ? nil : $0 }
+        self.log = log
+        let isForUs = environment["WATCHDOG_PID"].map { Int($0) == processID } ?? true
+        let limit = environment["WATCHDOG_USEC"].flatMap { Int64($0) } ?? 0
+        heartbeat = isForUs && limit > 1 ? .microseconds(limit / 2) : nil
+    }
+
+    /// The daemon serves: who was started after it may connect.
+    func daemonIsReady(_ status: String) { tell("READY=1\nSTATUS=\(status)") }
+
+    /// What people are shown of the daemon.
+    func show(_ status: String) { tell("STATUS=\(status)") }
+
+    /// The daemon goes down, and is to have so long for it, whatever the unit says.
+    func daemonIsStopping(within time: Duration) {
+        tell("STOPPING=1\nEXTEND_TIMEOUT_USEC=\(time.milliseconds * 1_000)\nSTATUS=going down")
+    }
+
+    /// The thread that serves the clients is not stuck.
+    func daemonIsAlive() { tell("WATCHDOG=1") }
+
+    private func tell(_ message: String) {
+        guard let socket else { return }
+        do throws(SystemError) {
+            try Datagram.send(Array(message.utf8), to: socket)
+        } catch {
+            log.warning("can't tell the service manager: \(error)")
+        }
+    }
+}
