@@ -25,6 +25,9 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
         SystemError(operation: operation, errno: Glibc.errno)
     }
 
+    /// Whether the disk, or what this user may have of it, is full.
+    package var isLackOfRoom: Bool { errno == ENOSPC || errno == EDQUOT }
+
     /// `operation: text of the error number`, for people.
     public var description: String { "\(operation): \(reason)" }
 

@@ -29,6 +29,7 @@ enum Option: String, CaseIterable {
     case limit = "--limit"
     case drain = "--drain"
     case now = "--now"
+    case replace = "--replace"
 
     /// Whether a value goes with it.
     enum Arity {
@@ -40,7 +41,7 @@ enum Option: String, CaseIterable {
 
     var arity: Arity {
         switch self {
-        case .json, .help, .version, .drain, .now, .block: .flag
+        case .json, .help, .version, .drain, .now, .block, .replace: .flag
         case .key: .value("KEY")
         case .unique: .value("ID")
         case .retry: .value("N")
@@ -104,6 +105,7 @@ enum Option: String, CaseIterable {
         case .limit: "at most so many, 100 if not given"
         case .drain: "first perform everything that was accepted"
         case .now: "end at once"
+        case .replace: "take the place of one of this name"
         }
     }
 }

@@ -8,8 +8,16 @@ enum ServerCommands {
         [
             CommandSpecification(
                 name: "info", arguments: "[SECTION]", summary: "The daemon in figures.",
-                details: "Sections: server, clients, memory, jobs, schedules, threads, loop.",
+                details:
+                    "Sections: server, clients, memory, jobs, schedules, backups, threads, loop.",
                 wordCount: 0...1, run: info),
+            CommandSpecification(
+                name: "backup", arguments: "NAME",
+                summary: "Copies the file of jobs while it is served, and prints the copy's path.",
+                details: """
+                    The copy lies in the daemon's directory of backups: backups beside its store, or what
+                    its configuration says. It is on the disk when the path is printed.
+                    """, wordCount: 1...1, options: [.replace], run: backup),
             CommandSpecification(
                 name: "ping", arguments: "", summary: "Asks whether the daemon answers.",
                 wordCount: 0...0, run: ping),
@@ -46,6 +54,17 @@ enum ServerCommands {
             try Output.write(
                 isHeading ? (index > 0 ? "\n" : "") + style.heading(shown) + "\n" : shown + "\n")
         }
+    }
+
+    private static func backup(_ invocation: Invocation) throws(Failure) {
+        let name = invocation.word(0)
+        let path = try invocation.withDaemon("can't make the backup '\(name)'") {
+            (client) throws(WorkerClientError) in
+            try client.backup(name, replaces: invocation.has(.replace))
+        }
+        try invocation.isJSON
+            ? Output.write(.object([("backup", .string(path))]))
+            : Output.write(Terminal.printable(path) + "\n")
     }
 
     private static func ping(_ invocation: Invocation) throws(Failure) {

@@ -2,7 +2,7 @@
 
 internal import Kernel
 
-/// A directory that only this test knows; removed with the files in it.
+/// A directory that only this test knows; removed with all that is in it.
 package final class TestDirectory: Sendable {
     package let path: String
 
@@ -11,11 +11,12 @@ package final class TestDirectory: Sendable {
         path = try Directory.createTemporary(prefix: "\(parent)/workerd-test-")
     }
 
-    deinit {
-        for name in (try? Directory.names(in: path)) ?? [] {
-            try? File.remove(file(name))
-            try? Directory.remove(file(name))
-        }
+    deinit { Self.remove(path) }
+
+    private static func remove(_ path: String) {
+        // A link goes, not what it leads to.
+        if (try? File.remove(path)) != nil { return }
+        for name in (try? Directory.names(in: path)) ?? [] { remove("\(path)/\(name)") }
         try? Directory.remove(path)
     }
 

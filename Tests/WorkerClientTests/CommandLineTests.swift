@@ -33,6 +33,19 @@ struct `workerctl` {
         #expect(program.text == "ABC")
     }
 
+    @Test func `a backup is made, and its path printed`() throws {
+        let scratch = try Scratch()
+        let daemon = try TestDaemon(in: scratch, store: scratch.file("jobs.sqlite"))
+        let path = scratch.file("backups/monday")
+        #expect(try daemon.workerctl("backup", "monday").text == "\(path)\n")
+        let again = try daemon.workerctl("backup", "monday")
+        #expect(again.status == 1)
+        #expect(again.errors.contains("can't make the backup 'monday': \(path) is there"))
+        let json = try daemon.workerctl("backup", "monday", "--replace", "--json")
+        #expect(json.text == "{\"backup\":\"\(path)\"}\n")
+        #expect(try daemon.workerctl("backup").status == 64)
+    }
+
     @Test func `a job is handed in, shown, listed and asked for its result`() throws {
         let daemon = try TestDaemon()
         let id = try daemon.workerctl(

@@ -91,11 +91,4 @@ extension Database {
     private func checkFile(_ code: Int32) throws(StoreFault) {
         if code != SQLITE_OK { throw fileFault(code) }
     }
-
-    private func fileFault(_ code: Int32) -> StoreFault {
-        let message = unsafe String(cString: sqlite3_errstr(code))
-        return StoreFault(
-            code & 0xff == SQLITE_FULL ? .full : .failed, path: path,
-            detail: "\(message), code \(code)")
-    }
 }

@@ -90,16 +90,25 @@ internal import CSQLite
         let extended = unsafe sqlite3_extended_errcode(handle)
         let message = unsafe String(cString: sqlite3_errmsg(handle))
         let detail = extended == code ? message : "\(message), code \(extended)"
-        let kind: StoreFault.Kind =
-            switch code & 0xff {
-            case SQLITE_BUSY, SQLITE_LOCKED: .inUse
-            case SQLITE_NOTADB: .foreign
-            case SQLITE_CORRUPT: .corrupt
-            case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .notWritable
-            case SQLITE_FULL: .full
-            default: .failed
-            }
+        let kind = kind(of: code)
         let shown = kind == .foreign ? "it is no SQLite database" : detail
         return StoreFault(kind, path: path, detail: shown)
+    }
+
+    /// The fault of a call that leaves no message with the connection.
+    func fileFault(_ code: Int32) -> StoreFault {
+        let message = unsafe String(cString: sqlite3_errstr(code))
+        return StoreFault(Self.kind(of: code), path: path, detail: "\(message), code \(code)")
+    }
+
+    private static func kind(of code: Int32) -> StoreFault.Kind {
+        switch code & 0xff {
+        case SQLITE_BUSY, SQLITE_LOCKED: .inUse
+        case SQLITE_NOTADB: .foreign
+        case SQLITE_CORRUPT: .corrupt
+        case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .notWritable
+        case SQLITE_FULL: .full
+        default: .failed
+        }
     }
 }

@@ -51,10 +51,23 @@ extension AsyncWorkerClient {
 
     /// The daemon in figures, as lines of `name:value` under headings of `# Section`.
     ///
-    /// - Parameter section: only this one: `server`, `clients`, `memory`, `jobs`, `threads`, `loop`.
+    /// - Parameter section: only this one: `server`, `clients`, `memory`, `jobs`,
+    ///   `schedules`, `backups`, `threads`, `loop`.
     /// - Thread: any task.
     public func info(_ section: String? = nil) async throws -> String {
         try await run(.information(section))
+    }
+
+    /// Copies the daemon's file of jobs into its directory of backups, while it is served.
+    ///
+    /// - Parameters:
+    ///   - name: what the copy is called there; no path.
+    ///   - replaces: whether one of this name gives way.
+    /// - Returns: the path of the copy, on the daemon's machine.
+    /// - Throws: `.daemon` with ERR, or BUSY while another one is made or there is no room.
+    /// - Thread: any task.
+    public func backup(_ name: String, replaces: Bool = false) async throws -> String {
+        try await run(.backup(name, replaces: replaces))
     }
 
     /// Asks whether the daemon answers.

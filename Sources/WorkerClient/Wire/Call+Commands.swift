@@ -125,6 +125,15 @@ extension Call where Value == String {
             return text
         }
     }
+
+    static func backup(_ name: String, replaces: Bool) -> Call {
+        Call(
+            ["BACKUP", .text(name)] + (replaces ? ["REPLACE"] : []), wait: .forever
+        ) { (reply) throws(WorkerClientError) in
+            guard let path = reply.text else { throw Read.unexpected(reply, "a path") }
+            return path
+        }
+    }
 }
 
 extension Call where Value == Void {

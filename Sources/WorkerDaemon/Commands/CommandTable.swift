@@ -63,7 +63,7 @@ struct CommandTable {
         all =
             JobCommands.all + FailureCommands.all + WatchCommands.all + ScheduleCommands.all
             + ThreadCommands.all + ConnectionCommands.all + TransactionCommands.all
-            + ServerCommands.all
+            + ServerCommands.all + BackupCommands.all
         perform = JobCommands.performCommand
         byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
     }

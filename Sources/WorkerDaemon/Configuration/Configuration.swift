@@ -8,6 +8,8 @@
 package struct Configuration: Sendable, Equatable {
     package var listen = Listen()
     package var store = Store.automatic
+    /// The directory of backups; nil for one beside the store.
+    package var backups: String?
     /// At least one, in the order of the file.
     package var threads: [Thread] = []
     /// In the order of the file.
@@ -70,6 +72,7 @@ extension Configuration: ConfigurationSection {
     mutating func read(from section: inout SectionReader) {
         section.section("listen", into: &listen)
         section.read("store", into: &store, .store)
+        section.read("backups", into: &backups, .directory)
         section.sections("threads", into: &threads, make: Thread.make)
         section.sections("selectors", into: &selectors, make: Selector.make)
         section.sections("schedules", into: &schedules) { [threads] name, place in

@@ -40,7 +40,7 @@ final class Journal: Sendable {
     let path: String
     let thread: WorkerThread
     private let buffer: CommandBuffer<JournalCommand>
-    private let writer: Confined<JournalWriter>
+    let writer: Confined<JournalWriter>
     private let isFireOwed: FireFlag
     private let attempts: AttemptLog
 

@@ -22,7 +22,7 @@ final class JournalWriter {
     /// How long after a failure what has to be recorded is tried again.
     private static let retryDelay = Duration.milliseconds(250)
 
-    private var store: SQLiteStore?
+    private(set) var store: SQLiteStore?
     let stockTaking: StockTaking
     private var stockTimer: ThreadRunLoop.Timer?
     private let isFireOwed: Journal.FireFlag

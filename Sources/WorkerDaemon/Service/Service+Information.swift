@@ -13,8 +13,8 @@ extension Service {
     func information(_ section: String?) -> String {
         let all: [(String, [(String, String)])] = [
             ("Server", serverLines), ("Clients", clientLines), ("Memory", memoryLines),
-            ("Jobs", jobLines), ("Schedules", schedules.figures), ("Threads", threadLines),
-            ("Loop", loopLines),
+            ("Jobs", jobLines), ("Schedules", schedules.figures), ("Backups", backups.figures),
+            ("Threads", threadLines), ("Loop", loopLines),
         ]
         let isAll = section == nil || ["all", "everything", "default"].contains(section)
         let chosen = all.filter { isAll || $0.0.lowercased() == section }

@@ -29,6 +29,7 @@ final class Service: SessionDelegate {
     let log: Log
     let desk: JobDesk
     let schedules: ScheduleBook
+    let backups: Backups
     let commands = CommandTable()
     let password: [UInt8]?
     private(set) var sessions: [UInt64: Session] = [:]
@@ -54,6 +55,8 @@ final class Service: SessionDelegate {
         self.loop = loop
         self.log = log
         self.shutdownAsked = shutdownAsked
+        backups = Backups(
+            desk: desk, directory: configuration.backups, loop: loop, log: log)
         outputRound = OutputRound(on: loop)
         let limits = configuration.limits
         sessionLimits = SessionLimits(
@@ -117,6 +120,7 @@ final class Service: SessionDelegate {
     /// Lets go of everything: the daemon is down, or dropped.
     func close() {
         shutdown = nil
+        backups.close()
         schedules.close()
         desk.close()
     }

@@ -78,6 +78,7 @@ final class Shutdown {
         desk.refuse()
         service.schedules.close()
         desk.whenCompleted = { [unowned self] in lookIfDone() }
+        service.backups.whenEnded = { [unowned self] in lookIfDone() }
         hurry(to: manner)
     }
 
@@ -85,6 +86,7 @@ final class Shutdown {
     func hurry(to manner: ShutdownManner) {
         guard !isClosing, manner >= self.manner else { return }
         self.manner = manner
+        if manner > .finishWaiting { service.backups.giveUp() }
         switch manner {
         case .finishWaiting:
             keepHeld()
@@ -187,7 +189,7 @@ final class Shutdown {
     private func lookIfDone() {
         guard !isClosing else { return }
         if !areLanesStopped, desk.areAllInMemory { stopLanes(.finishQueued) }
-        guard desk.live.isEmpty, areLanesStopped else { return }
+        guard desk.live.isEmpty, areLanesStopped, !service.backups.isUnderWay else { return }
         isClosing = true
         let shutdown = Confined(self, to: loop)
         desk.flush { shutdown.value.isRecorded() }

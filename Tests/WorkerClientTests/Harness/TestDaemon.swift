@@ -12,13 +12,16 @@ final class TestDaemon {
 
     /// Starts a daemon with the threads `images` and `mail/1`, `mail/2`, and waits until it listens.
     ///
-    /// - Parameter listen: what `listen` has beside the Unix socket.
-    init(listen: String = "", in scratch: Scratch? = nil) throws {
+    /// - Parameters:
+    ///   - listen: what `listen` has beside the Unix socket.
+    ///   - store: where jobs are kept.
+    init(listen: String = "", in scratch: Scratch? = nil, store: String = "memory") throws {
         let scratch = try scratch ?? Scratch()
         self.scratch = scratch
         let text = """
             {
                 listen: { unix: "\(scratch.file("s"))", \(listen) },
+                store: "\(store)",
                 threads: { images: {}, mail: { count: 2, maxQueued: 2 } },
                 selectors: { shout: { program: ["/usr/bin/tr", "a-z", "A-Z"] } },
                 log: { level: "notice" },

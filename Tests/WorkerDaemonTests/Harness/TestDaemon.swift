@@ -207,11 +207,16 @@ extension TestDaemon {
     }
 
     /// Takes that limit away.
-    func allowFilesOfAnySize() throws {
+    func allowFilesOfAnySize() throws { try limitFiles("unlimited") }
+
+    /// Lets no file grow beyond a size from now on, as if the disk were full; SIGXFSZ must be ignored.
+    func allowFiles(ofByteCount max: Int) throws { try limitFiles("\(max)") }
+
+    private func limitFiles(_ soft: String) throws {
         var child = try ChildProcess.spawn(
             ChildCommand(
                 program: "/usr/bin/prlimit",
-                arguments: ["--pid", "\(processID)", "--fsize=unlimited:"]))
+                arguments: ["--pid", "\(processID)", "--fsize=\(soft):"]))
         _ = isReady(child.endDescriptor.number, for: POLLIN, within: patienceMilliseconds)
         let status = child.reap()
         guard status == .exited(0) else { throw Unexpected("prlimit: \(status as Any)") }

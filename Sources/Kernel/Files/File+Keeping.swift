@@ -1,0 +1,67 @@
+// Making a file that outlives a power cut: a new one that nobody else has, its bytes on the disk, then the
+// name under which it is found.
+
+internal import CLinux
+internal import Glibc
+
+extension File {
+    /// Makes a file that is not there, and fails if something is.
+    ///
+    /// A link in its place is not followed, so that nobody can have something else written.
+    ///
+    /// - Parameter mode: its mode bits; the process's umask takes its part.
+    /// - Returns: the file, open for writing.
+    /// - Throws: EEXIST, EACCES, ENOENT (no such directory), EROFS, ENOSPC.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    package static func makeNew(_ path: String, mode: UInt32) throws(SystemError) -> Descriptor {
+        try open("make \(path)", path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
+    }
+
+    /// How many bytes a file has; nil when there is nothing.
+    ///
+    /// - Throws: EACCES, ELOOP, ENAMETOOLONG.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    package static func byteCount(of path: String) throws(SystemError) -> Int? {
+        try status(of: path, followingLinks: true).map { Int($0.st_size) }
+    }
+}
+
+extension Descriptor {
+    /// Waits until what was written to a file is on the disk, by whomever.
+    ///
+    /// - Throws: EIO, ENOSPC: what was written may be lost, and a later call does not say so.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    /// - Source: fsync(2).
+    package borrowing func sync() throws(SystemError) {
+        let number = number
+        try retrying("fsync") { fsync(number) }
+    }
+}
+
+extension Directory {
+    /// Waits until the names in a directory are on the disk as they are.
+    ///
+    /// - Throws: ENOENT, EACCES, ENOTDIR, EIO.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    package static func sync(_ path: String) throws(SystemError) {
+        try File.open("open \(path)", path, O_RDONLY | O_DIRECTORY).sync()
+    }
+
+    /// How many bytes this process may still write to the file system of a directory.
+    ///
+    /// - Throws: ENOENT, EACCES, ENOTDIR.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    /// - Source: statvfs(3).
+    package static func freeByteCount(of path: String) throws(SystemError) -> Int {
+        var found = statvfs()
+        try retrying("statvfs \(path)") { unsafe statvfs(path, &found) }
+        let (bytes, isOverflow) = Int(clamping: found.f_bavail)
+            .multipliedReportingOverflow(by: Int(clamping: found.f_frsize))
+        return isOverflow ? .max : bytes
+    }
+}

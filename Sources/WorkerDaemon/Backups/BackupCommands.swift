@@ -1,0 +1,28 @@
+// The command that makes a backup.
+
+internal import RESP
+
+enum BackupCommands {
+    static let all: [CommandSpecification] = [
+        CommandSpecification(
+            "backup", 2...3, .server, usage: "name [REPLACE]",
+            "Copies the file of jobs into the directory of backups while it is served. Answers with "
+                + "the copy's path when it is on the disk.",
+            execute: backup)
+    ]
+
+    private static func backup(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue? {
+        let name = command.text(at: 1)
+        if command.count == 3, !command.matches(2, "REPLACE") {
+            throw WireError(.err, "BACKUP name [REPLACE]: what is \(quoted(command.text(at: 2)))?")
+        }
+        let reply = Pledge(session)
+        try service.backups.make(name, replaces: command.count == 3) {
+            reply.fill($0.map(text))
+        }
+        service.log.notice("client \(session.number) asks for BACKUP \(name)")
+        return reply.take()
+    }
+}

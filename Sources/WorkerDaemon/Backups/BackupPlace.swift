@@ -1,0 +1,80 @@
+// Where backups lie, and what they may be called. A client says a name, never a path: it may come from
+// another machine, and must not choose what is written where.
+
+internal import Jobs
+internal import Kernel
+
+/// The directory of backups.
+struct BackupPlace: Sendable {
+    let directory: String
+    /// Whether it is made when it is first needed.
+    private let isMadeHere: Bool
+
+    /// Ends of names by which SQLite, or workerd, finds what belongs to another file.
+    private static let reservedEnds = ["-wal", "-shm", "-journal", "-attempts", partialEnd]
+    private static let partialEnd = ".partial"
+
+    /// - Parameters:
+    ///   - configured: the directory of the configuration; nil for `backups` beside the store.
+    ///   - store: the path of the store.
+    init(_ configured: String?, besides store: String) {
+        directory = configured ?? Self.parent(of: store) + "/backups"
+        isMadeHere = configured == nil
+    }
+
+    /// The path of the backup of a name.
+    func path(of name: String) throws(WireError) -> String {
+        let isName = Configuration.isName(name) && !name.hasPrefix(".") && !name.hasPrefix("-")
+        guard isName else {
+            throw WireError(
+                .err,
+                "the name of a backup is 1…64 of the characters A-Z a-z 0-9 _ . - and no path, the "
+                    + "first a letter, a digit or _; is \(quoted(name)). Backups lie in \(directory)"
+            )
+        }
+        if let end = Self.reservedEnds.first(where: name.hasSuffix) {
+            throw WireError(
+                .err, "a backup's name does not end with \(end), which marks parts of others")
+        }
+        return "\(directory)/\(name)"
+    }
+
+    /// Where a backup is as long as it is being made.
+    static func partial(of path: String) -> String { path + partialEnd }
+
+    /// Sees to it that the directory is there, if it is ours.
+    ///
+    /// - Blocks: for the disk.
+    func prepare() throws(SystemError) {
+        guard isMadeHere, try File.kind(of: directory) == nil else { return }
+        try Directory.create(directory, mode: 0o700)
+        try Directory.sync(Self.parent(of: directory))
+    }
+
+    private static func parent(of path: String) -> String {
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        return slash == path.startIndex ? "" : String(path[..<slash])
+    }
+
+    /// Finds out whether a backup can have its name.
+    ///
+    /// - Throws: `WireError`, `SystemError`.
+    /// - Blocks: for the disk.
+    func check(_ path: String, replaces: Bool) throws {
+        for end in ["-wal", "-journal"] where try File.kind(of: path + end) != nil {
+            // SQLite would take what is in there for a part of the new one.
+            throw WireError(
+                .err,
+                "\(path)\(end) is there: somebody has the backup of this name open, or did not "
+                    + "close it; give another name, or remove both")
+        }
+        switch try File.kind(of: path) {
+        case nil: return
+        case .regular where replaces: return
+        case .regular:
+            throw WireError(.err, "\(path) is there: give another name, or add REPLACE")
+        case .directory, .socket, .other:
+            throw WireError(.err, "\(path) is no file: give another name")
+        }
+    }
+}

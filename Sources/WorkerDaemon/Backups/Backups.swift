@@ -1,0 +1,131 @@
+// Backups as `io` sees them: one at a time, each on a thread of its own, and what INFO says of them.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+
+/// The backups of the store.
+///
+/// Confined to the desk's thread.
+final class Backups {
+    /// One under way.
+    private struct Current {
+        let name: String
+        let run: BackupRun
+        let startedAt: Int64
+        let answer: (Result<String, WireError>) -> Void
+    }
+
+    private let desk: JobDesk
+    private let loop: ThreadRunLoop
+    private let log: Log
+    /// Nil if there is nothing to back up.
+    private let place: BackupPlace?
+    private var current: Current?
+    private var thread: SystemThread?
+    private var madeCount = 0
+    private var failedCount = 0
+    /// When the latest was made, and its size.
+    private var last: (at: Int64, byteCount: Int) = (0, 0)
+    /// Called when one has been made, or could not be.
+    var whenEnded: (() -> Void)?
+
+    /// - Parameter directory: the one of the configuration.
+    init(desk: JobDesk, directory: String?, loop: ThreadRunLoop, log: Log) {
+        self.desk = desk
+        self.loop = loop
+        self.log = log
+        place = desk.durable.map { BackupPlace(directory, besides: $0.journal.path) }
+    }
+
+    /// Whether one is being made.
+    var isUnderWay: Bool { current != nil }
+
+    /// What INFO says.
+    var figures: [(String, String)] {
+        [
+            ("backup_in_progress", isUnderWay ? "1" : "0"),
+            ("total_backups_made", "\(madeCount)"),
+            ("total_backups_failed", "\(failedCount)"),
+            ("last_backup_at", "\(last.at)"),
+            ("last_backup_bytes", "\(last.byteCount)"),
+        ]
+    }
+
+    /// Makes a backup.
+    ///
+    /// - Parameters:
+    ///   - name: what it is called in the directory of backups.
+    ///   - replaces: whether one of this name gives way.
+    ///   - answer: told its path when it is on the disk, or why there is none.
+    /// - Throws: why it is refused at once; then `answer` is not called.
+    func make(
+        _ name: String, replaces: Bool, answer: @escaping (Result<String, WireError>) -> Void
+    ) throws(WireError) {
+        guard let durable = desk.durable, let place else {
+            throw WireError(
+                .err,
+                "jobs are in memory only, so there is nothing to back up: set store to keep "
+                    + "them in a file")
+        }
+        if desk.isRefusing { throw WireError(.shuttingDown, "the daemon is going down") }
+        let path = try place.path(of: name)
+        if let current {
+            throw WireError(.busy, "\(current.run.path) is being made: try again when it is there")
+        }
+        let run = BackupRun(of: durable.journal, to: path, in: place, replaces: replaces)
+        current = Current(
+            name: name, run: run, startedAt: desk.wall.unixMilliseconds(), answer: answer)
+        // What has happened and is not in the store yet comes there first.
+        desk.confirm(()) { [unowned self] result in
+            switch result {
+            case .success: start(run)
+            case .failure(let error): ended(.failure(error))
+            }
+        }
+    }
+
+    private func start(_ run: BackupRun) {
+        let (backups, loop) = (Confined(self, to: loop), loop)
+        do throws(SystemError) {
+            thread = try SystemThread(name: "backup") {
+                let result = Result { () throws(WireError) in try run.make() }
+                loop.perform { backups.value.ended(result) }
+            }
+        } catch {
+            ended(.failure(WireError(.busy, "there is no thread for a backup: \(error)")))
+        }
+    }
+
+    private func ended(_ result: Result<Int, WireError>) {
+        if let thread = thread.take() { thread.join() }
+        guard let ended = current.take() else { return }
+        let path = ended.run.path
+        switch result {
+        case .success(let byteCount):
+            let now = desk.wall.unixMilliseconds()
+            madeCount += 1
+            last = (now, byteCount)
+            log.notice(
+                "backup \(path) is made: \(byteCount) bytes in \(now - ended.startedAt) ms")
+        case .failure(let error):
+            failedCount += 1
+            log.error("backup \(ended.name): \(error.message)")
+        }
+        ended.answer(result.map { _ in path })
+        whenEnded?()
+    }
+
+    /// Lets the one that is under way end soon, with nothing left of it.
+    func giveUp() { current?.run.giveUp() }
+
+    /// Waits until none is under way; what would have been answered is not.
+    ///
+    /// - Blocks: until a part of it is on the disk.
+    func close() {
+        giveUp()
+        if let thread = thread.take() { thread.join() }
+        current = nil
+        whenEnded = nil
+    }
+}
