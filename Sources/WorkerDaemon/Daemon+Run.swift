@@ -80,13 +80,15 @@ private final class RunningDaemon {
         let events = MessagePort<Event> { running.value.handle($0) }
         events.add(to: loop)
         self.events = events
-        let (store, recovery) = try openStore()
+        let (store, recovery) = try openStore(serving: Set(handlers.keys))
         journal = store
         service = try startService(handlers, events, recovery)
     }
 
     /// Opens the journal, if jobs are to be durable.
-    private func openStore() throws(DaemonError) -> (Journal?, Journal.Recovery) {
+    private func openStore(
+        serving selectors: Set<String>
+    ) throws(DaemonError) -> (Journal?, Journal.Recovery) {
         guard let path = configuration.store.path(in: Program.inheritedEnvironment()) else {
             let advice = configuration.store == .automatic ? " (set store to keep them)" : ""
             log.notice("jobs are in memory only, and end with workerd\(advice)")
@@ -94,7 +96,7 @@ private final class RunningDaemon {
         }
         do {
             let (journal, recovery) = try Journal.open(
-                path, limits: StoreLimits(configuration.limits), log: log)
+                path, limits: StoreLimits(configuration.limits), serving: selectors, log: log)
             let found = recovery.part.amounts.values.reduce(into: [:]) {
                 $0.merge($1.mapValues(\.count), uniquingKeysWith: +)
             }

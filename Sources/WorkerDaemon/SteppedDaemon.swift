@@ -33,8 +33,8 @@ package final class SteppedDaemon {
         var journal: Journal?
         if let path = configuration.store.path(in: [:]) {
             let opened = try Journal.open(
-                path, limits: StoreLimits(configuration.limits), window: window, clocks: clocks,
-                log: log)
+                path, limits: StoreLimits(configuration.limits),
+                serving: Set(daemon.handlers.keys), window: window, clocks: clocks, log: log)
             (journal, recovery) = opened
         }
         self.journal = journal

@@ -112,5 +112,8 @@ extension ThreadOrPool {
 }
 
 extension SelectorDescription {
-    var json: JSON { .object([("name", .string(name)), ("handler", .string(handler))]) }
+    var json: JSON {
+        let orphaned = orphanedCount > 0 ? [("orphaned", JSON.integer(orphanedCount))] : []
+        return .object([("name", .string(name)), ("handler", .string(handler))] + orphaned)
+    }
 }

@@ -1,6 +1,7 @@
 // Commands that show threads and selectors, and steer threads.
 
 internal import WorkerClient
+internal import Wording
 
 enum ThreadCommands {
     static var all: [CommandSpecification] {
@@ -99,7 +100,11 @@ enum ThreadCommands {
         }
         if invocation.isJSON { return try Output.write(.array(selectors.map(\.json))) }
         var table = Table([("SELECTOR", .left), ("HANDLER", .left)])
-        for selector in selectors { table.add([selector.name, selector.handler]) }
+        for selector in selectors {
+            let count = selector.orphanedCount
+            let orphaned = count > 0 ? ", \(counted(count, "job")) orphaned" : ""
+            table.add([selector.name, selector.handler + orphaned])
+        }
         try Output.write(table.text(invocation.style))
     }
 }

@@ -247,7 +247,7 @@ struct `workerctl` {
         let commands = [
             "perform", "cancel", "job", "watch", "result", "jobs", "buffer", "fire", "threads",
             "thread", "selectors", "pause", "resume", "stop", "info", "ping", "shutdown", "help",
-            "retry", "drop",
+            "retry", "drop", "backup",
         ]
         for command in commands {
             #expect(help.text.contains("\n  \(command) "))

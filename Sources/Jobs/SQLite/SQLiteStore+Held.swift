@@ -121,7 +121,7 @@ extension SQLiteStore {
     ) throws(StoreFault) -> [Counted] {
         let rows = try cached(
             """
-            SELECT id, length(payload) FROM jobs
+            SELECT id, length(payload), selector FROM jobs
             WHERE held > 0 AND held = 2 AND thread = ? AND priority = ? AND due_at IS NULL
                 AND id > ? AND id < ?
             ORDER BY id LIMIT ?
@@ -159,13 +159,13 @@ extension SQLiteStore {
         return batch
     }
 
-    /// All that a statement of ids and sizes has.
+    /// All that a statement of ids, sizes and selectors has.
     static func counted(_ rows: Statement, _ state: JobState) throws(StoreFault) -> [Counted] {
         var found: [Counted] = []
         while try rows.step() {
             found.append(
                 Counted(
-                    id: JobID(UInt64(rows.integer(0))), state: state,
+                    id: JobID(UInt64(rows.integer(0))), state: state, selector: rows.text(2),
                     byteCount: Int(rows.integer(1))))
         }
         return found
@@ -175,12 +175,14 @@ extension SQLiteStore {
     package struct Counted: Sendable {
         package let id: JobID
         package let state: JobState
+        package let selector: String
         package let byteCount: Int
 
-        /// A job of this number, state and size of its payload.
-        package init(id: JobID, state: JobState, byteCount: Int) {
+        /// A job of this number, state, selector and size of its payload.
+        package init(id: JobID, state: JobState, selector: String, byteCount: Int) {
             self.id = id
             self.state = state
+            self.selector = selector
             self.byteCount = byteCount
         }
     }
@@ -272,7 +274,7 @@ extension SQLiteStore {
         let end = ends.min() ?? last
         let rows = try cached(
             """
-            SELECT id, held, priority, length(payload), thread FROM jobs
+            SELECT id, held, priority, length(payload), thread, selector FROM jobs
             WHERE id > ? AND id <= ? ORDER BY id
             """)
         try rows.bind(1, Int64(clamping: number))
@@ -284,7 +286,7 @@ extension SQLiteStore {
                 QueueName(thread: rows.text(4), priority: priority),
                 Counted(
                     id: JobID(UInt64(rows.integer(0))), state: Self.state(held: rows.integer(1)),
-                    byteCount: Int(rows.integer(3))))
+                    selector: rows.text(5), byteCount: Int(rows.integer(3))))
         }
         try waitingPacks.forEachLive(in: number + 1...end, body)
         return ends.isEmpty ? nil : end

@@ -79,7 +79,7 @@ extension SQLiteStore {
         return Self.newest(jobs, limit)
     }
 
-    private static func newest(_ jobs: [Job], _ limit: Int) -> [Job] {
+    static func newest(_ jobs: [Job], _ limit: Int) -> [Job] {
         Array(jobs.sorted { $1.id < $0.id }.prefix(limit))
     }
 

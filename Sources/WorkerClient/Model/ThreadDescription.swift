@@ -53,8 +53,10 @@ public enum ThreadOrPool: Sendable, Equatable {
 public struct SelectorDescription: Sendable, Equatable {
     /// Its name.
     public let name: String
-    /// `Swift`, or the program and its arguments.
+    /// `Swift`, the program and its arguments, or `none` if the daemon's configuration no longer names it.
     public let handler: String
+    /// How many jobs in the daemon's file wait for it although nothing handles it.
+    public let orphanedCount: Int
 }
 
 extension ThreadDescription {
@@ -94,5 +96,6 @@ extension SelectorDescription {
         let fields = Fields(reply, of: "a selector")
         name = try fields.text("name")
         handler = try fields.text("handler")
+        orphanedCount = fields.optionalInteger("orphaned") ?? 0
     }
 }

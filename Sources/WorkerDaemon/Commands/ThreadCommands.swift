@@ -136,11 +136,18 @@ enum ThreadCommands {
     private static func selectors(
         _ service: Service, _ session: Session, _ command: Command
     ) throws(WireError) -> RESPValue? {
-        .array(
+        let missing = service.desk.durable?.unserved.bySelector ?? []
+        return .array(
             service.desk.handlers.sorted { $0.key < $1.key }.map { name, handler in
                 .map([
                     entry("name", text(name)), entry("handler", text(handler.description)),
                 ])
-            })
+            }
+                + missing.map { name, count in
+                    .map([
+                        entry("name", text(name)), entry("handler", text("none")),
+                        entry("orphaned", .integer(count)),
+                    ])
+                })
     }
 }

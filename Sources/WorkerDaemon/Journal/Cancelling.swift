@@ -10,6 +10,8 @@ struct CancelWish: Sendable {
     let payload: [UInt8]?
     /// None that was accepted later than the command came.
     let before: JobID
+    /// Whether nobody serves the selector: then none of its jobs is in memory.
+    var isUnserved = false
     /// None of these: they had begun by then.
     var begun: Set<JobID> = []
 
@@ -65,13 +67,16 @@ extension SQLiteStore {
         var room = JobAmount(count: part.countMax, byteCount: part.byteCountMax)
         var rest = part
         while let place = rest.places.first {
-            let batch = try jobs(at: place, after: rest.after, behind: memory, room)
+            let behind = part.wish.isUnserved ? JobID(0) : memory[place.queue]
+            let batch = try jobs(at: place, after: rest.after, behind: behind, room)
             for job in batch.jobs {
                 room -= .one(job.payload.count)
                 guard part.wish.means(job) else { continue }
                 try end(job.id, nil, .cancelled, at: now)
                 cancelled.jobs[place.queue, default: []].append(
-                    Counted(id: job.id, state: job.state, byteCount: job.payload.count))
+                    Counted(
+                        id: job.id, state: job.state, selector: job.selector,
+                        byteCount: job.payload.count))
             }
             // Numbers go up, but among the delayed.
             let isPast =
@@ -89,7 +94,7 @@ extension SQLiteStore {
     }
 
     private func jobs(
-        at place: CancelPart.Place, after key: DueKey, behind memory: BroughtThrough,
+        at place: CancelPart.Place, after key: DueKey, behind memory: JobID,
         _ room: JobAmount
     ) throws(StoreFault) -> Batch {
         let (queue, limit, byteCount) = (place.queue, room.count, room.byteCount)
@@ -99,7 +104,7 @@ extension SQLiteStore {
         case .buffered:
             return try buffered(queue, after: key.id, limit: limit, byteCount: byteCount)
         case .waiting, .running, .done, .failed, .cancelled:
-            let last = max(key.id, memory[queue])
+            let last = max(key.id, memory)
             return try inTurn(queue, after: last, limit: limit, byteCount: byteCount)
         }
     }

@@ -68,14 +68,14 @@ final class DurableJobs {
         self.window = window
     }
 
-    /// Selectors of jobs that nobody can run, which were told to the log.
-    var unservedSelectors: Set<String> = []
     /// What of before has been counted.
     var stock = JournalStock()
     /// Of before and not counted by then, but parked since by the desk, which has counted them.
     private var parkedAgain: Set<JobID> = []
     /// Jobs of before whose thread is configured no more.
     var orphans = OrphanedJobs()
+    /// Jobs of before whose selector is configured no more.
+    var unserved = UnservedJobs()
     /// Whether delayed jobs stay where they are: only what is in turn is let run.
     var isHeldClosed = false
     /// Parked jobs that the journal was asked to take back, and how often.
@@ -158,6 +158,11 @@ final class DurableJobs {
         guard hasCounted(id) else { return }
         parkedAgain.remove(id)
         orphans.remove(byteCount: byteCount, from: queue)
+    }
+
+    /// A job that nobody serves was taken back.
+    func removeUnserved(_ job: SQLiteStore.Counted, from queue: QueueName) {
+        if hasCounted(job.id) { unserved.remove(job.selector, from: queue) }
     }
 
     /// Whether a parked job was counted as one; it is not parked any more.

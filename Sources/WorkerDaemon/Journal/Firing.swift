@@ -39,9 +39,11 @@ struct JournalFiring: Sendable {
 extension SQLiteStore {
     /// Lets some buffered jobs go; part of a transaction.
     ///
-    /// - Parameter uncounted: the numbers of jobs that have not been counted.
+    /// - Parameters:
+    ///   - uncounted: the numbers of jobs that have not been counted.
+    ///   - isServed: told a selector; jobs of those that nobody serves are not counted with the others.
     func fire(
-        _ part: FirePart, uncounted: ClosedRange<UInt64>?
+        _ part: FirePart, uncounted: ClosedRange<UInt64>?, isServed: (String) -> Bool
     ) throws(StoreFault) -> JournalFiring {
         var firing = JournalFiring()
         for (place, queue) in part.queues.enumerated() {
@@ -51,7 +53,8 @@ extension SQLiteStore {
                 queue, after: after, before: part.before, limit: room, at: part.moment)
             firing.count += fired.count
             var amount = JobAmount()
-            for job in fired where uncounted?.contains(job.id.number) != true {
+            for job in fired
+            where uncounted?.contains(job.id.number) != true && isServed(job.selector) {
                 amount += .one(job.byteCount)
             }
             firing.counted[queue] = amount

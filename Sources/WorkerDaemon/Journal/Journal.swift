@@ -60,12 +60,13 @@ final class Journal: Sendable {
 
     /// Opens a file of jobs on a thread of its own.
     ///
+    /// - Parameter selectors: those whose jobs somebody runs.
     /// - Returns: the journal, and what was in the file.
     /// - Throws: `StoreFault`, or why there is no thread.
     /// - Blocks: for the disk.
     static func open(
-        _ path: String, limits: StoreLimits, window: MemoryWindow = MemoryWindow(),
-        clocks: Clocks = .system, log: Log
+        _ path: String, limits: StoreLimits, serving selectors: Set<String>,
+        window: MemoryWindow = MemoryWindow(), clocks: Clocks = .system, log: Log
     ) throws -> (Journal, Recovery) {
         if try File.kind(of: path) == nil {
             // SQLite would make it readable for everybody; jobs are their owner's.
@@ -79,7 +80,8 @@ final class Journal: Sendable {
             name: "journal",
             poller: SystemPoller(clock: clocks.loop, spin: IdleSpin(limit: spinLimit)))
         do {
-            return try open(path, limits: limits, window, clocks.wall, log: log, on: thread)
+            return try open(
+                path, limits: limits, selectors, window, clocks.wall, log: log, on: thread)
         } catch {
             thread.stop()
             thread.join()
@@ -88,8 +90,8 @@ final class Journal: Sendable {
     }
 
     private static func open(
-        _ path: String, limits: StoreLimits, _ window: MemoryWindow, _ wall: WallTime, log: Log,
-        on thread: WorkerThread
+        _ path: String, limits: StoreLimits, _ selectors: Set<String>, _ window: MemoryWindow,
+        _ wall: WallTime, log: Log, on thread: WorkerThread
     ) throws -> (Journal, Recovery) {
         let flag = FireFlag()
         let attemptsPath = path + "-attempts"
@@ -98,7 +100,8 @@ final class Journal: Sendable {
             let store = try SQLiteStore(path: path, limits: limits, readsEnded: false)
             let endedCount = try catchUp(
                 store, with: AttemptLog.read(attemptsPath), at: wall.unixMilliseconds())
-            let stockTaking = try StockTaking(store, stepCount: window.countedAtOnce)
+            let stockTaking = try StockTaking(
+                store, serving: selectors, stepCount: window.countedAtOnce)
             let stock = stockTaking.stock
             let blockers = try store.blockers()
             stockTaking.give(blockers)

@@ -137,6 +137,11 @@ extension JournalWriter {
             if state == nil || state == .waiting {
                 jobs += try store.newestInTurn(
                     queue, after: broughtThrough[queue], limit: limit)
+                if stockTaking.hasUnserved(in: queue) {
+                    jobs += try store.newestInTurn(
+                        queue, through: broughtThrough[queue], limit: limit
+                    ) { !stockTaking.serves($0.selector) }
+                }
             }
             for held in [JobState.delayed, .buffered] where state == nil || state == held {
                 jobs += try store.newestHeld(queue, state: held, limit: limit)

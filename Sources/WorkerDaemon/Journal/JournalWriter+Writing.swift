@@ -22,7 +22,9 @@ extension JournalWriter {
         case .settle(let failed, let fate, let part, let ticket):
             answers.settled[ticket] = try store.settle(failed, fate, part, at: now)
         case .fire(let part, let ticket):
-            let firing = try store.fire(part, uncounted: stockTaking.stock.rest)
+            let firing = try store.fire(part, uncounted: stockTaking.stock.rest) {
+                stockTaking.serves($0)
+            }
             answers.fired[ticket] = firing
             for queue in part.queues {
                 answers.keepDelayed(fired(queue, part, firing, nil, store))
@@ -43,7 +45,9 @@ extension JournalWriter {
             try store.end(id, nil, .cancelled, at: now)
             answers.cancelled[ticket] = [
                 job.queue: [
-                    SQLiteStore.Counted(id: id, state: job.state, byteCount: job.payload.count)
+                    SQLiteStore.Counted(
+                        id: id, state: job.state, selector: job.selector,
+                        byteCount: job.payload.count)
                 ]
             ]
         case .cancelPart(let part, let ticket):
@@ -57,7 +61,8 @@ extension JournalWriter {
     /// Of what is held the desk knows it, and asks for nothing that is in its memory.
     private func isParked(_ job: Job) -> Bool {
         switch job.state {
-        case .waiting: job.id > broughtThrough[job.queue]
+        case .waiting:
+            job.id > broughtThrough[job.queue] || !stockTaking.serves(job.selector)
         case .delayed, .buffered: true
         case .running, .done, .failed, .cancelled: false
         }

@@ -61,7 +61,7 @@ extension JobDesk {
                     lookUp(id) { [unowned self] found in
                         switch found {
                         case .failure(let error): body(.failure(error))
-                        case .success(let job): cancelUnserved(job, body)
+                        case .success(let job): cancelLeft(job, body)
                         }
                     }
                 }
@@ -82,9 +82,9 @@ extension JobDesk {
         bringDelayed(job, to: backlog)
     }
 
-    /// Cancels a job of the journal that was brought and is not in memory: it has ended, or nobody
-    /// serves it any more.
-    private func cancelUnserved(
+    /// Cancels a job of the journal that was brought and is not in memory: it has ended, or was left to
+    /// the journal when its thread was stopped.
+    private func cancelLeft(
         _ job: Job, _ body: @escaping (Result<CancelAnswer, WireError>) -> Void
     ) {
         // It may have ended in memory since it was read.

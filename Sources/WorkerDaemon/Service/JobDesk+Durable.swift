@@ -221,7 +221,7 @@ extension JobDesk {
             backlog.loadEnded(isEnd: batch.isEnd)
             // Going down: they are in the journal, and stay there.
             guard !durable.isClosed else { return }
-            for job in batch.jobs {
+            for job in batch.jobs where isServed(job) {
                 durable.unpark(job.id, .waiting, byteCount: job.payload.count, from: backlog)
                 if !takeBack(job, backlog) { bring(job, to: backlog) }
             }
@@ -275,14 +275,7 @@ extension JobDesk {
     func adopt(
         _ job: Job, _ backlog: Backlog, as part: Backlog.Part? = nil
     ) -> LiveJob? {
-        guard let handler = handlers[job.selector] else {
-            if durable?.unservedSelectors.insert(job.selector).inserted == true {
-                log.warning(
-                    "job \(job.id) stays in the journal, and all others of selector "
-                        + "\(quoted(job.selector)): there is none of that name any more")
-            }
-            return nil
-        }
+        guard let handler = handlers[job.selector] else { return nil }
         let request = request(of: job)
         let adopted = liveJob(
             job.id, of: request, handler, backlog.lane, request.retryPlan(for: handler),

@@ -77,7 +77,7 @@ extension JobDesk {
             let found = backlog.held.loadEnded(batch, after: place) { live[$0] != nil }
             // Going down: they are in the journal, and stay there.
             guard !durable.isClosed, !durable.isHeldClosed else { return }
-            for job in found.jobs {
+            for job in found.jobs where isServed(job) {
                 guard found.isCurrent, durable.cancelling[job.id] == nil,
                     !leaveParked(job, backlog)
                 else {
@@ -103,15 +103,8 @@ extension JobDesk {
     /// Takes a delayed job of the journal into memory.
     func bringDelayed(_ job: Job, to backlog: Backlog) {
         guard let durable else { return }
-        let byteCount = job.payload.count
-        guard let adopted = adopt(job, backlog) else {
-            // Nobody serves it: it stays where it is, and is counted there.
-            if !durable.hasCounted(job.id) {
-                durable.park(job.id, .delayed, byteCount: byteCount, in: backlog)
-            }
-            return
-        }
-        durable.unpark(job.id, .delayed, byteCount: byteCount, from: backlog)
+        guard let adopted = adopt(job, backlog) else { return }
+        durable.unpark(job.id, .delayed, byteCount: job.payload.count, from: backlog)
         let due = job.dueAt ?? job.acceptedAt
         hold(adopted)
         if due <= wall.unixMilliseconds() {
@@ -124,7 +117,7 @@ extension JobDesk {
 
     /// Takes up a job of before that holds up others between two attempts.
     func restoreBlocker(_ job: Job) {
-        guard let durable else { return }
+        guard let durable, isServed(job) else { return }
         guard let lane = try? lane(of: job.thread) else { return durable.orphan(job) }
         let backlog = durable.backlog(of: job.queue, lane, mayHoldMore: true)
         guard job.key != nil || lane.gate(of: job.thread) != nil,
@@ -212,6 +205,10 @@ extension JobDesk {
             let backlog = durable.backlog(of: queue, lane)
             for (state, amount) in amounts { backlog.addParked(state, amount) }
         }
-        if part.isLast { reportOrphans() }
+        for (queue, amounts) in part.unserved { noteUnserved(amounts, of: queue) }
+        if part.isLast {
+            reportOrphans()
+            reportUnserved()
+        }
     }
 }

@@ -54,7 +54,8 @@ extension JobDesk {
         forgetExpired()
         let inMemory = store.list(thread: thread, state: state, limit: limit, order: .newestFirst)
         guard let durable else { return body(.success(inMemory)) }
-        let wantsParked = state?.isEnded != true && durable.load.all.count > 0
+        let hasAny = durable.load.all.count > 0 || durable.unserved.count > 0
+        let wantsParked = state?.isEnded != true && hasAny
         var queues = durable.backlogs.values.filter { backlog in
             wantsParked && (thread == nil || backlog.queue.thread == thread)
         }.map(\.queue)

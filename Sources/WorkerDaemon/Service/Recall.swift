@@ -49,7 +49,8 @@ extension JobDesk {
         try checkKnown(thread)
         let lane = try? lane(of: thread)
         let wish = CancelWish(
-            selector: selector, payload: payload, before: JobID(store.nextNumber))
+            selector: selector, payload: payload, before: JobID(store.nextNumber),
+            isUnserved: handlers[selector] == nil)
         let recall = Recall(lane, thread, wish)
         let queues = queues(addressedBy: thread, lane)
         if let lane {
@@ -137,7 +138,9 @@ extension JobDesk {
                     if withdraw(live) { count += 1 }
                     continue
                 }
-                if let backlog {
+                if backlog != nil, handlers[job.selector] == nil {
+                    durable.removeUnserved(job, from: queue)
+                } else if let backlog {
                     durable.unpark(job.id, job.state, byteCount: job.byteCount, from: backlog)
                 } else {
                     durable.removeOrphan(job.id, byteCount: job.byteCount, from: queue)

@@ -66,7 +66,7 @@ extension Service {
             ("total_jobs_done", "\(totals.done)"),
             ("total_jobs_failed", "\(totals.failed)"),
             ("total_jobs_cancelled", "\(totals.cancelled)"),
-            ("orphaned_jobs", "\(desk.durable?.orphans.count ?? 0)"),
+            ("orphaned_jobs", "\(desk.orphanedCount)"),
             ("running_children", "\(desk.children.count)"),
             ("stuck_jobs", "\(desk.stuckCount)"),
             ("replaced_threads", "\(desk.replacedThreadCount)"),

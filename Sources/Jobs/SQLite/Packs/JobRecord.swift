@@ -160,10 +160,13 @@ enum JobRecord {
             state: progress.outcome?.state ?? .waiting, progress: progress)
     }
 
-    /// How many bytes of payload or result are in a record.
-    static func byteCount(_ record: inout RecordReader) throws(DamagedRecord) -> Int {
-        _ = try Fields(&record)
-        return try record.skip()
+    /// The selector that is in a record, and how many bytes of payload or result.
+    static func counted(
+        _ record: inout RecordReader
+    ) throws(DamagedRecord) -> (selector: String, byteCount: Int) {
+        let fields = try Fields(&record)
+        var asked = RecordReader(record.bytes, at: fields.asked)
+        return (try asked.text(), try record.skip())
     }
 
     /// Where the values of a record are: what has gone by without being read.

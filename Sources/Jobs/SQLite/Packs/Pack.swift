@@ -120,10 +120,12 @@ struct Pack {
             id: job.id, endedAt: job.endedAt ?? 0, byteCount: try reader.skip())
     }
 
-    /// How many bytes of payload or result are in a record.
-    func byteCount(_ index: Int) throws(DamagedRecord) -> Int {
+    /// Reads of a job that waits what is counted.
+    func counted(_ index: Int) throws(DamagedRecord) -> SQLiteStore.Counted {
         var reader = reader(of: index)
-        return try JobRecord.byteCount(&reader)
+        let (selector, byteCount) = try JobRecord.counted(&reader)
+        return SQLiteStore.Counted(
+            id: JobID(ids[index]), state: .waiting, selector: selector, byteCount: byteCount)
     }
 
     /// The indices of the records that count.

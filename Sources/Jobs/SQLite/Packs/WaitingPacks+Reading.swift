@@ -36,6 +36,22 @@ extension WaitingPacks {
         return jobs
     }
 
+    /// The newest jobs of a queue up to one that are wanted, without their payloads.
+    func newestInTurn(
+        _ queue: QueueName, through last: JobID, limit: Int, where isWanted: (Job) -> Bool
+    ) throws(StoreFault) -> [Job] {
+        var jobs: [Job] = []
+        guard limit > 0 else { return jobs }
+        try forEach(queue, after: JobID(0), isAscending: false) {
+            row, index throws(DamagedRecord) in
+            guard row.pack.ids[index] <= last.number else { return true }
+            let job = try row.pack.job(index, of: queue, withBytes: false)
+            if isWanted(job) { jobs.append(job) }
+            return jobs.count < limit
+        }
+        return jobs
+    }
+
     /// Looks at the jobs of a queue behind one until the body returns false.
     private func forEach(
         _ queue: QueueName, after id: JobID, isAscending: Bool,
@@ -95,13 +111,10 @@ extension WaitingPacks {
             let row = try table.row(rows)
             guard let queue = row.queue else { continue }
             for index in row.pack.keptIndices where range.contains(row.pack.ids[index]) {
-                let byteCount = try table.whole { () throws(DamagedRecord) in
-                    try row.pack.byteCount(index)
+                let counted = try table.whole { () throws(DamagedRecord) in
+                    try row.pack.counted(index)
                 }
-                body(
-                    queue,
-                    SQLiteStore.Counted(
-                        id: JobID(row.pack.ids[index]), state: .waiting, byteCount: byteCount))
+                body(queue, counted)
             }
         }
     }
