@@ -74,6 +74,10 @@ struct `Asynchronous client` {
             try await client.stop("images")
             #expect(try await client.info("server").contains("workerd_version"))
             #expect(try await client.command(["ECHO", "hi"]) == .bytes(Array("hi".utf8)))
+            let inMemory = await #expect(throws: WorkerClientError.self) {
+                try await client.backup("monday", replaces: true)
+            }
+            #expect(word(inMemory) == "ERR")
             let refused = await #expect(throws: WorkerClientError.self) {
                 try await client.perform(onThread: "images", selector: "echo")
             }

@@ -35,15 +35,16 @@ extension SQLiteStore {
         let copy = try cached(
             """
             INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
-                timeout_ms, accepted_at, due_at, order_key, retry_blocks, forgiven)
+                timeout_ms, accepted_at, due_at, order_key, retry_blocks, forgiven, is_due)
             SELECT id, thread, selector, payload, priority, 1, attempt, retries,
-                timeout_ms, accepted_at, ?1, order_key, retry_blocks, attempt
+                timeout_ms, accepted_at, ?1, order_key, retry_blocks, attempt, 1
             FROM ended WHERE id = ?2 AND payload IS NOT NULL
             """)
         try copy.bind(1, now)
         try copy.bind(2, Int64(clamping: id.number))
         try copy.run()
         guard database.changeCount == 1 else { return nil }
+        try noteDue(at: now)
         try forgetFailed(entry)
         try forgetAsked(id)
         return try job(id)

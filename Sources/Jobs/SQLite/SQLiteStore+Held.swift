@@ -97,7 +97,7 @@ extension SQLiteStore {
         guard let firstFired = fired.first, let lastFired = fired.last else { return [] }
         let statement = try cached(
             """
-            UPDATE jobs SET held = 1, due_at = ?
+            UPDATE jobs SET held = 1, due_at = ?, is_due = 1
             WHERE held > 0 AND held = 2 AND thread = ? AND priority = ? AND due_at IS NULL
                 AND id BETWEEN ? AND ?
             """)
@@ -107,6 +107,7 @@ extension SQLiteStore {
         try statement.bind(4, Int64(clamping: firstFired.id.number))
         try statement.bind(5, Int64(clamping: lastFired.id.number))
         try statement.run()
+        try noteDue(at: now)
         return fired
     }
 

@@ -220,7 +220,7 @@ package final class SQLiteStore {
 
     /// Lets a job go that was kept back: it is due from a moment on.
     package func release(_ id: JobID, at now: Int64) throws(StoreFault) {
-        let statement = try cached("UPDATE jobs SET held = 1, due_at = ? WHERE id = ?")
+        let statement = try cached("UPDATE jobs SET held = 1, due_at = ?, is_due = 0 WHERE id = ?")
         try changeRow(of: id) { () throws(StoreFault) in
             try statement.bind(1, now)
             try statement.bind(2, Int64(id.number))

@@ -150,5 +150,7 @@ package struct Schema: Sendable {
             "CREATE TABLE paused (thread TEXT NOT NULL PRIMARY KEY)",
             "CREATE TABLE asked_to_end (job INTEGER NOT NULL PRIMARY KEY)",
         ],
+        // Whether the date of a job is that of the command that has made it due.
+        ["ALTER TABLE jobs ADD COLUMN is_due INTEGER NOT NULL DEFAULT 0"],
     ])
 }

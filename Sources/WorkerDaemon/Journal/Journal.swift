@@ -142,7 +142,7 @@ final class Journal: Sendable {
         self.attempts = attempts
     }
 
-    /// Tells the store what it had not learnt before a crash, and ends what was asked to.
+    /// Tells the store what it had not learnt before a crash, ends what was asked to, and keeps due what was.
     ///
     /// - Returns: how many ended so.
     private static func catchUp(
@@ -161,6 +161,7 @@ final class Journal: Sendable {
                 }
             }
             endedCount = try store.endAsked(at: now)
+            try store.keepDue(at: now)
             try store.reserve(below: store.nextNumber + DurableJobs.reservedCount)
         }
         return endedCount

@@ -58,6 +58,8 @@ struct Book {
         ///
         /// Nil if it was never delayed, fired or tried again.
         var wallDue: ClosedRange<Int64>?
+        /// Whether a command has made it due at that moment: then it is so whatever the clock says.
+        var isDue = false
         /// The last moment before that, which the file may still have after a crash.
         var wallDueBefore = Int64.min
         /// When its time is up, in nanoseconds of the clock, as long as it runs.
@@ -72,7 +74,10 @@ struct Book {
         var isEndCertain = true
 
         /// Takes note when it is due by the clock on the wall.
-        mutating func becomeDue(_ wallDue: ClosedRange<Int64>) {
+        ///
+        /// - Parameter isNow: whether a command has made it so.
+        mutating func becomeDue(_ wallDue: ClosedRange<Int64>, isNow: Bool = false) {
+            isDue = isNow
             wallDueBefore = self.wallDue?.upperBound ?? .min
             self.wallDue = wallDue
         }
@@ -80,7 +85,7 @@ struct Book {
         /// Takes note that it runs again, if that was asked for.
         mutating func runAgain(atWall now: Int64) {
             guard isRunAgainAsked else { return }
-            becomeDue(now...now)
+            becomeDue(now...now, isNow: true)
             isRunAgainAsked = false
             state = .waiting
             forgivenCount = attempt
@@ -205,9 +210,12 @@ struct Book {
 
     /// Where a job is when it has been read from its file, which goes by the clock on the wall.
     ///
-    /// If that was set back, it may wait once more for a moment that had come.
+    /// If that was set back, it may wait once more for a moment that had come, unless a command has made
+    /// it due.
     private func reread(_ entry: Entry, at now: Int64) -> State {
-        guard let due = entry.wallDue, due.upperBound - wallShift > now else { return .waiting }
+        guard !entry.isDue, let due = entry.wallDue, due.upperBound - wallShift > now else {
+            return .waiting
+        }
         let (from, to) = (due.lowerBound - wallShift, due.upperBound - wallShift)
         if entry.attempt == 0 { return .delayed(until: to) }
         return .pausing(from: from, to: to, isKnown: from > now)

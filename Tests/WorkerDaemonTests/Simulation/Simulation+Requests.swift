@@ -149,7 +149,7 @@ extension Simulation {
         for entry in fired {
             try book.change(entry.token) {
                 $0.isFireAsked = true
-                $0.becomeDue(wallNow...wallNow)
+                $0.becomeDue(wallNow...wallNow, isNow: true)
             }
         }
         try world.ask(["FIRE", .text(address)]) { [unowned self] reply in
