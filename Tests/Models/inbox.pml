@@ -10,6 +10,7 @@
  *   in a new inbox one producer pushes two elements and another one; the consumer comes back once
  *     without need, is once interrupted, and may close the inbox between any two batches;
  *   or three producers push one element each where one slot is free, with two spare blocks at hand;
+ *   or two, and the consumer may close the inbox: one of them may have come too late by then;
  *   or, where none is free and one is to spare, one pushes four and another one: then a block comes
  *     round, full again, to a producer that has seen it full the time before.
  * Two blocks at most are kept to spare. Memory that is given back is handed out again.
@@ -616,6 +617,8 @@ active proctype Consumer() {
         :: closes = true; returns = 1; interruptions = 1;
             total = 3; run Producer(2); run Producer(1)
         :: startUsed(1, 1); total = 3; run Producer(1); run Producer(1); run Producer(1)
+        :: closes = true;
+            startUsed(1, 0); total = 2; run Producer(1); run Producer(1)
         :: startUsed(SLOTS, 0); total = 5; run Producer(4); run Producer(1)
         fi
     };
