@@ -21,6 +21,8 @@ enum JournalCommand: Sendable {
     indirect case settle(FailedJobs, FailedJobsFate, FailedJobsPart, ticket: UInt64)
     /// Let buffered jobs of queues go, and bring the first of them.
     indirect case fire(FirePart, ticket: UInt64)
+    /// Date anew what a command has made due, if it is not due by the clock at that moment.
+    case keepDue(at: Int64, ticket: UInt64)
     /// Keep that threads are paused, or are no more.
     case pause([String], isPaused: Bool)
     /// A job that runs was asked to end.
@@ -66,6 +68,7 @@ enum JournalCommand: Sendable {
         case .settle(_, _, let part, _): part.isSynced
         // Who has asked is answered when all parts are confirmed.
         case .cancelPart: false
+        case .keepDue: false
         case .begun, .start, .end, .putBack, .retry: false
         case .load, .loadDelayed, .find, .findNamed, .list, .answer: false
         }
@@ -77,7 +80,7 @@ enum JournalCommand: Sendable {
         case .accept, .fire, .start, .end, .putBack, .retry, .reserve, .cancel, .cancelPart:
             true
         case .run, .keepSchedule, .dropSchedule: true
-        case .acceptOnce, .settle, .pause, .askToEnd: true
+        case .acceptOnce, .settle, .pause, .askToEnd, .keepDue: true
         case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: false
         }
     }

@@ -26,7 +26,8 @@ extension JournalWriter {
         case .accept(let new): finish(new, &answers)
         case .acceptOnce(let new, _): finish(new, &answers)
         case .run(let runs): for made in runs { finish(made.new, &answers) }
-        case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket):
+        case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket),
+            .keepDue(_, let ticket):
             answers.append(.confirmed(ticket: ticket, fault))
         case .fire(let part, let ticket):
             let firing = answers.fired[ticket] ?? JournalFiring()

@@ -31,6 +31,7 @@ extension JournalWriter {
             }
         case .loadDelayed(let queue, let place, let limit, let byteCount):
             answers.keepDelayed(delayed(queue, after: place, limit, byteCount, nil, store))
+        case .keepDue(let moment, _): try store.keepDue(at: moment)
         case .pause(let threads, let isPaused):
             for thread in threads { try store.keep(thread, isPaused: isPaused) }
         case .askToEnd(let id): try store.askToEnd(id)

@@ -15,5 +15,29 @@ extension JobDesk {
             cancelRelease(of: job)
             delay(job, until: dueAt)
         }
+        keepDue()
+    }
+
+    /// What a command has made due and is parked stays due: the journal dates it anew, and then brings it.
+    ///
+    /// What is in memory has been let go when it was due.
+    private func keepDue() {
+        guard let durable else { return }
+        let now = wall.unixMilliseconds()
+        let ticket = durable.expect(
+            .confirmed { [unowned self] fault in
+                guard fault == nil else { return keepDueLater() }
+                for backlog in self.durable?.backlogs.values ?? [:].values {
+                    backlog.held.fired(at: now)
+                    bringMore(of: backlog)
+                }
+            })
+        tell(.keepDue(at: now, ticket: ticket))
+    }
+
+    /// Tries again in a while, when the journal may be able to write.
+    private func keepDueLater() {
+        let desk = Confined(self, to: loop)
+        loop.schedule(after: .seconds(1)) { desk.value.keepDue() }
     }
 }

@@ -50,6 +50,31 @@ import WorkerDaemon
         }
     }
 
+    @Test(.timeLimit(.minutes(20)))
+    func `does not wait once more behind others, either, while the daemon lives`() throws {
+        try playScene(MemoryWindow(countMax: 4)) { world in
+            let tokens = 1...20
+            try world.ask(["PAUSE", "one"]) { _ in }
+            for token in tokens {
+                try world.ask(["BUFFER", "one", "play", .integer(token)]) { _ in }
+            }
+            try world.ask(["FIRE", "one"]) { _ in }
+            try world.ask(["PERFORM", "one", "play", "DELAY", 1_000, 21]) { _ in }
+            try world.settle()
+            try world.setClock(byMilliseconds: -3_600_000)
+            try world.ask(["RESUME", "one"]) { _ in }
+            for token in tokens {
+                try world.settle()
+                _ = try world.takeStart(of: token)
+                world.stage.end(token, .done(byteCount: 2))
+            }
+            try world.settle()
+            guard world.stage.takeEntries().isEmpty else {
+                throw SimulationFault("what is delayed began with them")
+            }
+        }
+    }
+
     @Test func `waits for its next attempt as any other`() throws {
         try playScene { world in
             try world.ask(["BUFFER", "one", "stubborn", 1]) { _ in }
