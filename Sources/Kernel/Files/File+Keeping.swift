@@ -18,6 +18,20 @@ extension File {
         try open("make \(path)", path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
     }
 
+    /// Removes a file that nobody has locked: one that was left behind.
+    ///
+    /// - Returns: whether it is gone; false while somebody has it locked, and where there are no locks.
+    /// - Throws: ENOENT, EACCES.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    package static func removeUnlocked(_ path: String) throws(SystemError) -> Bool {
+        // For writing, since some file systems lock nothing else; not to wait for a pipe's other end.
+        let file = try open("open \(path)", path, O_RDWR | O_NONBLOCK)
+        guard file.lock() else { return false }
+        try remove(path)
+        return true
+    }
+
     /// How many bytes a file has; nil when there is nothing.
     ///
     /// - Throws: EACCES, ELOOP, ENAMETOOLONG.
@@ -29,6 +43,19 @@ extension File {
 }
 
 extension Descriptor {
+    /// Locks a file for whoever has this descriptor, until it is closed or its process has died.
+    ///
+    /// - Returns: false if somebody else has, and where the file system knows no locks.
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: flock(2).
+    package borrowing func lock() -> Bool {
+        while true {
+            if flock(number, LOCK_EX | LOCK_NB) == 0 { return true }
+            if Glibc.errno != EINTR { return false }
+        }
+    }
+
     /// Waits until what was written to a file is on the disk, by whomever.
     ///
     /// - Throws: EIO, ENOSPC: what was written may be lost, and a later call does not say so.

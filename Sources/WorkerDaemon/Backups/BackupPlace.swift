@@ -56,6 +56,18 @@ struct BackupPlace: Sendable {
         return slash == path.startIndex ? "" : String(path[..<slash])
     }
 
+    /// Removes what daemons have left that were killed while they made a backup.
+    ///
+    /// What others are making is locked.
+    ///
+    /// - Blocks: for the disk.
+    func removeLeftovers() throws(SystemError) {
+        for name in try Directory.names(in: directory) where name.hasSuffix(Self.partialEnd) {
+            let isOurs = (try? path(of: String(name.dropLast(Self.partialEnd.count)))) != nil
+            if isOurs { _ = try? File.removeUnlocked("\(directory)/\(name)") }
+        }
+    }
+
     /// Finds out whether a backup can have its name.
     ///
     /// - Throws: `WireError`, `SystemError`.

@@ -46,6 +46,7 @@ final class BackupRun: Sendable {
     func make() throws(WireError) -> Int {
         do {
             try place.prepare()
+            try place.removeLeftovers()
             try place.check(path, replaces: replaces)
             let byteCount = try writePartial()
             try Directory.sync(place.directory)
@@ -69,10 +70,10 @@ final class BackupRun: Sendable {
 
     /// Writes it under another name and gives it its own.
     private func writePartial() throws -> Int {
-        // Of a daemon that was killed.
-        try? File.remove(partial)
         let file = try File.makeNew(partial, mode: File.ownerOnly)
         do {
+            // So that others do not take it for left behind.
+            _ = file.lock()
             try write(file)
             let byteCount = try File.byteCount(of: partial) ?? 0
             // Somebody may have been as fast.

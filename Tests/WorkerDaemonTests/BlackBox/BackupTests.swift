@@ -225,18 +225,25 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
-    func `that was broken off gives way to the next, and nothing else does`() throws {
+    func `that was broken off is removed by the next, and nothing else is`() throws {
         let scratch = try Scratch()
         try Directory.create(scratch.file("backups"))
         try scratch.write("precious", to: "victim")
         try #require(unsafe symlink(scratch.file("victim"), scratch.file("backups/a.partial")) == 0)
+        try scratch.write("half of one", to: "backups/old.partial")
+        // Somebody else is making this one.
+        let other = try File.makeNew(scratch.file("backups/locked.partial"), mode: 0o600)
+        var isLocked = other.lock()
+        try #require(isLocked)
+        // And this is no backup's.
+        try scratch.write("a letter", to: "backups/a letter.partial")
         let first = try TestDaemon(Self.setup, in: scratch)
         defer { first.kill() }
         let client = try first.connect()
         try fill(client, 1_000)
         #expect(try client.call("BACKUP", "a").text != nil)
         #expect(scratch.read("victim") == "precious")
-        #expect(try files(first) == ["a"])
+        #expect(try files(first) == ["a", "a letter.partial", "locked.partial"])
         try client.send("BACKUP", "b")
         try first.crash()
         let second = try TestDaemon(Self.setup, in: scratch, logName: "log2")
@@ -244,7 +251,9 @@ import Testing
         let again = try second.connect()
         #expect(try again.job(1_000, "state").text == "waiting")
         let path = try #require(try again.call("BACKUP", "b", "REPLACE").text)
-        #expect(try files(second) == ["a", "b"])
+        #expect(try files(second) == ["a", "a letter.partial", "b", "locked.partial"])
+        isLocked = other.lock()
+        #expect(isLocked)
         try restored(path) { client in
             let state = try client.job(1_000, "state").text
             #expect(state == "waiting")
