@@ -21,7 +21,7 @@ extension JobDesk {
     ///
     /// - Returns: what became of it; nil if it is not in memory.
     func cancel(_ id: JobID) -> CancelAnswer? {
-        guard let job = live[id] else { return store.job(id) == nil ? nil : .tooLate }
+        guard let job = live[id] else { return store.job(id).map(cancelNotLive) }
         if withdraw(job) { return .cancelled }
         job.context.requestCancel()
         // Should the daemon die first, it must not run again as if nobody had asked.
@@ -32,6 +32,15 @@ extension JobDesk {
         }
         watchCancel(of: job)
         return .requested
+    }
+
+    /// A job that the store has, and that goes nowhere any more: it has ended, or was left to the journal
+    /// when its thread was stopped.
+    private func cancelNotLive(_ job: Job) -> CancelAnswer {
+        guard !job.state.isEnded else { return .tooLate }
+        apply(.cancel, to: job.id)
+        durable?.journal.record(.end(job.id, nil, .cancelled, at: wall.unixMilliseconds()))
+        return .cancelled
     }
 
     /// Whether what was answered has to be on the disk first.

@@ -27,6 +27,26 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `takes back what it has left because its thread was stopped, and runs the rest`() throws {
+        try acrossCrash { daemon in
+            let client = try daemon.connect()
+            let replies = try client.callTogether(
+                ["PERFORM", "images", "echo", "DELAY", 60, "x"],
+                ["PERFORM", "images", "echo", "DELAY", 60, "WAIT", "kept"], ["STOP", "images"])
+            #expect(replies[0] == .integer(1))
+            // It was due behind the other one.
+            #expect(replies[1].errorWord == "NOTHREAD")
+            #expect(try client.call("CANCEL", 1).text == "cancelled")
+            #expect(try client.call("CANCEL", 1).text == "toolate")
+            #expect(try client.call("RESULT", 1).errorWord == "CANCELLED")
+        } after: { daemon in
+            let client = try daemon.connect()
+            #expect(try client.call("RESULT", 1).errorWord == "CANCELLED")
+            #expect(try client.call("RESULT", 2, "WAIT").text == "kept")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `runs after a crash what it has accepted, in the order of ids`() throws {
         var setup = Setup.durable
         setup.selectors = """
