@@ -12,6 +12,28 @@ struct `Eight threads against one loop` {
     private static let threadCount = 8
     private static let roundCount = 400
 
+    @Test func `a timer with a delay that all of them add begins once`() throws {
+        let running = try RunningLoop(thread: "served")
+        let loop = running.loop
+        let delay = Duration.seconds(1_000)
+        for round in 1...50 {
+            let timer = ThreadRunLoop.Timer(after: delay) { _ in }
+            let before = loop.now
+            let adders = try (0..<Self.threadCount).map { number in
+                try TestThread(name: "adder \(number)") {
+                    loop.add(timer, to: ThreadRunLoop.Mode("mode \(number)"))
+                }
+            }
+            for adder in adders { adder.join() }
+            loop.performAndWait {}
+            let range = before.advanced(by: delay)...loop.now.advanced(by: delay)
+            #expect(range.contains(timer.fireDate), "round \(round)")
+            #expect(timer.modes.count == Self.threadCount)
+            timer.invalidate()
+        }
+        running.end()
+    }
+
     /// With a descriptor in the mode the loop sleeps in epoll, without one on a futex.
     @Test(arguments: [false, true])
     func `every signal, block, stop and item is seen`(sleepsInEpoll: Bool) throws {

@@ -16,6 +16,7 @@ import Glibc
         case "command-buffer": try commandBuffer()
         case "message-port": try messagePort()
         case "database": try await database()
+        case "connections": try await connections()
         case "canvas": try await canvas()
         case "interpreter": try await interpreter()
         case "thermostat": try await thermostat()

@@ -34,6 +34,30 @@ func database() async throws {
     // end
 }
 
+func connections() async throws {
+    // sample: connections
+    let pool = try WorkerPool(name: "database", count: 2)
+    let path = "/var/lib/app/app.sqlite"
+    let handles = Dictionary(
+        uniqueKeysWithValues: try pool.members.map { member in
+            (member.name, try member.submitAndWait { Confined(Database(path: path), to: .current) })
+        })
+
+    /// The handle of the member that asks.
+    @Sendable func handle() -> Database? { WorkerThread.currentName.flatMap { handles[$0]?.value } }
+
+    let count = try await pool.submit {
+        handle()?.insert("first")
+        return handle()?.rows.count ?? 0
+    }
+    print("\(count) row")
+
+    for member in pool.members { try await member.submit { handle()?.close() } }
+    pool.stop(.finishQueued)
+    pool.join()
+    // end
+}
+
 /// What stands for a graphics context.
 private final class Canvas {
     private(set) var frameCount = 0

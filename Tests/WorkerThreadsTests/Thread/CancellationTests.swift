@@ -195,4 +195,22 @@ private func ending(of body: () async throws -> Void) async -> Ending {
         worker.join()
         for number in 0..<count { #expect(ran[number].count + cancelled[number].count == 1) }
     }
+
+    private enum Local {
+        @TaskLocal static var name = "none"
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a submitted closure is no part of the task that waits for it`() async throws {
+        let worker = try WorkerThread(name: "apart")
+        let seen = try await Local.$name.withValue("mine") {
+            try await worker.submit {
+                let isInTask = unsafe withUnsafeCurrentTask { unsafe $0 != nil }
+                return "\(Local.name) \(isInTask) \(Task.isCancelled)"
+            }
+        }
+        #expect(seen == "none false false")
+        worker.stop()
+        worker.join()
+    }
 }
