@@ -98,17 +98,17 @@ extension ThreadRunLoop {
         ///
         /// - Thread: the one that adds it.
         @inline(__always)
-        func begin(by poller: any Poller) {
-            if isYetToBegin.load(ordering: .acquiring) { fixDate(by: poller.clock) }
+        func begin(in loop: ThreadRunLoop) {
+            if isYetToBegin.load(ordering: .acquiring) { fixDate(in: loop) }
         }
 
         @inline(never)
-        private func fixDate(by clock: any LoopClock) {
+        private func fixDate(in loop: ThreadRunLoop) {
             // Two threads may add it at the same moment: the delay is added once.
             lock.lock()
             defer { lock.unlock() }
             guard isYetToBegin.load(ordering: .relaxed) else { return }
-            date = clock.now().advanced(byNanoseconds: date.nanoseconds)
+            date = loop.now.advanced(byNanoseconds: date.nanoseconds)
             isYetToBegin.store(false, ordering: .releasing)
         }
 

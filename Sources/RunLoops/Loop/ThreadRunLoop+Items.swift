@@ -34,7 +34,7 @@ extension ThreadRunLoop {
         _ timer: Timer, to mode: Mode = .default,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        timer.begin(by: poller)
+        timer.begin(in: self)
         if isMeasured { noteTimer(timer, fileID, line) }
         addFromAnywhere(timer, mode)
     }
