@@ -3,7 +3,8 @@
 /// A value that may be touched on one loop's thread only, though it may be captured anywhere.
 ///
 /// Callouts are `@Sendable`, because the loop may be another thread's. State that lives on the
-/// loop's own thread travels into them in this box; opening it elsewhere traps.
+/// loop's own thread travels into them in this box; opening it elsewhere traps. It is let go of where the
+/// last copy of the box is: what has to end on its thread goes into a `ThreadBound`.
 public struct Confined<Value>: @unchecked Sendable {
     // SAFETY: `stored` is reached only through `value`, which asserts the thread, and through the
     // initializer, which does too. The last reference may be let go of on any thread, so `Value`'s

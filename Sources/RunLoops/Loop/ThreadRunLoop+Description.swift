@@ -74,7 +74,8 @@ extension ThreadRunLoop: CustomStringConvertible {
             let wait = due == .distantFuture ? "never due" : "the next in \(now.duration(to: due))"
             lines.append("    \(state.timerCount) timers, \(wait)")
         }
-        for observer in state.observers {
+        // Those that are told nothing only keep something with the loop.
+        for observer in state.observers where !observer.activities.isEmpty {
             lines.append("    observer order \(place(observer.order)) of \(observer.activities)")
         }
         return lines

@@ -11,14 +11,14 @@ private final class Database {
 
     func insert(_ row: String) { rows.append(row) }
 
-    func close() { print("closed on \(WorkerThread.currentName ?? "?")") }
+    deinit { print("closed on \(WorkerThread.currentName ?? "?")") }
 }
 
 func database() async throws {
     // sample: database
     let worker = try WorkerThread(name: "database")
     let database = try worker.submitAndWait {
-        Confined(Database(path: "/var/lib/app/app.sqlite"), to: .current)
+        ThreadBound(Database(path: "/var/lib/app/app.sqlite"), to: .current)
     }
 
     try await worker.submit { database.value.insert("first") }
@@ -28,10 +28,18 @@ func database() async throws {
     }
     print("\(count) rows")
 
-    try await worker.submit { database.value.close() }
     worker.stop(.finishQueued)
     worker.join()
     // end
+}
+
+/// What stands for one of several handles on the same file.
+private final class Session {
+    private(set) var rows: [String] = []
+
+    init(path: String) {}
+
+    func insert(_ row: String) { rows.append(row) }
 }
 
 func connections() async throws {
@@ -40,22 +48,34 @@ func connections() async throws {
     let path = "/var/lib/app/app.sqlite"
     let handles = Dictionary(
         uniqueKeysWithValues: try pool.members.map { member in
-            (member.name, try member.submitAndWait { Confined(Database(path: path), to: .current) })
+            (
+                member.name,
+                try member.submitAndWait { ThreadBound(Session(path: path), to: .current) }
+            )
         })
 
     /// The handle of the member that asks.
-    @Sendable func handle() -> Database? { WorkerThread.currentName.flatMap { handles[$0]?.value } }
+    @Sendable func handle() -> Session? { WorkerThread.currentName.flatMap { handles[$0]?.value } }
 
     let count = try await pool.submit {
         handle()?.insert("first")
         return handle()?.rows.count ?? 0
     }
     print("\(count) row")
-
-    for member in pool.members { try await member.submit { handle()?.close() } }
+    // end
     pool.stop(.finishQueued)
     pool.join()
+}
+
+func bound() throws {
+    let worker = try WorkerThread(name: "database")
+    let path = "/var/lib/app/app.sqlite"
+    // sample: thread-bound
+    let database = try worker.submitAndWait { ThreadBound(Database(path: path), to: .current) }
+    try worker.submit { database.value.insert("a row") }
     // end
+    worker.stop(.finishQueued)
+    worker.join()
 }
 
 /// What stands for a graphics context.
@@ -73,7 +93,7 @@ private final class Canvas {
 func canvas() async throws {
     // sample: canvas
     let worker = try WorkerThread(name: "canvas")
-    let canvas = try worker.submitAndWait { Confined(Canvas(), to: .current) }
+    let canvas = try worker.submitAndWait { ThreadBound(Canvas(), to: .current) }
 
     let frames = ThreadRunLoop.Timer(after: .zero, every: .milliseconds(16)) { timer in
         canvas.value.drawFrame()

@@ -10,19 +10,21 @@ import WorkerThreads
     /// All that is public and no member of something else.
     private let types: [Any.Type] = [
         // RunLoops, and what comes with it.
-        ThreadRunLoop.self, Confined<Int>.self, CodeLocation.self, ReleasePool.self, Instant.self,
-        SystemClock.self, (any LoopClock).self, Readiness.self, SystemError.self,
+        ThreadRunLoop.self, Confined<Int>.self, ThreadBound<Int>.self, CodeLocation.self,
+        ReleasePool.self, Instant.self, SystemClock.self, (any LoopClock).self, Readiness.self,
+        SystemError.self,
         // WorkerThreads.
         WorkerThread.self, WorkerPool.self, WorkerExecutor.self, CommandBuffer<Int>.self,
         MessagePort<Int>.self, Question<Int, Int>.self, ReplyPort<Int>.self, PortError.self,
-        SendResult.self, Selector<WorkerThread, Int>.self, SubmitError.self, SubmitKey.self,
+        SendResult.self, Selector<WorkerThread, Int>.self, NoArgument.self, SubmitError.self,
+        SubmitKey.self,
         SubmitPriority.self, StopPolicy.self, WhenFull.self, Watchdog.self, LoopEnded.self,
         // RunLoopsTesting.
         ManualClock.self, ScriptedPoller.self, ScriptEnded.self, Trace.self, NotSettled.self,
     ]
 
     @Test func `no name means something else where Foundation is imported`() throws {
-        #expect(types.count == 31)
+        #expect(types.count == 33)
         let worker = try WorkerThread(name: "squares")
         let squares = MessagePort<Question<Int, Int>>(answering: { $0 * $0 })
         squares.add(to: worker.runLoop)
