@@ -90,12 +90,24 @@ extension ThreadRunLoop {
             let home = homes.first
             lock.unlock()
             // The main thread may have to claim its loop first; nobody's loop does nothing any more.
-            home?.link.loop?.onThread { [self] in
-                guard let home = states.first else { return }
-                leaveCommonItems(of: home)
-                for state in states { part(from: state) }
-                letGo()
-            }
+            home?.link.loop?.onThread { [self] in depart() }
+        }
+
+        /// Takes it out of a loop that ends; on the loop's thread.
+        ///
+        /// Another thread may have made it invalid just now, and what that asked of the loop comes too
+        /// late: then this is the last moment at which it can be let go of.
+        final func leaveEndingLoop() {
+            invalidate()
+            depart()
+        }
+
+        /// Leaves the modes that it is in still, being invalid; on the loop's thread.
+        private final func depart() {
+            guard let home = states.first else { return }
+            leaveCommonItems(of: home)
+            for state in states { part(from: state) }
+            letGo()
         }
 
         /// Leaves what was added to the common modes, if it is among it.

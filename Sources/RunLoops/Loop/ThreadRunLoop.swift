@@ -352,7 +352,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         // Whoever asked to add or to remove an item is told by its callouts that it came and went.
         for case .action(let action) in left { action() }
         for state in modes {
-            state.items.forEach { $0.invalidate() }
+            state.items.forEach { $0.leaveEndingLoop() }
             state.dropTimeouts()
         }
         commonItems.removeAll()

@@ -130,6 +130,40 @@ struct `Items and other threads` {
         #expect(items.allSatisfy { $0.loop == nil && $0.modes.isEmpty })
     }
 
+    @Test func `what another thread makes invalid while the loop ends is let go of too`() throws {
+        let watched = try onNewThread { () -> [WeakTrace] in
+            let loop = ThreadRunLoop.current
+            let tokens = (0..<3).map { _ in Trace() }
+            let items: [ThreadRunLoop.Item] = [
+                ThreadRunLoop.Source { [token = tokens[0]] in _ = token },
+                ThreadRunLoop.Timer(after: .seconds(900)) { [token = tokens[1]] _ in _ = token },
+                ThreadRunLoop.Observer { [token = tokens[2]] _, _ in _ = token },
+            ]
+            // The first to leave: by then the loop takes no requests any more.
+            let first = ThreadRunLoop.Source(
+                order: .min,
+                cancel: { _, _ in
+                    #expect(throws: Never.self) {
+                        try onNewThread { for item in items { item.invalidate() } }
+                    }
+                }, perform: {})
+            loop.add(first)
+            for case let item as ThreadRunLoop.Source in items { loop.add(item) }
+            for case let item as ThreadRunLoop.Timer in items { loop.add(item, to: .common) }
+            for case let item as ThreadRunLoop.Observer in items { loop.add(item) }
+            return tokens.map { WeakTrace($0) }
+        }
+        #expect(watched.allSatisfy { $0.trace == nil })
+    }
+
+    /// Sees a trace go away.
+    private final class WeakTrace: @unchecked Sendable {
+        // SAFETY: weak references may be read from any thread; it is written only by `init`.
+        private(set) weak var trace: Trace?
+
+        init(_ trace: Trace) { self.trace = trace }
+    }
+
     @Test func `a loop whose thread has ended takes nothing, and passes for nobody's`() throws {
         let loop = try onNewThread { ThreadRunLoop.current }
         #expect(!loop.perform {})

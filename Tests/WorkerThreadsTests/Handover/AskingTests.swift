@@ -210,6 +210,25 @@ private func portError(_ body: () throws -> Void) -> PortError? {
         }
     }
 
+    @Test func `who waits is told when the port is let go of while its thread ends`() throws {
+        let trace = Trace()
+        try onPlainThread {
+            let loop = ThreadRunLoop.current
+            let port = Shared<MessagePort<Question<Int, Int>>?>(MessagePort { _ in })
+            port.value?.add(to: loop)
+            port.value?.send(
+                Question(body: 1, reply: ReplyPort { trace.note("\($0 == .failure(.closed))") }))
+            // The first to leave: by then the loop takes no requests any more.
+            let first = ThreadRunLoop.Source(
+                order: .min,
+                cancel: { _, _ in
+                    #expect(throws: Never.self) { try onPlainThread { port.set(nil) } }
+                }, perform: {})
+            loop.add(first)
+        }
+        #expect(trace.all == ["true"])
+    }
+
     @Test func `a stop that comes while a callout waits ends the run around it afterwards`() throws
     {
         let trace = Trace()
