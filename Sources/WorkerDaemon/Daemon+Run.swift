@@ -36,7 +36,11 @@ private final class RunningDaemon {
         case isDown(Shutdown.Report)
     }
 
-    private static let signals: Set<Signal> = [.terminate, .interrupt, .hangUp, .user1]
+    private static let signals: Set<Signal> =
+        Set([.terminate, .interrupt, .hangUp, .user1])
+        .union(AdoptedProcesses.areExpected ? [.childEnded] : [])
+    /// How long what has ended, and is nobody else's to collect, may wait for others.
+    private static let adoptedPatience = Duration.seconds(1)
     /// As a shell reports a process that a signal ended.
     private static let endedBySignal: Int32 = 128
 
@@ -51,6 +55,7 @@ private final class RunningDaemon {
     private var service: Confined<Service>?
     private var events: MessagePort<Event>?
     private var shutdownSignalCount = 0
+    private var adoptedTimer: ThreadRunLoop.Timer?
     private var report: Shutdown.Report?
 
     init(
@@ -101,9 +106,12 @@ private final class RunningDaemon {
                 $0.merge($1.mapValues(\.count), uniquingKeysWith: +)
             }
             let held = (found[.delayed] ?? 0) + (found[.buffered] ?? 0) + recovery.blockers.count
+            let waiting = found[.waiting] ?? 0
             log.notice(
-                "jobs are kept in \(path): \(recovery.part.isLast ? "" : "at least ")"
-                    + "\(found[.waiting] ?? 0) waiting, \(held) delayed or buffered")
+                "jobs are kept in \(path): "
+                    + (recovery.part.isLast
+                        ? "\(waiting) waiting, \(held) delayed or buffered"
+                        : "at least \(waiting + held) that have not ended"))
             return (journal, recovery)
         } catch let fault as StoreFault {
             // What another try may find otherwise, and what it can't.
@@ -235,6 +243,10 @@ private final class RunningDaemon {
 
     private func signalsArrived() {
         while let received = try? signalDescriptor?.next() {
+            if received.signal == .childEnded {
+                collectAdoptedSoon()
+                continue
+            }
             let sender = received.senderProcessID
             log.notice("\(received.signal) from process \(sender)")
             switch received.signal {
@@ -243,6 +255,18 @@ private final class RunningDaemon {
             default: shutdownSignal(received.signal)
             }
         }
+    }
+
+    private func collectAdoptedSoon() {
+        guard adoptedTimer == nil else { return }
+        let running = Confined(self, to: loop)
+        let soon = loop.now.advanced(by: Self.adoptedPatience)
+        let timer = ThreadRunLoop.Timer(at: soon) { _ in
+            running.value.adoptedTimer = nil
+            _ = try? AdoptedProcesses.collectEnded()
+        }
+        adoptedTimer = timer
+        loop.add(timer)
     }
 
     private func shutdownSignal(_ signal: Signal) {
