@@ -29,6 +29,29 @@ package enum StandardStream: CInt, Sendable, CaseIterable {
         try writeAll(bytes, to: rawValue)
     }
 
+    /// Writes `bytes` as far as the reader takes them in time.
+    ///
+    /// - Parameter milliseconds: how long is waited for a reader that takes nothing.
+    /// - Returns: how many were written.
+    /// - Throws: EPIPE when nobody reads, ENOSPC, EIO.
+    /// - Thread: one at a time, or what others write comes in between, and is waited for.
+    /// - Blocks: so long at most, each time that the reader takes nothing.
+    /// - Source: poll(2), pipe(7): what is writable takes PIPE_BUF bytes.
+    package func write(
+        _ bytes: [UInt8], withinMilliseconds milliseconds: Int
+    ) throws(SystemError) -> Int {
+        var count = 0
+        while count < bytes.count {
+            let isReady = try waitUntilReady(
+                rawValue, for: CShort(POLLOUT), timeoutMilliseconds: CInt(milliseconds))
+            guard isReady else { break }
+            let piece = Array(bytes[count...].prefix(Int(PIPE_BUF)))
+            try writeAll(piece, to: rawValue)
+            count += piece.count
+        }
+        return count
+    }
+
     /// Reads to the end.
     ///
     /// - Throws: EFBIG when there is more than `byteCountMax`; EIO, EISDIR.

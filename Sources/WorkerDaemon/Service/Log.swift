@@ -6,7 +6,7 @@ internal import Synchronization
 /// Writes what happens to standard error.
 ///
 /// - Thread: any thread.
-/// - Blocks: as long as the reader of standard error does.
+/// - Blocks: up to a second if the reader of standard error does not read; then lines are lost.
 package final class Log: Sendable {
     private let level: Configuration.Log.Level
     private let isForJournal: Bool
@@ -31,10 +31,12 @@ package final class Log: Sendable {
     /// A log on standard error.
     package convenience init(level: Configuration.Log.Level) {
         let isForJournal = Program.inheritedEnvironment()["JOURNAL_STREAM"] != nil
-        self.init(level: level, isForJournal: isForJournal) { line in
-            // Who closed standard error does not want to hear of it.
-            try? StandardStream.error.write(everything: line)
+        let output = LogOutput { count in
+            Self.lines(
+                .warning, "\(count) messages of the log are lost: nobody has read standard error",
+                isForJournal)
         }
+        self.init(level: level, isForJournal: isForJournal) { output.write($0) }
     }
 
     package func debug(_ text: @autoclosure () -> String) { line(.debug, text) }
@@ -45,13 +47,18 @@ package final class Log: Sendable {
 
     private func line(_ level: Configuration.Log.Level, _ text: () -> String) {
         guard level >= self.level else { return }
+        // In one piece, so that another thread's lines don't come in between.
+        write(Self.lines(level, text(), isForJournal))
+    }
+
+    private static func lines(
+        _ level: Configuration.Log.Level, _ text: String, _ isForJournal: Bool
+    ) -> [UInt8] {
         let prefix =
             isForJournal
             ? "<\(level.journalNumber)>"
             : "\(WallClock.utc(WallClock.unixMilliseconds())) \(level.rawValue): "
-        // In one piece, so that another thread's lines don't come in between.
-        let lines = text().split(separator: "\n").map { "\(prefix)\($0)\n" }
-        write(Array(lines.joined().utf8))
+        return Array(text.split(separator: "\n").map { "\(prefix)\($0)\n" }.joined().utf8)
     }
 }
 
