@@ -62,9 +62,9 @@ enum ServerCommands {
 
     /// As Redis describes an argument, of which redis-cli makes what it shows to who types.
     private static func describe(_ word: UsageWord) -> RESPValue {
-        .map(
-            [entry("name", text(word.name)), entry("type", text("string"))]
-                + (word.isOptional ? [entry("flags", .array([text("optional")]))] : []))
+        // redis-cli ends itself if a flag is no simple string.
+        let flags = word.isOptional ? [entry("flags", .array([.simpleString("optional")]))] : []
+        return .map([entry("name", text(word.name)), entry("type", text("string"))] + flags)
     }
 
     private static func config(
