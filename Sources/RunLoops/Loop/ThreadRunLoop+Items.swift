@@ -155,4 +155,20 @@ extension ThreadRunLoop {
             preconditionFailure("mode \(mode) can't watch a port that is common: \(error)")
         }
     }
+
+    /// How often the modes are emptied at the end: what leaves may add something in its last callout, and
+    /// what always does so stays.
+    private static let farewellCountMax = 10
+
+    /// Takes everything out of all modes, which is invalid then; on the loop's thread, when it ends.
+    func takeOutAll() {
+        var count = 0
+        repeat {
+            count += 1
+            for state in modes {
+                state.items.forEach { $0.leaveEndingLoop() }
+                state.dropTimeouts()
+            }
+        } while count < Self.farewellCountMax && modes.contains { !$0.items.isEmpty }
+    }
 }

@@ -351,10 +351,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         requests.close(into: &left, waiting: SystemThread.yield)
         // Whoever asked to add or to remove an item is told by its callouts that it came and went.
         for case .action(let action) in left { action() }
-        for state in modes {
-            state.items.forEach { $0.leaveEndingLoop() }
-            state.dropTimeouts()
-        }
+        takeOutAll()
         commonItems.removeAll()
         pendingBlocks.removeAll()
         owner = nil

@@ -156,6 +156,25 @@ struct `Items and other threads` {
         #expect(watched.allSatisfy { $0.trace == nil })
     }
 
+    @Test func `what a last callout adds while the loop ends is let go of too`() throws {
+        let watched = try onNewThread { () -> WeakTrace in
+            let loop = ThreadRunLoop.current
+            let token = Trace()
+            loop.add(
+                ThreadRunLoop.Source(
+                    cancel: { loop, _ in
+                        let heir = ThreadRunLoop.Source { [weak loop] in _ = (token, loop) }
+                        heir.signal()
+                        // It holds itself until it is invalid.
+                        let observer = ThreadRunLoop.Observer { _, _ in _ = (token, heir) }
+                        loop.add(heir, to: "late")
+                        loop.add(observer, to: "late")
+                    }, perform: {}))
+            return WeakTrace(token)
+        }
+        #expect(watched.trace == nil)
+    }
+
     /// Sees a trace go away.
     private final class WeakTrace: @unchecked Sendable {
         // SAFETY: weak references may be read from any thread; it is written only by `init`.
