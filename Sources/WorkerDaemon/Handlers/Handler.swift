@@ -85,7 +85,7 @@ final class Handler: Sendable {
             }
         case .task(let body): return runTask(job, body)
         case .program(let program):
-            return ProgramStart(program, job: job, children: children, log: log).run()
+            return ProgramStart.run(program, job: job, children: children, log: log)
         }
     }
 

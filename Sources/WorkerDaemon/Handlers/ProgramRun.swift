@@ -26,7 +26,7 @@ final class ProgramRun {
     private let job: JobContext
     private let children: ChildRegistry
     private let log: Log
-    private let worker: WorkerCore
+    let worker: WorkerCore
     private var loop: ThreadRunLoop { worker.loop }
 
     private var child: ChildProcess?

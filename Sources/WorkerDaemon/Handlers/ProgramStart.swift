@@ -7,38 +7,22 @@ internal import RunLoops
 internal import WorkerThreads
 
 /// Runs a program for a job as soon as there is room for it.
-///
-/// Confined to the worker's thread.
-final class ProgramStart {
-    private let selector: Configuration.Selector
-    private let job: JobContext
-    private let children: ChildRegistry
-    private let log: Log
-    private let worker: WorkerCore
-    private var isRested = false
-
+enum ProgramStart {
     /// How long is waited before the next try.
     private static let rest = Duration.milliseconds(100)
 
-    init(
-        _ selector: Configuration.Selector, job: JobContext, children: ChildRegistry, log: Log
-    ) {
-        guard let worker = WorkerCore.current else { preconditionFailure("not on a worker thread") }
-        self.selector = selector
-        self.job = job
-        self.children = children
-        self.log = log
-        self.worker = worker
-    }
-
     /// Starts the program and serves it until it has ended.
     ///
+    /// - Thread: a worker thread.
     /// - Blocks: until then, or until the job's time is over; the thread serves its loop in mode `job`.
-    func run() -> Outcome {
+    static func run(
+        _ selector: Configuration.Selector, job: JobContext, children: ChildRegistry, log: Log
+    ) -> Outcome {
         var isTold = false
         while true {
+            let run = ProgramRun(selector, job: job, children: children, log: log)
             do throws(SystemError) {
-                return try ProgramRun(selector, job: job, children: children, log: log).run()
+                return try run.run()
             } catch {
                 let fault = "can't start \(selector.program.executable): \(error)"
                 guard error.isForWantOfRoom, !job.isOverTime else { return .failed(reason: fault) }
@@ -47,20 +31,17 @@ final class ProgramStart {
                     isTold = true
                     log.warning("job \(job.id) (\(job.selector)) waits for room: \(fault)")
                 }
-                takeRest()
+                takeRest(run.worker)
             }
         }
     }
 
-    private func takeRest() {
+    private static func takeRest(_ worker: WorkerCore) {
         let loop = worker.loop
-        let start = Confined(self, to: loop)
-        isRested = false
-        let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: Self.rest)) { _ in
-            start.value.isRested = true
-            loop.stop()
-        }
-        loop.add(timer, to: .job)
-        worker.serveJob { isRested }
+        let end = loop.now.advanced(by: rest)
+        let alarm = ThreadRunLoop.Timer(at: end) { _ in loop.stop() }
+        loop.add(alarm, to: .job)
+        worker.serveJob { loop.now >= end }
+        alarm.invalidate()
     }
 }
