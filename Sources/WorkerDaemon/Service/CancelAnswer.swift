@@ -34,10 +34,10 @@ extension JobDesk {
         return .requested
     }
 
-    /// A job that the store has, and that goes nowhere any more: it has ended, or was left to the journal
-    /// when its thread was stopped.
+    /// A job that the store has and no thread: it has ended, is put back at the daemon's end, or waits
+    /// because it was left to the journal when its thread was stopped.
     private func cancelNotLive(_ job: Job) -> CancelAnswer {
-        guard !job.state.isEnded else { return .tooLate }
+        guard job.state == .waiting else { return .tooLate }
         apply(.cancel, to: job.id)
         durable?.journal.record(.end(job.id, nil, .cancelled, at: wall.unixMilliseconds()))
         return .cancelled
@@ -68,10 +68,10 @@ extension JobDesk {
                     // It has come into memory, or ended, or never was.
                     if let answer = cancel(id) { return confirm(answer, body) }
                     lookUp(id) { [unowned self] found in
-                        switch found {
-                        case .failure(let error): body(.failure(error))
-                        case .success(let job): cancelLeft(job, body)
+                        if case .success = found, let answer = cancel(id) {
+                            return confirm(answer, body)
                         }
+                        body(found.map { _ in .tooLate })
                     }
                 }
             })
@@ -89,20 +89,6 @@ extension JobDesk {
             let backlog = durable.backlogs[job.queue]
         else { return }
         bringDelayed(job, to: backlog)
-    }
-
-    /// Cancels a job of the journal that was brought and is not in memory: it has ended, or was left to
-    /// the journal when its thread was stopped.
-    private func cancelLeft(
-        _ job: Job, _ body: @escaping (Result<CancelAnswer, WireError>) -> Void
-    ) {
-        // It may have ended in memory since it was read.
-        if let answer = cancel(job.id) { return confirm(answer, body) }
-        if job.state.isEnded { return body(.success(.tooLate)) }
-        let now = wall.unixMilliseconds()
-        durable?.journal.record(.end(job.id, nil, .cancelled, at: now))
-        tellCancelled(job.id)
-        confirm(.cancelled, body)
     }
 
     /// Counts a job that is not in memory as cancelled, and tells who waited for it.
