@@ -64,6 +64,15 @@ package enum Directory {
         }
     }
 
+    /// The directory that an absolute path's last name stands in: of `/a/b` and of `/a/b/`, `/a`; of `/`, itself.
+    ///
+    /// - Thread: any; asks no file.
+    /// - Source: dirname(3).
+    package static func parent(of path: String) -> String {
+        let names = path.split(separator: "/")
+        return "/" + names.dropLast().joined(separator: "/")
+    }
+
     /// Removes a directory that is empty.
     ///
     /// - Throws: ENOTEMPTY, ENOENT, EACCES.

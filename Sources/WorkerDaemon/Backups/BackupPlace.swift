@@ -18,7 +18,8 @@ struct BackupPlace: Sendable {
     ///   - configured: the directory of the configuration; nil for `backups` beside the store.
     ///   - store: the path of the store.
     init(_ configured: String?, besides store: String) {
-        directory = configured ?? Self.parent(of: store) + "/backups"
+        let beside = Directory.parent(of: store)
+        directory = configured ?? (beside == "/" ? "" : beside) + "/backups"
         isMadeHere = configured == nil
     }
 
@@ -48,12 +49,7 @@ struct BackupPlace: Sendable {
     func prepare() throws(SystemError) {
         guard isMadeHere, try File.kind(of: directory) == nil else { return }
         try Directory.create(directory, mode: 0o700)
-        try Directory.sync(Self.parent(of: directory))
-    }
-
-    private static func parent(of path: String) -> String {
-        let slash = path.lastIndex(of: "/") ?? path.startIndex
-        return slash == path.startIndex ? "" : String(path[..<slash])
+        try Directory.sync(Directory.parent(of: directory))
     }
 
     /// Removes what daemons have left that were killed while they made a backup.

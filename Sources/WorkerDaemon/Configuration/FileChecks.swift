@@ -1,6 +1,8 @@
 // What the configuration asks the file system, as a value: the daemon fills it with system calls,
 // tests with a table. So nothing in this folder touches a file.
 
+internal import Kernel
+
 /// The questions that reading a configuration asks about files.
 package struct FileChecks: Sendable {
     /// What a path leads to, symbolic links followed.
@@ -60,8 +62,8 @@ extension Place {
             report("\(path.quoted) is a directory, must be the path of a \(what) in one")
             return false
         }
-        let parent = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
-        guard parent.isEmpty || files.kind(parent) == .directory else {
+        let parent = Directory.parent(of: path)
+        guard parent == "/" || files.kind(parent) == .directory else {
             report("there is no directory \(parent.quoted) for the \(what)")
             return false
         }

@@ -98,6 +98,13 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("/a/b/c", "/a/b"), ("/a/b/", "/a"), ("//a//b", "/a"), ("/a", "/"), ("/", "/"),
+    ])
+    func `a path's parent is what its last name stands in`(_ path: String, _ parent: String) {
+        #expect(Directory.parent(of: path) == parent)
+    }
+
     @Test func `a missing standard stream is replaced before anything can take its number`() async {
         await #expect(processExitsWith: .success) {
             close(0)
