@@ -83,11 +83,14 @@ struct CommandTable {
         }
         switch standing {
         case .client: break
-        case .stranger where !found.permission.contains(.unauthenticated):
-            throw Self.authenticationRequired
-        case .inTransaction where !found.permission.contains(.inTransaction):
-            throw TransactionCommands.notExecuted
-        case .stranger, .inTransaction: break
+        case .stranger:
+            guard found.permission.contains(.unauthenticated) else {
+                throw Self.authenticationRequired
+            }
+        case .inTransaction:
+            guard found.permission.contains(.inTransaction) else {
+                throw TransactionCommands.notExecuted
+            }
         }
         guard found.arity.contains(command.count) else {
             let usage = found.usage.isEmpty ? "" : "; usage: \(name.uppercased()) \(found.usage)"

@@ -19,9 +19,7 @@ enum TransactionCommands {
             "exec", 1...1, .connection, "Ends what MULTI began, of which nothing was executed.",
             permission: .inTransaction,
             execute: { _, session, _ throws(WireError) in
-                guard session.endTransaction() else {
-                    throw WireError(.err, "EXEC without MULTI")
-                }
+                try end("EXEC", of: session)
                 throw WireError(
                     .execAbort, "there are no transactions: nothing behind MULTI was executed")
             }),
@@ -29,12 +27,14 @@ enum TransactionCommands {
             "discard", 1...1, .connection, "Ends what MULTI began, of which nothing was executed.",
             permission: .inTransaction,
             execute: { _, session, _ throws(WireError) in
-                guard session.endTransaction() else {
-                    throw WireError(.err, "DISCARD without MULTI")
-                }
+                try end("DISCARD", of: session)
                 return .simpleString("OK")
             }),
     ]
+
+    private static func end(_ name: String, of session: Session) throws(WireError) {
+        guard session.endTransaction() else { throw WireError(.err, "\(name) without MULTI") }
+    }
 
     /// What each command behind MULTI is answered.
     static let notExecuted = WireError(

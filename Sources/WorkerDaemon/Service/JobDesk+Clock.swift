@@ -27,7 +27,8 @@ extension JobDesk {
         let ticket = durable.expect(
             .confirmed { [unowned self] fault in
                 guard fault == nil else { return keepDueLater() }
-                for backlog in self.durable?.backlogs.values ?? [:].values {
+                guard let durable = self.durable else { return }
+                for backlog in durable.backlogs.values {
                     backlog.held.fired(at: now)
                     bringMore(of: backlog)
                 }
