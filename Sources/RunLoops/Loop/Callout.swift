@@ -52,7 +52,10 @@ enum Callout {
     }
 
     /// Something to do after the call, so that it is no tail call and the frame stays on the stack.
+    ///
+    /// - Parameter callout: nothing is done with it; but without it some of these functions would be the same,
+    ///   and the optimiser makes one of those that are, which has the name of one of them.
     @inline(never)
     @_optimize(none)
-    private static func keepFrame() {}
+    private static func keepFrame(of callout: StaticString = #function) {}
 }
