@@ -97,6 +97,15 @@ package struct SystemThread: ~Copyable, Sendable {
         sched_yield()
     }
 
+    /// Waits without giving the processor away; for less than what going to sleep costs.
+    ///
+    /// - Blocks: for `duration`, awake.
+    package static func linger(_ duration: Duration) {
+        let clock = SystemClock()
+        let end = clock.now().advanced(by: duration)
+        while clock.now() < end { clinux_relax() }
+    }
+
     /// Whether the calling thread is the process's main thread.
     ///
     /// - Source: gettid(2): the first thread's id is the process's.

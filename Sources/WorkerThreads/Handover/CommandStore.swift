@@ -6,12 +6,13 @@ public import Structures
 /// The commands of one buffer, added by many threads and drained by one.
 @usableFromInline
 final class CommandStore<Command: Sendable>: @unchecked Sendable {
-    // SAFETY: `batch` is touched on the loop's thread only; the rest is safe from any thread.
+    // SAFETY: `batch` and `pace` are touched on the loop's thread only; the rest is safe from any thread.
 
     @usableFromInline let room: Room
     @usableFromInline let inbox = Inbox<Command>()
     /// Empty between two drains; kept for its memory.
     @usableFromInline var batch: [Command] = []
+    @usableFromInline var pace = StreamPace()
 
     /// The most commands for which the array's memory is kept.
     @inlinable static var keptCount: Int { 4_096 }
@@ -38,7 +39,9 @@ final class CommandStore<Command: Sendable>: @unchecked Sendable {
         // A nested run may perform the source again: it must not find this batch in use.
         var commands: [Command] = []
         swap(&commands, &batch)
+        pace.gather()
         let isWhole = inbox.drain(into: &commands)
+        pace.note(count: commands.count)
         if !isWhole { giveWay() }
         if !commands.isEmpty {
             room.giveBack(commands.count)

@@ -235,12 +235,13 @@ final class PerformQueue: @unchecked Sendable {
 
     private func performBatch() {
         whenBusy?()
-        for _ in 0..<Self.batchCount {
+        for count in 0..<Self.batchCount {
             // It is announced again when the thread's next run begins.
             if isInterrupted { return }
             guard let request = next() else {
+                let hasGathered = StreamPace.gather(after: count)
                 if room.limit == .max ? inbox.rest() : restLimited() { return }
-                SystemThread.yield()
+                if !hasGathered { SystemThread.yield() }
                 break
             }
             request.perform()
