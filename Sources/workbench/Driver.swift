@@ -15,6 +15,15 @@ struct CaseResult {
     /// Why it was not measured.
     var obstacle: String?
 
+    /// Takes note of one round's figures.
+    mutating func add(_ sample: Sample) throws {
+        guard values.isEmpty || sample.hash == hash else {
+            throw WorkbenchError("\(group)/\(contender): another result than before")
+        }
+        hash = sample.hash
+        for (name, value) in sample.values { values[name, default: []].append(value) }
+    }
+
     func spread(_ metric: Metric) -> Spread? {
         values[metric.name].map { Spread(values: $0) }
     }
@@ -23,11 +32,7 @@ struct CaseResult {
 struct Driver {
     let options: Options
 
-    /// A case where it is measured.
-    private struct Entry {
-        let item: Case
-        let placement: Placement
-    }
+    private typealias Entry = Turn.Entry
 
     /// Measures a scenario.
     func run(_ scenario: Scenario) throws -> [CaseResult] {
@@ -43,17 +48,16 @@ struct Driver {
         guard !results.isEmpty else {
             throw WorkbenchError(usage: "no case of \(scenario.name) is named \(options.filter)")
         }
+        let turns = Turn.all(of: entries, scenario)
         for round in 1...options.rounds {
-            for (index, entry) in entries.enumerated() where results[index].obstacle == nil {
-                progress("\(scenario.name) round \(round)/\(options.rounds): \(entry.item.name)")
-                let sample = try measure(entry, of: scenario)
-                for (name, value) in sample.values {
-                    results[index].values[name, default: []].append(value)
+            for turn in turns {
+                for _ in 0..<(options.isQuick ? 1 : turn.repetitions) {
+                    for index in turn.indices where results[index].obstacle == nil {
+                        let name = entries[index].item.name
+                        progress("\(scenario.name) round \(round)/\(options.rounds): \(name)")
+                        try results[index].add(measure(entries[index], of: scenario))
+                    }
                 }
-                guard round == 1 || sample.hash == results[index].hash else {
-                    throw WorkbenchError("\(entry.item.name): another result than before")
-                }
-                results[index].hash = sample.hash
             }
         }
         try countSystemCalls(scenario, entries, &results)

@@ -66,10 +66,8 @@ struct Report {
 extension Report {
     /// How many times better the first contender is than another one; nil where one is zero.
     func ratio(_ ours: CaseResult, _ rival: CaseResult, _ metric: Metric) -> Double? {
-        guard let mine = ours.spread(metric)?.median, let other = rival.spread(metric)?.median,
-            mine > 0, other > 0
-        else { return nil }
-        return metric.isRate ? mine / other : other / mine
+        guard let mine = ours.spread(metric), let other = rival.spread(metric) else { return nil }
+        return metric.timesBetter(mine, than: other)
     }
 }
 

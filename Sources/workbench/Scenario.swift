@@ -7,6 +7,11 @@ struct Metric: Sendable {
     let unit: String
     /// Whether a larger value is the better one.
     var isRate = false
+
+    /// How many times better one contender's figures are than another's; nil where one is zero.
+    func timesBetter(_ ours: Spread, than other: Spread) -> Double? {
+        isRate ? ours.ratio(to: other) : other.ratio(to: ours)
+    }
 }
 
 /// Where a round's threads run.

@@ -29,9 +29,9 @@ struct Scoreboard {
             case .atMost(let most): return mine <= most * 1.005
             case .atLeast(let least): return mine >= least
             case .within(let factor, let name):
-                return others[name].map { mine <= factor * $0.median }
+                return others[name].map { (ours.ratio(to: $0) ?? 0) <= factor }
             case .better(let factor, let name):
-                return others[name].map { $0.median >= factor * mine }
+                return others[name].map { ($0.ratio(to: ours) ?? .infinity) >= factor }
             }
         }
 
@@ -76,7 +76,7 @@ struct Scoreboard {
         for row in rows {
             var cells = ["\(row.title), \(row.metric.unit)", Self.cell(row.ours)]
             cells += names.map { name in
-                row.others[name].map { Self.cell($0.median, row.ours.median, row.metric) } ?? "·"
+                row.others[name].map { Self.cell($0, row.ours, row.metric) } ?? "·"
             }
             cells += [row.goalText, row.isReached.map { $0 ? "yes" : "NO" } ?? ""]
             table.append(cells)
@@ -99,9 +99,9 @@ struct Scoreboard {
         return "\(median) [\(readable(spread.min))–\(readable(spread.max))]"
     }
 
-    private static func cell(_ value: Double, _ ours: Double, _ metric: Metric) -> String {
-        guard value > 0, ours > 0 else { return readable(value) }
-        let ratio = metric.isRate ? ours / value : value / ours
-        return "\(readable(value)) \(readableRatio(ratio))"
+    private static func cell(_ other: Spread, _ ours: Spread, _ metric: Metric) -> String {
+        let figure = readable(other.median)
+        return metric.timesBetter(ours, than: other).map { "\(figure) \(readableRatio($0))" }
+            ?? figure
     }
 }

@@ -14,6 +14,18 @@ struct Spread: Sendable {
             ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
     }
 
+    /// How many times another one's these are.
+    ///
+    /// Of figures that were taken by turns, the median of what each turn says: what the machine did
+    /// meanwhile, it did to both. Nil where one is zero.
+    func ratio(to other: Spread) -> Double? {
+        guard median > 0, other.median > 0 else { return nil }
+        guard values.count == other.values.count, !other.values.contains(0) else {
+            return median / other.median
+        }
+        return Spread(values: zip(values, other.values).map { $0 / $1 }).median
+    }
+
     var min: Double { sorted.first ?? .nan }
     var max: Double { sorted.last ?? .nan }
 }

@@ -1,7 +1,7 @@
 // pingpong
 //
 // Question: how fast do two loops pass something to and fro?
-// Method:   each of two loops posts to the other in its turn, 10,000 times there and back. In
+// Method:   each of two loops posts to the other in its turn, 50,000 times there and back. In
 //           "with a descriptor" the mode of ours has a pipe in it, so that it sleeps in epoll as the
 //           rivals do that always have one; its floor are two eventfds with epoll, the other's two
 //           futexes. Every round is a process of its own; the goals are for one cpu.
@@ -36,7 +36,7 @@ extension Scenario {
 
     private static let bare = "ping-pong"
     private static let watching = "ping-pong, with a descriptor"
-    private static let tripCount = 10_000
+    private static let tripCount = 50_000
 
     private static func floor(_ group: String, hasDescriptors: Bool) -> Case {
         Case(
