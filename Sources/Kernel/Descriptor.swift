@@ -15,7 +15,7 @@ public struct Descriptor: ~Copyable, Sendable {
     ///
     /// - Parameter number: an open descriptor that nobody else closes.
     public init(owning number: CInt) {
-        precondition(number >= 0, "a descriptor is not negative, is \(number)")
+        require(number >= 0, "a descriptor is not negative, is \(number)")
         self.number = number
     }
 
@@ -37,8 +37,8 @@ package func retrying<Result: SignedInteger>(
         if result >= 0 { return result }
         let error = Glibc.errno
         if error == EINTR { continue }
-        precondition(error != EBADF, "\(operation()): bad file descriptor")
-        precondition(error != EFAULT, "\(operation()): bad address")
+        require(error != EBADF, "\(operation()): bad file descriptor")
+        require(error != EFAULT, "\(operation()): bad address")
         throw SystemError(operation: operation(), errno: error)
     }
 }

@@ -48,7 +48,7 @@ package func onNewThread<Result: Sendable>(
     let box = Box<Result>()
     let thread = try SystemThread(name: "test") { box.set(body()) }
     thread.join()
-    guard let value = box.value else { preconditionFailure("the thread ended without a result") }
+    guard let value = box.value else { fatalError("the thread ended without a result") }
     return value
 }
 

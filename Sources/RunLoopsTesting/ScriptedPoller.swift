@@ -173,7 +173,7 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
     private func endRuns() {
         let ended = ScriptEnded(time: manualClock.elapsed, mode: loop?.currentMode)
         endlessSleepCount += 1
-        precondition(endlessSleepCount < Self.endlessSleepLimit, "\(ended)")
+        require(endlessSleepCount < Self.endlessSleepLimit, "\(ended)")
         if scriptEnded == nil { scriptEnded = ended }
         loop?.stopAllRuns()
     }

@@ -52,7 +52,7 @@ extension WorkerThread {
     /// - Thread: any thread but this one.
     /// - Blocks: until it is so.
     public func settle(within limit: Duration = .seconds(60)) throws(NotSettled) {
-        precondition(!isCurrent, "thread \(name) can't wait for itself to settle")
+        require(!isCurrent, "thread \(name) can't wait for itself to settle")
         let clock = SystemClock()
         let deadline = clock.now().advanced(by: limit)
         // A wake-up ends `isWaiting` at once, in the thread that sends it, and it is so again only

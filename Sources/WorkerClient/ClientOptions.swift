@@ -1,5 +1,7 @@
 // How patient a client is, and how much it takes.
 
+internal import Kernel
+
 /// The limits of a client.
 public struct ClientOptions: Sendable, Equatable {
     /// How long connecting may take, the greeting included.
@@ -26,10 +28,10 @@ public struct ClientOptions: Sendable, Equatable {
         replyByteCountMax: Int = 64 << 20, outstandingCountMax: Int = 8_192,
         unsentByteCountMax: Int = 64 << 20
     ) {
-        precondition(connectTimeout > .zero, "connecting takes time: \(connectTimeout)")
-        precondition(replyByteCountMax > 0, "replyByteCountMax must be positive")
-        precondition(outstandingCountMax > 0, "outstandingCountMax must be positive")
-        precondition(unsentByteCountMax > 0, "unsentByteCountMax must be positive")
+        require(connectTimeout > .zero, "connecting takes time: \(connectTimeout)")
+        require(replyByteCountMax > 0, "replyByteCountMax must be positive")
+        require(outstandingCountMax > 0, "outstandingCountMax must be positive")
+        require(unsentByteCountMax > 0, "unsentByteCountMax must be positive")
         self.connectTimeout = connectTimeout
         self.replyTimeout = replyTimeout
         self.replyByteCountMax = replyByteCountMax

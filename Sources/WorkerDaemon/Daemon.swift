@@ -48,7 +48,7 @@ public final class Daemon {
         var configuration = Configuration()
         configuration.listen.unix = socket
         configuration.threads = threads.sorted { $0.key < $1.key }.map { name, count in
-            precondition(count > 0, "thread \(name) needs a count of at least 1, not \(count)")
+            require(count > 0, "thread \(name) needs a count of at least 1, not \(count)")
             var thread = Configuration.Thread(name: name)
             thread.count = count
             return thread

@@ -104,7 +104,7 @@ package enum ThreadBacktrace {
     private static func stack(
         of thread: SystemThread.ID, within limit: Duration, word: UnsafePointer<UInt64>?
     ) -> (addresses: [UInt], stamp: UInt64) {
-        precondition(thread != .current, "a thread can't wait for its own backtrace")
+        require(thread != .current, "a thread can't wait for its own backtrace")
         guard let signal, let capture = takeCapture() else { return ([], 0) }
         defer { giveBack(capture) }
         unsafe capture.memory.pointee.word = unsafe word

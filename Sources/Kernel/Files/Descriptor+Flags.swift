@@ -51,7 +51,7 @@ extension Descriptor {
     ) throws(SystemError) -> CInt {
         let result = clinux_fcntl(number, command, argument)
         if result >= 0 { return result }
-        precondition(result != -EBADF, "\(operation): bad file descriptor \(number)")
+        require(result != -EBADF, "\(operation): bad file descriptor \(number)")
         throw SystemError(operation: operation, errno: -result)
     }
 }

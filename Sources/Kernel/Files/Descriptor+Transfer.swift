@@ -38,7 +38,7 @@ extension Descriptor {
         into buffer: UnsafeMutableRawBufferPointer
     ) throws(SystemError) -> ReadResult {
         let byteCount = buffer.count
-        precondition(byteCount > 0, "a read needs room for at least one byte")
+        require(byteCount > 0, "a read needs room for at least one byte")
         let count: Int
         do throws(SystemError) {
             count = try retrying("read") {
@@ -63,7 +63,7 @@ extension Descriptor {
     package borrowing func read(
         appendingTo bytes: inout [UInt8], atMost byteCountMax: Int
     ) throws(SystemError) -> ReadResult {
-        precondition(byteCountMax > 0, "a read needs room for at least one byte")
+        require(byteCountMax > 0, "a read needs room for at least one byte")
         var result = ReadResult.wouldBlock
         try bytes.append(addingCapacity: byteCountMax) {
             (room: inout OutputSpan<UInt8>) throws(SystemError) in

@@ -48,7 +48,7 @@ extension Descriptor {
         _ operation: String, _ chunks: ArraySlice<[UInt8]>, from offset: Int,
         _ body: (UnsafeMutablePointer<iovec>, Int) -> Int
     ) throws(SystemError) -> WriteResult {
-        precondition(
+        require(
             offset >= 0 && offset <= (chunks.first?.count ?? 0),
             "the offset \(offset) is in the first chunk, of \(chunks.first?.count ?? 0) bytes")
         let chunks = chunks.prefix(Descriptor.vectorChunkCountMax)

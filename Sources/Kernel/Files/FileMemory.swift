@@ -30,7 +30,7 @@ package final class FileMemory: Sendable {
     /// - Source: posix_fallocate(3), mmap(2).
     package init(zeros count: Int, to path: String, mode: UInt32) throws(SystemError) {
         let byteCount = count * MemoryLayout<UInt64>.size
-        precondition(Self.isGuarded, "sigaction takes SIGBUS")
+        require(Self.isGuarded, "sigaction takes SIGBUS")
         let descriptor = try File.open(
             "open \(path)", path, O_RDWR | O_CREAT | O_TRUNC, mode)
         var code = EINTR
@@ -53,7 +53,7 @@ package final class FileMemory: Sendable {
     /// - Blocks: for the disk, if the page has left the memory.
     @inline(never)  // What the handler knows of a thread exists once, in this file.
     package func store(_ values: Span<UInt64>, at start: Int) {
-        precondition(start >= 0 && start + values.count <= count, "words inside the file")
+        require(start >= 0 && start + values.count <= count, "words inside the file")
         guard !values.isEmpty else { return }
         unsafe clinux_guard(words + start, values.count * MemoryLayout<UInt64>.size)
         defer { clinux_unguard() }

@@ -38,7 +38,7 @@ internal import Glibc
     package func add(
         _ descriptor: CInt, for interest: Readiness, token: UInt64
     ) throws(SystemError) {
-        precondition(token != Self.doorbellToken, "this token is the doorbell's")
+        require(token != Self.doorbellToken, "this token is the doorbell's")
         try control(EPOLL_CTL_ADD, descriptor, Self.mask(interest), token)
     }
 
@@ -62,7 +62,7 @@ internal import Glibc
         let count = nanoseconds > 0 ? waitFinely(nanoseconds) : waitCoarsely(nanoseconds)
         guard count >= 0 else {
             // EINTR is the only failure that is not a mistake of this program.
-            precondition(errno == EINTR, "epoll_wait failed with errno \(errno)")
+            require(errno == EINTR, "epoll_wait failed with errno \(errno)")
             return 0
         }
         var appended = 0
@@ -102,7 +102,7 @@ internal import Glibc
         unsafe event.data.u64 = token
         let result = unsafe epoll_ctl(epoll.number, operation, descriptor, &event)
         guard result == 0 else {
-            precondition(errno != EINVAL, "epoll_ctl: a set can't watch itself")
+            require(errno != EINVAL, "epoll_ctl: a set can't watch itself")
             throw SystemError.last("epoll_ctl descriptor \(descriptor)")
         }
     }

@@ -170,7 +170,7 @@ package final class SystemPoller: Poller {
             }
             // EAGAIN: the word changed before the kernel looked. EINTR: a signal. Both look again.
             if result == -ETIMEDOUT { return }
-            precondition(
+            require(
                 result == 0 || result == -EAGAIN || result == -EINTR,
                 "futex wait failed with errno \(-result)")
         }

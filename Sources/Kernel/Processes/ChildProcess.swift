@@ -154,7 +154,7 @@ extension ChildProcess {
             return result.pid == 0 ? .stillRuns : .ended(ChildStatus(result))
         } catch {
             // The other errors say that pidfds cannot be waited for, which Linux 5.4 brought.
-            precondition(error.errno == ECHILD, "\(error)")
+            require(error.errno == ECHILD, "\(error)")
             return .notOurs
         }
     }

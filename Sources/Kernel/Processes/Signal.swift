@@ -113,7 +113,7 @@ extension Signal {
     /// - Source: kill(2).
     package func send(toProcess processID: Int) throws(SystemError) {
         // 0 and negative numbers would mean whole groups, and -1 everything there is.
-        precondition(processID >= 1, "a process id is positive, is \(processID)")
+        require(processID >= 1, "a process id is positive, is \(processID)")
         try retrying("kill \(name) \(processID)") { Glibc.kill(pid_t(processID), rawNumber) }
     }
 
@@ -128,7 +128,7 @@ extension Signal {
     /// - Blocks: never.
     /// - Source: kill(2).
     package func send(toGroup group: Int) throws(SystemError) {
-        precondition(group >= 2, "a process group of children is at least 2, is \(group)")
+        require(group >= 2, "a process group of children is at least 2, is \(group)")
         try retrying("kill \(name) group \(group)") { Glibc.kill(-pid_t(group), rawNumber) }
     }
 
@@ -139,7 +139,7 @@ extension Signal {
     /// - Source: pthread_kill(3).
     package func raiseOnThisThread() {
         let result = pthread_kill(pthread_self(), rawNumber)
-        precondition(result == 0, "pthread_kill of this thread fails with \(result)")
+        require(result == 0, "pthread_kill of this thread fails with \(result)")
     }
 
     /// A set as the kernel wants it.
@@ -153,6 +153,6 @@ extension Signal {
     private static func changeMask(_ how: CInt, _ signals: Set<Signal>) {
         var set = rawSet(signals)
         let result = unsafe pthread_sigmask(how, &set, nil)
-        precondition(result == 0, "pthread_sigmask fails with \(result)")
+        require(result == 0, "pthread_sigmask fails with \(result)")
     }
 }

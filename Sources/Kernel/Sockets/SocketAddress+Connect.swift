@@ -14,7 +14,7 @@ extension SocketAddress {
     /// - Blocks: until the server takes the connection, `timeoutMilliseconds` at most.
     /// - Source: connect(2).
     package func connect(timeoutMilliseconds: Int) throws(SocketError) -> Descriptor {
-        precondition(timeoutMilliseconds > 0, "a time limit is positive")
+        require(timeoutMilliseconds > 0, "a time limit is positive")
         return try asSocketError { () throws(SystemError) in
             switch self {
             case .unix: try connectUnix(timeoutMilliseconds)

@@ -28,7 +28,7 @@ package struct SystemThread: ~Copyable, Sendable {
             let smallest = 64 << 10
             let result = unsafe pthread_attr_setstacksize(
                 &attributes, max(stackByteCount, smallest))
-            precondition(result == 0, "a stack of \(stackByteCount) bytes is not possible")
+            require(result == 0, "a stack of \(stackByteCount) bytes is not possible")
         }
         let start = unsafe Unmanaged.passRetained(ThreadStart(name: name, body: body))
         var handle = pthread_t()
@@ -58,9 +58,9 @@ package struct SystemThread: ~Copyable, Sendable {
     /// - Thread: any thread but this one.
     /// - Blocks: until the thread has ended.
     package consuming func join() {
-        precondition(pthread_equal(handle, pthread_self()) == 0, "a thread can't join itself")
+        require(pthread_equal(handle, pthread_self()) == 0, "a thread can't join itself")
         let result = pthread_join(handle, nil)
-        precondition(result == 0, "pthread_join failed with errno \(result)")
+        require(result == 0, "pthread_join failed with errno \(result)")
         discard self
     }
 

@@ -23,7 +23,7 @@ package struct ThreadLocal<Value: AnyObject>: Sendable {
     ) {
         var key = pthread_key_t()
         let result = unsafe pthread_key_create(&key, whenThreadEnds)
-        precondition(result == 0, "no thread-specific key left (errno \(result))")
+        require(result == 0, "no thread-specific key left (errno \(result))")
         self.key = key
     }
 
@@ -35,8 +35,8 @@ package struct ThreadLocal<Value: AnyObject>: Sendable {
 
     /// Gives the calling thread its object; it is kept until the thread ends.
     package func set(_ value: Value) {
-        precondition(current == nil, "this thread has its object already")
+        require(current == nil, "this thread has its object already")
         let result = unsafe pthread_setspecific(key, Unmanaged.passRetained(value).toOpaque())
-        precondition(result == 0, "pthread_setspecific failed with errno \(result)")
+        require(result == 0, "pthread_setspecific failed with errno \(result)")
     }
 }

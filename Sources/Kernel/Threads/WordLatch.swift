@@ -38,7 +38,7 @@ package struct WordLatch: ~Copyable, Sendable {
                 expected: 0, desired: 2, ordering: .acquiring)
             if seen == 1 { return }
             let result = unsafe clinux_futex_wait(address, 2, nil)
-            precondition(
+            require(
                 result == 0 || result == -EAGAIN || result == -EINTR,
                 "futex wait failed with errno \(-result)")
         }

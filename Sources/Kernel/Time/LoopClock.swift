@@ -32,7 +32,7 @@ public struct SystemClock: LoopClock {
     public func now() -> Instant {
         var time = timespec()
         let result = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-        precondition(result == 0, "the monotonic clock can't be read")
+        require(result == 0, "the monotonic clock can't be read")
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
@@ -94,7 +94,7 @@ package enum WallClock {
     package static func unixNanoseconds() -> Int64 {
         var time = timespec()
         let result = unsafe clock_gettime(CLOCK_REALTIME, &time)
-        precondition(result == 0, "the wall clock can't be read")
+        require(result == 0, "the wall clock can't be read")
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 

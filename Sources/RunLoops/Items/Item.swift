@@ -122,7 +122,7 @@ extension ThreadRunLoop {
             lock.lock()
             // Under the lock: where it is wrongly in another loop, that one's thread changes both.
             if let home = homes.first {
-                precondition(
+                require(
                     home.link === loop.link,
                     "an item can be in one run loop only; this one is in another thread's")
                 if homes.contains(where: { $0 === state }) { return lock.unlock() }

@@ -42,7 +42,7 @@ extension ThreadRunLoop {
             watching descriptor: CInt, for interest: Readiness = .readable, order: Int = 0,
             handler: @escaping Handler, fileID: StaticString = #fileID, line: UInt = #line
         ) {
-            precondition(descriptor >= 0, "a descriptor is not negative, is \(descriptor)")
+            require(descriptor >= 0, "a descriptor is not negative, is \(descriptor)")
             watched = Watched(descriptor: descriptor, interest: interest)
             self.handler = handler
             super.init(order: order, madeAt: CodeLocation(fileID: fileID, line: line))

@@ -34,7 +34,7 @@ final class DescriptorPorts {
         do throws(SystemError) {
             try set.change(descriptor, for: interest, token: handle.rawValue)
         } catch {
-            preconditionFailure("a port's descriptor was closed before the port: \(error)")
+            fatalError("a port's descriptor was closed before the port: \(error)")
         }
     }
 

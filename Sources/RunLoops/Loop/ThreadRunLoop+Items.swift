@@ -64,7 +64,7 @@ extension ThreadRunLoop {
     /// - Thread: any thread.
     /// - Blocks: never.
     package func add(signalled port: Port, to mode: Mode = .default) {
-        precondition(!port.watchesDescriptor, "the kernel may refuse to watch a descriptor")
+        require(!port.watchesDescriptor, "the kernel may refuse to watch a descriptor")
         addFromAnywhere(port, mode)
     }
 
@@ -100,7 +100,7 @@ extension ThreadRunLoop {
     /// - Source: CFRunLoopAddCommonMode.
     public func addCommonMode(_ mode: Mode) {
         onThread { [self] in
-            precondition(mode != .common, "the common modes can't be one of themselves")
+            require(mode != .common, "the common modes can't be one of themselves")
             guard !commonModes.contains(mode) else { return }
             commonModes.append(mode)
             for item in commonItems.inSequence { putOrTrap(item, into: mode) }
@@ -152,7 +152,7 @@ extension ThreadRunLoop {
         do throws(SystemError) {
             try put(item, into: mode)
         } catch {
-            preconditionFailure("mode \(mode) can't watch a port that is common: \(error)")
+            fatalError("mode \(mode) can't watch a port that is common: \(error)")
         }
     }
 

@@ -35,7 +35,7 @@ extension ThreadRunLoop {
         mode: Mode = .default, until deadline: Instant = .distantFuture,
         returnAfterSourceHandled: Bool = false
     ) -> RunResult {
-        precondition(isOnThread, whereItRuns)
+        require(isOnThread, whereItRuns)
         runCount += 1
         returnDueBlocks()
         let isMainQueueAway = mainQueue?.runBegins(in: self) ?? false

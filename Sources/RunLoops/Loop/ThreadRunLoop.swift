@@ -241,7 +241,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// - Parameter what: what the caller asks for, as the message names it.
     @inline(__always)
     public func preconditionOnLoop(_ what: StaticString = #function) {
-        precondition(
+        require(
             isOnThread,
             "\(what) is for the loop's own thread only; from another one, use perform { }")
     }
@@ -309,7 +309,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
     private func indexOfAnother(_ mode: Mode) -> Int {
         if let index = existingIndex(of: mode) { return index }
-        precondition(mode != .common, "the common modes are no mode to run in or to look into")
+        require(mode != .common, "the common modes are no mode to run in or to look into")
         otherModes.append(ModeState(mode: mode, link: link))
         return otherModes.count
     }

@@ -64,7 +64,7 @@ final class MainQueuePort: @unchecked Sendable {
         do throws(SystemError) {
             try loop.add(port, to: .common)
         } catch {
-            preconditionFailure("the main loop can't watch the main dispatch queue: \(error)")
+            fatalError("the main loop can't watch the main dispatch queue: \(error)")
         }
     }
 }

@@ -30,7 +30,7 @@
     /// - Complexity: O(1).
     func push(_ object: AnyObject) {
         if countInTop == Self.objectsPerPage { addPage() }
-        guard let top = unsafe top else { preconditionFailure("a page was just added") }
+        guard let top = unsafe top else { fatalError("a page was just added") }
         countInTop += 1
         count += 1
         unsafe top[countInTop] = Unmanaged.passRetained(object).toOpaque()

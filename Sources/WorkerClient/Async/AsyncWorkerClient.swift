@@ -68,7 +68,7 @@ public final class AsyncWorkerClient: Sendable {
     ) async throws -> AsyncWorkerClient {
         try Task.checkCancellation()
         let ownThread = try thread == nil ? startThread(address) : nil
-        guard let worker = thread ?? ownThread else { preconditionFailure("one of them is there") }
+        guard let worker = thread ?? ownThread else { fatalError("one of them is there") }
         let interruption = Interruption()
         let (budget, pushes) = (Budget(options), PushBoard())
         let pipeline = try await withTaskCancellationHandler {

@@ -31,7 +31,7 @@ final class PendingReply: Sendable {
             case .early(let answer):
                 state = .over
                 return answer
-            case .waited, .over: preconditionFailure("a reply is waited for once")
+            case .waited, .over: fatalError("a reply is waited for once")
             }
         }
         guard let early else { return true }

@@ -1,5 +1,6 @@
 // Every command of the daemon as a call.
 
+internal import Kernel
 internal import RESP
 
 extension Call where Value == UInt64 {
@@ -150,7 +151,7 @@ extension Call where Value == Void {
 
 extension Call where Value == Reply {
     static func raw(_ parts: [CommandPart], wait: JobWait?) -> Call {
-        precondition(!parts.isEmpty, "a command has a name")
+        require(!parts.isEmpty, "a command has a name")
         return Call(parts.map(\.argument), wait: wait) { (reply) in Reply(reply) }
     }
 }

@@ -1,6 +1,8 @@
 // What is wrong with a configuration, told to people: every fault with its path and its place. It
 // must not know how the faults are found.
 
+internal import Kernel
+
 /// One fault of a configuration.
 package struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible {
     /// Where in the configuration: `threads.images.count`; empty if the fault is the whole file's.
@@ -35,7 +37,7 @@ package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConve
     package let faults: [ConfigurationFault]
 
     package init(fileName: String, faults: [ConfigurationFault]) {
-        precondition(!faults.isEmpty, "a configuration error has a fault")
+        require(!faults.isEmpty, "a configuration error has a fault")
         self.fileName = fileName
         self.faults = faults
     }

@@ -23,7 +23,7 @@ extension Handler {
                 "the payload must be milliseconds from 0 to \(longest), is \"\(job.text.prefix(40))\""
             )
         }
-        guard let worker = WorkerCore.current else { preconditionFailure("not on a worker thread") }
+        guard let worker = WorkerCore.current else { fatalError("not on a worker thread") }
         let loop = worker.loop
         let wake = loop.now.advanced(by: .milliseconds(milliseconds))
         let limit = job.run?.deadline ?? .distantFuture

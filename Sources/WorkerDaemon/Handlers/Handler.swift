@@ -92,7 +92,7 @@ final class Handler: Sendable {
     private func runTask(
         _ job: JobContext, _ body: @escaping @Sendable (JobContext) async throws -> [UInt8]
     ) -> Outcome {
-        guard let worker = WorkerCore.current else { preconditionFailure("not on a worker thread") }
+        guard let worker = WorkerCore.current else { fatalError("not on a worker thread") }
         let loop = worker.loop
         let result = Mutex<Outcome?>(nil)
         let box = OutcomeBox(result)

@@ -50,7 +50,7 @@ final class ProgramRun {
     init(
         _ selector: Configuration.Selector, job: JobContext, children: ChildRegistry, log: Log
     ) {
-        guard let worker = WorkerCore.current else { preconditionFailure("not on a worker thread") }
+        guard let worker = WorkerCore.current else { fatalError("not on a worker thread") }
         self.selector = selector
         self.job = job
         self.children = children

@@ -1,5 +1,7 @@
 // How the jobs of a Swift handler are tried again; those of a program say it in the configuration.
 
+internal import Kernel
+
 /// What follows when an attempt of a job has failed, unless the client who handed it in says otherwise.
 ///
 /// ```swift
@@ -15,7 +17,7 @@ public struct Retries: Hashable, Sendable {
 
     private init(_ count: Int, areBlocking: Bool) {
         let limit = Configuration.Selector.retryCountLimit
-        precondition((0...limit).contains(count), "0 to \(limit) retries, not \(count)")
+        require((0...limit).contains(count), "0 to \(limit) retries, not \(count)")
         self.count = count
         self.areBlocking = areBlocking
     }

@@ -45,7 +45,7 @@ final class ScheduleEntry {
     var schedule: Schedule {
         if let cron { return Schedule(.cron(cron, zone)) }
         guard case .every(let milliseconds) = definition.rhythm else {
-            preconditionFailure("a schedule has a cron expression or a period")
+            fatalError("a schedule has a cron expression or a period")
         }
         return Schedule(.every(milliseconds: milliseconds, from: progress.since))
     }

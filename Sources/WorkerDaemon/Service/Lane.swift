@@ -98,7 +98,7 @@ final class Lane: Sendable {
     private var currentMember: Member {
         if members.count == 1 { return members[0] }
         guard let name = WorkerThread.currentName, let member = membersByName[name] else {
-            preconditionFailure("a job of \(self.name) runs on a foreign thread")
+            fatalError("a job of \(self.name) runs on a foreign thread")
         }
         return member
     }

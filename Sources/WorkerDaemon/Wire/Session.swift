@@ -220,7 +220,7 @@ final class Session {
             return close("\(outputByteCount) bytes wait to be sent (limits.outputBacklog)")
         }
         guard slot.number == firstSlot else {
-            precondition(slot.number > firstSlot, "a command is answered once")
+            require(slot.number > firstSlot, "a command is answered once")
             early[slot.number] = value
             earlyByteCount += Self.byteCount(of: value)
             return

@@ -95,11 +95,11 @@ class AnsweredPerform: @unchecked Sendable {
 
     /// Does what was asked, and tells the sender; called at most once, never after `tell`.
     @usableFromInline
-    func run() { preconditionFailure("a request says what it does") }
+    func run() { fatalError("a request says what it does") }
 
     /// Tells the sender why it will not run; called at most once, never after `run`.
     @usableFromInline
-    func tell(_ error: any Error) { preconditionFailure("a request says whom it tells") }
+    func tell(_ error: any Error) { fatalError("a request says whom it tells") }
 }
 
 /// A request that a task waits for.
@@ -122,7 +122,7 @@ class AnsweredPerform: @unchecked Sendable {
     }
 
     deinit {
-        precondition(unsafe continuation == nil, "a task waits for a request that is gone")
+        require(unsafe continuation == nil, "a task waits for a request that is gone")
     }
 
     /// Queues a closure and waits for what it returns.

@@ -35,7 +35,7 @@ final class Admission<Place: Sendable>: Sendable {
     func wait() throws(SubmitError) -> Place {
         decided.wait()
         guard let outcome = outcome.withLock({ $0 }) else {
-            preconditionFailure("nothing was decided")
+            fatalError("nothing was decided")
         }
         return try outcome.get()
     }

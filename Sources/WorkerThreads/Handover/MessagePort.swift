@@ -44,7 +44,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
         // Inlined where the type of the messages is known, as the buffer of commands is.
-        precondition(limit > 0, "a port holds at least 1 message, not \(limit)")
+        require(limit > 0, "a port holds at least 1 message, not \(limit)")
         let mailbox = Mailbox<Message>(limit: limit)
         self.mailbox = mailbox
         let receiver = Receiver(mailbox: mailbox, receive: receive)

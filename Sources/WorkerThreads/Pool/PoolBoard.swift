@@ -1,6 +1,7 @@
 // Who of a pool does what next, as a pure value: the queues, who is idle, and whom to wake. It is
 // asked under the pool's lock; what it answers is done after the lock is given back.
 
+internal import Kernel
 package import Structures
 
 /// Where work of a pool waits.
@@ -98,7 +99,7 @@ package struct PoolBoard<Work> {
     package mutating func push(
         _ work: Work, to queue: PoolQueue, lane: Int
     ) -> (ticket: PriorityFIFO<Work>.Ticket, wake: Int?) {
-        precondition(!isClosed(queue), "work was pushed to a closed queue")
+        require(!isClosed(queue), "work was pushed to a closed queue")
         return place(work, in: queue, lane: lane)
     }
 

@@ -26,7 +26,7 @@ extension WorkerPool {
         named name: String
     ) throws(SystemError) -> (old: WorkerThread, fresh: WorkerThread) {
         guard let index = members.firstIndex(where: { $0.name == name }) else {
-            preconditionFailure("pool \(self.name) has no thread \(name)")
+            fatalError("pool \(self.name) has no thread \(name)")
         }
         let old = members[index]
         let fresh = try WorkerThread(name: name, poller: SystemPoller(clock: clock))

@@ -73,7 +73,7 @@ public final class WorkerPool: Sendable {
         name: String, count: Int, maxQueued: Int = .max, whenFull: WhenFull = .refuse,
         clock: any LoopClock
     ) throws(SystemError) {
-        precondition(count > 0, "a pool has at least 1 thread, not \(count)")
+        require(count > 0, "a pool has at least 1 thread, not \(count)")
         let names = count == 1 ? [name] : (1...count).map { "\(name)/\($0)" }
         try self.init(
             name: name, threads: names, maxQueued: maxQueued, whenFull: whenFull, clock: clock)
@@ -103,9 +103,9 @@ public final class WorkerPool: Sendable {
         name: String, threads: [String], maxQueued: Int = .max, whenFull: WhenFull = .refuse,
         clock: any LoopClock
     ) throws(SystemError) {
-        precondition(maxQueued > 0, "a queue holds at least 1 item, not \(maxQueued)")
-        precondition(!threads.isEmpty, "a pool has at least 1 thread")
-        precondition(
+        require(maxQueued > 0, "a queue holds at least 1 item, not \(maxQueued)")
+        require(!threads.isEmpty, "a pool has at least 1 thread")
+        require(
             Set(threads).count == threads.count, "two threads of pool \(name) share a name")
         let queues = PoolQueues(
             memberCount: threads.count, limit: maxQueued, whenFull: whenFull)
@@ -386,7 +386,7 @@ public final class WorkerPool: Sendable {
     }
 
     private func placed(_ ticket: Ticket?) -> Ticket {
-        guard let ticket else { preconditionFailure("who waits for no result waits for its place") }
+        guard let ticket else { fatalError("who waits for no result waits for its place") }
         return ticket
     }
 

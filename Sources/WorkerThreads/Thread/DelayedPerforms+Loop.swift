@@ -12,7 +12,7 @@ extension ThreadRunLoop {
         if let delayedPerforms { return delayedPerforms }
         let made = companion.storeIfNil(DelayedPerforms())
         guard let performs = made as? DelayedPerforms else {
-            preconditionFailure("a loop keeps delayed performs, not \(made)")
+            fatalError("a loop keeps delayed performs, not \(made)")
         }
         return performs
     }

@@ -56,7 +56,7 @@ extension WorkerThread {
         } catch let refusal as SubmitError {
             throw refusal
         } catch {
-            preconditionFailure("a selector throws nothing: \(error)")
+            fatalError("a selector throws nothing: \(error)")
         }
     }
 

@@ -52,7 +52,7 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
 
     /// Traps unless the caller runs on the thread; what `assumeIsolated` asks.
     public func checkIsolated() {
-        precondition(loop.isOnThread, "not on the actor's worker thread")
+        require(loop.isOnThread, "not on the actor's worker thread")
     }
 
     /// Whether the caller runs on the thread; what Swift asks before it traps.

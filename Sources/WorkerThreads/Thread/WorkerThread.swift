@@ -49,7 +49,7 @@ public final class WorkerThread: Sendable {
         name: String, maxQueued: Int = .max, whenFull: WhenFull = .refuse,
         stackByteCount: Int? = nil, spinLimit: Duration = .zero
     ) throws(SystemError) {
-        precondition(
+        require(
             spinLimit >= .zero && spinLimit <= .milliseconds(10),
             "a thread looks for work for 0 to 10 ms before it sleeps, not \(spinLimit)")
         try self.init(
@@ -61,7 +61,7 @@ public final class WorkerThread: Sendable {
         name: String, maxQueued: Int = .max, whenFull: WhenFull = .refuse,
         stackByteCount: Int? = nil, poller: any Poller
     ) throws(SystemError) {
-        precondition(maxQueued > 0, "a queue holds at least 1 item, not \(maxQueued)")
+        require(maxQueued > 0, "a queue holds at least 1 item, not \(maxQueued)")
         let core = WorkerCore.make(
             name: name, maxQueued: maxQueued, whenFull: whenFull, poller: poller)
         do throws(SystemError) {
@@ -145,7 +145,7 @@ public final class WorkerThread: Sendable {
     /// - Thread: any thread but this one; several may wait.
     /// - Blocks: until somebody stops the thread and it has ended.
     public func join() {
-        precondition(!isCurrent, "thread \(name) can't wait for its own end")
+        require(!isCurrent, "thread \(name) can't wait for its own end")
         core.ended.wait()
         // A system thread is joined once: whoever comes later waits for the one who does it.
         guard let mine = thread.withLock({ $0.take() }) else { return joined.wait() }

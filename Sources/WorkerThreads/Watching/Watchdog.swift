@@ -71,8 +71,8 @@ public final class Watchdog: Sendable {
         _ loop: ThreadRunLoop, named name: String, limit: Duration = .seconds(1),
         report: @escaping @Sendable (Report) -> Void = Watchdog.writeToStandardError
     ) {
-        precondition(loop !== kennel.worker.runLoop, "a watchdog can't watch itself")
-        precondition(limit > .zero, "a limit is longer than nothing, not \(limit)")
+        require(loop !== kennel.worker.runLoop, "a watchdog can't watch itself")
+        require(limit > .zero, "a limit is longer than nothing, not \(limit)")
         loop.isMeasured = true
         let watch = loop.madeWatch
         let watched = WatchedLoop(

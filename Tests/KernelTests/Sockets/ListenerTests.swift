@@ -164,8 +164,11 @@ struct ListenerTests {
             .inUse(address.description), .directoryBusy(directory.path),
         ]
         #expect(errors.allSatisfy(refusals.contains), "\(errors)")
-        let client = try address.connect(timeoutMilliseconds: 5000)
-        _ = consume client
+        // A listener takes its file with it.
+        try withExtendedLifetime(winners) {
+            let client = try address.connect(timeoutMilliseconds: 5000)
+            _ = consume client
+        }
     }
 
     @Test func `a directory that another program keeps locked is named after a second`() throws {

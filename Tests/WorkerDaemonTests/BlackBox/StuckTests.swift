@@ -63,7 +63,8 @@ import Testing
             var number = 0
             // A thread that the machine holds up does not say where it is within a second, or is
             // not yet where it will hang: then another one does.
-            while !daemon.log.contains("readLine") {
+            // In an optimised build it reads without a function of the library's around.
+            while !daemon.log.contains("readLine") && !daemon.log.contains("fgetc") {
                 number += 1
                 guard number <= 10 else { throw Unexpected("no log says where") }
                 let orders = try Orders("orders\(number)", in: daemon.scratch)
