@@ -2,7 +2,7 @@
 // address into a ring, the other takes it out and frees it. And the ring alone. And what it costs when
 // what is handed over refers to something shared, as a closure does that captures an object: one
 // thread counts the reference up, the other uses the object, and counts what was handed over and the
-// reference down.
+// reference down. The latter also by several threads at once, each of which claims a slot.
 #define _GNU_SOURCE
 #include "clock.h"
 #include "measure.h"
@@ -15,13 +15,17 @@
 
 enum { line = 64 };
 
+// The shared object: Swift keeps the count of its references in front of what is in it.
+struct object {
+    _Atomic long references;
+    _Atomic long sum;
+    _Atomic long done;
+};
+
 struct ring {
     _Alignas(line) _Atomic long taken;
     _Alignas(line) _Atomic long put;
-    // The shared object: Swift keeps the count of its references in front of what is in it.
-    _Alignas(line) _Atomic long references;
-    _Atomic long sum;
-    _Atomic long done;
+    _Alignas(line) struct object shared;
     _Alignas(line) long count;
     long slot_count;
     size_t size;
@@ -40,11 +44,24 @@ static void change(_Atomic long *references, long step) {
 }
 
 // What the posted work does: it notes itself in the shared object.
-static void use(struct ring *ring, long index) {
-    long sum = atomic_load_explicit(&ring->sum, memory_order_relaxed);
-    atomic_store_explicit(&ring->sum, sum + index, memory_order_relaxed);
-    long done = atomic_load_explicit(&ring->done, memory_order_relaxed);
-    atomic_store_explicit(&ring->done, done + 1, memory_order_relaxed);
+static void use(struct object *shared, long index) {
+    long sum = atomic_load_explicit(&shared->sum, memory_order_relaxed);
+    atomic_store_explicit(&shared->sum, sum + index, memory_order_relaxed);
+    long done = atomic_load_explicit(&shared->done, memory_order_relaxed);
+    atomic_store_explicit(&shared->done, done + 1, memory_order_relaxed);
+}
+
+static void perform(struct object *shared, long index, void *block) {
+    use(shared, index);
+    change((_Atomic long *)block + 1, -1);
+    change(&shared->references, -1);
+}
+
+static void *make(size_t size) {
+    void *block = malloc(size);
+    // Somebody would write what is handed over.
+    memset(block, 1, size);
+    return block;
 }
 
 static void *take_all(void *argument) {
@@ -57,11 +74,7 @@ static void *take_all(void *argument) {
             if (index == put) sched_yield();
         }
         void *block = ring->slots[index & (ring->slot_count - 1)];
-        if (ring->counts) {
-            use(ring, index);
-            change((_Atomic long *)block + 1, -1);
-            change(&ring->references, -1);
-        }
+        if (ring->counts) perform(&ring->shared, index, block);
         if (ring->size > 0) free(block);
         atomic_store_explicit(&ring->taken, index + 1, memory_order_release);
     }
@@ -84,13 +97,8 @@ int64_t measure_handover(long count, size_t size, long slot_count, int counts) {
     int64_t start = now();
     long taken = 0;
     for (long index = 0; index < count; index++) {
-        void *block = &nothing;
-        if (size > 0) {
-            block = malloc(size);
-            // Somebody would write what is handed over.
-            memset(block, 1, size);
-        }
-        if (counts) change(&ring->references, 1);
+        void *block = size > 0 ? make(size) : &nothing;
+        if (counts) change(&ring->shared.references, 1);
         while (index - taken == slot_count) {
             taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
             if (index - taken == slot_count) sched_yield();
@@ -101,5 +109,61 @@ int64_t measure_handover(long count, size_t size, long slot_count, int counts) {
     pthread_join(taker, NULL);
     int64_t duration = now() - start;
     free(ring);
+    return duration;
+}
+
+enum { producers_max = 16 };
+
+struct crowd {
+    _Alignas(line) _Atomic long claimed;
+    _Alignas(line) struct object shared;
+    _Alignas(line) long count;
+    long each;
+    size_t size;
+    void *_Atomic slots[];
+};
+
+static void *put_part(void *argument) {
+    struct crowd *crowd = argument;
+    for (long index = 0; index < crowd->each; index++) {
+        void *block = make(crowd->size);
+        change(&crowd->shared.references, 1);
+        long slot = atomic_fetch_add_explicit(&crowd->claimed, 1, memory_order_relaxed);
+        atomic_store_explicit(&crowd->slots[slot], block, memory_order_release);
+    }
+    return NULL;
+}
+
+static void *take_from_all(void *argument) {
+    struct crowd *crowd = argument;
+    for (long index = 0; index < crowd->count; index++) {
+        void *block;
+        while (!(block = atomic_load_explicit(&crowd->slots[index], memory_order_acquire)))
+            sched_yield();
+        perform(&crowd->shared, index, block);
+        free(block);
+    }
+    return NULL;
+}
+
+int64_t measure_handover_of_many(long count, size_t size, int producers) {
+    if (producers > producers_max) return -1;
+    size_t crowd_size = sizeof(struct crowd) + count * sizeof(void *);
+    struct crowd *crowd = aligned_alloc(line, (crowd_size + line - 1) / line * line);
+    if (!crowd) return -1;
+    memset(crowd, 0, crowd_size);
+    crowd->each = count / producers;
+    crowd->count = crowd->each * producers;
+    crowd->size = size;
+    pthread_t taker, threads[producers_max];
+    int result = pthread_create(&taker, NULL, take_from_all, crowd);
+    if (result != 0) return -result;
+    int64_t start = now();
+    for (int producer = 0; producer < producers; producer++)
+        if (pthread_create(&threads[producer], NULL, put_part, crowd) != 0) abort();
+    pthread_join(taker, NULL);
+    int64_t duration = now() - start;
+    for (int producer = 0; producer < producers; producer++) pthread_join(threads[producer], NULL);
+    free(crowd);
     return duration;
 }

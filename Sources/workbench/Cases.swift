@@ -4,6 +4,7 @@
 enum Contender {
     static let ours = "ours"
     static let floor = "floor"
+    static let counted = "counted"
     static let handmade = "by hand"
     static let dispatch = "GCD"
     static let coreFoundation = "CFRunLoop"
@@ -18,7 +19,7 @@ enum Contender {
     static let postgreSQL = "PostgreSQL"
 
     static let columns = [
-        ours, floor, handmade, dispatch, coreFoundation, glib, uv, ev,
+        ours, floor, counted, handmade, dispatch, coreFoundation, glib, uv, ev,
         appended, leastServer, leastSQLiteServer, redis, beanstalkd, postgreSQL,
     ]
 }

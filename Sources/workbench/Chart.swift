@@ -74,6 +74,7 @@ struct Chart {
 
     private func panel(_ row: Scoreboard.Row, x: Int, y: Int) -> String {
         let bars = bars(row)
+        let floors = [Contender.floor, Contender.counted]
         let longest = min(
             bars.map(\.value).max() ?? 1, Size.mostTimesOurs * row.ours.median)
         // Room for the figure behind the longest bar.
@@ -86,7 +87,7 @@ struct Chart {
             let length = max(1, Int(room * min(bar.value, longest) / longest))
             let kind =
                 bar.name == Contender.ours
-                ? "ours" : bar.name == Contender.floor ? "floor" : "rival"
+                ? "ours" : floors.contains(bar.name) ? "floor" : "rival"
             let left = x + Size.labelWidth
             let isCut = bar.value > longest
             let times =

@@ -10,9 +10,10 @@
 //           function, a context and a number. The floor is a ring through which the other thread
 //           gets memory that it frees, 32 bytes each as a closure's context; or through which it
 //           gets the address of nothing (bare, commands). "counted" is the floor for what captures
-//           an object: the reference is counted up by one thread; the other writes to the object,
-//           as the posted work does, and counts the block and the reference down, each as Swift
-//           does, by a look and an exchange. There is room for all on the way. "line" is how long a
+//           an object: the reference is counted up by who posts; the other thread writes to the
+//           object, as the posted work does, and counts the block and the reference down, each as
+//           Swift does, by a look and an exchange. There is room for all on the way. With four
+//           producers each claims its slot by an addition. "line" is how long a
 //           cache line takes to the other core and back: on a virtual machine that changes by a
 //           factor of five from one second to the next, and all else with it. Posting while the
 //           thread is held is done twice: "fresh call" into memory that the process has never touched, which is the
@@ -32,7 +33,7 @@ extension Scenario {
         name: "post",
         question: "What does it cost to hand work to a thread that is awake?",
         note: "floor: 32 bytes allocated here and freed there, through a ring; for what captures "
-            + "nothing, the ring alone",
+            + "nothing, the ring alone; counted: with an object that both count and use",
         metrics: [
             Metric(name: "total", unit: "ns"),
             Metric(name: "call", unit: "ns"),
@@ -40,16 +41,15 @@ extension Scenario {
             Metric(name: "held call", unit: "ns"),
             Metric(name: "held drain", unit: "ns"),
             Metric(name: "fresh call", unit: "ns, into memory never used before"),
-            Metric(name: "counted", unit: "ns, with a shared object used and counted"),
             Metric(name: "line", unit: "ns, to the other core and back"),
             Metric(name: "allocations", unit: "per post"),
             Metric(name: "bytes", unit: "allocated per post"),
             Metric(name: "burst allocations", unit: "per post, with up to all of them waiting"),
             Scenario.systemCalls,
         ],
-        cases: closures("capturing", PostMeasure(shape: .capturing), blockSize: 32)
+        cases: closures("capturing", PostMeasure(shape: .capturing), blockSize: contextSize)
             + closures(
-                "capturing, glibc's malloc", PostMeasure(shape: .capturing), blockSize: 32,
+                "capturing, glibc's malloc", PostMeasure(shape: .capturing), blockSize: contextSize,
                 hasSystemMalloc: true)
             + closures("bare", PostMeasure(shape: .bare), blockSize: 0)
             + closures("4 producers", PostMeasure(shape: .producers), blockSize: nil)
@@ -65,6 +65,7 @@ extension Scenario {
         var cases = Cases.ofLoops(
             group, postCount, quick: quickPostCount, slow: slowPostCount, measure)
         if let blockSize { cases.append(floor(group, blockSize)) }
+        if measure.shape != .bare { cases.append(counted(group, measure.shape)) }
         return cases.map { item in
             var item = item
             item.hasSystemMalloc = hasSystemMalloc
@@ -77,24 +78,40 @@ extension Scenario {
             group: group, contender: Contender.floor, operations: postCount,
             quickOperations: quickPostCount
         ) { count, _ in
-            func perPost(_ duration: Int64, _ count: Int) throws -> Double {
-                guard duration >= 0 else { throw WorkbenchError("no floor: errno \(-duration)") }
-                return Double(duration) / Double(count)
-            }
             var sample = Sample()
             sample.values["total"] = try perPost(
                 measure_handover(count, blockSize, ringSlotCount, 0), count)
-            if blockSize > 0 {
-                var slotCount = ringSlotCount
-                while slotCount < count { slotCount *= 2 }
-                sample.values["counted"] = try perPost(
-                    measure_handover(count, blockSize, slotCount, 1), count)
-            }
             sample.values["line"] = try perPost(measure_line(lineCount), lineCount - 1)
             sample.hash = UInt64(count)
             return sample
         }
     }
+
+    private static func counted(_ group: String, _ shape: PostShape) -> Case {
+        Case(
+            group: group, contender: Contender.counted, operations: postCount,
+            quickOperations: quickPostCount
+        ) { count, _ in
+            var slotCount = ringSlotCount
+            while slotCount < count { slotCount *= 2 }
+            let duration =
+                shape == .producers
+                ? measure_handover_of_many(count, contextSize, CInt(PostMeasure.producerCount))
+                : measure_handover(count, contextSize, slotCount, 1)
+            var sample = Sample()
+            sample.values["total"] = try perPost(duration, count)
+            sample.hash = UInt64(count)
+            return sample
+        }
+    }
+
+    private static func perPost(_ duration: Int64, _ count: Int) throws -> Double {
+        guard duration >= 0 else { throw WorkbenchError("no floor: errno \(-duration)") }
+        return Double(duration) / Double(count)
+    }
+
+    /// As much as a closure takes that captures a reference and an integer.
+    private static let contextSize = 32
 
     /// What may be on its way in the floor's ring.
     private static let ringSlotCount = 4_096
@@ -140,7 +157,7 @@ private struct Line {
 private struct PostMeasure: LoopMeasure {
     let shape: PostShape
 
-    private static let producerCount = 4
+    static let producerCount = 4
     /// As many posts as may wait in a steady state.
     private static let steadyCount = 4_000
 
