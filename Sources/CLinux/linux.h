@@ -55,11 +55,11 @@ static inline void clinux_relax(void) {
 #endif
 }
 
-/// sched_getaffinity(2): how many processors the calling thread may run on.
+/// sched_getaffinity(2): how many processors the process's first thread may run on.
 static inline int clinux_processor_count(void) {
     unsigned long mask[128] = {0};
     // EINVAL: there are more than the mask has bits, 8,192.
-    if (syscall(SYS_sched_getaffinity, 0, sizeof mask, mask) < 0) return 8192;
+    if (syscall(SYS_sched_getaffinity, getpid(), sizeof mask, mask) < 0) return 8192;
     int count = 0;
     for (int word = 0; word < 128; word++) count += __builtin_popcountl(mask[word]);
     return count;

@@ -23,11 +23,11 @@ package struct IdleSpin: ~Copyable, Sendable {
 
     /// - Parameters:
     ///   - limit: nothing is looked for longer.
-    ///   - processorCount: on how many the threads may run. With one alone nothing is looked for: it
+    ///   - processorCount: on how many the threads may run; nil for what the kernel says. With one alone nothing is looked for: it
     ///     would keep from running who brings the work.
     package init(limit: Duration = .zero, processorCount: Int? = nil) {
         let limit = limit.nanosecondsClamped
-        let isOn = limit > 0 && (processorCount ?? Int(clinux_processor_count())) > 1
+        let isOn = limit > 0 && (processorCount ?? SystemThread.processorCount) > 1
         self.limit = isOn ? limit : 0
     }
 

@@ -97,6 +97,11 @@ package struct SystemThread: ~Copyable, Sendable {
         sched_yield()
     }
 
+    /// On how many processors the program may run, as far as its start has decided that.
+    ///
+    /// - Source: sched_getaffinity(2).
+    package static let processorCount = Int(clinux_processor_count())
+
     /// Waits without giving the processor away; for less than what going to sleep costs.
     ///
     /// - Blocks: for `duration`, awake.

@@ -27,10 +27,12 @@ package struct StreamPace {
 
     /// Waits a moment if so many were taken one after the other, until there was nothing more.
     ///
+    /// With one processor alone it never does: that would keep from running who brings more.
+    ///
     /// - Returns: whether it did.
     /// - Blocks: for 2 µs at most, awake.
     package static func gather(after count: Int) -> Bool {
-        guard count >= least else { return false }
+        guard count >= least, SystemThread.processorCount > 1 else { return false }
         SystemThread.linger(moment)
         return true
     }
