@@ -27,6 +27,7 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
     /// The time by which the loop goes: the script moves it, and a test may too.
     public let manualClock = ManualClock()
     package var clock: any LoopClock { manualClock }
+    package var now: Instant { manualClock.now() }
     package weak var loop: ThreadRunLoop?
     private var steps: [Step] = []
     private var readiness: [CInt: Readiness] = [:]

@@ -343,6 +343,17 @@ extension TimerHeap {
         }
     }
 
+    /// The timer with `fire <= limit`, where it is the only one; nil where there is none, or there may be more.
+    ///
+    /// - Complexity: O(1).
+    @inlinable
+    package func onlyDue(upTo limit: Int64) -> Handle? {
+        guard let first = entries.first, first.fire <= limit else { return nil }
+        for child in Self.childPositions(of: 0, count: entries.count)
+        where entries[child].fire <= limit { return nil }
+        return timers.handle(at: first.slot)
+    }
+
     /// Lists the timers with `fire <= limit` in the order in which they fire.
     ///
     /// The heap is left alone, so that a callout may insert, remove and update while its caller

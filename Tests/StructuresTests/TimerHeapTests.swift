@@ -190,9 +190,22 @@ import Testing
         #expect(payloads(of: heap, upTo: .max) == model.payloads(upTo: .max))
     }
 
+    @Test func `finds the only one that is due`() {
+        var heap = Heap()
+        #expect(heap.onlyDue(upTo: .max) == nil)
+        let second = heap.insert(fire: 20, latest: 20, payload: 2)
+        let first = heap.insert(fire: 10, latest: 10, payload: 1)
+        #expect(heap.onlyDue(upTo: 9) == nil)
+        #expect(heap.onlyDue(upTo: 19) == first)
+        #expect(heap.onlyDue(upTo: 20) == nil)
+        _ = heap.remove(first)
+        #expect(heap.onlyDue(upTo: 20) == second)
+    }
+
     private func payloads(of heap: Heap, upTo limit: Int64) -> [Int] {
         var due: [Heap.Handle] = []
         heap.collectDue(upTo: limit, into: &due)
+        if let only = heap.onlyDue(upTo: limit) { #expect(due == [only]) }
         return due.compactMap { heap.payload(of: $0) }
     }
 

@@ -64,6 +64,9 @@ package protocol Poller: AnyObject, Sendable {
     /// The clock by which deadlines are meant.
     var clock: any LoopClock { get }
 
+    /// Now, by that clock; asked so often that the clock is not to be copied for it.
+    var now: Instant { get }
+
     /// Makes an empty set of descriptors.
     ///
     /// - Thread: the loop's own thread.

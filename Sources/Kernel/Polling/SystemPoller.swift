@@ -66,6 +66,8 @@ package final class SystemPoller: Poller {
         if number >= 0 { _ = Glibc.close(number) }
     }
 
+    package var now: Instant { clock.now() }
+
     package func makeSet() throws(SystemError) -> any PollSet {
         let set = try EpollSet()
         var doorbell = doorbellNumber.load(ordering: .acquiring)

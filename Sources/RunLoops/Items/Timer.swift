@@ -134,8 +134,8 @@ extension ThreadRunLoop {
         /// wakes for it.
         ///
         /// - Returns: whether it was called.
-        func fireIfDue(in loop: ThreadRunLoop) -> Bool {
-            guard isValid, !isFiring, date <= loop.now, let handler else { return false }
+        func fireIfDue(at now: Instant, in loop: ThreadRunLoop) -> Bool {
+            guard isValid, !isFiring, date <= now, let handler else { return false }
             let calledFor = date
             isFiring = true
             for state in states { stopWaiting(in: state) }

@@ -220,18 +220,27 @@ extension ThreadRunLoop {
         guard let first = state.timerHeap.firstFire else { return }
         let now = now
         guard first <= now.nanoseconds else { return }
+        // By far most often it is one, for which no list need be made.
+        if let only = state.timerHeap.onlyDue(upTo: now.nanoseconds) {
+            return fire(only, at: now, of: state)
+        }
         var due: [TimerHeap<Waiting>.Handle] = []
         state.timerHeap.collectDue(upTo: now.nanoseconds, into: &due)
-        for handle in due {
-            let isCalled =
-                switch state.timerHeap.payload(of: handle) {
-                case .timer(let timer): calling(.timer, nil) { timer.fireIfDue(in: self) }
-                case .timeout: calling(.timer, nil) { fireTimeout(at: handle, in: state) }
-                // An earlier timer of this round has made it invalid, or it was cancelled.
-                case nil: false
-                }
-            if isCalled { counts.timers.increment() }
-        }
+        // What one of them sets to the moment in which it runs is due in this round.
+        for handle in due { fire(handle, at: self.now, of: state) }
+    }
+
+    private func fire(
+        _ handle: TimerHeap<Waiting>.Handle, at now: Instant, of state: ModeState
+    ) {
+        let isCalled =
+            switch state.timerHeap.payload(of: handle) {
+            case .timer(let timer): calling(.timer, nil) { timer.fireIfDue(at: now, in: self) }
+            case .timeout: calling(.timer, nil) { fireTimeout(at: handle, in: state) }
+            // An earlier timer of this round has made it invalid, or it was cancelled.
+            case nil: false
+            }
+        if isCalled { counts.timers.increment() }
     }
 
     private func handlePorts(_ run: inout Run, _ state: ModeState) -> Bool {

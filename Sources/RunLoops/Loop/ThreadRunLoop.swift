@@ -216,7 +216,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// The time by which this loop's timers and deadlines go.
     ///
     /// - Thread: any thread.
-    public var now: Instant { poller.clock.now() }
+    public var now: Instant { poller.now }
 
     /// Whether the caller runs on the loop's own thread.
     ///
