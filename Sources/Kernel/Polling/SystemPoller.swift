@@ -34,6 +34,8 @@ internal import Synchronization
 /// - Source: futex(2), epoll(7), eventfd(2).
 package final class SystemPoller: Poller {
     package let clock: any LoopClock
+    /// The clock's own answer, asked once: each sleep wants to know.
+    private let runsByItself: Bool
     private let word = Atomic<UInt32>(Word.awake)
     /// The doorbell's number, or -1; written once by the loop, before the word can be 3.
     private let doorbellNumber = Atomic<CInt>(-1)
@@ -55,8 +57,9 @@ package final class SystemPoller: Poller {
         clock: any LoopClock = SystemClock(), spin: consuming IdleSpin = IdleSpin()
     ) {
         self.clock = clock
+        runsByItself = clock.runsByItself
         self.spin = spin
-        if !clock.runsByItself {
+        if !runsByItself {
             clock.whenMoved { [weak self] in self?.wake() }
         }
     }
@@ -84,12 +87,12 @@ package final class SystemPoller: Poller {
         on set: (any PollSet)?, until deadline: Instant, ready: inout [ReadyEvent]
     ) -> Bool {
         // Before the word says "asleep": a clock that is moved from now on wakes the loop.
-        if !clock.runsByItself && deadline <= clock.now() {
+        if !runsByItself && deadline <= clock.now() {
             takeWake()
             check(set, ready: &ready)
             return false
         }
-        if spin.isOn, set == nil, clock.runsByItself { return spinThenPark(until: deadline) }
+        if spin.isOn, set == nil, runsByItself { return spinThenPark(until: deadline) }
         return sleep(on: set, until: deadline, ready: &ready)
     }
 
@@ -117,7 +120,7 @@ package final class SystemPoller: Poller {
             return true
         }
         // A clock that is moved by hand wakes the loop itself.
-        let limit = clock.runsByItself ? deadline : .distantFuture
+        let limit = runsByItself ? deadline : .distantFuture
         if let set = set as? EpollSet {
             _blockingWaitForWork(polling: set, until: limit, ready: &ready)
         } else {

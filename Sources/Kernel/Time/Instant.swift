@@ -12,15 +12,16 @@ public struct Instant: InstantProtocol, Sendable, CustomStringConvertible {
     public let nanoseconds: Int64
 
     /// The instant that lies `nanoseconds` after the origin.
+    @inlinable
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
 
     /// Later than every instant that comes: a deadline that never passes.
-    public static let distantFuture = Instant(nanoseconds: .max)
+    @inlinable public static var distantFuture: Instant { Instant(nanoseconds: .max) }
 
     /// Earlier than every instant that was: a deadline that has always passed.
-    public static let distantPast = Instant(nanoseconds: .min)
+    @inlinable public static var distantPast: Instant { Instant(nanoseconds: .min) }
 
     /// The instant `duration` later; stays at the distant future instead of overflowing.
     public func advanced(by duration: Duration) -> Instant {

@@ -82,7 +82,7 @@ final class ModeState: @unchecked Sendable {
     }
 
     /// Whether a port without a descriptor is signalled.
-    var hasSignalledPort: Bool {
+    @inline(__always) var hasSignalledPort: Bool {
         // By index: who walks through an array keeps it meanwhile, and a pass does so several times.
         for index in signalledPorts.indices where signalledPorts[index].isSignalled { return true }
         return false

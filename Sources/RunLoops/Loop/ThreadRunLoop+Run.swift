@@ -146,7 +146,7 @@ extension ThreadRunLoop {
         }
         runsBlocksNext = true
         if state.timerCount > 0 { fireTimers(of: state) }
-        let handled = handlePorts(&run, state)
+        let handled = !(run.ready.isEmpty && !state.hasSignalledPort) && handlePorts(&run, state)
         runBlocks(of: state)
         return performed || handled
     }
