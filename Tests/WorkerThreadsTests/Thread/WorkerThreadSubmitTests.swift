@@ -205,6 +205,8 @@ private struct Mishap: Error, Equatable {
         }
         try worker.submit { trace.note("behind") }
         gate.open()
+        // A stop that came before the nested run would end that at once.
+        try worker.submitAndWait {}
         worker.stop(.finishQueued)
         worker.join()
         #expect(trace.all == ["begin", "behind", "end"])
