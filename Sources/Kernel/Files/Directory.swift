@@ -64,13 +64,21 @@ package enum Directory {
         }
     }
 
-    /// The directory that an absolute path's last name stands in: of `/a/b` and of `/a/b/`, `/a`; of `/`, itself.
+    /// The directory that something is in by its path: what stands in front of the last slash.
+    ///
+    /// Of `/a/b`, `/a`; of `/a`, `/`; of `a`, `.`; and of `/a/b/`, in which nothing is named, `/a/b`.
     ///
     /// - Thread: any; asks no file.
-    /// - Source: dirname(3).
     package static func parent(of path: String) -> String {
-        let names = path.split(separator: "/")
-        return "/" + names.dropLast().joined(separator: "/")
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// The path of what has a name in a directory.
+    ///
+    /// - Thread: any; asks no file.
+    package static func path(of name: String, in directory: String) -> String {
+        directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
     }
 
     /// Removes a directory that is empty.

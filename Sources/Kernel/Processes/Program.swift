@@ -59,7 +59,7 @@ package enum Program {
         if name.isEmpty { throw .notFound(name: name, searched: directories.map(String.init)) }
         var refused: String?
         for directory in directories {
-            let path = directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+            let path = Directory.path(of: name, in: String(directory))
             // A directory that cannot be entered hides nothing that could be started.
             guard let isExecutable = try? isExecutable(path) else { continue }
             if isExecutable { return path }

@@ -37,10 +37,7 @@ package struct UnixAddress: Hashable, Sendable, CustomStringConvertible {
     package var description: String { path }
 
     /// The directory that the socket is in.
-    var directory: String {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-        return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
-    }
+    var directory: String { Directory.parent(of: path) }
 
     /// The address as the kernel wants it.
     var storage: sockaddr_un {

@@ -18,8 +18,8 @@ struct BackupPlace: Sendable {
     ///   - configured: the directory of the configuration; nil for `backups` beside the store.
     ///   - store: the path of the store.
     init(_ configured: String?, besides store: String) {
-        let beside = Directory.parent(of: store)
-        directory = configured ?? (beside == "/" ? "" : beside) + "/backups"
+        directory =
+            configured ?? Directory.path(of: "backups", in: Directory.parent(of: store))
         isMadeHere = configured == nil
     }
 

@@ -50,7 +50,7 @@ package struct FileChecks: Sendable {
     /// was started, and a program of that directory could take the place of the intended one.
     func findProgram(_ name: String) -> String? {
         searchPath.lazy.filter { $0.hasPrefix("/") }
-            .map { $0.hasSuffix("/") ? $0 + name : "\($0)/\(name)" }
+            .map { Directory.path(of: name, in: $0) }
             .first { kind($0) == .program }
     }
 }

@@ -99,10 +99,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/a/b/c", "/a/b"), ("/a/b/", "/a"), ("//a//b", "/a"), ("/a", "/"), ("/", "/"),
+        ("/a/b/c", "/a/b"), ("/a/b/", "/a/b"), ("/a", "/"), ("/", "/"), ("a/b", "a"), ("a", "."),
     ])
-    func `a path's parent is what its last name stands in`(_ path: String, _ parent: String) {
+    func `a path's parent stands in front of its last slash`(_ path: String, _ parent: String) {
         #expect(Directory.parent(of: path) == parent)
+    }
+
+    @Test(arguments: [("/a", "/a/b"), ("/a/", "/a/b"), ("/", "/b")])
+    func `a name in a directory is one slash behind it`(_ directory: String, _ path: String) {
+        #expect(Directory.path(of: "b", in: directory) == path)
     }
 
     @Test func `a missing standard stream is replaced before anything can take its number`() async {

@@ -209,6 +209,7 @@ internal import WorkerDaemon
         ),
         ("/tmp", "\"/tmp\" is a directory, must be the path of a file in one"),
         ("/nowhere/jobs.sqlite", "there is no directory \"/nowhere\" for the file"),
+        ("/tmp/jobs.sqlite/", "there is no directory \"/tmp/jobs.sqlite\" for the file"),
     ])
     func `a store at no possible place is a fault`(text: String, sentence: String) {
         #expect(sentences(configured("store: '\(text)'")) == ["store: \(sentence)"])
