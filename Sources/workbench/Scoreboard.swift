@@ -29,9 +29,13 @@ struct Scoreboard {
             case .atMost(let most): return mine <= most * 1.005
             case .atLeast(let least): return mine >= least
             case .within(let factor, let name):
-                return others[name].map { (ours.ratio(to: $0) ?? 0) <= factor }
+                return others[name].map { other in
+                    ours.ratio(to: other).map { $0 <= factor } ?? (mine <= factor * other.median)
+                }
             case .better(let factor, let name):
-                return others[name].map { ($0.ratio(to: ours) ?? .infinity) >= factor }
+                return others[name].map { other in
+                    other.ratio(to: ours).map { $0 >= factor } ?? (other.median >= factor * mine)
+                }
             }
         }
 
