@@ -24,12 +24,12 @@ struct Turn {
         while let first = left.first {
             let together = left.filter { entries[$0].isIn(entries[first]) }
             let names = contendersOfRatios(entries[first], scenario)
-            let compared = together.filter { names.contains(entries[$0].item.contender) }
-            if compared.count > 1 {
-                turns.append(Turn(indices: compared, repetitions: repetitionsOfRatios))
-            }
-            let others = compared.count > 1 ? together.filter { !compared.contains($0) } : together
-            if !others.isEmpty { turns.append(Turn(indices: others, repetitions: 1)) }
+            var compared = together.filter { names.contains(entries[$0].item.contender) }
+            // Alone it is held against nothing.
+            if compared.count == 1 { compared = [] }
+            let others = together.filter { !compared.contains($0) }
+            turns.append(Turn(indices: compared, repetitions: repetitionsOfRatios))
+            turns.append(Turn(indices: others, repetitions: 1))
             left.removeAll(where: together.contains)
         }
         return turns

@@ -5,7 +5,6 @@
 // it looks instead, but only while looking pays, which the latest gap between two pieces of work
 // tells, as it does the kernel's haltpoll governor for idle virtual processors.
 
-internal import CLinux
 internal import Synchronization
 
 /// How long a thread looks for work before it sleeps, and whether that pays at the moment.
@@ -23,8 +22,8 @@ package struct IdleSpin: ~Copyable, Sendable {
 
     /// - Parameters:
     ///   - limit: nothing is looked for longer.
-    ///   - processorCount: on how many the threads may run; nil for what the kernel says. With one alone nothing is looked for: it
-    ///     would keep from running who brings the work.
+    ///   - processorCount: on how many the threads may run; nil for what the kernel says. With one
+    ///     alone nothing is looked for: it would keep from running who brings the work.
     package init(limit: Duration = .zero, processorCount: Int? = nil) {
         let limit = limit.nanosecondsClamped
         let isOn = limit > 0 && (processorCount ?? SystemThread.processorCount) > 1

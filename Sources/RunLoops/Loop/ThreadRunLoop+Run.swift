@@ -146,7 +146,8 @@ extension ThreadRunLoop {
         }
         runsBlocksNext = true
         if state.timerCount > 0 { fireTimers(of: state) }
-        let handled = !(run.ready.isEmpty && !state.hasSignalledPort) && handlePorts(&run, state)
+        let isAnyReady = !run.ready.isEmpty || state.hasSignalledPort
+        let handled = isAnyReady && handlePorts(&run, state)
         runBlocks(of: state)
         return performed || handled
     }
