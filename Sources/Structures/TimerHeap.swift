@@ -128,7 +128,7 @@ package struct TimerHeap<Payload> {
         let number = nextNumber()
         let slack = Slack(from: fire, to: latest)
         let handle = timers.insert(Timer(payload: payload, slack: slack), note: number)
-        push(Entry(fire: fire, number: number, slot: handle.index), latest: latest)
+        push(Entry(fire: fire, number: number, slot: handle.index), latest: slack.end(from: fire))
         checkSmall()
         return handle
     }
@@ -153,10 +153,11 @@ package struct TimerHeap<Payload> {
         precondition(latest >= fire, "a timer's latest \(latest) is before its fire \(fire)")
         guard timers.contains(handle) else { return false }
         let number = nextNumber()
-        timers.update(handle) { $0.slack = Slack(from: fire, to: latest) }
+        let slack = Slack(from: fire, to: latest)
+        timers.update(handle) { $0.slack = slack }
         _ = timers.setNote(number, of: handle)
         forgetDeadline(setBy: handle.index)
-        push(Entry(fire: fire, number: number, slot: handle.index), latest: latest)
+        push(Entry(fire: fire, number: number, slot: handle.index), latest: slack.end(from: fire))
         throwAway(killed: handle.index)
         checkSmall()
         return true
@@ -192,6 +193,7 @@ package struct TimerHeap<Payload> {
 
     // MARK: - The living and the dead
 
+    /// - Parameter latest: by the timer's slack, which may be a little shorter than what was asked for.
     @inlinable
     @inline(__always)
     mutating func push(_ entry: Entry, latest: Int64) {

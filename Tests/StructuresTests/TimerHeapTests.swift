@@ -190,6 +190,21 @@ import Testing
         #expect(payloads(of: heap, upTo: .max) == model.payloads(upTo: .max))
     }
 
+    @Test func `wakes for a tolerance as it keeps it, be it ever so long`() {
+        var heap = Heap()
+        // Beyond a second a tolerance is kept in microseconds.
+        let moved = heap.insert(fire: 10, latest: 1_234_567_891, payload: 1)
+        #expect(heap.deadline == 1_234_567_010)
+        #expect(heap.update(moved, fire: 20, latest: 5_000_000_999) == true)
+        #expect(heap.deadline == 5_000_000_020)
+        let late = heap.insert(fire: 30, latest: .max, payload: 2)
+        #expect(heap.deadline == 5_000_000_020)
+        #expect(heap.remove(moved) == 1)
+        heap.checkInvariants()
+        #expect(heap.remove(late) == 2)
+        #expect(heap.deadline == nil)
+    }
+
     @Test func `finds the only one that is due`() {
         var heap = Heap()
         #expect(heap.onlyDue(upTo: .max) == nil)
