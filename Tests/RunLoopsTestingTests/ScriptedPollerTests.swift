@@ -91,7 +91,7 @@ private struct Oops: Error, Equatable {}
             _ = loop.run()
             return trace.all
         }
-        #expect(words == ["4"])
+        #expect(words == ["6"])
     }
 }
 

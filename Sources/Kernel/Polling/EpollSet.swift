@@ -116,11 +116,9 @@ internal import Glibc
 
     private static func readiness(_ mask: UInt32) -> Readiness {
         var readiness: Readiness = []
-        // A hang-up lets a reader find the end of file and a writer its EPIPE.
-        let hangup = mask & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
         if mask & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 { readiness.insert(.readable) }
         if mask & EPOLLOUT.rawValue != 0 { readiness.insert(.writable) }
-        if hangup { readiness.formUnion([.closed]) }
+        if mask & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { readiness.insert(.closed) }
         return readiness
     }
 }

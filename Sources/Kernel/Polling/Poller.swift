@@ -16,6 +16,9 @@ public struct Readiness: OptionSet, Sendable, Hashable, CustomStringConvertible 
     /// Bytes can be written.
     public static let writable = Readiness(rawValue: 2)
     /// The other side is gone or the descriptor is broken; reported whether asked for or not.
+    ///
+    /// What is read then is what came before and the end of file, what is written fails with EPIPE: a
+    /// port that is interested in reading or in writing is told that too.
     public static let closed = Readiness(rawValue: 4)
 
     /// The names, joined by "+"; "nothing" for none.

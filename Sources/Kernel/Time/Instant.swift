@@ -75,12 +75,8 @@ extension Duration {
     /// Whole nanoseconds, rounded up so that nothing due is early, clamped to 64 bits
     /// (292 years).
     package var nanosecondsClamped: Int64 {
-        let (seconds, attoseconds) = components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        if overflow { return seconds > 0 ? .max : .min }
-        let part = attoseconds / 1_000_000_000 + (attoseconds % 1_000_000_000 > 0 ? 1 : 0)
-        let (sum, overflowed) = whole.addingReportingOverflow(part)
-        if overflowed { return seconds > 0 ? .max : .min }
-        return sum
+        // Not by its seconds, of which it may have more than 64 bits hold.
+        let (whole, part) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return Int64(clamping: part > 0 ? whole + 1 : whole)
     }
 }

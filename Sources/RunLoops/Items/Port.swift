@@ -109,7 +109,9 @@ extension ThreadRunLoop {
         /// - Returns: whether it was.
         func handle(_ readiness: Readiness) -> Bool {
             // An earlier callout of the same pass may have changed what it is watched for.
-            let wanted = readiness.intersection(interest.union(.closed))
+            // A hang-up is what a reader's end of file is, and a writer's EPIPE.
+            let told = readiness.contains(.closed) ? [.readable, .writable, .closed] : readiness
+            let wanted = told.intersection(interest.union(.closed))
             return wanted.isEmpty ? false : call(wanted)
         }
 

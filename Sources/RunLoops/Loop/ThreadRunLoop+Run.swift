@@ -244,39 +244,53 @@ extension ThreadRunLoop {
         if isCalled { counts.timers.increment() }
     }
 
+    /// Handles what is ready, by `order`: the ports that were signalled and those that the poller reported.
     private func handlePorts(_ run: inout Run, _ state: ModeState) -> Bool {
         var handled = false
-        if state.hasSignalledPort {
-            for port in state.signalledPorts
-            where port.isSignalled
-                && calling(.port, from: port.madeAt, { port.handleIfSignalled() })
-            {
-                handled = true
-                counts.ports.increment()
-                if run.returnsAfterSource { return true }
-            }
-        }
-        guard !run.ready.isEmpty else { return handled }
+        let signalled = state.hasSignalledPort ? state.signalledPorts : ShortList()
+        var nextSignalled = 0
         state.descriptors?.sortByOrder(&run.ready)
         var next = 0
-        while next < run.ready.count {
-            if runCount != run.runsWhenReported {
-                lookAgain(&run, state, from: next)
-                next = 0
-                continue
+        while true {
+            let reported = next < run.ready.count ? run.ready[next] : nil
+            if nextSignalled < signalled.count,
+                reported.map({ signalled[nextSignalled].order <= order(of: $0, state) }) ?? true
+            {
+                let port = signalled[nextSignalled]
+                nextSignalled += 1
+                guard handleSignalled(port, state) else { continue }
+            } else if let reported {
+                if runCount != run.runsWhenReported {
+                    lookAgain(&run, state, from: next)
+                    next = 0
+                    continue
+                }
+                next += 1
+                guard handleReported(reported, state) else { continue }
+            } else {
+                return handled
             }
-            let event = run.ready[next]
-            next += 1
-            // Nil: it left the mode after the kernel had reported it.
-            guard let port = state.descriptors?.port(of: event) else { continue }
-            guard calling(.port, from: port.madeAt, { port.handle(event.readiness) })
-            else { continue }
             handled = true
             counts.ports.increment()
-            // The kernel reports the others again in the next run.
+            // The others are ready still in the next run.
             if run.returnsAfterSource { return true }
         }
-        return handled
+    }
+
+    /// - Returns: whether it was signalled still, and in this mode: a port before it may have changed that.
+    private func handleSignalled(_ port: Port, _ state: ModeState) -> Bool {
+        port.isSignalled && port.states.contains { $0 === state }
+            && calling(.port, from: port.madeAt) { port.handleIfSignalled() }
+    }
+
+    /// - Returns: false if its port has left the mode after the kernel had reported it, or wants it no longer.
+    private func handleReported(_ event: ReadyEvent, _ state: ModeState) -> Bool {
+        guard let port = state.descriptors?.port(of: event) else { return false }
+        return calling(.port, from: port.madeAt) { port.handle(event.readiness) }
+    }
+
+    private func order(of event: ReadyEvent, _ state: ModeState) -> Int {
+        state.descriptors?.port(of: event)?.order ?? .max
     }
 
     /// Keeps of the events that were not handled yet what is true still: a nested run may have

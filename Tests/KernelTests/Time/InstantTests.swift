@@ -34,6 +34,9 @@ import Testing
         #expect(Duration.zero.nanosecondsClamped == 0)
         #expect(Duration.seconds(Int64.max).nanosecondsClamped == .max)
         #expect(Duration.seconds(Int64.min).nanosecondsClamped == .min)
+        // More seconds than 64 bits hold.
+        #expect(Duration.seconds(1e19).nanosecondsClamped == .max)
+        #expect(Duration.seconds(-1e19).nanosecondsClamped == .min)
         #expect(Duration.nanoseconds(Int64.max).nanosecondsClamped == .max)
         #expect((.nanoseconds(Int64.max) + part).nanosecondsClamped == .max)
     }

@@ -93,6 +93,69 @@ struct `Port on a descriptor` {
         #expect(trace.all == ["five 1"])
     }
 
+    @Test func `a reader is told of an end of file, and a writer that nobody reads`() throws {
+        let trace = Trace()
+        try withSystemLoop { loop in
+            var ends: [CInt] = [-1, -1]
+            for hangsUp in [1, 0] {
+                try #require(unsafe pipe(&ends) == 0)
+                let port = ThreadRunLoop.Port(
+                    watching: ends[1 - hangsUp], for: hangsUp == 1 ? .readable : .writable
+                ) { _, readiness in trace.note("\(readiness)") }
+                try loop.add(port)
+                #expect(close(ends[hangsUp]) == 0)
+                _ = loop.run(until: .distantPast)
+                port.invalidate()
+                #expect(close(ends[1 - hangsUp]) == 0)
+            }
+        }
+        #expect(trace.all == ["readable+closed", "writable+closed"])
+    }
+
+    @Test func `smaller orders come first, be they signalled or the kernel's`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            let signalled = [3, 1].map { order in
+                ThreadRunLoop.Port(order: order) { _, _ in trace.note("signalled \(order)") }
+            }
+            for port in signalled { add(port, to: loop) }
+            for (descriptor, order) in [(5, 2), (6, 0), (7, 4), (8, 3)] as [(CInt, Int)] {
+                add(scripted(descriptor, "kernel's \(order)", trace, order: order), to: loop)
+                poller.setReady(descriptor, .readable)
+            }
+            for port in signalled { port.signal() }
+            _ = loop.run(until: .distantPast)
+        }
+        #expect(
+            trace.all == [
+                "kernel's 0 1", "signalled 1", "kernel's 2 1", "signalled 3", "kernel's 3 1",
+                "kernel's 4 1",
+            ])
+    }
+
+    @Test func `a signalled one that a port before it took out of the mode keeps its signal`()
+        throws
+    {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            let held = ThreadRunLoop.Port(order: 1) { _, _ in
+                trace.note("held, in \(loop.currentMode.map { "\($0)" } ?? "no mode")")
+            }
+            let first = ThreadRunLoop.Port { _, _ in
+                trace.note("first")
+                loop.remove(held)
+            }
+            for port in [first, held] { add(port, to: loop) }
+            add(held, to: loop, mode: "other")
+            first.signal()
+            held.signal()
+            _ = loop.run(until: .distantPast)
+            #expect(held.isSignalled)
+            _ = loop.run(mode: "other", until: .distantPast)
+        }
+        #expect(trace.all == ["first", "held, in other"])
+    }
+
     @Test func `smaller orders come first, whatever the kernel's sequence`() throws {
         let trace = Trace()
         try withScriptedLoop { loop, poller in
