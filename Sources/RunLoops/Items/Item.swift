@@ -13,13 +13,18 @@ extension ThreadRunLoop {
         // confine what they add: it is written by the thread that makes the item and then only on the
         // loop's thread.
 
-        /// Smaller ones come first; equal ones in the sequence in which they were added.
+        /// Smaller ones come first; equal ones in the sequence in which they were added, and ports on
+        /// descriptors in that in which the kernel reports them, after those that were signalled.
         ///
         /// Timers have none, and are too many to keep it.
         public var order: Int { 0 }
         @usableFromInline let valid = Atomic<Bool>(true)
         /// Whether it was added to the common modes; on the loop's thread.
         final var isCommon = false
+        /// Whether it has left the one mode that `homes` holds, which tells whose it was last.
+        ///
+        /// Guarded by `lock` as `homes` is.
+        private final var hasLeft = false
         /// Guards `homes`, and a timer's date until it is first added.
         ///
         /// The homes change on the loop's thread only, where the lock is needed for changing them alone.
@@ -47,7 +52,7 @@ extension ThreadRunLoop {
         /// - Thread: any thread.
         public final var loop: ThreadRunLoop? {
             lock.lock()
-            let link = homes.first?.link
+            let link = states.first?.link
             lock.unlock()
             return link?.loop
         }
@@ -58,11 +63,11 @@ extension ThreadRunLoop {
         public final var modes: [Mode] {
             lock.lock()
             defer { lock.unlock() }
-            return homes.map(\.mode)
+            return states.map(\.mode)
         }
 
         /// The states of the modes that it is in; on the loop's thread.
-        final var states: ShortList<ModeState> { homes }
+        final var states: ShortList<ModeState> { hasLeft ? ShortList() : homes }
 
         /// Takes it out of all its modes; it is never called again.
         ///
@@ -75,6 +80,7 @@ extension ThreadRunLoop {
             lock.lock()
             guard valid.load(ordering: .relaxed) else { return lock.unlock() }
             valid.store(false, ordering: .releasing)
+            if hasLeft || homes.isEmpty { return letGoOutside() }
             // By far most often it is in one mode, and the caller is that loop's own thread. Only there
             // may the mode be moved out, which saves a reference: the loop looks without the lock.
             let isOnLoopThread =
@@ -93,6 +99,17 @@ extension ThreadRunLoop {
             home?.link.loop?.onThread { [self] in depart() }
         }
 
+        /// Lets go of what it would have called while it is in no loop; gives the lock back.
+        ///
+        /// It was made invalid: no loop takes it any more. The one that it was in may be calling it.
+        private final func letGoOutside() {
+            let last = homes.takeOnly()
+            hasLeft = false
+            lock.unlock()
+            guard let loop = last?.link.loop else { return letGo() }
+            loop.onThread { [self] in letGo() }
+        }
+
         /// Takes it out of a loop that ends; on the loop's thread.
         ///
         /// Another thread may have made it invalid just now, and what that asked of the loop comes too
@@ -104,7 +121,8 @@ extension ThreadRunLoop {
 
         /// Leaves the modes that it is in still, being invalid; on the loop's thread.
         private final func depart() {
-            guard let home = states.first else { return }
+            // None: it has left by itself meanwhile.
+            guard let home = states.first else { return letGo() }
             leaveCommonItems(of: home)
             for state in states { part(from: state) }
             letGo()
@@ -120,6 +138,12 @@ extension ThreadRunLoop {
         /// Puts it into a mode, and notes it.
         final func join(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
             lock.lock()
+            // Asked under the lock: who makes it invalid while it is in no loop lets go of its callouts.
+            guard valid.load(ordering: .relaxed) else { return lock.unlock() }
+            // Kept until the lock is given back.
+            let left = hasLeft ? homes.takeOnly() : nil
+            defer { withExtendedLifetime(left) {} }
+            hasLeft = false
             // Under the lock: where it is wrongly in another loop, that one's thread changes both.
             if let home = homes.first {
                 require(
@@ -151,8 +175,13 @@ extension ThreadRunLoop {
         @discardableResult
         private func forget(_ state: ModeState) -> Bool {
             lock.lock()
-            let wasThere = homes.removeFirst { $0 === state } != nil
-            if wasThere && homes.isEmpty { settled(in: nil) }
+            let wasThere = states.contains { $0 === state }
+            if wasThere && homes.count == 1 {
+                hasLeft = true
+                settled(in: nil)
+            } else if wasThere {
+                homes.removeFirst { $0 === state }
+            }
             lock.unlock()
             if wasThere && keepsModeAlive { state.liveCount -= 1 }
             return wasThere

@@ -47,7 +47,12 @@ extension ThreadRunLoop {
 
         final func setSignalled() { signalled.store(true, ordering: .sequentiallyConsistent) }
 
-        /// Takes the signal back; on the loop's thread.
+        /// Takes the signal back, of which nothing is left to do; on the loop's thread.
+        ///
+        /// Before the last look at what there is to do, so that a signal for something new stays.
+        package final func takeBackSignal() { _ = takeSignal() }
+
+        /// Takes the signal; on the loop's thread.
         ///
         /// - Returns: whether there was one.
         final func takeSignal() -> Bool {

@@ -152,7 +152,10 @@ extension ThreadRunLoop {
 
         /// Has it told of its calls where it was first added to a loop that was measured.
         func noteAdded(at location: CodeLocation) {
-            guard !tellsPlace, let handler else { return }
+            // A timer that is yet to be added may be made invalid on any thread.
+            lock.lock()
+            defer { lock.unlock() }
+            guard isValid, !tellsPlace, let handler else { return }
             tellsPlace = true
             self.handler = { timer in
                 guard let loop = timer.loop else { return handler(timer) }

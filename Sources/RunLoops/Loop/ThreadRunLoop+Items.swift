@@ -54,7 +54,10 @@ extension ThreadRunLoop {
     ///   descriptor, because only there the error can be told.
     /// - Blocks: never.
     public func add(_ port: Port, to mode: Mode = .default) throws(SystemError) {
-        guard port.watchesDescriptor else { return addFromAnywhere(port, mode) }
+        guard port.watchesDescriptor else {
+            addFromAnywhere(port, mode)
+            return
+        }
         preconditionOnLoop()
         try put(port, into: mode)
     }
@@ -66,6 +69,15 @@ extension ThreadRunLoop {
     package func add(signalled port: Port, to mode: Mode = .default) {
         require(!port.watchesDescriptor, "the kernel may refuse to watch a descriptor")
         addFromAnywhere(port, mode)
+    }
+
+    /// Adds an item without a descriptor as `add` does.
+    ///
+    /// - Returns: false when the loop's thread has ended: it takes nothing any more.
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    package func offer(_ item: SignalledItem, to mode: Mode) -> Bool {
+        addFromAnywhere(item, mode)
     }
 
     /// Takes an item out of a mode; it stays valid.
@@ -117,17 +129,25 @@ extension ThreadRunLoop {
     }
 
     /// Does something on the loop's thread: at once when that is the caller's, else by a request.
-    func onThread(_ action: @escaping @Sendable () -> Void) {
-        if isOnThread { return action() }
-        // A loop whose thread has ended has let go of its items already.
-        if requests.push(.action(action)) == .closed { return }
+    ///
+    /// - Returns: false when the loop's thread has ended: it has let go of its items already.
+    @discardableResult
+    func onThread(_ action: @escaping @Sendable () -> Void) -> Bool {
+        if isOnThread {
+            action()
+            return true
+        }
+        if requests.push(.action(action)) == .closed { return false }
         poller.wake()
+        return true
     }
 
-    private func addFromAnywhere(_ item: Item, _ mode: Mode) {
+    @discardableResult
+    private func addFromAnywhere(_ item: Item, _ mode: Mode) -> Bool {
         // Asked here too, though `onThread` asks: on the loop's own thread no closure is made.
-        if isOnThread { return putOrTrap(item, into: mode) }
-        onThread { [self] in putOrTrap(item, into: mode) }
+        guard isOnThread else { return onThread { [self] in putOrTrap(item, into: mode) } }
+        putOrTrap(item, into: mode)
+        return true
     }
 
     private func put(_ item: Item, into mode: Mode) throws(SystemError) {
@@ -144,6 +164,8 @@ extension ThreadRunLoop {
             }
             throw error
         }
+        // It may have been made invalid as it entered one of them.
+        guard item.isValid else { return }
         commonItems.append(item)
         item.isCommon = true
     }

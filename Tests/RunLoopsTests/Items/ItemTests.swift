@@ -239,3 +239,74 @@ struct `Confined value` {
         }
     }
 }
+
+/// Somebody who holds a timer whose handler holds him.
+private final class Owner: @unchecked Sendable {
+    // SAFETY: written before anybody else knows of it.
+    private(set) var timer: ThreadRunLoop.Timer?
+    private let gone: Flag
+
+    init(_ gone: Flag) {
+        self.gone = gone
+        timer = ThreadRunLoop.Timer(after: .seconds(1)) { _ in self.gone.clear() }
+    }
+
+    deinit { gone.clear() }
+}
+
+@Suite struct `Letting go of an item` {
+    @Test(arguments: ["in its mode", "out of it again", "in no loop ever", "elsewhere"])
+    func `an invalid one holds nobody, wherever it was`(place: String) throws {
+        let gone = Flag()
+        try onNewThread {
+            let loop = ThreadRunLoop.current
+            let owner = Owner(gone)
+            guard let timer = owner.timer else { return }
+            if place != "in no loop ever" { loop.add(timer) }
+            if place == "out of it again" || place == "elsewhere" { loop.remove(timer) }
+            #expect(timer.loop == nil || place == "in its mode")
+            if place == "elsewhere" { loop.add(timer, to: "another") }
+            timer.invalidate()
+        }
+        #expect(!gone.isSet)
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `one that left its loop is let go of by that loop's thread`() throws {
+        let running = try RunningLoop(thread: "loop")
+        let gone = Flag()
+        do {
+            let owner = Owner(gone)
+            let timer = try #require(owner.timer)
+            running.loop.add(timer)
+            running.loop.remove(timer)
+            // It has left: what is asked of a loop is done in order.
+            #expect(running.loop.performAndWait {})
+            timer.invalidate()
+            #expect(running.loop.performAndWait {})
+        }
+        // The last reference to the request goes behind the block that was waited for.
+        #expect(running.loop.performAndWait {})
+        #expect(!gone.isSet)
+        running.end()
+    }
+
+    @Test func `one that ends as it enters the first common mode is in none`() throws {
+        try withScriptedLoop { loop, _ in
+            loop.addCommonMode("second")
+            let made = SourceBox()
+            let source = ThreadRunLoop.Source(
+                schedule: { _, _ in made.source?.invalidate() }, perform: {})
+            made.source = source
+            loop.add(source, to: .common)
+            #expect(!loop.contains(source, in: .common))
+            #expect(source.modes.isEmpty)
+        }
+    }
+}
+
+/// Where a source's own callout finds it.
+private final class SourceBox: @unchecked Sendable {
+    // SAFETY: used on one thread.
+    var source: ThreadRunLoop.Source?
+}
