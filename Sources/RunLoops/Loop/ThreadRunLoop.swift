@@ -38,6 +38,11 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// loop afterwards.
     let madeRequests = SetOnce<Inbox<Request>>()
     var requests: Inbox<Request> { madeRequests.load() ?? madeRequests.storeIfNil(Inbox()) }
+    /// Whom to tell when the loop has ended; made when somebody first wants to know.
+    private let madeFarewells = SetOnce<Farewells>()
+    package var farewells: Farewells {
+        madeFarewells.load() ?? madeFarewells.storeIfNil(Farewells())
+    }
     /// What a module above this one keeps with the loop, for as long as there is the loop.
     package let companion = SetOnce<AnyObject>()
     /// Set by `stop()`, taken by the innermost run.
@@ -360,6 +365,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         defaultState.giveBack()
         link.thread.store(LoopLink.nobody, ordering: .releasing)
         watch.load()?.close()
+        farewells.end()
     }
 }
 

@@ -17,9 +17,17 @@ extension WorkerThread {
     /// - Thread: any task, one on this thread too.
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func ended() async throws {
-        do {
-            try await runLoop.sleep(until: .distantFuture)
-        } catch is LoopEnded {}
+        let farewells = runLoop.farewells
+        let waiter = Waiter<Void>()
+        try await waiter.wait {
+            // The task goes on elsewhere: the thread that ends is to run nothing any more.
+            let isToCome = farewells.add(waiter) { Task { waiter.settle(.success(())) } }
+            if !isToCome { waiter.settle(.success(())) }
+            // Cancelled meanwhile by a thread that could not yet see it there.
+            if Task.isCancelled { farewells.remove(waiter) }
+        } cancelled: {
+            farewells.remove(waiter)
+        }
     }
 }
 

@@ -1,0 +1,46 @@
+// Who waits for a loop's end: told last of all, when nothing is left in the loop.
+
+internal import Synchronization
+
+/// Closures that are called once a loop has ended.
+package final class Farewells: Sendable {
+    private struct State {
+        var waiting: [ObjectIdentifier: @Sendable () -> Void] = [:]
+        var hasEnded = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Has a closure called once the loop has ended.
+    ///
+    /// - Parameters:
+    ///   - owner: whose it is, by which it is removed; each has one.
+    ///   - body: called on the thread that ends; the loop is nobody's by then.
+    /// - Returns: false when the loop has ended: it is not called.
+    /// - Thread: any thread.
+    package func add(_ owner: AnyObject, _ body: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            if !state.hasEnded { state.waiting[ObjectIdentifier(owner)] = body }
+            return !state.hasEnded
+        }
+    }
+
+    /// Has an owner's closure called no longer, unless it is on its way.
+    ///
+    /// - Thread: any thread.
+    package func remove(_ owner: AnyObject) {
+        let removed = state.withLock { $0.waiting.removeValue(forKey: ObjectIdentifier(owner)) }
+        // Let go of without the lock.
+        withExtendedLifetime(removed) {}
+    }
+
+    /// Calls those that wait, in no particular order.
+    func end() {
+        let left = state.withLock { state in
+            state.hasEnded = true
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
+        }
+        for body in left { body() }
+    }
+}
