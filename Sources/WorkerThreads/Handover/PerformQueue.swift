@@ -204,17 +204,19 @@ final class PerformQueue: @unchecked Sendable {
         if !(bounded?.isResting ?? inbox.isResting) { source.signal() }
     }
 
-    /// Refuses later requests, and those that wait; on the worker's thread.
+    /// Refuses later requests; on the worker's thread.
     ///
-    /// - Returns: how many waited.
-    func close() -> Int {
+    /// - Parameter performsLast: whether those that wait are performed, or refused as well.
+    /// - Returns: how many were refused.
+    func close(performing performsLast: Bool) -> Int {
         refuseMore()
         refuseNewcomers()
         var left = bounded?.close() ?? []
         inbox.close(into: &left, waiting: SystemThread.yield)
-        let refusedCount = left.refuseAll(.stopped(thread: thread))
         source.invalidate()
-        return refusedCount
+        guard performsLast else { return left.refuseAll(.stopped(thread: thread)) }
+        for request in left { request.perform() }
+        return 0
     }
 
     @inline(__always)

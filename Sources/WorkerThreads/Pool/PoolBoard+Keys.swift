@@ -20,16 +20,18 @@ extension PoolBoard {
 
     /// Counts one more item of a key, and chooses a member for it.
     ///
-    /// - Parameter isOpen: whether a member takes new work, as far as is known without the board.
-    /// - Returns: the member to whose own queue the item belongs; nil when no member takes any.
+    /// - Parameter stop: how a member was told to stop, as far as is known without the board.
+    /// - Returns: the member to whose own queue the item belongs; nil when no member takes any, or when
+    ///   the key's own refuses what it has not begun and has not ended.
     /// - Complexity: O(1) for a key that has work, else O(members).
-    package mutating func bind(_ key: SubmitKey, isOpen: @Sendable (Int) -> Bool) -> Int? {
-        // One that was told to stop runs what is its own: the items before this one as well.
+    package mutating func bind(_ key: SubmitKey, stop: @Sendable (Int) -> StopPolicy?) -> Int? {
         if !isClosed, let bound = bindings[key], !hasEnded(bound.member) {
+            // One that was told to finish runs what is its own: the items before this one as well.
+            guard stop(bound.member) != .finishCurrent else { return nil }
             bindings[key]?.count += 1
             return bound.member
         }
-        let open = own.indices.filter { !isClosed(.own(member: $0)) && isOpen($0) }
+        let open = own.indices.filter { !isClosed(.own(member: $0)) && stop($0) == nil }
         guard let member = open.min(by: { load(of: $0) < load(of: $1) }) else { return nil }
         bindings[key, default: Binding(member: member, count: 0)].member = member
         bindings[key]?.count += 1

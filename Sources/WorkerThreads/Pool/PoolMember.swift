@@ -124,8 +124,13 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         }
         tell(admitted)
         if let heir { wakeOther?(heir) }
-        let refusedCount = left.refuseAll(.stopped(thread: core.name))
-        core.abandonedCount.add(refusedCount, ordering: .relaxed)
+        if core.life.withLock({ $0.stop == .finishQueued }) {
+            // It came in at the same moment as the thread was done, and was taken.
+            for request in left { request.perform() }
+        } else {
+            let refusedCount = left.refuseAll(.stopped(thread: core.name))
+            core.abandonedCount.add(refusedCount, ordering: .relaxed)
+        }
         core.queue.whenBusy = nil
         source?.invalidate()
         observer?.invalidate()

@@ -50,9 +50,9 @@ extension WorkerPool {
         if isStopped(.shared) { return .closed }
         let lane = priority.rawValue
         let keyed = PerformRequest.answered(KeyedPerform(request, key: key, queues: queues))
-        let isOpen: @Sendable (Int) -> Bool = { [members] in !members[$0].isStopped }
+        let stop: @Sendable (Int) -> StopPolicy? = { [members] in members[$0].stopPolicy }
         return queues.board.withLock { board in
-            guard let member = board.bind(key, isOpen: isOpen) else { return .closed }
+            guard let member = board.bind(key, stop: stop) else { return .closed }
             let queue = PoolQueue.own(member: member)
             var dropped: PerformRequest?
             if board.waitingCount >= queues.limit {

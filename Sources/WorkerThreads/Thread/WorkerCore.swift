@@ -113,8 +113,10 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         for order in closeOrders() { obey(order) }
         for attachment in attachments { attachment.workerEnded(self) }
         attachments.removeAll()
+        // What came in at the same moment as the thread was done was taken, and runs as well.
         let leftCount =
-            queue.close() + held.close(thread: name) + (loop.delayedPerforms?.close() ?? 0)
+            queue.close(performing: life.withLock { $0.stop == .finishQueued })
+            + held.close(thread: name) + (loop.delayedPerforms?.close() ?? 0)
         abandonedCount.add(leftCount, ordering: .releasing)
         madeExecutor.load()?.close()
         ended.open()
@@ -241,6 +243,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         switch order {
         case .lifeChanged:
             wantsOuterStop = true
+            goOnWithRequests()
             // The nested run of a job goes on; what it is nested in ends after it.
             if !isServingJob { loop.stopAllRuns() }
         case .attach(let attachment):
@@ -254,6 +257,16 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         }
     }
 
+    /// Lets the queue perform in the run that begins next, if life lets it: that may be one nested in a
+    /// request, which the outermost loop is not to come back from before.
+    private func goOnWithRequests() {
+        // Before the look at the life cycle: a change that comes after it interrupts anew.
+        queue.resume()
+        let life = life.withLock { $0 }
+        let holds = life.stop.map { $0 == .finishCurrent } ?? life.isPaused
+        if holds { queue.interrupt() }
+    }
+
     /// A line about what waits; on the thread.
     func describeQueue() -> String {
         let dropped = queue.droppedCount
@@ -263,11 +276,17 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
 
     /// Finishes what was queued before the stop, if that was asked for.
     private func drain() {
+        var mode = ThreadRunLoop.Mode.default
         while life.withLock({ $0.stop == .finishQueued }) {
             queue.resume()
             announceLife()
-            // Once at least: orders, and blocks, came before the stop.
-            _ = loop.run(mode: .draining, until: .distantPast)
+            // One pass at least in each of the two: orders, blocks, and what a buffer was fired for, came
+            // before the stop.
+            _ = loop.run(mode: mode, until: .distantPast)
+            if mode == .default {
+                mode = .draining
+                continue
+            }
             if queue.isEmpty && attachments.allSatisfy({ !$0.hasWork(for: self) }) { return }
         }
     }

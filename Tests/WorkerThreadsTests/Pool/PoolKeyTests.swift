@@ -57,7 +57,7 @@ import WorkerThreads
     }
 
     private func place(_ board: inout PoolBoard<Int>, _ work: Int, _ key: SubmitKey) -> Int? {
-        guard let member = board.bind(key, isOpen: { _ in true }) else { return nil }
+        guard let member = board.bind(key, stop: { _ in nil }) else { return nil }
         _ = board.place(work, in: .own(member: member), lane: 1)
         return member
     }
@@ -91,6 +91,30 @@ import WorkerThreads
             let numbers = lines.filter { $0.key == key }.map(\.number)
             #expect(numbers == numbers.sorted() && numbers.count == 200)
         }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a key whose member drops what waits is refused, not dropped`() throws {
+        let pool = try WorkerPool(name: "p", count: 2)
+        let gate = Gate()
+        let name = Shared<String?>(nil)
+        try pool.submit(key: "k") {
+            name.set(WorkerThread.currentName)
+            gate.pass()
+        }
+        gate.reached.wait()
+        let bound = try #require(name.value.flatMap { pool.member(named: $0) })
+        bound.stop(.finishCurrent)
+        #expect(refusal { try pool.submit(key: "k") {} } != nil)
+        let ran = Latch()
+        try pool.submit(key: "other") { ran.open() }
+        ran.wait()
+        gate.open()
+        bound.join()
+        let ranElsewhere = Latch()
+        try pool.submit(key: "k") { ranElsewhere.open() }
+        ranElsewhere.wait()
+        #expect(pool.abandonedCount == 0)
     }
 
     @Test(.timeLimit(.minutes(20)))

@@ -352,6 +352,105 @@ import WorkerThreads
         }
     }
 
+    @Test(.timeLimit(.minutes(20)), arguments: [true, false])
+    func `a run nested in work goes on with what waits after a pause`(isPool: Bool) throws {
+        let pool = try WorkerPool(name: "nested")
+        let worker = try #require(pool.members.first)
+        let submit: (@escaping @Sendable () -> Void) throws -> Void = { body in
+            if isPool { try pool.submit(body) } else { try worker.submit(body) }
+        }
+        let nested = Latch()
+        let flag = Flag()
+        let ended = Latch()
+        try submit {
+            let loop = ThreadRunLoop.current
+            loop.perform { nested.open() }
+            while flag.isSet { _ = loop.run(mode: .default, for: .seconds(1_000)) }
+            ended.open()
+        }
+        nested.wait()
+        pool.pause()
+        // Answered in the nested run.
+        _ = worker.described()
+        let held = Flag()
+        try submit { held.clear() }
+        _ = worker.described()
+        #expect(held.isSet)
+        pool.resume()
+        try submit {
+            flag.clear()
+            ThreadRunLoop.current.stop()
+        }
+        ended.wait()
+        #expect(!held.isSet)
+        pool.stop(.finishQueued)
+        pool.join()
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: [true, false])
+    func `a run nested in work finishes what was queued before a stop`(wasPaused: Bool) throws {
+        let worker = try WorkerThread(name: "nested")
+        let nested = Latch()
+        let flag = Flag()
+        let trace = Trace()
+        try worker.submit {
+            let loop = ThreadRunLoop.current
+            loop.perform { nested.open() }
+            while flag.isSet {
+                _ = loop.run(for: .seconds(1_000), returnAfterSourceHandled: true)
+            }
+            trace.note("nested")
+        }
+        nested.wait()
+        if wasPaused { worker.pause() }
+        // Answered in the nested run.
+        _ = worker.described()
+        try worker.submit {
+            trace.note("awaited")
+            flag.clear()
+        }
+        worker.stop(.finishQueued)
+        worker.join()
+        #expect(trace.all == ["awaited", "nested"])
+        #expect(worker.abandonedCount == 0)
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `what its loop has taken before a stop is finished too`() throws {
+        let worker = try WorkerThread(name: "finishes")
+        let trace = Trace()
+        let buffer = CommandBuffer<Int> { trace.note("commands \($0)") }
+        buffer.add(to: worker.runLoop)
+        let gate = try worker.hold()
+        #expect(worker.runLoop.perform { trace.note("block") })
+        buffer.add(1)
+        buffer.fire()
+        try worker.submit { trace.note("submitted") }
+        worker.stop(.finishQueued)
+        gate.open()
+        worker.join()
+        #expect(trace.all.sorted() == ["block", "commands [1]", "submitted"])
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `its end is told when nothing is left in its loop, and not on it`() async throws {
+        let worker = try WorkerThread(name: "owner")
+        let gone = Flag()
+        let bound = try await worker.submit {
+            ThreadBound(ClearsAtItsEnd(gone), to: ThreadRunLoop.current)
+        }
+        let waiting = Task(executorPreference: worker.executor) { [worker] in
+            try await worker.ended()
+            worker.join()
+            return (gone.isSet, worker.isCurrent)
+        }
+        // It waits: the thread has nothing else to do.
+        while !worker.runLoop.isWaiting {}
+        worker.stop()
+        #expect(try await waiting.value == (false, false))
+        withExtendedLifetime(bound) {}
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `a task waits for its end, and for that of a pool, until it is cancelled`() async throws {
         let worker = try WorkerThread(name: "ends")
@@ -376,4 +475,13 @@ import WorkerThreads
         try await pool.ended()
         #expect(pool.members.allSatisfy { $0.hasEnded })
     }
+}
+
+/// Clears a flag when it goes.
+private final class ClearsAtItsEnd {
+    private let flag: Flag
+
+    init(_ flag: Flag) { self.flag = flag }
+
+    deinit { flag.clear() }
 }
