@@ -26,11 +26,11 @@ extension ThreadRunLoop {
     /// loop is woken, where CFRunLoopPerformBlock leaves that to its caller.
     ///
     /// - Parameters:
-    ///   - modes: where it may run; `.common` stands for all common modes.
+    ///   - modes: where it may run, at least one; `.common` stands for all common modes.
     ///   - body: what to run.
     ///   - fileID: the caller's file, noted while the loop is measured.
     ///   - line: the caller's line.
-    /// - Returns: false when the loop's thread has ended: the closure will never run.
+    /// - Returns: false when the closure will never run: the loop's thread has ended, or there is no mode.
     /// - Thread: any thread.
     /// - Blocks: never.
     @discardableResult
@@ -57,6 +57,7 @@ extension ThreadRunLoop {
         inModes modes: [Mode], _ body: @escaping @Sendable () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
+        guard !modes.isEmpty else { return false }
         let block = Block(modes: modes, body: body, posted: note(fileID, line))
         return requests.push(.block(block)) != .closed
     }
@@ -103,9 +104,12 @@ extension ThreadRunLoop {
         if holdsBlocks { runHeldBlocks(of: state) }
     }
 
+    /// The most blocks for which the list's memory is kept.
+    private static let keptBlockCount = 1_024
+
     private func runHeldBlocks(of state: ModeState) {
         for block in pendingBlocks { dueBlocks.append(block) }
-        pendingBlocks.removeAll(keepingCapacity: true)
+        pendingBlocks.removeAll(keepingCapacity: pendingBlocks.count <= Self.keptBlockCount)
         while let block = dueBlocks.popFirst() {
             guard isIn(block.modes, state.mode) else {
                 pendingBlocks.append(block)

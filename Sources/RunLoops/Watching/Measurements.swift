@@ -80,7 +80,8 @@ extension ThreadRunLoop {
         ///
         /// - Parameter percent: 0…100.
         public func percentile(_ percent: Double) -> Duration {
-            .nanoseconds(histogram.percentile(percent))
+            require(0...100 ~= percent, "a percentile lies in 0…100, \(percent) does not")
+            return .nanoseconds(histogram.percentile(percent))
         }
     }
 

@@ -2,6 +2,7 @@
 // thread, then handed over together by one firing. Apple's guide builds one by hand ("Defining a
 // Custom Input Source"); this is that one, finished.
 
+internal import Kernel
 public import RunLoops
 internal import Synchronization
 
@@ -34,7 +35,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     /// A buffer that is in no loop yet.
     ///
     /// - Parameters:
-    ///   - limit: the most commands that may wait; `Int.max` for no limit.
+    ///   - limit: the most commands that may wait, at least 1; `Int.max` for no limit.
     ///   - order: its source's place among those of the loop; smaller ones perform first.
     ///   - perform: called on the loop's thread with everything that was added before a firing,
     ///     at least one command.
@@ -57,6 +58,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
         limit: Int, order: Int, drain: @escaping @Sendable (CommandStore<Command>) -> Bool,
         fileID: StaticString, line: UInt
     ) {
+        require(limit > 0, "a buffer holds at least 1 command, not \(limit)")
         // Set before the source is in any loop.
         let backToBuffer = BackReference<CommandBuffer>()
         let backToSource = BackReference<ThreadRunLoop.Source>()
@@ -108,9 +110,11 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
 
     /// Puts the buffer into a mode of a loop; registered clients are told.
     ///
+    /// A loop whose thread has ended takes nothing: the buffer is invalid then.
+    ///
     /// - Thread: any thread.
     public func add(to loop: ThreadRunLoop, mode: ThreadRunLoop.Mode = .default) {
-        loop.add(source, to: mode)
+        if !loop.offer(source, to: mode) { source.invalidate() }
     }
 
     /// Registers a client that learns which loops and modes the buffer enters and leaves.

@@ -82,9 +82,8 @@ public final class MessagePort<Message: Sendable>: Sendable {
     ///
     /// - Thread: any thread.
     public func add(to loop: ThreadRunLoop, mode: ThreadRunLoop.Mode = .default) {
-        loop.add(signalled: port, to: mode)
         // A loop whose thread has ended takes nothing: what waits here would wait for ever.
-        if !loop.isOnThread && !loop.perform(inModes: [mode], {}) {
+        if !loop.offer(port, to: mode) {
             port.invalidate()
             mailbox.close()
         }
@@ -174,11 +173,16 @@ final class Receiver<Message: Sendable>: Sendable {
             if !mailbox.inbox.rest(), !port.isSignalled { port.signal() }
             receive(message)
         }
+        // Nothing is left of what a run nested in the receiver was to go on with.
+        if port.isSignalled { takeBackSignal(of: port) }
         if !mailbox.inbox.rest() {
             if isNextArriving { giveWay() }
             port.signal()
         }
     }
+
+    @usableFromInline
+    func takeBackSignal(of port: ThreadRunLoop.Port) { port.takeBackSignal() }
 
     @usableFromInline
     func giveWay() { SystemThread.yield() }

@@ -30,6 +30,7 @@ extension ThreadRunLoop {
         isStopped: () -> Bool
     ) throws(SubmitError) {
         guard !isStopped() else { throw .stopped(thread: thread) }
+        guard !modes.isEmpty else { return }
         let performs = madeDelayedPerforms
         let call = DelayedPerforms.Call(
             selector: selector.name, argument: AnySendableHashable(argument))

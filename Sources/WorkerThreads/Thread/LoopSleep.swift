@@ -19,13 +19,14 @@ extension ThreadRunLoop {
     /// - Parameters:
     ///   - deadline: when to go on; a past one does in the loop's next pass.
     ///   - tolerance: how much later it may be, so that neighbours share a wake-up.
-    ///   - modes: in which modes of the loop the time can come.
+    ///   - modes: in which modes of the loop the time can come; one at least.
     /// - Throws: `CancellationError` as soon as the task is cancelled; `LoopEnded`.
     /// - Thread: any task; it goes on where it ran before.
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func sleep(
         until deadline: Instant, tolerance: Duration? = nil, modes: [Mode] = [.common]
     ) async throws {
+        require(!modes.isEmpty, "a sleep ends in a mode of the loop: name one at least")
         let waiter = Waiter<Void>()
         let sleeping = SleepingTimer()
         try await waiter.wait {

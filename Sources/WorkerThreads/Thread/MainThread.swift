@@ -18,7 +18,7 @@ extension ThreadRunLoop {
     ///   - target: what to do it to; kept alive until it is done.
     ///   - argument: what to do it with.
     ///   - waitUntilDone: whether to block the caller until it has been performed.
-    ///   - modes: in which modes of the loop it may be performed.
+    ///   - modes: in which modes of the loop it may be performed; without any it is not.
     ///   - fileID: the caller's file, noted while the loop is measured.
     ///   - line: the caller's line.
     /// - Throws: `stopped` when the loop's thread has ended, also while the caller waits.
@@ -30,6 +30,7 @@ extension ThreadRunLoop {
         waitUntilDone: Bool = false, modes: [ThreadRunLoop.Mode] = [.common],
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
+        guard !modes.isEmpty else { return }
         let body: @Sendable () -> Void = { selector.body(target, argument) }
         let isTaken =
             waitUntilDone
@@ -50,7 +51,7 @@ extension ThreadRunLoop {
     ///     its thread: then it is not done.
     ///   - argument: what to do it with.
     ///   - delay: from now, by the loop's clock.
-    ///   - modes: in which modes of the loop it may be performed.
+    ///   - modes: in which modes of the loop it may be performed; without any it is not.
     ///   - fileID: the caller's file, noted while the loop is measured.
     ///   - line: the caller's line.
     /// - Throws: `stopped` when the loop's thread has ended.

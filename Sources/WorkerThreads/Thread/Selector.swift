@@ -34,7 +34,7 @@ extension WorkerThread {
     ///   - target: what to do it to; kept alive until it is done.
     ///   - argument: what to do it with.
     ///   - waitUntilDone: whether to block the caller until it has been performed.
-    ///   - modes: in which modes of the loop it may be performed.
+    ///   - modes: in which modes of the loop it may be performed; without any it is not.
     ///   - fileID: the caller's file, noted while the thread is measured.
     ///   - line: the caller's line.
     /// - Throws: `stopped` or `full` when it was refused.
@@ -46,6 +46,7 @@ extension WorkerThread {
         waitUntilDone: Bool = false, modes: [ThreadRunLoop.Mode] = [.default],
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
+        guard !modes.isEmpty else { return }
         let body: @Sendable () -> Void = { selector.body(target, argument) }
         guard waitUntilDone else { return try push(.plain(body), modes, fileID, line) }
         if isCurrent { return body() }
@@ -67,7 +68,7 @@ extension WorkerThread {
     ///   - target: what to do it to; kept alive until it is done or cancelled.
     ///   - argument: what to do it with.
     ///   - delay: from now, by the clock of the thread's loop.
-    ///   - modes: in which modes of the loop it may be performed.
+    ///   - modes: in which modes of the loop it may be performed; without any it is not.
     ///   - fileID: the caller's file, noted while the thread is measured.
     ///   - line: the caller's line.
     /// - Throws: `stopped` when the thread was asked to stop; `full` when as many performs wait for

@@ -82,6 +82,7 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
                 run(step)
             }
         }
+        source.takeBackSignal()
         if !inbox.rest() { announce() }
     }
 

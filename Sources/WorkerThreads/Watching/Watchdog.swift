@@ -80,8 +80,12 @@ public final class Watchdog: Sendable {
         // First: an alarm that is armed before would be told to nobody.
         guard watch.setGuardian(watched, limit: limit) else { return }
         kennel.add(watched)
-        // Ended or replaced meanwhile: then it was to be removed before it was there.
-        if !watch.isGuarded(by: watched) { kennel.remove(watched) }
+        // Ended or replaced meanwhile: then it was to be removed before it was there, or nobody is left
+        // to have it removed.
+        if loop.hasEnded || !watch.isGuarded(by: watched) {
+            watch.dismissGuardian(watched)
+            kennel.remove(watched)
+        }
     }
 
     /// Looks after a loop no longer, whichever watchdog did, and measures it no longer.

@@ -109,6 +109,18 @@ import WorkerThreads
         #expect(batches == round + round)
     }
 
+    @Test(.timeLimit(.minutes(20)))
+    func `a loop whose thread has ended takes no buffer, and the buffer no command`() throws {
+        let worker = try WorkerThread(name: "gone")
+        worker.stop()
+        worker.join()
+        let buffer = CommandBuffer<Int> { _ in }
+        buffer.add(1)
+        buffer.add(to: worker.runLoop)
+        #expect(buffer.add(2) == false)
+        #expect(buffer.invalidate() == [1])
+    }
+
     @Test func `an invalidated buffer gives back what nobody performed, and refuses`() throws {
         try withScriptedLoop { loop, _ in
             let buffer = CommandBuffer<Int> { _ in }

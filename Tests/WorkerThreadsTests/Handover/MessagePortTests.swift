@@ -44,6 +44,19 @@ import WorkerThreads
         }
     }
 
+    @Test func `messages received together are one event, and no other one follows`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            let port = MessagePort<Int> { trace.note("\($0)") }
+            port.add(to: loop)
+            for number in 1...3 { port.send(number) }
+            let first = loop.run(for: .seconds(1), returnAfterSourceHandled: true)
+            #expect(first == .handledSource)
+            #expect(trace.all == ["1", "2", "3"])
+            #expect(loop.run(for: .seconds(1), returnAfterSourceHandled: true) == .timedOut)
+        }
+    }
+
     @Test func `a message sent before the port is in a loop is received`() throws {
         let trace = Trace()
         try withScriptedLoop { loop, _ in

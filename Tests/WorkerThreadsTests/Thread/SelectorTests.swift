@@ -46,6 +46,28 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `a perform for no mode at all is none: nobody waits for it, and it takes no room`() throws
+    {
+        let worker = try WorkerThread(name: "nowhere", maxQueued: 1)
+        let trace = Trace()
+        let target = Performer(trace)
+        for number in 1...3 {
+            try worker.perform(Performer.note, on: target, with: number, modes: [])
+            try worker.perform(
+                Performer.note, on: target, with: number, waitUntilDone: true, modes: [])
+            try worker.perform(
+                Performer.note, on: target, with: number, afterDelay: .zero, modes: [])
+        }
+        #expect(worker.runLoop.perform(inModes: [], { trace.note("block") }) == false)
+        #expect(worker.runLoop.performAndWait(inModes: [], { trace.note("waits") }) == false)
+        try worker.submitAndWait {}
+        #expect(trace.all.isEmpty)
+        worker.stop()
+        worker.join()
+        #expect(worker.abandonedCount == 0)
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `a perform for another mode is held until that mode runs`() throws {
         let worker = try WorkerThread(name: "modes")
         let trace = Trace()

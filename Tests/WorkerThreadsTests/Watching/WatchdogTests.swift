@@ -232,6 +232,17 @@ private func keepTheFrame() {}
         #expect(reports.all.isEmpty)
     }
 
+    @Test func `does not look after a thread that has ended before anybody measured it`() throws {
+        let watchdog = try Watchdog(clock: clock)
+        let worker = try WorkerThread(name: "gone", clock: clock)
+        worker.stop()
+        worker.join()
+        try worker.watch(limit: .seconds(2), by: watchdog, report: reports.report)
+        #expect(watchdog.watchedCount == 0)
+        try watchdog.settle()
+        #expect(watchdog.nextLook == .distantFuture)
+    }
+
     @Test func `fetches backtraces by the kernel's clock, from threads that never sleep too`()
         throws
     {
