@@ -51,6 +51,9 @@ package final class SteppedDaemon {
     /// The thread that writes jobs down; nil if they are kept in memory.
     package var journalThread: WorkerThread? { journal?.thread }
 
+    /// How many jobs failed ones have made the desk look at, for whether they have to wait behind them.
+    package var lookedAtCount: Int { service.desk.lookedAtCount }
+
     /// Makes a connection.
     ///
     /// - Returns: the client's end, which does not block.

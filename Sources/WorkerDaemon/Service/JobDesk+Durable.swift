@@ -199,7 +199,7 @@ extension JobDesk {
     /// How many jobs wait for a lane's threads, in memory or not.
     func shownWaitingCount(of lane: Lane) -> Int {
         lane.pool.waitingCount + (durable?.load(of: lane).parked(.waiting).count ?? 0)
-            + heldBackCount(of: lane)
+            + lane.heldBackCount
     }
 
     /// Asks the journal for the next jobs of a queue, if there is room for some.

@@ -37,7 +37,8 @@ extension JobDesk {
             ) {
                 runner.run(context, handler, on: lane, isDurable: isDurable)
             }
-            job.ticket = ticket
+            job.takeTurn(ticket)
+            enlist(job)
             if let owed { owe(owed) }
         } catch {
             // The thread was stopped between the look and the submit.

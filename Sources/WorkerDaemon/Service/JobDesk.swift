@@ -39,6 +39,8 @@ final class JobDesk {
     /// The names of volatile jobs.
     private var uniqueNames: UniqueNames
     var holdUps: [ObjectIdentifier: HoldUp<LiveJob>] = [:]
+    /// How many jobs failed ones before them have made it look at: what that costs.
+    var lookedAtCount = 0
     /// Durable jobs whose attempt a shutdown has interrupted.
     var putBackCount = 0
     let watches = JobWatches()

@@ -45,6 +45,8 @@ final class Lane: Sendable {
     ///
     /// Changed by the desk's thread only; publishes nothing.
     private let keptBack = Atomic<Int>(0)
+    /// How many of these wait for another one that is tried again; as the one above.
+    private let heldBack = Atomic<Int>(0)
 
     /// Starts the threads.
     ///
@@ -70,6 +72,14 @@ final class Lane: Sendable {
     /// Counts jobs that the desk keeps back, or no more.
     func countKeptBack(_ more: Int) {
         keptBack.store(max(0, keptBackCount + more), ordering: .relaxed)
+    }
+
+    /// How many of its jobs wait at the desk for another one.
+    var heldBackCount: Int { heldBack.load(ordering: .relaxed) }
+
+    /// Counts jobs that wait for another one, or no more.
+    func countHeldBack(_ more: Int) {
+        heldBack.store(heldBackCount + more, ordering: .relaxed)
     }
 
     /// The member of this name.

@@ -47,6 +47,8 @@ final class LiveJob {
     var isInterrupted = false
     /// Its place among what waits; nil while the desk itself holds it.
     var ticket: WorkerPool.Ticket?
+    /// How often it has got one.
+    private(set) var turn: UInt32 = 0
     /// What it waits behind at the desk; nil if it does not.
     var holdUp: HoldUp<LiveJob>?
     /// What lets it go when its time has come.
@@ -91,9 +93,15 @@ final class LiveJob {
         stuckSince = nil
     }
 
+    /// It was handed to its lane.
+    func takeTurn(_ ticket: WorkerPool.Ticket) {
+        self.ticket = ticket
+        turn &+= 1
+    }
+
     /// It waits behind no other one any more.
     func leaveHoldUp() {
-        holdUp?.forget(id)
+        if holdUp?.forget(id) == true { lane.countHeldBack(-1) }
         holdUp = nil
     }
 

@@ -80,6 +80,9 @@ final class World {
         try settle()
     }
 
+    /// How many jobs failed ones have made the daemon look at.
+    var lookedAtCount: Int { daemon.lookedAtCount }
+
     // MARK: - Talking
 
     /// Sends a command.

@@ -39,7 +39,10 @@ package final class HoldUp<Held> {
     package func noteReturn(of id: JobID) { onTheirWay.remove(id) }
 
     /// A job does not wait any more: it was cancelled.
-    package func forget(_ id: JobID) { held[id] = nil }
+    ///
+    /// - Returns: whether it did.
+    @discardableResult
+    package func forget(_ id: JobID) -> Bool { held.removeValue(forKey: id) != nil }
 
     /// The job that the others wait for has ended.
     package func end() { isOver = true }
@@ -49,7 +52,4 @@ package final class HoldUp<Held> {
         defer { held.removeAll() }
         return held.sorted { $0.key < $1.key }.map(\.value)
     }
-
-    /// What is held, in no order.
-    package var all: [Held] { Array(held.values) }
 }

@@ -46,6 +46,7 @@ extension JobDesk {
         if isRefusing, !holdUp.isOver, live[holdUp.blocker] == nil { return abandon(job) }
         holdUp.hold(job, job.id)
         job.holdUp = holdUp
+        job.lane.countHeldBack(1)
         hold(job)
     }
 
@@ -55,9 +56,23 @@ extension JobDesk {
         job.tell(.failure(Self.abandoned))
     }
 
-    /// How many jobs of a lane wait at the desk for another one.
-    func heldBackCount(of lane: Lane) -> Int {
-        holdUps.values.reduce(0) { $0 + ($1.all.first?.lane === lane ? $1.count : 0) }
+    /// Notes where a job has to go through that was handed to its lane.
+    func enlist(_ job: LiveJob) {
+        let entry = GateQueue.Entry(id: job.id, turn: job.turn)
+        job.order.thread?.withQueue { enlist(entry, in: &$0) }
+        job.order.key?.withQueue { enlist(entry, in: &$0) }
+    }
+
+    private func enlist(_ entry: GateQueue.Entry, in queue: inout GateQueue) {
+        queue.append(entry, liveCount: live.count) { job(of: $0) != nil }
+    }
+
+    /// The job that an entry leads to: it waits in its lane, or a worker has it.
+    private func job(of entry: GateQueue.Entry) -> LiveJob? {
+        guard let job = live[entry.id], job.ticket != nil, job.turn == entry.turn else {
+            return nil
+        }
+        return job
     }
 
     /// Holds back what follows a job, if its failed attempt has closed its gate.
@@ -65,7 +80,7 @@ extension JobDesk {
         guard let gate = job.order.own, gate.isClosed(by: job.id) else { return }
         let holdUp = holdUp(of: gate, by: job)
         guard isRefusing, live[job.id] == nil else { return }
-        for other in holdUp.takeAll() { abandon(other) }
+        for other in takeAll(of: holdUp) { abandon(other) }
     }
 
     /// Notes that a job is between two attempts since before the restart.
@@ -85,9 +100,9 @@ extension JobDesk {
         let holdUp = HoldUp<LiveJob>(gate, by: job.id)
         if isOver { holdUp.end() }
         holdUps[ObjectIdentifier(gate)] = holdUp
-        for other in live.values where other.id != job.id {
-            guard other.order.thread === gate || other.order.key === gate,
-                let ticket = other.ticket
+        for entry in gate.withQueue({ $0.all }) {
+            lookedAtCount += 1
+            guard entry.id != job.id, let other = self.job(of: entry), let ticket = other.ticket
             else { continue }
             if other.lane.pool.cancel(ticket) {
                 holdBack(other, holdUp)
@@ -95,7 +110,15 @@ extension JobDesk {
                 holdUp.expect(other.id)
             }
         }
+        gate.withQueue { $0.keep { self.job(of: $0) != nil } }
         return holdUp
+    }
+
+    /// Takes out what waits behind a job, in the order of their numbers.
+    private func takeAll(of holdUp: HoldUp<LiveJob>) -> [LiveJob] {
+        let jobs = holdUp.takeAll()
+        jobs.first?.lane.countHeldBack(-jobs.count)
+        return jobs
     }
 
     /// A worker gives a job back that it has not begun.
@@ -128,7 +151,7 @@ extension JobDesk {
         guard holdUp.mayLetGo else { return }
         holdUps[ObjectIdentifier(holdUp.gate)] = nil
         holdUp.gate.open()
-        for job in holdUp.takeAll() where live[job.id] === job {
+        for job in takeAll(of: holdUp) where live[job.id] === job {
             job.holdUp = nil
             stopHolding(job)
             submitInOrder(job)

@@ -17,6 +17,8 @@ internal import Synchronization
 /// - Thread: any thread.
 package final class OrderGate: Sendable {
     private let blocker = Atomic<UInt64>(0)
+    /// The desk's alone, so nobody ever waits for the lock: it is there for the compiler.
+    private let queue = Mutex(GateQueue())
 
     /// An open gate.
     package init() {}
@@ -36,6 +38,13 @@ package final class OrderGate: Sendable {
     /// Whether this job is the one that the others wait for.
     package func isClosed(by job: JobID) -> Bool {
         blocker.load(ordering: .acquiring) == job.number
+    }
+
+    /// Looks at what is on its way through it, or changes that.
+    ///
+    /// - Thread: the desk's.
+    func withQueue<Result>(_ body: (inout GateQueue) -> Result) -> Result {
+        queue.withLock { body(&$0) }
     }
 }
 
