@@ -1,10 +1,26 @@
 // What clients have asked for that is no job and has to outlive the daemon: threads that are paused, and
 // jobs that ran and were asked to end. Each change is part of a transaction.
 
+/// What becomes of the names that are paused: of threads, and of pools that are paused as a whole.
+package struct PauseChange: Sendable, Equatable {
+    /// Names that are paused from now on.
+    package var paused: [String]
+    /// Names that are no more.
+    package var goingOn: [String]
+    /// A pool that is no more, by its own name and by those of its members, whatever numbers they have.
+    package var poolGoingOn: String?
+
+    package init(paused: [String], goingOn: [String] = [], poolGoingOn: String? = nil) {
+        self.paused = paused
+        self.goingOn = goingOn
+        self.poolGoingOn = poolGoingOn
+    }
+}
+
 extension SQLiteStore {
     // MARK: - Paused threads
 
-    /// The threads that are paused.
+    /// The names of the threads and pools that are paused.
     package func pausedThreads() throws(StoreFault) -> Set<String> {
         let rows = try cached("SELECT thread FROM paused")
         defer { rows.reset() }
@@ -13,14 +29,29 @@ extension SQLiteStore {
         return threads
     }
 
-    /// Keeps that a thread is paused, or is no more.
-    package func keep(_ thread: String, isPaused: Bool) throws(StoreFault) {
-        let statement = try cached(
-            isPaused
-                ? "INSERT INTO paused (thread) VALUES (?) ON CONFLICT (thread) DO NOTHING"
-                : "DELETE FROM paused WHERE thread = ?")
-        try statement.bind(1, thread)
-        try statement.run()
+    /// Keeps who is paused, and who is no more.
+    package func keep(_ change: PauseChange) throws(StoreFault) {
+        let forget = try cached("DELETE FROM paused WHERE thread = ?")
+        for name in change.goingOn {
+            try forget.bind(1, name)
+            try forget.run()
+        }
+        if let pool = change.poolGoingOn {
+            // Its own name, and all that begin with it and a slash, which is in front of a zero.
+            let forgetAll = try cached(
+                """
+                DELETE FROM paused
+                WHERE thread = ?1 OR (thread > ?1 || '/' AND thread < ?1 || '0')
+                """)
+            try forgetAll.bind(1, pool)
+            try forgetAll.run()
+        }
+        let keep = try cached(
+            "INSERT INTO paused (thread) VALUES (?) ON CONFLICT (thread) DO NOTHING")
+        for name in change.paused {
+            try keep.bind(1, name)
+            try keep.run()
+        }
     }
 
     // MARK: - Jobs that are to end

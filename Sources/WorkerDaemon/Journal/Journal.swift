@@ -30,7 +30,7 @@ final class Journal: Sendable {
         var stock = JournalStock()
         var part = JournalStock.Part(isLast: true)
         var schedules: [ScheduleRecord] = []
-        /// The threads that were paused.
+        /// The threads that were paused, and the pools that were as a whole.
         var pausedThreads: Set<String> = []
         /// How many jobs were asked to end and had not, and now have.
         var endedCount = 0

@@ -23,8 +23,8 @@ enum JournalCommand: Sendable {
     indirect case fire(FirePart, ticket: UInt64)
     /// Date anew what a command has made due, if it is not due by the clock at that moment.
     case keepDue(at: Int64, ticket: UInt64)
-    /// Keep that threads are paused, or are no more.
-    case pause([String], isPaused: Bool)
+    /// Keep which threads and pools are paused, and which are no more.
+    indirect case pause(PauseChange)
     /// A job that runs was asked to end.
     case askToEnd(JobID)
     /// An attempt has begun, which is recorded if it lasts.

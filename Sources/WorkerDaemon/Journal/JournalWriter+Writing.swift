@@ -32,8 +32,7 @@ extension JournalWriter {
         case .loadDelayed(let queue, let place, let limit, let byteCount):
             answers.keepDelayed(delayed(queue, after: place, limit, byteCount, nil, store))
         case .keepDue(let moment, _): try store.keepDue(at: moment)
-        case .pause(let threads, let isPaused):
-            for thread in threads { try store.keep(thread, isPaused: isPaused) }
+        case .pause(let change): try store.keep(change)
         case .askToEnd(let id): try store.askToEnd(id)
         case .start(let id, let attempt): try store.start(id, attempt)
         case .end(let id, let attempt, let outcome, let moment):

@@ -1,5 +1,8 @@
 // Threads that are paused and go on. With a journal that outlives the daemon: it is on the disk before it
 // is answered, and a thread that was paused is so again before the first job of the next start.
+//
+// A pool that is paused as a whole is written down by its own name, so that it is one when it is configured
+// with another number of threads. The names of its members stand beside it: one of them may go on alone.
 
 internal import Jobs
 internal import WorkerThreads
@@ -18,21 +21,45 @@ extension JobDesk {
         for member in members {
             if isPaused { member.thread.pause() } else { member.thread.resume() }
         }
-        tell(.pause(members.map(\.thread.name), isPaused: isPaused))
+        tell(.pause(isPaused ? PauseChange(paused: names(addressedBy: name)) : goingOn(name)))
         confirm((), body)
     }
 
     /// Forgets that the threads of a name were paused: they are stopped, and begin anew with the daemon.
     func forgetPause(of name: String) {
-        guard let members = try? members(addressedBy: name) else { return }
-        tell(.pause(members.map(\.thread.name), isPaused: false))
+        guard (try? lane(of: name)) != nil else { return }
+        tell(.pause(goingOn(name)))
     }
 
-    /// Pauses the threads that were paused before the restart; nothing has been handed to them yet.
+    /// What is written down when a name is paused: a pool's name stands for members to come, too.
+    private func names(addressedBy name: String) -> [String] {
+        guard let lane = try? lane(of: name), lane.name == name, lane.members.count > 1 else {
+            return [name]
+        }
+        return [name] + lane.members.map(\.name)
+    }
+
+    /// What is written down when a name is paused no more.
+    private func goingOn(_ name: String) -> PauseChange {
+        guard let lane = try? lane(of: name), lane.name != name else {
+            return PauseChange(paused: [], poolGoingOn: name)
+        }
+        // The pool is paused as a whole no more: those that stay so are so by their own names.
+        let others = lane.members.filter { other in
+            other.name != name && other.thread.isPaused && !other.thread.isStopped
+        }
+        return PauseChange(paused: others.map(\.name), goingOn: [lane.name, name])
+    }
+
+    /// Pauses the threads that were paused before the restart, by their own names or by their pool's;
+    /// nothing has been handed to them yet.
     func pauseAgain(_ names: Set<String>) {
-        for member in lanes.flatMap(\.members) where names.contains(member.thread.name) {
-            member.thread.pause()
-            log.notice("thread \(member.thread.name) is paused, as it was before the restart")
+        for lane in lanes {
+            let isPausedAsWhole = names.contains(lane.name)
+            for member in lane.members where isPausedAsWhole || names.contains(member.name) {
+                member.thread.pause()
+                log.notice("thread \(member.name) is paused, as it was before the restart")
+            }
         }
     }
 

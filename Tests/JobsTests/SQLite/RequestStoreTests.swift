@@ -37,14 +37,21 @@ import Testing
         let directory = try StoreDirectory()
         var store: SQLiteStore? = try directory.open()
         try store?.transaction(at: 1) { () throws(StoreFault) in
-            for thread in ["mail/1", "mail/2", "mail/1", "images"] {
-                try store?.keep(thread, isPaused: true)
-            }
-            try store?.keep("mail/2", isPaused: false)
-            try store?.keep("never", isPaused: false)
+            try store?.keep(PauseChange(paused: ["mail/1", "mail/2", "mail/1", "images"]))
+            try store?.keep(PauseChange(paused: ["mail/1"], goingOn: ["mail/2", "never"]))
         }
         store = nil
         #expect(try directory.open().pausedThreads() == ["mail/1", "images"])
+    }
+
+    @Test func `a pool that goes on takes all its members along, and no namesake`() throws {
+        let store = try StoreDirectory().open()
+        let others = ["mail-2", "mail.", "mail0", "mails/1", "Mail", "a/mail"]
+        try store.transaction(at: 1) { () throws(StoreFault) in
+            try store.keep(PauseChange(paused: ["mail", "mail/1", "mail/12", "mail/9"] + others))
+            try store.keep(PauseChange(paused: [], poolGoingOn: "mail"))
+        }
+        #expect(try store.pausedThreads() == Set(others))
     }
 
     @Test func `a job that was to end and had not is cancelled by the next opening`() throws {

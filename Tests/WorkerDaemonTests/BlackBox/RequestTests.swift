@@ -65,6 +65,80 @@ import Testing
             })
     }
 
+    /// Plays a scene with one daemon after another on one store, each with as many threads of `mail`.
+    private func play(
+        counts: [Int], _ scenes: (TestClient) throws -> Void...
+    ) throws {
+        let scratch = try Scratch()
+        for (number, scene) in scenes.enumerated() {
+            var setup = Setup.durable
+            setup.threads = "mail: { count: \(counts[number]) }"
+            let daemon = try TestDaemon(setup, in: scratch, logName: "log\(number)")
+            defer { daemon.kill() }
+            do {
+                try scene(daemon.connect())
+                try daemon.crash()
+            } catch {
+                Issue.record("scene \(number): \(error)\n\(daemon.log.suffix(4_000))")
+            }
+        }
+    }
+
+    private func expect(_ client: TestClient, _ expected: [String]) throws {
+        #expect(try states(client) == expected)
+    }
+
+    private func steer(_ client: TestClient, _ command: CommandArgument, _ name: String) throws {
+        #expect(try client.call(command, .text(name)) == .simpleString("OK"))
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a pool that is paused stays so with more threads, with fewer and with one`() throws {
+        try play(
+            counts: [2, 3, 1, 2],
+            { client in
+                try steer(client, "PAUSE", "mail")
+                for _ in 1...4 { _ = try client.perform("mail", "echo", "held") }
+            },
+            { client in
+                try expect(client, ["paused", "paused", "paused"])
+                #expect(try client.call("RESULT", 1, "WAIT", 30).errorWord == "TIMEOUT")
+            },
+            { client in
+                try expect(client, ["paused"])
+                #expect(try client.call("RESULT", 1, "WAIT", 30).errorWord == "TIMEOUT")
+                try steer(client, "RESUME", "mail")
+                #expect(try client.call("RESULT", 4, "WAIT").text == "held")
+            },
+            { client in try expect(client, ["idle", "idle"]) })
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a thread that is paused and becomes a pool is paused as a whole`() throws {
+        try play(
+            counts: [1, 2],
+            { client in try steer(client, "PAUSE", "mail") },
+            { client in try expect(client, ["paused", "paused"]) })
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: ["RESUME", "STOP"])
+    func `one of a paused pool that goes on or is stopped leaves the others paused`(
+        command: String
+    ) throws {
+        try play(
+            counts: [2, 3, 3, 4],
+            { client in try steer(client, "PAUSE", "mail") },
+            { client in
+                try steer(client, .text(command), "mail/2")
+                // Its answer says that the journal has written what came before.
+                try steer(client, "PAUSE", "mail/1")
+                let others = try states(client)
+                #expect(others.first == "paused" && others.last == "paused")
+            },
+            { client in try expect(client, ["paused", "idle", "paused"]) },
+            { client in try expect(client, ["paused", "idle", "paused", "idle"]) })
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `a pause is forgotten where jobs are in memory only`() throws {
         try play(
