@@ -23,6 +23,8 @@ final class Service: SessionDelegate {
     static let version = "0.1.0"
     /// How long a client may keep its place without giving the password that is asked for.
     private static let passwordPatience = Duration.seconds(30)
+    /// So many of the last places are for doors that ask for no password, if there are twice as many in all.
+    private static let keptPlaceCount = 16
 
     let configuration: Configuration
     let loop: ThreadRunLoop
@@ -155,7 +157,7 @@ final class Service: SessionDelegate {
     /// Serves a connection, whichever way it came in.
     func admit(_ socket: consuming Descriptor, _ ends: ConnectionEnds, asksForPassword: Bool) {
         connectionCount += 1
-        guard sessions.count < configuration.limits.connections else {
+        guard sessions.count < placeCount(asksForPassword: asksForPassword) else {
             rejectedCount += 1
             // A courtesy: whether it arrives or not, the connection is closed.
             _ = try? socket.send(contentsOf: Array("-ERR max number of clients reached\r\n".utf8))
@@ -174,6 +176,16 @@ final class Service: SessionDelegate {
         } catch {
             session.close("it can't be watched: \(error)")
         }
+    }
+
+    /// How many clients there may be if the next one is to come in.
+    ///
+    /// Anybody may connect where the password is asked for afterwards. So the last places are for those
+    /// who come in without one: they may want to see who is there, or to end the daemon.
+    private func placeCount(asksForPassword: Bool) -> Int {
+        let all = configuration.limits.connections
+        guard asksForPassword, doors.contains(where: { !$0.asksForPassword }) else { return all }
+        return all - min(Self.keptPlaceCount, all / 2)
     }
 
     /// Closes a connection that has not given the password in time: it takes somebody's place.

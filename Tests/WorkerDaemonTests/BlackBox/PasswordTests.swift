@@ -7,12 +7,13 @@ import Testing
 
 @Suite struct `The TCP door` {
     private func withDoor(
-        _ password: String = "open sesame", _ body: (TestDaemon, SocketAddress) throws -> Void
+        _ password: String = "open sesame", limits: String = "",
+        _ body: (TestDaemon, SocketAddress) throws -> Void
     ) throws {
         let scratch = try Scratch()
         let (text, address) = try freeLoopbackAddress()
         let door = try scratch.passwordDoor(at: text, password: password)
-        let daemon = try TestDaemon(Setup(listen: door), in: scratch)
+        let daemon = try TestDaemon(Setup(limits: limits, listen: door), in: scratch)
         defer { daemon.kill() }
         try body(daemon, address)
     }
@@ -109,6 +110,25 @@ import Testing
             #expect(try client.call("AUTH", "open sesame") == .simpleString("OK"))
             #expect(try client.call("AUTH", "wrong").errorWord == "WRONGPASS")
             #expect(try client.call("PING") == .simpleString("PONG"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `clients without the password leave places to the Unix socket`() throws {
+        try withDoor(limits: "connections: 6") { daemon, address in
+            var strangers: [TestClient] = []
+            for _ in 1...3 {
+                let stranger = try TestClient(address)
+                #expect(try stranger.call("PING").errorWord == "NOAUTH")
+                strangers.append(stranger)
+            }
+            let full = RESPValue.error("ERR max number of clients reached")
+            #expect(try TestClient(address).repliesUntilClosed() == [full])
+            let clients = try (1...3).map { _ in try daemon.connect() }
+            for client in clients { #expect(try client.call("PING") == .simpleString("PONG")) }
+            #expect(try daemon.connect().repliesUntilClosed() == [full])
+            #expect(try clients[0].figure("rejected_connections") == 2)
+            #expect(try strangers[0].call("AUTH", "open sesame") == .simpleString("OK"))
         }
     }
 
