@@ -27,8 +27,12 @@ enum WatchCommands {
         }
         let ids = try ids(command)
         let watches = service.desk.watches
-        // Those it has not read yet count, or a client that never reads could watch for ever.
-        let count = watches.count(of: session) + session.heldPushCount + ids.count
+        // Those it has not read yet count, or a client that never reads could watch for ever. Each once.
+        let isNew = { !watches.isWatched($0, by: session) }
+        let unreadCount = session.heldPushCount { number in
+            isNew(JobID(number)) && !ids.contains(JobID(number))
+        }
+        let count = watches.count(of: session) + ids.count(where: isNew) + unreadCount
         guard count <= JobWatches.countMax else {
             throw WireError(
                 .err, "a connection may watch \(JobWatches.countMax) jobs at a time: UNWATCH some")
@@ -44,8 +48,13 @@ enum WatchCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws(WireError) -> RESPValue? {
         let watches = service.desk.watches
-        if command.count == 1 { return .integer(watches.removeAll(of: session)) }
-        return .integer(try ids(command).count { watches.remove(session, from: $0) })
+        if command.count == 1 {
+            session.dropPushes()
+            return .integer(watches.removeAll(of: session))
+        }
+        let ids = try ids(command)
+        session.dropPushes(about: Set(ids.map(\.number)))
+        return .integer(ids.count { watches.remove(session, from: $0) })
     }
 
     private static func ids(_ command: Command) throws(WireError) -> Set<JobID> {

@@ -24,5 +24,18 @@ package struct HeldPushes {
         subjects.popFirst().flatMap { latest.removeValue(forKey: $0) }
     }
 
+    /// How many of them are about subjects that count.
+    package func count(where counts: (UInt64) -> Bool) -> Int { latest.keys.count(where: counts) }
+
+    /// Drops what is held about these.
+    package mutating func remove(about others: Set<UInt64>) {
+        guard !latest.isEmpty else { return }
+        var kept = FIFO<UInt64>()
+        while let subject = subjects.popFirst() {
+            if others.contains(subject) { latest[subject] = nil } else { kept.append(subject) }
+        }
+        subjects = kept
+    }
+
     package mutating func removeAll() { self = HeldPushes() }
 }

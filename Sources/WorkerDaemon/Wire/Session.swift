@@ -176,8 +176,14 @@ final class Session {
         parser.limits = CommandLimits.unauthenticated
     }
 
-    /// How many pushes are held back until the client has read.
-    var heldPushCount: Int { heldPushes.count }
+    /// How many pushes are held back, about subjects that count, until the client has read.
+    func heldPushCount(where counts: (UInt64) -> Bool) -> Int { heldPushes.count(where: counts) }
+
+    /// Tells nothing of what is held back about these subjects.
+    func dropPushes(about subjects: Set<UInt64>) { heldPushes.remove(about: subjects) }
+
+    /// Tells nothing of what is held back.
+    func dropPushes() { heldPushes.removeAll() }
 
     /// Tells the client something that no command asked for, between two replies.
     ///

@@ -149,6 +149,9 @@ import Testing
             #expect(try watcher.client.reply() == .integer(1_000))
             for _ in all { #expect(try watcher.next().state == "waiting") }
             #expect(try watcher.client.call("WATCH", .integer(id)).errorWord == "ERR")
+            // Those that it watches already are no more for that.
+            #expect(try watcher.client.call("WATCH", 2, 3) == .integer(2))
+            for _ in 2...3 { #expect(try watcher.next().state == "waiting") }
             #expect(try watcher.client.call("UNWATCH", 2, 2, 3, 5_000) == .integer(2))
             #expect(try watcher.client.call("WATCH", .integer(id)) == .integer(1))
             #expect(try watcher.next().state == "running")
@@ -183,6 +186,32 @@ import Testing
             #expect(try client.call("RESULT", .integer(id), "WAIT").text == "all")
             #expect(try watcher.client.reply().bytes?.count == much.count)
             #expect(try watcher.next().state == "done")
+            #expect(try watcher.client.call("PING").text == "PONG")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: [[1], []])
+    func `tells who reads slowly nothing any more about what it has let go of`(ids: [Int]) throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            let watcher = try Watcher(daemon)
+            for _ in 1...2 { _ = try client.perform("images", "echo", "DELAY", 3_600_000, "x") }
+            #expect(try watcher.client.call("WATCH", 1, 2) == .integer(2))
+            for _ in 1...2 { #expect(try watcher.next().state == "delayed") }
+            // So much that pushes are held, and not so much that it is not heard.
+            let much = [UInt8](repeating: 65, count: 900 << 10)
+            try watcher.client.send("ECHO", .bytes(much))
+            try eventually("much waits") { try client.figure("client_output_backlog") > 64 << 10 }
+            for id in 1...2 {
+                #expect(try client.call("CANCEL", .integer(id)).text == "cancelled")
+            }
+            try watcher.client.send(TestClient.bytes(["UNWATCH"] + ids.map { .integer($0) }))
+            try eventually("it is heard") {
+                try client.call("CLIENT", "LIST").text?.contains("cmd=unwatch") == true
+            }
+            #expect(try watcher.client.reply().bytes?.count == much.count)
+            #expect(try watcher.client.reply() == .integer(0))
+            if !ids.isEmpty { #expect(try watcher.next().id == 2) }
             #expect(try watcher.client.call("PING").text == "PONG")
         }
     }

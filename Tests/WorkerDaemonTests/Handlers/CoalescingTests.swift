@@ -73,4 +73,17 @@ import WorkerDaemon
         #expect(held.popFirst() == nil)
         #expect(held.isEmpty)
     }
+
+    @Test func `are dropped by their subjects, each as if it had never been held`() {
+        var held = HeldPushes()
+        for subject in 1...5 as ClosedRange<UInt64> { held.hold(.integer(0), about: subject) }
+        held.remove(about: [2, 4, 9])
+        #expect(held.count { $0 > 2 } == 2)
+        held.hold(.integer(2), about: 2)
+        held.hold(.integer(3), about: 3)
+        #expect(held.count == 4)
+        let pushes = (1...4).map { _ in held.popFirst() }
+        #expect(pushes == [.integer(0), .integer(3), .integer(0), .integer(2)])
+        #expect(held.popFirst() == nil)
+    }
 }
