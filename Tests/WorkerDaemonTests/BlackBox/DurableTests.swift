@@ -223,6 +223,29 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `at a second SIGTERM waits for nothing, so that what ran had its attempt`() throws {
+        var setup = Setup.durable
+        setup.selectors = """
+            held: {
+                program: ["sh", "-c", "echo $WORKERD_ATTEMPT >> tries; echo $$ > pid; sleep 3600"],
+                directory: "$DIR",
+            },
+            """
+        let scratch = try Scratch()
+        let first = try TestDaemon(setup, in: scratch)
+        defer { first.kill() }
+        #expect(try first.connect().perform("images", "held", "x") == 1)
+        _ = try scratch.processID(in: "pid")
+        try first.send(.terminate)
+        try eventually("it goes down") { first.log.contains("going down") }
+        try first.send(.terminate)
+        #expect(try first.end() == "exit status 143")
+        let second = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { second.kill() }
+        try eventually("it runs again") { scratch.read("tries") == "1\n2\n" }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `SHUTDOWN DRAIN runs what is parked too`() throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(.durable, in: scratch)
