@@ -103,11 +103,12 @@ extension ThreadRunLoop {
         ///
         /// It was made invalid: no loop takes it any more. The one that it was in may be calling it.
         private final func letGoOutside() {
-            let last = homes.takeOnly()
-            hasLeft = false
+            // Left as it is: the loop that it was in looks at it without the lock.
+            let last = homes.first
             lock.unlock()
             guard let loop = last?.link.loop else { return letGo() }
-            loop.onThread { [self] in letGo() }
+            // One that has ended calls nothing any more.
+            if !loop.onThread({ [self] in letGo() }) { letGo() }
         }
 
         /// Takes it out of a loop that ends; on the loop's thread.

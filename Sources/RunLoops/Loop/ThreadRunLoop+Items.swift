@@ -130,7 +130,7 @@ extension ThreadRunLoop {
 
     /// Does something on the loop's thread: at once when that is the caller's, else by a request.
     ///
-    /// - Returns: false when the loop's thread has ended: it has let go of its items already.
+    /// - Returns: false when the loop's thread has ended: it has let go of what was in its modes already.
     @discardableResult
     func onThread(_ action: @escaping @Sendable () -> Void) -> Bool {
         if isOnThread {

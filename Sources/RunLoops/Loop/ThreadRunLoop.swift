@@ -330,6 +330,12 @@ public final class ThreadRunLoop: @unchecked Sendable {
         owner?.runBegins(in: state.mode, isFirst: isFirst)
     }
 
+    /// Whether a source or port of a mode is signalled; on the loop's own thread.
+    package func hasSignals(in mode: Mode) -> Bool {
+        guard let state = existingState(of: mode) else { return false }
+        return state.firstSignalledSource() != nil || state.hasSignalledPort
+    }
+
     /// Whether a run in a mode has begun; on the loop's own thread.
     package func hasRun(_ mode: Mode) -> Bool { existingState(of: mode)?.wasRun ?? false }
 

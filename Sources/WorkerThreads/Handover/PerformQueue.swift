@@ -211,6 +211,8 @@ final class PerformQueue: @unchecked Sendable {
     func close(performing performsLast: Bool) -> Int {
         refuseMore()
         refuseNewcomers()
+        // From the queue as long as it is open: one of them may run the loop until one behind it has run.
+        while performsLast, let request = next() { request.perform() }
         var left = bounded?.close() ?? []
         inbox.close(into: &left, waiting: SystemThread.yield)
         source.invalidate()

@@ -116,6 +116,10 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     }
 
     func workerEnded(_ core: WorkerCore) {
+        let finishes = core.life.withLock { $0.stop == .finishQueued }
+        // What came in at the same moment as the thread was done was taken, and runs as well: as long as
+        // there is some the member has not ended, and its keys are nobody else's.
+        while finishes, let request = takeNext() { request.perform() }
         let (left, heir, admitted) = queues.board.withLock {
             board -> ([PerformRequest], Int?, [Admission]) in
             if isOut { return ([], nil, []) }
@@ -124,13 +128,8 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         }
         tell(admitted)
         if let heir { wakeOther?(heir) }
-        if core.life.withLock({ $0.stop == .finishQueued }) {
-            // It came in at the same moment as the thread was done, and was taken.
-            for request in left { request.perform() }
-        } else {
-            let refusedCount = left.refuseAll(.stopped(thread: core.name))
-            core.abandonedCount.add(refusedCount, ordering: .relaxed)
-        }
+        let refusedCount = left.refuseAll(.stopped(thread: core.name))
+        core.abandonedCount.add(refusedCount, ordering: .relaxed)
         core.queue.whenBusy = nil
         source?.invalidate()
         observer?.invalidate()
@@ -170,17 +169,22 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         source?.signal()
     }
 
+    /// Takes the next work of the queues, which makes room for newcomers.
+    private func takeNext() -> PerformRequest? {
+        let (request, admitted) = queues.board.withLock {
+            board -> (PerformRequest?, [Admission]) in
+            isOut ? (nil, []) : (board.next(for: index), board.admit(limit: queues.limit))
+        }
+        if !admitted.isEmpty { tell(admitted) }
+        return request
+    }
+
     private func performBatch() {
         for _ in 0..<Self.batchCount {
             // It is signalled again when the thread's next run begins. That may be long: a run
             // nested in a job goes on after a change of life.
             if core.isToYield { return handOn() }
-            let (request, admitted) = queues.board.withLock {
-                board -> (PerformRequest?, [Admission]) in
-                isOut ? (nil, []) : (board.next(for: index), board.admit(limit: queues.limit))
-            }
-            if !admitted.isEmpty { tell(admitted) }
-            guard let request else { return }
+            guard let request = takeNext() else { return }
             request.perform()
         }
         // More may wait, for the next pass.

@@ -244,6 +244,8 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         case .lifeChanged:
             wantsOuterStop = true
             goOnWithRequests()
+            // Before what runs goes on to the next: a member of a pool leaves that to others now.
+            announceLife()
             // The nested run of a job goes on; what it is nested in ends after it.
             if !isServingJob { loop.stopAllRuns() }
         case .attach(let attachment):
@@ -274,17 +276,25 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
             + (dropped > 0 ? " · dropped: \(dropped)" : "")
     }
 
+    /// The most passes of mode `default` after a stop: something there may signal itself for ever.
+    private static let lastPassCountMax = 10
+
     /// Finishes what was queued before the stop, if that was asked for.
     private func drain() {
         var mode = ThreadRunLoop.Mode.default
+        var passCount = 0
         while life.withLock({ $0.stop == .finishQueued }) {
             queue.resume()
             announceLife()
             // One pass at least in each of the two: orders, blocks, and what a buffer was fired for, came
             // before the stop.
             _ = loop.run(mode: mode, until: .distantPast)
+            passCount += 1
             if mode == .default {
-                mode = .draining
+                // Some of what a buffer holds is left for another pass while it is just being added.
+                if passCount == Self.lastPassCountMax || !loop.hasSignals(in: mode) {
+                    mode = .draining
+                }
                 continue
             }
             if queue.isEmpty && attachments.allSatisfy({ !$0.hasWork(for: self) }) { return }

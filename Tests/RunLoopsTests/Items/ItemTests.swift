@@ -291,6 +291,22 @@ private final class Owner: @unchecked Sendable {
         running.end()
     }
 
+    @Test(.timeLimit(.minutes(20)))
+    func `one that left its loop before that ended is let go of at once`() throws {
+        let running = try RunningLoop(thread: "loop")
+        let gone = Flag()
+        do {
+            let owner = Owner(gone)
+            let timer = try #require(owner.timer)
+            running.loop.add(timer)
+            running.loop.remove(timer)
+            running.end()
+            #expect(timer.loop == nil)
+            timer.invalidate()
+        }
+        #expect(!gone.isSet)
+    }
+
     @Test func `one that ends as it enters the first common mode is in none`() throws {
         try withScriptedLoop { loop, _ in
             loop.addCommonMode("second")

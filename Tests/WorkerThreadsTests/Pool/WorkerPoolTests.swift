@@ -310,6 +310,35 @@ import WorkerThreads
         #expect(trace.all == ["begin", "behind", "asleep", "new", "stopped"])
     }
 
+    @Test(.timeLimit(.minutes(20)))
+    func `a member told to stop in a run nested in work takes no shared work`() throws {
+        let pool = try WorkerPool(name: "p", count: 2)
+        let leaving = pool.members[0]
+        let other = try pool.members[1].hold()
+        let nested = Latch()
+        let gate = Gate()
+        let names = Shared<Set<String>>([])
+        try pool.submit {
+            let loop = ThreadRunLoop.current
+            loop.perform { nested.open() }
+            _ = loop.run(for: .seconds(1_000))
+            gate.pass()
+        }
+        nested.wait()
+        leaving.stop(.finishQueued)
+        gate.reached.wait()
+        for _ in 0..<10 {
+            try pool.submit { names.change { $0.insert(WorkerThread.currentName ?? "?") } }
+        }
+        gate.open()
+        leaving.join()
+        #expect(names.value.isEmpty)
+        other.open()
+        pool.stop(.finishQueued)
+        pool.join()
+        #expect(names.value == [pool.members[1].name])
+    }
+
     /// Has a member work, and waits until it rests.
     private func rest(_ pool: WorkerPool, _ member: Int) throws {
         let ran = Latch()
