@@ -32,27 +32,30 @@ package struct ChildCommand: Sendable {
 }
 
 extension ChildProcess {
-    /// Starts a program in a process group of its own, with three pipes as its standard streams.
+    /// Starts a program in a process group of its own, with pipes as its standard streams.
     ///
     /// The child's ends are blocking, ours are not. The child blocks no signal and ignores none.
     /// It gets no other descriptor, not even what a library opened without close-on-exec, but for the
     /// one that it may report to. Limits hold from the moment this returns: the program may have run
     /// its first instructions without them.
     ///
+    /// - Parameter file: the child's standard input in place of a pipe that we write to.
     /// - Throws: what exec says, with the program's path: ENOENT (no such program, or none that its
     ///   first line names), EACCES, ENOEXEC, E2BIG; with the directory's, if it cannot be entered;
     ///   EINVAL for an argument that contains NUL; EMFILE, EAGAIN, ENOMEM.
     /// - Thread: any.
     /// - Blocks: until the child has called exec.
     /// - Source: posix_spawn(3), pidfd_open(2).
-    package static func spawn(_ command: ChildCommand) throws(SystemError) -> ChildProcess {
+    package static func spawn(
+        _ command: ChildCommand, reading file: consuming Descriptor? = nil
+    ) throws(SystemError) -> ChildProcess {
         try command.checkTexts()
-        let input = try Pipe(nonBlocking: .writeEnd)
+        let input = try ChildInput(file)
         let output = try Pipe(nonBlocking: .readEnd)
         let errors = try Pipe(nonBlocking: .readEnd)
         let report = command.hasReportPipe ? try Pipe(nonBlocking: .readEnd) : nil
         let processID = try command.spawn(
-            input: input.readEnd, output: output.writeEnd, errors: errors.writeEnd,
+            input: input.number, output: output.writeEnd, errors: errors.writeEnd,
             report: writeNumber(of: report))
         let endDescriptor = clinux_pidfd_open(processID)
         if endDescriptor < 0 {
@@ -63,7 +66,7 @@ extension ChildProcess {
         }
         let child = ChildProcess(
             processID: processID, endDescriptor: Descriptor(owning: endDescriptor),
-            input: input.keepWriteEnd(), output: output.keepReadEnd(),
+            input: input.keepOurEnd(), output: output.keepReadEnd(),
             errors: errors.keepReadEnd(), report: readEnd(of: report))
         for (limit, value) in command.limits {
             try limit.set(value, ofProcess: processID)
@@ -81,6 +84,36 @@ extension ChildProcess {
     private static func readEnd(of pipe: consuming Pipe?) -> Descriptor? {
         guard let pipe else { return nil }
         return pipe.keepReadEnd()
+    }
+}
+
+/// What a child reads from.
+private enum ChildInput: ~Copyable {
+    /// What we write into the other end.
+    case pipe(Pipe)
+    case file(Descriptor)
+
+    init(_ file: consuming Descriptor?) throws(SystemError) {
+        if let file {
+            self = .file(try file.movedAboveStandardStreams())
+        } else {
+            self = .pipe(try Pipe(nonBlocking: .writeEnd))
+        }
+    }
+
+    /// The number of what the child gets.
+    var number: CInt {
+        switch self {
+        case .pipe(let pipe): pipe.readEnd.number
+        case .file(let file): file.number
+        }
+    }
+
+    consuming func keepOurEnd() -> Descriptor? {
+        switch consume self {
+        case .pipe(let pipe): pipe.keepWriteEnd()
+        case .file: nil
+        }
     }
 }
 
@@ -115,16 +148,15 @@ extension ChildCommand {
     }
 
     fileprivate func spawn(
-        input: borrowing Descriptor, output: borrowing Descriptor, errors: borrowing Descriptor,
-        report: CInt?
+        input: CInt, output: borrowing Descriptor, errors: borrowing Descriptor, report: CInt?
     ) throws(SystemError) -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         try check("posix_spawn_file_actions_init", unsafe posix_spawn_file_actions_init(&actions))
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        // No end of a pipe has a number below 3 (see Pipe), so none overwrites another one here; what
+        // Nothing here has a number below 3 (see Pipe), so none overwrites another one here; what
         // the last one overwrites has been handed over already.
         var streams = [
-            (input.number, STDIN_FILENO), (output.number, STDOUT_FILENO),
+            (input, STDIN_FILENO), (output.number, STDOUT_FILENO),
             (errors.number, STDERR_FILENO),
         ]
         if let report { streams.append((report, StandardStream.count)) }

@@ -1,4 +1,4 @@
-// A child process as its parent holds it: three pipes, a descriptor that reports its end, and the
+// A child process as its parent holds it: its pipes, a descriptor that reports its end, and the
 // right to signal and collect it. How it is started is in ChildProcess+Spawn.swift. It knows
 // nothing of time limits and of what the bytes mean.
 //
@@ -29,7 +29,7 @@ package struct ChildProcess: ~Copyable, Sendable {
 
     /// Takes over a child that was just started.
     init(
-        processID: pid_t, endDescriptor: consuming Descriptor, input: consuming Descriptor,
+        processID: pid_t, endDescriptor: consuming Descriptor, input: consuming Descriptor?,
         output: consuming Descriptor, errors: consuming Descriptor,
         report: consuming Descriptor?
     ) {
@@ -46,7 +46,8 @@ package struct ChildProcess: ~Copyable, Sendable {
         ChildProcess.killAndReap(pid_t(processID), endDescriptor)
     }
 
-    /// Gives away the end that the child's standard input reads from; nil the second time.
+    /// Gives away the end that the child's standard input reads from; nil the second time, and for a
+    /// child that reads a file.
     ///
     /// - Thread: the one that owns the child.
     package mutating func takeInput() -> Descriptor? { input.take() }

@@ -1,6 +1,9 @@
-// One run of a program handler: the payload goes to its standard input, its standard output is the
+// One run of a program handler: the payload is its standard input, its standard output is the
 // result. The thread serves its loop in mode `job` meanwhile; pipes, the child's end and its time
 // limit are ports and timers of that mode.
+//
+// The payload is a file in memory and not a pipe: a program can't tell the end of what was written to a
+// pipe from the death of its writer, and would take the first part of a payload for all of it.
 
 internal import Jobs
 internal import Kernel
@@ -30,21 +33,19 @@ final class ProgramRun {
     private var loop: ThreadRunLoop { worker.loop }
 
     private var child: ChildProcess?
-    private var input: Descriptor?
     private var output: Descriptor?
     private var errors: Descriptor?
     private var report: Descriptor?
     private var progressLines = ProgressLines()
     private var ports: [Stream: ThreadRunLoop.Port] = [:]
     private var timers: [ThreadRunLoop.Timer] = []
-    private var sentByteCount = 0
     private var result: [UInt8] = []
     private var errorTail: [UInt8] = []
     private var interruption: Interruption?
     private var status: ChildStatus?
 
     private enum Stream: Hashable {
-        case input, output, errors, report, end
+        case output, errors, report, end
     }
 
     init(
@@ -84,15 +85,15 @@ final class ProgramRun {
         command.workingDirectory = selector.directory
         command.hasReportPipe = true
         if let bytes = selector.maxMemoryBytes { Self.limitMemory(of: &command, to: bytes) }
-        var child = try ChildProcess.spawn(command)
+        let payload = try File.inMemory(job.payload, label: "payload")
+        var child = try ChildProcess.spawn(command, reading: payload)
         children.add(child.processID)
-        input = child.takeInput()
         output = child.takeOutput()
         errors = child.takeErrors()
         report = child.takeReport()
         let end = child.endDescriptor.number
         self.child = consume child
-        try watch(.end, end, for: .readable) { $0.childEnded() }
+        try watch(.end, end) { $0.childEnded() }
         try watchStreams()
         startTimers()
     }
@@ -120,27 +121,24 @@ final class ProgramRun {
 
     private func watchStreams() throws(SystemError) {
         if let number = output?.number {
-            try watch(.output, number, for: .readable) { $0.readOutput() }
+            try watch(.output, number) { $0.readOutput() }
         }
         if let number = errors?.number {
-            try watch(.errors, number, for: .readable) { $0.readErrors() }
+            try watch(.errors, number) { $0.readErrors() }
         }
         if let number = report?.number {
-            try watch(.report, number, for: .readable) { $0.readReport() }
-        }
-        if job.payload.isEmpty {
-            input = nil
-        } else if let number = input?.number {
-            try watch(.input, number, for: .writable) { $0.writeInput() }
+            try watch(.report, number) { $0.readReport() }
         }
     }
 
     private func watch(
-        _ stream: Stream, _ number: CInt, for interest: Readiness,
+        _ stream: Stream, _ number: CInt,
         _ handle: @escaping @Sendable (ProgramRun) -> Void
     ) throws(SystemError) {
         let run = Confined(self, to: loop)
-        let port = ThreadRunLoop.Port(watching: number, for: interest) { _, _ in handle(run.value) }
+        let port = ThreadRunLoop.Port(watching: number, for: .readable) { _, _ in
+            handle(run.value)
+        }
         ports[stream] = port
         try loop.add(port, to: .job)
     }
@@ -172,20 +170,6 @@ final class ProgramRun {
     private func signalGroup(_ signal: Signal) {
         // EPERM: the group runs as somebody else by now; the leader's end is still waited for.
         try? child?.signalGroup(signal)
-    }
-
-    private func writeInput() {
-        do throws(SystemError) {
-            guard let written = try input?.write(contentsOf: job.payload, from: sentByteCount)
-            else {
-                return
-            }
-            if case .wrote(let count) = written { sentByteCount += count }
-            if sentByteCount == job.payload.count { stopWatching(.input) }
-        } catch {
-            // EPIPE: the program does not want all of it, which is its right.
-            stopWatching(.input)
-        }
     }
 
     /// - Returns: whether there may be more to read at once.
@@ -254,7 +238,6 @@ final class ProgramRun {
     private func stopWatching(_ stream: Stream) {
         ports.removeValue(forKey: stream)?.invalidate()
         switch stream {
-        case .input: input = nil
         case .output: output = nil
         case .errors: errors = nil
         case .report: report = nil
@@ -268,7 +251,6 @@ final class ProgramRun {
         for timer in timers { timer.invalidate() }
         ports.removeAll()
         timers.removeAll()
-        input = nil
         output = nil
         errors = nil
         report = nil

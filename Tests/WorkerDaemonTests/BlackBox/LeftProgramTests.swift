@@ -58,4 +58,24 @@ import Testing
         #expect(try other.connect().call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
         #expect(left.allSatisfy(isRunning))
     }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `have all of their payload`() throws {
+        let script =
+            "echo $$ > pid; while [ ! -e go ]; do sleep 0.01; done; wc -c > count; echo > counted"
+        let scratch = try Scratch()
+        let setup = Setup(
+            selectors: "it: { program: [\"sh\", \"-c\", \"\(script)\"], directory: \"$DIR\" },")
+        let daemon = try TestDaemon(setup, in: scratch)
+        defer { daemon.kill() }
+        // More than a pipe holds, so that its writer would have to live.
+        let payload = [UInt8](repeating: 1, count: 2 << 20)
+        _ = try daemon.connect().perform("images", "it", .bytes(payload))
+        let program = try scratch.processID(in: "pid")
+        defer { _ = kill(pid_t(program), SIGKILL) }
+        try daemon.crash()
+        try scratch.write("", to: "go")
+        try eventually("the program has read to the end") { scratch.has("counted") }
+        #expect(scratch.read("count") == "\(payload.count)\n")
+    }
 }
