@@ -73,6 +73,19 @@ package enum File {
         try retrying("unlink \(path)") { unsafe unlink(path) }
     }
 
+    /// What a symbolic link leads to; nil where there is none, and for what is longer than a path.
+    ///
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    /// - Source: readlink(2).
+    static func target(ofLink path: String) -> String? {
+        let room = Int(PATH_MAX)
+        var bytes = [CChar](repeating: 0, count: room)
+        let count = unsafe readlink(path, &bytes, room)
+        guard (0..<room).contains(count) else { return nil }
+        return String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
     /// Tells what a path refers to, links followed; nil when there is nothing.
     ///
     /// - Throws: EACCES, ELOOP, ENAMETOOLONG.

@@ -1,4 +1,4 @@
-// Processes that are not this one's children, by what was in their environment when they were started.
+// Processes that are not this one's children, and what they can be known by.
 
 internal import CLinux
 internal import Glibc
@@ -11,27 +11,26 @@ package struct RunningProcess: ~Copyable {
 
     /// More than the kernel lets a program be started with, unless its stack is unlimited.
     private static let environmentByteCountMax = 4 << 20
+    /// What the kernel writes around the label of a file in memory.
+    private static let inMemoryPrefix = "/memfd:"
+    private static let inMemorySuffix = " (deleted)"
 
-    /// Calls `body` with each process, but this one, that was started with an environment variable, and
-    /// with that variable's value.
+    /// Calls `body` with each process but this one.
     ///
-    /// Processes whose environment this user may not read are passed over, and so are those that start
-    /// or end meanwhile.
+    /// Those that start or end meanwhile may be passed over.
     ///
     /// - Throws: ENOENT where there is no `/proc`; EMFILE.
     /// - Thread: any.
     /// - Blocks: never for long.
     /// - Complexity: O(processes).
-    /// - Source: proc(5), `/proc/PID/environ`.
+    /// - Source: proc(5).
     package static func forEach(
-        with variable: String, _ body: (borrowing RunningProcess, _ value: String) -> Void
+        _ body: (borrowing RunningProcess) -> Void
     ) throws(SystemError) {
         for name in try Directory.names(in: "/proc") {
             guard let processID = pid_t(name), processID != getpid() else { continue }
             // First, so that what is read is of the process that will be signalled, or of nobody.
-            guard let process = RunningProcess(processID), let value = process.value(of: variable)
-            else { continue }
-            body(process, value)
+            if let process = RunningProcess(processID) { body(process) }
         }
     }
 
@@ -42,12 +41,42 @@ package struct RunningProcess: ~Copyable {
         descriptor = Descriptor(owning: number)
     }
 
-    private borrowing func value(of variable: String) -> String? {
+    /// The value of an environment variable that the process was started with; nil if there was none,
+    /// and if this user may not know.
+    ///
+    /// - Thread: any.
+    /// - Blocks: never for long.
+    /// - Source: proc(5), `/proc/PID/environ`.
+    package borrowing func value(of variable: String) -> String? {
         let path = "/proc/\(processID)/environ"
         let bytes = try? File.read(path, atMost: Self.environmentByteCountMax)
         let beginning = Array("\(variable)=".utf8)
         return bytes?.split(separator: 0).first { $0.starts(with: beginning) }
             .map { String(decoding: $0.dropFirst(beginning.count), as: UTF8.self) }
+    }
+
+    /// What the file in memory is called that the process has as its standard input (`File.inMemory`); nil if
+    /// it has something else there, and if this user may not know.
+    ///
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: proc(5), `/proc/PID/fd`.
+    package var labelOfInput: String? {
+        guard let target = File.target(ofLink: "/proc/\(processID)/fd/0"),
+            target.hasPrefix(Self.inMemoryPrefix), target.hasSuffix(Self.inMemorySuffix)
+        else { return nil }
+        return String(
+            target.dropFirst(Self.inMemoryPrefix.count).dropLast(Self.inMemorySuffix.count))
+    }
+
+    /// The group that the process belongs to; nil when it has ended.
+    ///
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: getpgid(2).
+    package var group: Int? {
+        let group = getpgid(pid_t(processID))
+        return group < 0 ? nil : Int(group)
     }
 
     /// The session that a process belongs to, which it leaves by setsid only; nil when it has ended.

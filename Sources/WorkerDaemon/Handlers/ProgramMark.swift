@@ -1,5 +1,8 @@
-// Programs that a daemon left running because it was killed: the next one knows them by a mark in their
-// environment. Their jobs run again, and what follows on their threads runs, so they may not.
+// Programs that a daemon left running because it was killed: the next one knows them by a mark. Their jobs
+// run again, and what follows on their threads runs, so they may not.
+//
+// The mark is in their environment and in the label of the file that is their standard input: who clears the
+// one (`env -i`) mostly has the other. And it is that of their process group, as long as one of the group has it.
 
 internal import Kernel
 internal import Wording
@@ -10,8 +13,12 @@ struct ProgramMark: Sendable {
     static let variable = "WORKERD_DAEMON"
 
     private let daemon: String
+    /// The same in few letters.
+    private let shortName: String
     /// What programs of this life have in their environment.
     let text: String
+    /// What the file is called that they get as their standard input.
+    let label: String
 
     /// How often is looked for more, which those that were found may have started meanwhile, and how
     /// long is waited for each: they are gone at once unless a broken device holds them.
@@ -21,8 +28,11 @@ struct ProgramMark: Sendable {
     /// - Parameter daemon: what no two daemons have at the same time, and a daemon keeps over restarts.
     init(daemon: String) {
         self.daemon = daemon
+        shortName = Self.shortName(of: daemon)
         // Programs are started in the session of their daemon.
-        text = "\(RunningProcess.session(of: 0) ?? 0):\(daemon)"
+        let session = RunningProcess.session(of: 0) ?? 0
+        text = "\(session):\(daemon)"
+        label = "\(session):\(shortName)"
     }
 
     /// Kills what an earlier life of this daemon has left running, unless it has left its session, as
@@ -33,18 +43,20 @@ struct ProgramMark: Sendable {
     func endLeftPrograms(_ log: Log) {
         var killed: Set<Int> = []
         var survivors: Set<Int> = []
+        // Each with the session that it was started in.
+        var groups: [Int: Int] = [:]
         for _ in 0..<Self.roundCountMax {
             survivors.removeAll()
-            let before = killed.count
-            try? RunningProcess.forEach(with: Self.variable) { process, value in
-                guard isLeft(process.processID, marked: value) else { return }
+            let before = (killed.count, groups.count)
+            try? RunningProcess.forEach { process in
+                guard isLeft(process, in: &groups) else { return }
                 if process.kill(timeoutMilliseconds: Self.patienceMilliseconds) {
                     killed.insert(process.processID)
                 } else {
                     survivors.insert(process.processID)
                 }
             }
-            if survivors.isEmpty, killed.count == before { break }
+            if survivors.isEmpty, before == (killed.count, groups.count) { break }
         }
         if !killed.isEmpty {
             log.notice(
@@ -63,11 +75,28 @@ struct ProgramMark: Sendable {
         return counted(processIDs.count, "id") + " \(shown)" + (processIDs.count > 20 ? " …" : "")
     }
 
-    private func isLeft(_ processID: Int, marked value: String) -> Bool {
-        guard let colon = value.firstIndex(of: ":"), value[colon...].dropFirst() == daemon,
-            let session = Int(value[..<colon])
+    /// Whether a process is left of a program; then its group is one of those.
+    private func isLeft(_ process: borrowing RunningProcess, in groups: inout [Int: Int]) -> Bool {
+        guard let group = process.group,
+            let session = RunningProcess.session(of: process.processID)
         else { return false }
-        return RunningProcess.session(of: processID) == session
+        let isMarked =
+            isMark(process.value(of: Self.variable), of: daemon, in: session)
+            || isMark(process.labelOfInput, of: shortName, in: session)
+        if isMarked { groups[group] = session }
+        return groups[group] == session
+    }
+
+    private func isMark(_ mark: String?, of name: String, in session: Int) -> Bool {
+        mark == "\(session):\(name)"
+    }
+
+    /// A label is short, and a path need not be: FNV-1a, 64 bits.
+    private static func shortName(of daemon: String) -> String {
+        let sum = daemon.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { sum, byte in
+            (sum ^ UInt64(byte)) &* 0x100_0000_01B3
+        }
+        return "workerd-" + String(sum, radix: 16)
     }
 }
 

@@ -85,7 +85,7 @@ final class ProgramRun {
         command.workingDirectory = selector.directory
         command.hasReportPipe = true
         if let bytes = selector.maxMemoryBytes { Self.limitMemory(of: &command, to: bytes) }
-        let payload = try File.inMemory(job.payload, label: "payload")
+        let payload = try File.inMemory(job.payload, label: children.mark.label)
         var child = try ChildProcess.spawn(command, reading: payload)
         children.add(child.processID)
         output = child.takeOutput()

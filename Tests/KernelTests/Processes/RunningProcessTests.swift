@@ -1,4 +1,4 @@
-// Processes found by their environment.
+// Processes found by their environment and by what they read.
 
 import Glibc
 import Kernel
@@ -19,7 +19,8 @@ import Testing
 
     private func found(_ value: String) throws -> [Int] {
         var found: [Int] = []
-        try RunningProcess.forEach(with: "KERNEL_TESTS_MARK") { process, its in
+        try RunningProcess.forEach { process in
+            let its = process.value(of: "KERNEL_TESTS_MARK")
             if its == value { found.append(process.processID) }
         }
         return found
@@ -33,11 +34,31 @@ import Testing
         #expect(try found("a=b") == [])
         #expect(RunningProcess.session(of: child.processID) == RunningProcess.session(of: 0))
         var isGone = false
-        try RunningProcess.forEach(with: "KERNEL_TESTS_MARK") { process, its in
+        try RunningProcess.forEach { process in
+            let its = process.value(of: "KERNEL_TESTS_MARK")
             if its == value { isGone = process.kill(timeoutMilliseconds: 60_000) }
         }
         #expect(isGone)
         #expect(child.reap() == .signalled(.kill, coreDumped: false))
         #expect(try found(value) == [])
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `is known by the file in memory that it reads, and has a group`() throws {
+        let label = "kernel tests (deleted) \(getpid())"
+        var child = try ChildProcess.spawn(
+            ChildCommand(program: "/bin/sleep", arguments: ["3600"]),
+            reading: try File.inMemory([], label: label))
+        var found: [Int] = []
+        var groups: [Int?] = []
+        try RunningProcess.forEach { process in
+            guard process.labelOfInput == label else { return }
+            found.append(process.processID)
+            groups.append(process.group)
+        }
+        #expect(found == [child.processID])
+        #expect(groups == [child.processID])
+        try child.signalGroup(.kill)
+        #expect(try ended(&child) == .signalled(.kill, coreDumped: false))
     }
 }

@@ -45,6 +45,28 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(20)), arguments: [Setup.durable, Setup()])
+    func `are killed also if they cleared their environment`(_ store: Setup) throws {
+        // The child has neither its leader's standard input nor an environment: it has its group.
+        let script =
+            "sleep 3600 < /dev/null & echo $! > child; setsid sh -c 'echo $$ > gone; exec sleep 3600' & "
+            + "echo $$ > leader; wait"
+        let scratch = try Scratch()
+        var setup = store
+        setup.selectors =
+            "busy: { program: [\"env\", \"-i\", \"sh\", \"-c\", \"\(script)\"], directory: \"$DIR\" },"
+        let first = try TestDaemon(setup, in: scratch)
+        defer { first.kill() }
+        _ = try first.connect().perform("images", "busy", "x")
+        let left = try ["leader", "child", "gone"].map { try scratch.processID(in: $0) }
+        defer { for process in left { _ = kill(pid_t(process), SIGKILL) } }
+        try first.crash()
+
+        let second = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { second.kill() }
+        #expect(left.map(isRunning) == [false, false, true])
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `are left alone by other daemons`() throws {
         let scratch = try Scratch()
