@@ -136,8 +136,13 @@ package struct Job: Hashable, Sendable {
     /// Whether another attempt may follow the one that runs or was the last.
     package var mayRetry: Bool { attempt - forgivenCount <= retryCountMax }
 
-    /// The bytes that keeping it costs beyond its fixed size: payload, then result.
-    package var byteCount: Int { payload.count + (outcome?.byteCount ?? 0) }
+    /// How much of a payload is kept elsewhere, to run it again from there.
+    private var releasedByteCount = 0
+
+    /// The bytes that keeping it costs beyond its fixed size, here or elsewhere: payload, then result.
+    package var byteCount: Int {
+        payload.count + releasedByteCount + (outcome?.byteCount ?? 0)
+    }
 
     /// Takes one step, or says why it cannot; `now` is when it happened.
     package mutating func apply(_ event: JobEvent, at now: Int64) throws(IllegalTransition) {
@@ -190,6 +195,7 @@ package struct Job: Hashable, Sendable {
     /// Gives up what a failed job would need to run again: it is kept elsewhere.
     package mutating func releasePayload() {
         guard mayRunAgain else { return }
+        releasedByteCount = payload.count
         payload = []
         mayRunAgain = false
     }

@@ -84,6 +84,29 @@ import Testing
         #expect(try again.call("RESULT", 3).errorWord == "NOJOB")
     }
 
+    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
+    func `are dropped for the size of their payloads, and then gone`(isDurable: Bool) throws {
+        var setup = Self.setup(isDurable: isDurable)
+        setup.limits = "retainedBytes: \"1MB\""
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            let payload = [UInt8](repeating: 1, count: 400_000)
+            for _ in 1...6 {
+                _ = try client.call("PERFORM", "images", "flaky", "WAIT", .bytes(payload))
+            }
+            _ = try client.call("PERFORM", "images", "echo", "WAIT", "x")
+            #expect(try client.call("JOBS", "failed").elements?.count == 2)
+            try daemon.scratch.write("", to: "ok")
+            for id in 1...4 {
+                #expect(try client.call("RETRY", .integer(id)).errorWord == "NOJOB")
+            }
+            #expect(try client.call("RETRY", "ALL", "flaky") == .integer(2))
+            for id in 5...6 {
+                #expect(try client.call("RESULT", .integer(id), "WAIT").bytes == payload)
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `are kept within limits of their own`() throws {
         var setup = Self.setup(isDurable: true)
