@@ -47,8 +47,11 @@ package struct MemoryStore {
                 byteCountBefore: byteCount, byteCountAfter: job.byteCount, endedAtBefore: nil)
         }
 
-        var retainedAsFailed: RetainedJobs.Entry? {
-            guard job.state == .failed, let endedAt = job.endedAt else { return nil }
+        var retainedAsFailed: RetainedJobs.Entry? { retained(as: .failed) }
+        var retainedAsCancelled: RetainedJobs.Entry? { retained(as: .cancelled) }
+
+        private func retained(as state: JobState) -> RetainedJobs.Entry? {
+            guard job.state == state, let endedAt = job.endedAt else { return nil }
             return RetainedJobs.Entry(id: job.id, endedAt: endedAt, byteCount: job.byteCount)
         }
     }
@@ -148,9 +151,21 @@ package struct MemoryStore {
     /// Counts a job as cancelled that is kept elsewhere.
     package mutating func countCancelled() { totals.cancelled += 1 }
 
-    /// Forgets a job that has not ended, as if it had never been accepted.
+    /// Forgets a job that has not begun, as if it had never been accepted.
+    ///
+    /// It may have been cancelled since, and dropped for that.
+    ///
+    /// - Parameter id: of a job that was kept here, and has not been discarded yet.
     package mutating func discard(_ id: JobID) {
-        if letGo(id) { totals.accepted -= 1 }
+        if !letGo(id) {
+            if let slot = slots[id] {
+                guard let entry = entries[slot]?.retainedAsCancelled else { return }
+                ended.remove(entry)
+                drop(slot)
+            }
+            totals.cancelled -= 1
+        }
+        totals.accepted -= 1
     }
 
     /// Forgets a job that has not ended and is kept elsewhere.

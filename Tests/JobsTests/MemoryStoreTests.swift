@@ -197,6 +197,24 @@ import Testing
         store.checkInvariants()
     }
 
+    @Test(arguments: [0, 10])
+    func `what is discarded has never been, cancelled or not`(retained: Int) throws {
+        var limits = StoreLimits()
+        limits.retainedCountMax = retained
+        var store = MemoryStore(limits: limits)
+        let request = JobRequest(thread: "mail", selector: "send", payload: [1])
+        let ids = try (0..<3).map { _ in try store.accept(request, at: 0) }
+        for id in ids { try store.apply(.cancel, to: id, at: 1) }
+        store.discard(ids[1])
+        #expect(numbers(store, order: .oldestFirst) == (retained == 0 ? [] : [1, 3]))
+        #expect(store.totals.accepted == 2)
+        #expect(store.totals.cancelled == 2)
+        store.checkInvariants()
+        store.expire(at: .max / 2)
+        #expect(store.count(thread: nil, state: nil) == 0)
+        store.checkInvariants()
+    }
+
     private func numbers(
         _ store: MemoryStore, thread: String? = nil, state: JobState? = nil, limit: Int = 100,
         order: JobOrder

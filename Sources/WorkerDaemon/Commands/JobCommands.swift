@@ -82,8 +82,9 @@ enum JobCommands {
             let payload = command.count == 4 ? command.bytes(at: 3) : nil
             let (thread, selector) = (command.text(at: 1), command.text(at: 2))
             guard desk.durable != nil else {
-                return .integer(
-                    try desk.cancel(thread: thread, selector: selector, payload: payload))
+                let cancelled = try desk.cancel(
+                    thread: thread, selector: selector, payload: payload)
+                return .integer(cancelled.count)
             }
             let slot = Pledge(session)
             try desk.cancelDurably(thread: thread, selector: selector, payload: payload) {

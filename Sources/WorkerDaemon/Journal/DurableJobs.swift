@@ -110,6 +110,9 @@ final class DurableJobs {
         return job
     }
 
+    /// Whether a job may be on its way to the disk: numbers go up as commands do.
+    func isAwaited(_ id: JobID) -> Bool { accepting.first.map { $0.id <= id } ?? false }
+
     /// How much waits for a lane.
     func load(of lane: Lane) -> JobLoad {
         if let load = laneLoads[ObjectIdentifier(lane)] { return load }

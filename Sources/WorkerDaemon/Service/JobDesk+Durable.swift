@@ -173,6 +173,8 @@ extension JobDesk {
                 stopHolding(job)
                 accepting.backlog.removeFromMemory(
                     id, job.part, byteCount: accepting.byteCount)
+            } else {
+                uncountCancelled(id)
             }
             store.discard(id)
         } else {

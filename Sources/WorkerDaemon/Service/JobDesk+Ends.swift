@@ -81,14 +81,14 @@ extension JobDesk {
     /// Takes back all jobs of a thread and selector that have not begun.
     ///
     /// - Parameter payload: only those with this payload; nil for all.
-    /// - Returns: how many of those in memory.
+    /// - Returns: which of those in memory.
     func cancel(
         thread: String, selector: String, payload: [UInt8]?
-    ) throws(WireError) -> Int {
+    ) throws(WireError) -> [JobID] {
         let lane = try lane(of: thread)
         let matching = matching(thread: thread, selector: selector, payload: payload, of: lane)
         // The end of one may make others leave memory: the journal takes those back.
-        return matching.count { live[$0.id] === $0 && withdraw($0) }
+        return matching.filter { live[$0.id] === $0 && withdraw($0) }.map(\.id)
     }
 
     /// The jobs in memory that are for a thread and ask for the same.

@@ -21,6 +21,9 @@ final class Recall {
     fileprivate(set) var wish: CancelWish
     /// How many were taken back.
     fileprivate(set) var count = 0
+    /// Those among them of which the journal has not said yet that they are jobs: a submit that is repeated
+    /// under its name is none.
+    fileprivate var unconfirmed: Set<JobID> = []
     /// In front of the first of those that came and stayed parked.
     fileprivate var leftParked: [QueueName: DueKey] = [:]
 
@@ -54,7 +57,9 @@ extension JobDesk {
         let recall = Recall(lane, thread, wish)
         let queues = queues(addressedBy: thread, lane)
         if let lane {
-            recall.count = try cancel(thread: thread, selector: selector, payload: payload)
+            let ids = try cancel(thread: thread, selector: selector, payload: payload)
+            recall.count = ids.count
+            recall.unconfirmed = Set(ids.filter { durable.isAwaited($0) })
             // What is left of them in memory could not be taken back.
             let begun = matching(thread: thread, selector: selector, payload: payload, of: lane)
             recall.wish.begun = Set(begun.map(\.id))
@@ -103,6 +108,15 @@ extension JobDesk {
     }
 
     // MARK: - What comes meanwhile
+
+    /// A job that was taken back before it was on the disk turns out to be none.
+    ///
+    /// The journal says so before it answers the command that took it back, which came later.
+    func uncountCancelled(_ id: JobID) {
+        for recall in durable?.recalls ?? [] where recall.unconfirmed.remove(id) != nil {
+            recall.count -= 1
+        }
+    }
 
     /// Takes a job of a queue's turn back that has just come from the journal, if a command means it.
     func takeBack(_ job: Job, _ backlog: Backlog) -> Bool {

@@ -142,6 +142,27 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: [false, true])
+    func `what a cancel takes back of them is one job`(isDurable: Bool) throws {
+        try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
+            let client = try daemon.connect()
+            let submit = TestClient.bytes([
+                "PERFORM", "images", "echo", "UNIQUE", "n", "DELAY", "3600000", "x",
+            ])
+            // In one piece: the cancel comes before the journal has said which of them are repeats.
+            let submits = (1...5).flatMap { _ in submit }
+            try client.send(submits + TestClient.bytes(["CANCEL", "images", "echo"]))
+            let ids = try (1...5).map { _ in try client.reply().integer ?? 0 }
+            #expect(ids == [1, 1, 1, 1, 1])
+            #expect(try client.reply() == .integer(1))
+            let jobs = try client.call("JOBS", "images")
+            #expect(jobs.elements?.count == 1)
+            #expect(try client.figure("total_jobs_accepted") == 1)
+            #expect(try client.figure("total_jobs_cancelled") == 1)
+            #expect(try client.call("JOB", 2).errorWord == "NOJOB")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
     func `so it does while there is no room for another one`(isDurable: Bool) throws {
         var setup = Self.setup(isDurable: isDurable)
         setup.threads = "images: { maxQueued: 1 }"
