@@ -45,6 +45,20 @@ internal import CSQLite
     /// Whether a transaction is open: an error may have ended it.
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
+    /// Whether the path leads to the file that was opened.
+    ///
+    /// - Blocks: for the disk.
+    var isAtItsPath: Bool {
+        var hasMoved: Int32 = 0
+        // A file system that does not know it says nothing.
+        _ = unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+        return hasMoved == 0
+    }
+
+    var movedFault: StoreFault {
+        StoreFault(.moved, path: path, detail: "it was moved or removed while it was open")
+    }
+
     /// How many rows the latest statement has changed.
     var changeCount: Int { Int(unsafe sqlite3_changes64(handle)) }
 

@@ -90,6 +90,8 @@ package final class SQLiteStore {
     private var syncs = true
     /// Whether a sync has failed since the log was last known to be on the disk.
     private var isLogDoubtful = false
+    /// When the file was last seen at its path, in Unix milliseconds.
+    var seenAt: Int64?
     /// Why the log could not be moved into the database after the latest transaction; nil if it
     /// could, or did not have to be.
     package private(set) var checkpointFault: StoreFault?
@@ -149,6 +151,7 @@ package final class SQLiteStore {
     package func transaction(
         at now: Int64, isSynced: Bool = true, _ body: () throws(StoreFault) -> Void
     ) throws(StoreFault) {
+        try checkPresence(at: now)
         if isSynced != syncs {
             try database.execute("PRAGMA synchronous = \(isSynced ? "FULL" : "NORMAL")")
             syncs = isSynced

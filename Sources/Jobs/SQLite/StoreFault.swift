@@ -14,6 +14,8 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case corrupt
         /// It can't be opened, made or written by this user.
         case notWritable
+        /// It is no longer at its path.
+        case moved
         /// The disk, or the room that it may take there, is full.
         case full
         /// Anything else that the system reports: an input or output error.
@@ -50,6 +52,9 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case .notWritable:
             "it can't be opened or written (\(detail)): its directory must be there, and both "
                 + "must be writable for this user"
+        case .moved:
+            "\(detail), and what is written there would be lost: move it back, or end this daemon "
+                + "and start another"
         case .full: "there is no room (\(detail)): make some on its disk"
         case .failed: "it can't be read or written (\(detail)): look at its disk"
         }

@@ -121,6 +121,28 @@ package enum File {
         try retrying("chmod \(path)") { unsafe chmod(path, mode) }
     }
 
+    /// What tells a file from all others as long as somebody has it open.
+    struct Identity: Equatable {
+        fileprivate let device: dev_t
+        fileprivate let number: ino_t
+    }
+
+    /// The file that a path leads to; nil when there is none.
+    static func identity(of path: String) throws(SystemError) -> Identity? {
+        try status(of: path, followingLinks: true)
+            .map { Identity(device: $0.st_dev, number: $0.st_ino) }
+    }
+
+    /// The file that is open.
+    static func identity(
+        of descriptor: borrowing Descriptor, _ path: String
+    ) throws(SystemError) -> Identity {
+        var status = stat()
+        let number = descriptor.number
+        try retrying("fstat \(path)") { unsafe fstat(number, &status) }
+        return Identity(device: status.st_dev, number: status.st_ino)
+    }
+
     /// What stat(2) or lstat(2) says; nil when there is nothing.
     static func status(of path: String, followingLinks: Bool) throws(SystemError) -> stat? {
         var status = stat()

@@ -21,6 +21,8 @@ package final class FileMemory: Sendable {
     private nonisolated(unsafe) let words: UnsafeMutablePointer<Atomic<UInt64>>
     /// How many words there are.
     package let count: Int
+    private let path: String
+    private let identity: File.Identity
 
     /// Makes a file of zeros, in place of what was in it.
     ///
@@ -33,6 +35,8 @@ package final class FileMemory: Sendable {
         require(Self.isGuarded, "sigaction takes SIGBUS")
         let descriptor = try File.open(
             "open \(path)", path, O_RDWR | O_CREAT | O_TRUNC, mode)
+        identity = try File.identity(of: descriptor, path)
+        self.path = path
         var code = EINTR
         while code == EINTR { code = posix_fallocate(descriptor.number, 0, off_t(byteCount)) }
         guard code == 0 else { throw SystemError(operation: "take room for \(path)", errno: code) }
@@ -43,6 +47,15 @@ package final class FileMemory: Sendable {
         }
         unsafe words = memory.bindMemory(to: Atomic<UInt64>.self, capacity: count)
         self.count = count
+    }
+
+    /// Removes the file, unless there is another one at its path by now.
+    ///
+    /// - Throws: EACCES.
+    /// - Blocks: for the disk.
+    package func removeFile() throws(SystemError) {
+        guard try File.identity(of: path) == identity else { return }
+        try File.remove(path)
     }
 
     deinit { _ = unsafe munmap(UnsafeMutableRawPointer(words), count * MemoryLayout<UInt64>.size) }

@@ -37,7 +37,6 @@ package final class AttemptLog: Sendable {
         static let done: UInt64 = 2
     }
 
-    private let path: String
     private let memory: FileMemory
     private let next = Atomic<Int>(0)
 
@@ -46,7 +45,6 @@ package final class AttemptLog: Sendable {
     /// - Throws: when there is no room for it, too: later that can't be in the way.
     /// - Blocks: for the disk.
     package init(_ path: String) throws(SystemError) {
-        self.path = path
         memory = try FileMemory(
             zeros: Self.count * Self.entryWordCount, to: path, mode: File.ownerOnly)
     }
@@ -96,10 +94,10 @@ package final class AttemptLog: Sendable {
 
     /// Forgets all: the store knows it.
     ///
-    /// What is noted later is nowhere.
+    /// Another file that has taken the path stays. What is noted later is nowhere.
     ///
     /// - Blocks: for the disk.
-    package func clear() { try? File.remove(path) }
+    package func clear() { try? memory.removeFile() }
 
     /// What a file tells, by job.
     ///

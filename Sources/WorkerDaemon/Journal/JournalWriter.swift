@@ -129,6 +129,7 @@ final class JournalWriter {
         _ = add(left)
         pending.add(beginnings.takeAll())
         pending.add([.reserve(below: nextNumber)])
+        store?.doubtPresence()
         commit()
         timer?.invalidate()
         timer = nil

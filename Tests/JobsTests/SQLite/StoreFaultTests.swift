@@ -136,4 +136,34 @@ import Testing
         try store.accept(all: [.sample(20, payload: large)])
         #expect(try store.waiting() == accepted.dropFirst() + [20])
     }
+
+    @Test func `one that is moved or removed while it is open is written no more`() throws {
+        let directory = try StoreDirectory()
+        let store = try directory.open()
+        let write = { (number: UInt64, now: Int64) -> StoreFault? in
+            do throws(StoreFault) {
+                try store.transaction(at: now) { () throws(StoreFault) in
+                    try store.accept(.sample(number))
+                }
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(write(1, 1_000) == nil)
+        try File.rename(directory.database, to: directory.file("elsewhere"))
+        let fault = try #require(write(2, 2_000))
+        #expect(fault.kind == .moved)
+        #expect(fault.description.contains("\(directory.database): it was moved or removed"))
+        try File.rename(directory.file("elsewhere"), to: directory.database)
+        #expect(write(3, 2_001) == nil)
+        try File.remove(directory.database)
+        store.doubtPresence()
+        #expect(write(4, 2_002)?.kind == .moved)
+        // Another one in its place is not it either.
+        let other = try directory.open()
+        #expect(write(5, 2_003)?.kind == .moved)
+        #expect(try other.waiting() == [])
+        #expect(try store.waiting() == [1, 3])
+    }
 }

@@ -262,6 +262,32 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `refuses with BUSY when its file was removed, and leaves another daemon's alone`() throws {
+        let scratch = try Scratch()
+        let first = try TestDaemon(.durable, in: scratch)
+        defer { first.kill() }
+        let client = try first.connect()
+        _ = try client.perform("images", "echo", "x")
+        let files = ["jobs.sqlite", "jobs.sqlite-wal", "jobs.sqlite-attempts"]
+        for name in files { try File.remove(scratch.file(name)) }
+        // It looks once a second, and not for each job.
+        try eventually("the journal misses its file") {
+            try client.call("PERFORM", "images", "echo", "x").errorWord == "BUSY"
+        }
+        #expect(first.log.contains("jobs.sqlite: it was moved or removed while it was open"))
+        #expect(try client.call("PERFORM", "images", "echo", "VOLATILE", "WAIT", "v").text == "v")
+        let second = try TestDaemon(
+            Setup(store: "\"\(scratch.file("jobs.sqlite"))\""), in: Scratch())
+        defer { second.kill() }
+        let another = try second.connect()
+        #expect(try another.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+        try first.send(.terminate)
+        #expect(try first.end() == "exit status 0")
+        #expect(files.allSatisfy(scratch.has))
+        #expect(try another.call("PERFORM", "images", "echo", "WAIT", "y").text == "y")
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `refuses with BUSY while its disk is full, goes on with what runs, and recovers`() throws {
         let scratch = try Scratch()
         try scratch.write(Setup.durable.text(directory: scratch.path), to: "workerd.json5")

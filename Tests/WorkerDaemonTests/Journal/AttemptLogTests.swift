@@ -36,6 +36,15 @@ struct AttemptLogTests {
         #expect(try File.mode(of: path) == File.ownerOnly)
     }
 
+    @Test func `it is removed when all is known, another one in its place is not`() throws {
+        try File.remove(path)
+        let other = try AttemptLog(path)
+        log.clear()
+        #expect(try File.kind(of: path) != nil)
+        other.clear()
+        #expect(try File.kind(of: path) == nil)
+    }
+
     @Test func `a result that is too large is not noted`() {
         log.noteStart(5, attempt: 1)
         log.noteDone(5, attempt: 1, result: result(AttemptLog.resultByteCountMax + 1))
