@@ -291,6 +291,10 @@ final class JobDesk {
     func takeNumber(for request: Request, at now: Int64) throws(WireError) -> JobID {
         do throws(JobStoreError) {
             return try store.takeNumber(forPayloadOf: request.payload.count, at: now)
+        } catch .full(let count, let byteCount) {
+            throw full(
+                "\(counted(count, "job")) of \(counted(byteCount, "byte")) waiting or running, the limit",
+                nil)
         } catch {
             throw WireError(.busy, "\(error)")
         }

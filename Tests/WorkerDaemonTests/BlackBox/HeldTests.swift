@@ -160,4 +160,24 @@ import Testing
             #expect(try client.call("BUFFER", "images", "echo", payload) == .integer(6))
         }
     }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `what is in memory only is limited together, and BUSY says when to come back`() throws {
+        var setup = Setup()
+        setup.limits = "waitingJobs: 2, waitingBytes: \"1KB\""
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            let payload = CommandArgument.bytes([UInt8](repeating: 7, count: 900))
+            #expect(try client.call("BUFFER", "images", "echo", payload) == .integer(1))
+            let bytes = try client.call("BUFFER", "images", "echo", payload)
+            #expect(
+                bytes.errorMessage
+                    == "1 job of 900 bytes waiting or running, the limit; try again in 60 s")
+            #expect(try client.call("BUFFER", "images", "echo", "x") == .integer(2))
+            let count = try client.call("BUFFER", "images", "echo", "x")
+            #expect(
+                count.errorMessage
+                    == "2 jobs of 901 bytes waiting or running, the limit; try again in 60 s")
+        }
+    }
 }
