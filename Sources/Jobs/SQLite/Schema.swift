@@ -19,6 +19,19 @@ package struct Schema: Sendable {
     /// Marks a database as one of this program: "wkrd".
     package static let applicationID: Int64 = 0x776B_7264
 
+    /// How much of a file says whether it is a database of this program.
+    package static let headerByteCount = 72
+
+    /// Whether a file that begins so is a database of this program.
+    ///
+    /// - Source: www.sqlite.org/fileformat.html: the application id is at byte 68, most significant first.
+    package static func isOurs(_ header: [UInt8]) -> Bool {
+        guard header.count >= headerByteCount, header.starts(with: "SQLite format 3\0".utf8) else {
+            return false
+        }
+        return header[68..<72].reduce(0) { $0 << 8 | Int64($1) } == applicationID
+    }
+
     /// The present one.
     ///
     /// Jobs that have not ended and jobs that have are in tables of their own: the first is read in

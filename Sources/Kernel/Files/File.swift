@@ -36,6 +36,24 @@ package enum File {
         }
     }
 
+    /// Reads the first bytes of a file: fewer if it has no more.
+    ///
+    /// - Throws: ENOENT, EACCES, EISDIR.
+    /// - Thread: any.
+    /// - Blocks: for the disk; never for a named pipe, which has none.
+    package static func beginning(
+        of path: String, byteCount: Int
+    ) throws(SystemError) -> [UInt8] {
+        let descriptor = try open("open \(path)", path, O_RDONLY | O_NONBLOCK)
+        var bytes: [UInt8] = []
+        while bytes.count < byteCount {
+            let room = byteCount - bytes.count
+            let result = try descriptor.read(appendingTo: &bytes, atMost: room)
+            guard case .bytes = result else { break }
+        }
+        return bytes
+    }
+
     /// Writes a whole file; one that is there is emptied first and keeps its mode bits.
     ///
     /// A reader may meet it half written: write beside it and `rename` where that matters.

@@ -78,7 +78,12 @@ struct BackupPlace: Sendable {
         }
         switch try File.kind(of: path) {
         case nil: return
-        case .regular where replaces: return
+        case .regular where replaces:
+            // The directory may be one of other files, which no client is to destroy.
+            let header = try File.beginning(of: path, byteCount: Schema.headerByteCount)
+            guard Schema.isOurs(header) else {
+                throw WireError(.err, "\(path) is no backup of workerd: give another name")
+            }
         case .regular:
             throw WireError(.err, "\(path) is there: give another name, or add REPLACE")
         case .directory, .socket, .other:

@@ -147,6 +147,27 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `takes the place of no file that is none`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let client = try daemon.connect()
+            try Directory.create(daemon.scratch.file("backups"))
+            let other = String(repeating: "precious words ", count: 10)
+            let empty = "SQLite format 3\0" + String(repeating: "\0", count: 84)
+            for text in ["", "short", other, empty] {
+                try daemon.scratch.write(text, to: "backups/a")
+                let error = try client.call("BACKUP", "a", "REPLACE").errorMessage
+                let said = "backups/a is no backup of workerd: give another name"
+                #expect(error?.hasSuffix(said) == true)
+                #expect(daemon.scratch.read("backups/a") == text)
+            }
+            try File.remove(daemon.scratch.file("backups/a"))
+            for _ in 0..<2 {
+                #expect(try client.call("BACKUP", "a", "REPLACE").text != nil)
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `has a name and no path`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
