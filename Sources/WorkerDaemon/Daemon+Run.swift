@@ -208,8 +208,10 @@ private final class RunningDaemon {
             if let mode = try File.mode(of: path), mode & 0o077 != 0 {
                 log.warning("\(path) can be read by other users: chmod 600 \(path)")
             }
-            let line = try File.read(path, atMost: 4_096).prefix { $0 != UInt8(ascii: "\n") }
-            if !line.isEmpty { return Array(line) }
+            let line = File.firstLine(
+                of: try File.read(
+                    path, atMost: Configuration.Listen.passwordFileByteCountMax))
+            if !line.isEmpty { return line }
         } catch {
             throw DaemonError(
                 "listen.passwordFile: \(error)", exitStatus: DaemonError.badConfiguration)

@@ -117,7 +117,7 @@ struct Invocation {
     private func password() throws(Failure) -> String? {
         guard let path = text(.passwordFile) else { return nil }
         do throws(SystemError) {
-            let line = try File.read(path, atMost: 4_096).prefix { $0 != UInt8(ascii: "\n") }
+            let line = File.firstLine(of: try File.read(path, atMost: 4_096))
             return String(decoding: line, as: UTF8.self)
         } catch {
             throw Failure(

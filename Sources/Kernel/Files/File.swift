@@ -54,6 +54,13 @@ package enum File {
         return bytes
     }
 
+    /// The first line of what a file contains, without what ends it: a line feed, or both bytes of CRLF.
+    package static func firstLine(of bytes: [UInt8]) -> [UInt8] {
+        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return bytes }
+        let line = bytes[..<end]
+        return Array(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
+    }
+
     /// Writes a whole file; one that is there is emptied first and keeps its mode bits.
     ///
     /// A reader may meet it half written: write beside it and `rename` where that matters.

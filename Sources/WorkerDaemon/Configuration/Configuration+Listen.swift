@@ -1,10 +1,14 @@
 // The doors of the daemon, as configured: a Unix socket, TCP with a password.
 
+internal import Kernel
+
 extension Configuration {
     /// Where clients come in; at least one door.
     package struct Listen: Sendable, Equatable {
         /// sockaddr_un.sun_path has 108 bytes, the last one is the zero (unix(7)).
         package static let unixPathByteCountMax = 107
+        /// How long the file with the password may be.
+        static let passwordFileByteCountMax = 4_096
 
         /// The absolute path of the Unix socket.
         package var unix: String?
@@ -64,7 +68,7 @@ extension Configuration.Listen: ConfigurationSection {
         section.read("unixMode", into: &unixMode, .fileMode)
         section.read("tcp", into: &tcp, .address)
         section.read("tcpAnywhere", into: &tcpAnywhere, .boolean)
-        section.read("passwordFile", into: &passwordFile, .existingFile)
+        section.read("passwordFile", into: &passwordFile, .passwordFile)
         section.refuse("http", "not served yet: remove it")
 
         if !section.has("unix"), !section.has("tcp") {
@@ -104,13 +108,19 @@ extension ValueRule<String> {
         }
     }
 
-    /// The absolute path of a file that is there; it is read when the door is opened.
-    fileprivate static var existingFile: ValueRule {
+    /// The absolute path of a file with a password; it is read again when the door is opened.
+    fileprivate static var passwordFile: ValueRule {
         ValueRule { value, place in
             let rule = absolutePath(such: "/etc/workerd/password")
+            let max = Configuration.Listen.passwordFileByteCountMax
             guard let path = rule.read(value, place) else { return nil }
             switch place.files.kind(path) {
-            case .program, .other: return path
+            case .program, .other:
+                // Who only checks may not be allowed to read it.
+                guard let bytes = try? place.files.contents(path, max),
+                    File.firstLine(of: bytes).isEmpty
+                else { return path }
+                place.report("\(path.quoted) has no password in its first line")
             case .missing: place.report("\(path.quoted) does not exist")
             case .directory: place.report("\(path.quoted) is a directory, must be a file")
             }

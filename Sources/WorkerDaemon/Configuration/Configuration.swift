@@ -81,6 +81,9 @@ extension Configuration: ConfigurationSection {
         section.section("limits", into: &limits)
         section.section("shutdown", into: &shutdown)
         section.section("log", into: &log)
+        if case .file(let path) = store, path == listen.unix {
+            section.report("store", "is the path of listen.unix too: give each its own")
+        }
         if !section.has("listen") { section.report("listen", "is missing: \(Listen.doorNeeded)") }
         Thread.checkAll(threads, in: section)
     }

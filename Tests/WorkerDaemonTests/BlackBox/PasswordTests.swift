@@ -38,6 +38,15 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(20)), arguments: ["open sesame\r", "open sesame\r\nmore"])
+    func `the line of the password may end as on other systems`(line: String) throws {
+        try withDoor(line) { _, address in
+            let client = try TestClient(address)
+            #expect(try client.call("AUTH", "open sesame\r").errorWord == "WRONGPASS")
+            #expect(try client.call("AUTH", "open sesame") == .simpleString("OK"))
+        }
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `AUTH takes the right password and no other`() throws {
         try withDoor { _, address in

@@ -47,6 +47,8 @@ internal import WorkerDaemon
                 listen.passwordFile: "/no" does not exist
             tcp: '127.0.0.1:1', passwordFile: '/tmp'
                 listen.passwordFile: "/tmp" is a directory, must be a file
+            tcp: '127.0.0.1:1', passwordFile: '/etc/workerd/empty'
+                listen.passwordFile: "/etc/workerd/empty" has no password in its first line
             tcp: '127.0.0.1:1', passwordFile: '/etc/passwd', tcpAnywhere: 'yes'
                 listen.tcpAnywhere: must be true or false, is a string
             unix: '/w', http: null

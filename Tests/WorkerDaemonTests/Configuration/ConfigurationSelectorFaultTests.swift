@@ -194,6 +194,13 @@ internal import WorkerDaemon
             ])
     }
 
+    @Test func `a store at the place of the socket is a fault`() {
+        #expect(
+            sentences(configured("store: '/tmp/w'")) == [
+                "store: is the path of listen.unix too: give each its own"
+            ])
+    }
+
     @Test func `a store that is no string is a fault`() {
         #expect(
             sentences(configured("store: {}")) == [

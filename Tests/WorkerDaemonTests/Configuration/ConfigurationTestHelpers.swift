@@ -13,13 +13,15 @@ extension FileChecks {
             case "/usr/bin/gzip", "/usr/bin/tr", "/bin/tr": .program
             case "/tmp", "/run/workerd", "/usr/bin", "/usr/bin/folder", "/var/lib/images":
                 .directory
-            case "/etc/passwd", "/etc/workerd/password", "/usr/bin/notes": .other
+            case "/etc/passwd", "/etc/workerd/password", "/etc/workerd/empty", "/usr/bin/notes":
+                .other
             default: .missing
             }
         },
         contents: { (path, byteCountMax) throws(Unreadable) in
             switch path {
             case "/etc/workerd.json5": Array("{ listen: 1 }".utf8)
+            case "/etc/workerd/empty": Array("\r\nsecond line\n".utf8)
             case "/etc/endless": Array(repeating: UInt8(ascii: " "), count: byteCountMax)
             default: throw Unreadable(reason: "No such file or directory")
             }
