@@ -21,6 +21,7 @@ enum JobCommands {
                     """ + "\n" + waitDetails, wordCount: 2...3,
                 options: [
                     .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .retry, .block,
+                    .volatile,
                 ], run: perform),
             CommandSpecification(
                 name: "cancel", arguments: "ID | THREAD SELECTOR [PAYLOAD | -]",
@@ -77,13 +78,16 @@ enum JobCommands {
         try write(result: result, invocation)
     }
 
+    /// What the daemon takes for a time at most.
+    private static let latestMilliseconds = 100 * 365 * 24 * 60 * 60 * 1_000
+
     private static func performOptions(_ invocation: Invocation) throws(Failure) -> PerformOptions {
         var options = PerformOptions()
         if invocation.has(.delay) && invocation.has(.at) {
             throw .usage("--delay and --at: one of them", try: "workerctl help perform")
         }
         if let delay = try invocation.duration(.delay) { options.schedule = .after(delay) }
-        if let time = try invocation.count(.at, 0...Int(1) << 52) {
+        if let time = try invocation.count(.at, 0...latestMilliseconds) {
             options.schedule = .at(unixMilliseconds: Int64(time))
         }
         if let name = invocation.text(.priority) {
@@ -97,6 +101,7 @@ enum JobCommands {
         if options.timeLimit == .zero {
             throw .usage("--timeout is at least 1 ms", try: "--timeout 30s")
         }
+        options.isVolatile = invocation.has(.volatile)
         options.key = invocation.text(.key).map { Array($0.utf8) }
         options.uniqueName = invocation.text(.unique).map { Array($0.utf8) }
         if let count = try invocation.count(.retry, 0...100) {

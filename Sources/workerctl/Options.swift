@@ -23,6 +23,7 @@ enum Option: String, CaseIterable {
     case unique = "--unique"
     case retry = "--retry"
     case block = "--block"
+    case volatile = "--volatile"
     case all = "--all"
     case thread = "--thread"
     case state = "--state"
@@ -41,7 +42,7 @@ enum Option: String, CaseIterable {
 
     var arity: Arity {
         switch self {
-        case .json, .help, .version, .drain, .now, .block, .replace: .flag
+        case .json, .help, .version, .drain, .now, .block, .volatile, .replace: .flag
         case .key: .value("KEY")
         case .unique: .value("ID")
         case .retry: .value("N")
@@ -98,6 +99,7 @@ enum Option: String, CaseIterable {
         case .unique: "hand it in once: the job of this name if there is one already"
         case .retry: "try it again so often if it fails"
         case .block: "with --retry: what follows it waits meanwhile"
+        case .volatile: "keep it in memory only: it is gone when the daemon ends"
         case .all: "all failed jobs of this selector"
         case .thread: "only jobs for this thread or pool"
         case .state:

@@ -84,6 +84,20 @@ struct `workerctl` {
         #expect(try daemon.workerctl("result", "4", "--wait").text == "y")
     }
 
+    @Test func `a volatile job is gone with the daemon, others are not`() throws {
+        let scratch = try Scratch()
+        let first = try TestDaemon(in: scratch, store: scratch.file("jobs.sqlite"))
+        let volatile = try first.workerctl(
+            "perform", "images", "echo", "--delay", "2h", "--volatile")
+        #expect(volatile.text == "1\n")
+        let durable = try first.workerctl("perform", "images", "echo", "--delay", "2h")
+        #expect(durable.text == "2\n")
+        try first.kill()
+        let second = try TestDaemon(in: scratch, store: scratch.file("jobs.sqlite"))
+        #expect(try second.workerctl("job", "1").status != 0)
+        #expect(try second.workerctl("job", "2").status == 0)
+    }
+
     @Test func `threads are shown and steered`() throws {
         let daemon = try TestDaemon()
         #expect(
@@ -219,6 +233,10 @@ struct `workerctl` {
                 "workerctl help perform"
             ),
             (["perform", "a", "b", "--priority", "top"], "high, normal or low", "--priority high"),
+            (
+                ["perform", "a", "b", "--at", "3153600000001"], "from 0 to 3153600000000",
+                "workerctl help perform"
+            ),
             (["perform", "a", "b", "--timeout", "0"], "at least 1 ms", "--timeout 30s"),
             (
                 ["perform", "a", "b", "-x"], "no option -x",

@@ -38,6 +38,8 @@ public struct PerformOptions: Sendable, Equatable {
     public var uniqueName: [UInt8]?
     /// How it is tried again if it fails; nil leaves it to the selector's configuration.
     public var retry: Retry?
+    /// Whether it is kept in memory only, although the daemon could keep it in its file.
+    public var isVolatile: Bool
 
     /// How a job is tried again if it fails.
     public struct Retry: Sendable, Equatable {
@@ -64,7 +66,8 @@ public struct PerformOptions: Sendable, Equatable {
     /// A job that is due now, in order, unless said otherwise.
     public init(
         priority: Priority = .normal, schedule: Schedule = .now, timeLimit: Duration? = nil,
-        key: [UInt8]? = nil, uniqueName: [UInt8]? = nil, retry: Retry? = nil
+        key: [UInt8]? = nil, uniqueName: [UInt8]? = nil, retry: Retry? = nil,
+        isVolatile: Bool = false
     ) {
         self.priority = priority
         self.schedule = schedule
@@ -72,6 +75,7 @@ public struct PerformOptions: Sendable, Equatable {
         self.key = key
         self.uniqueName = uniqueName
         self.retry = retry
+        self.isVolatile = isVolatile
     }
 
     /// The same as arguments of PERFORM.
@@ -87,6 +91,7 @@ public struct PerformOptions: Sendable, Equatable {
         if let timeLimit {
             arguments += ["TIMEOUT", .integer(max(1, timeLimit.wholeMilliseconds))]
         }
+        if isVolatile { arguments.append("VOLATILE") }
         if let key { arguments += ["KEY", .bytes(key)] }
         if let uniqueName { arguments += ["UNIQUE", .bytes(uniqueName)] }
         if let retry {
