@@ -76,7 +76,8 @@ import Testing
     }
 
     @Test func `those that hold others up between two attempts are found at once`() throws {
-        let store = try StoreDirectory().open()
+        let directory = try StoreDirectory()
+        let store = try directory.open()
         try store.transaction(at: 1) { () throws(StoreFault) in
             for number in UInt64(1)...4 {
                 try store.accept(

@@ -45,7 +45,8 @@ import Testing
     }
 
     @Test func `a pool that goes on takes all its members along, and no namesake`() throws {
-        let store = try StoreDirectory().open()
+        let directory = try StoreDirectory()
+        let store = try directory.open()
         let others = ["mail-2", "mail.", "mail0", "mails/1", "Mail", "a/mail"]
         try store.transaction(at: 1) { () throws(StoreFault) in
             try store.keep(PauseChange(paused: ["mail", "mail/1", "mail/12", "mail/9"] + others))
@@ -90,7 +91,8 @@ import Testing
     }
 
     @Test func `what is buffered is let go in parts, in the order of the numbers`() throws {
-        let store = try StoreDirectory().open()
+        let directory = try StoreDirectory()
+        let store = try directory.open()
         try store.accept(all: (1...9).map { .sample($0, schedule: .buffered) })
         let queue = QueueName(thread: "mail", priority: .normal)
         func fire(after: UInt64, limit: Int) throws -> [UInt64] {
