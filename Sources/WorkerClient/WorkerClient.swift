@@ -54,6 +54,9 @@ public final class WorkerClient: Sendable {
     /// - Thread: any thread.
     public var isClosed: Bool { interruption.isOver }
 
+    /// How many threads are asleep at this moment because they wait for the daemon.
+    package var sleepingThreadCount: Int { interruption.sleeperCount }
+
     /// Sends a command and returns what its reply means.
     func run<Value>(_ call: Call<Value>) throws(WorkerClientError) -> Value {
         let reply = try connection.withLock {

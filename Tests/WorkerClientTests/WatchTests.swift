@@ -1,5 +1,7 @@
 // Watching jobs with the clients.
 
+import Kernel
+import Support
 import Testing
 import WorkerClient
 
@@ -33,6 +35,38 @@ import WorkerClient
         #expect(printed.text == "done\n")
         let document = try daemon.workerctl("--json", "watch", "\(id)").json()
         #expect(document["state"]?.text == "done")
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `sleeps beside a command that waits, and close ends both`() throws {
+        let daemon = try TestDaemon()
+        let client = try WorkerClient(daemon.address)
+        let id = try client.perform(
+            onThread: "images", selector: "echo",
+            options: PerformOptions(schedule: .after(.seconds(3_600))))
+        let isWatched = Latch()
+        let closed = WorkerClientError.closed("the client was closed")
+        let watcher = try TestThread(name: "watcher") {
+            let error = clientError {
+                try client.watch(id) { _ in
+                    isWatched.open()
+                    return true
+                }
+            }
+            #expect(error == closed)
+        }
+        isWatched.wait()
+        let waiter = try TestThread(name: "waiter") {
+            #expect(clientError { _ = try client.result(of: id, wait: .forever) } == closed)
+        }
+        // Who is woken for nothing looks around and sleeps again: some look would find it awake.
+        while client.sleepingThreadCount < 2 {}
+        let restlessCount = (0..<100_000).count { _ in client.sleepingThreadCount != 2 }
+        #expect(restlessCount == 0)
+        client.close()
+        watcher.join()
+        waiter.join()
+        #expect(client.sleepingThreadCount == 0)
     }
 
     @Test(.timeLimit(.minutes(20)))
