@@ -16,10 +16,21 @@ extension WorkerClient {
     public func watch(_ id: UInt64, _ body: (JobNews) -> Bool) throws(WorkerClientError) {
         var connection = try Connection.open(address, options, interruption)
         let call = Call<Int>.watch(id)
-        _ = try call.value(of: connection.exchange(call.encoded, within: options.replyTimeout))
+        // Until the reply only: a job may take as long as it likes.
+        var deadline = connection.deadline(after: options.replyTimeout)
+        try connection.send(call.encoded, before: deadline)
+        var isAnswered = false
         while true {
-            guard let news = try JobNews(connection.nextPush()), news.id == id else { continue }
-            if !body(news) || news.isFinal { return }
+            let value = try connection.nextValue(before: deadline)
+            if case .push = value {
+                // Pushes keep no order with replies: the last one may come before the reply.
+                guard let news = try JobNews(value), news.id == id else { continue }
+                if !body(news) || news.isFinal { return }
+            } else {
+                guard !isAnswered else { throw Read.unexpected(value, "a push") }
+                _ = try call.value(of: value)
+                (isAnswered, deadline) = (true, nil)
+            }
         }
     }
 }

@@ -183,6 +183,47 @@ struct `Blocking client and odd servers` {
         try server.finish()
     }
 
+    @Test func `news of a job may come before the reply to its watch`() throws {
+        let delayed = ">4\r\n+job\r\n:5\r\n+delayed\r\n%1\r\n+attempt\r\n:0\r\n"
+        let done = ">4\r\n+job\r\n:5\r\n+done\r\n%1\r\n+attempt\r\n:1\r\n"
+        for parts in [[done, ":1\r\n"], [delayed, ":1\r\n", done], [":1\r\n", delayed, done]] {
+            let server = try FakeServer(
+                { session in try session.greet() },
+                { session in
+                    try session.greet()
+                    #expect(try session.command() == ["WATCH", "5"])
+                    // In one piece: what is read behind a reply is not lost either.
+                    try session.send(parts.joined())
+                    try session.expectEnd()
+                })
+            let client = try WorkerClient(server.address)
+            var states: [JobSummary.State] = []
+            try client.watch(5) { news in
+                states.append(news.state)
+                return true
+            }
+            #expect(states == (parts.contains(delayed) ? [.delayed, .done] : [.done]))
+            client.close()
+            try server.finish()
+        }
+    }
+
+    @Test func `a second reply to a watch is a fault`() throws {
+        let server = try FakeServer(
+            { session in try session.greet() },
+            { session in
+                try session.greet()
+                _ = try session.command()
+                try session.send(":1\r\n:1\r\n")
+                try session.expectEnd()
+            })
+        let client = try WorkerClient(server.address)
+        let error = clientError { try client.watch(5) { _ in true } }
+        #expect(error == .protocolFault("a number came where a push was expected"))
+        client.close()
+        try server.finish()
+    }
+
     @Test func `a server that hangs up during a large payload is heard first`() throws {
         let server = try FakeServer({ session in
             try session.greet()

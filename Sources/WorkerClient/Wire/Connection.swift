@@ -29,6 +29,24 @@ struct Connection: ~Copyable {
         _ command: [[UInt8]], within limit: Duration?
     ) throws(WorkerClientError) -> RESPValue {
         let deadline = wait.deadline(after: limit)
+        try send(command, before: deadline)
+        while true {
+            let value = try nextValue(before: deadline)
+            // Pushes come whenever they come, and this reply is all that is waited for.
+            if case .push = value { continue }
+            lastUse = wait.now
+            return value
+        }
+    }
+
+    /// When waiting for so long, from now on, is over; nil if it never is.
+    func deadline(after limit: Duration?) -> Deadline? { wait.deadline(after: limit) }
+
+    /// Sends a command.
+    ///
+    /// - Throws: `.timedOut`, `.closed`; the connection is of no use afterwards.
+    /// - Blocks: until it is out.
+    mutating func send(_ command: [[UInt8]], before deadline: Deadline?) throws(WorkerClientError) {
         var outbox = Outbox()
         outbox.append(command)
         while try wire.send(&outbox) != nil, !outbox.isEmpty {
@@ -36,28 +54,16 @@ struct Connection: ~Copyable {
             try wait.untilReady(before: deadline)
         }
         try watch(for: .readable)
-        while true {
-            if let reply = try wire.nextReply() {
-                lastUse = wait.now
-                return reply
-            }
-            try wait.untilReady(before: deadline)
-            _ = try wire.read()
-        }
     }
 
-    /// Waits for the next push.
+    /// Waits for what comes next, a reply or a push.
     ///
-    /// - Throws: `.closed`, `.protocolFault`; the connection is of no use afterwards.
+    /// - Throws: `.timedOut`, `.closed`, `.protocolFault`; the connection is of no use afterwards.
     /// - Blocks: until there is one.
-    mutating func nextPush() throws(WorkerClientError) -> RESPValue {
-        try watch(for: .readable)
+    mutating func nextValue(before deadline: Deadline?) throws(WorkerClientError) -> RESPValue {
         while true {
-            if let value = try wire.nextValue() {
-                guard case .push = value else { throw Read.unexpected(value, "a push") }
-                return value
-            }
-            try wait.untilReady(before: nil)
+            if let value = try wire.nextValue() { return value }
+            try wait.untilReady(before: deadline)
             _ = try wire.read()
         }
     }
