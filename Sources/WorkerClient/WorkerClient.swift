@@ -1,6 +1,7 @@
 // The blocking client: its connection, and how a command goes over it. The commands by name are in
 // WorkerClient+Jobs.swift and WorkerClient+Threads.swift.
 
+internal import Kernel
 internal import RESP
 internal import Synchronization
 
@@ -92,7 +93,12 @@ public final class WorkerClient: Sendable {
         switch wait {
         case nil: options.replyTimeout
         case .forever: nil
-        case .atMost(let limit): options.replyTimeout.map { $0 + max(.zero, limit) }
+        case .atMost(let limit):
+            // Each no longer than 64 bits hold, so the sum is a duration too.
+            options.replyTimeout.map {
+                .nanoseconds($0.nanosecondsClamped)
+                    + .nanoseconds(max(0, limit.nanosecondsClamped))
+            }
         }
     }
 }

@@ -224,6 +224,28 @@ struct `Blocking client and odd servers` {
         try server.finish()
     }
 
+    @Test func `limits beyond what can be counted are as far as it goes`() throws {
+        let server = try FakeServer({ session in
+            try session.greet()
+            let command = try session.command()
+            #expect(command == ["PERFORM", "a", "b", "DELAY", "3153600000000", ""])
+            try session.send(":1\r\n")
+            #expect(try session.command() == ["RESULT", "1", "WAIT", "3153600000000"])
+            try session.send("$1\r\nb\r\n")
+            try session.expectEnd()
+        })
+        let forever = Duration(attoseconds: .max)
+        let client = try WorkerClient(
+            server.address,
+            options: ClientOptions(
+                connectTimeout: forever, replyTimeout: forever))
+        let options = PerformOptions(schedule: .after(forever))
+        #expect(try client.perform(onThread: "a", selector: "b", options: options) == 1)
+        #expect(try client.result(of: 1, wait: .atMost(forever)) == Array("b".utf8))
+        client.close()
+        try server.finish()
+    }
+
     @Test func `a server that hangs up during a large payload is heard first`() throws {
         let server = try FakeServer({ session in
             try session.greet()

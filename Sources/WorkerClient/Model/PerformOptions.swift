@@ -122,12 +122,11 @@ extension Duration {
     /// Whole milliseconds, rounded up so that nothing is early; nothing negative, and not more than
     /// the daemon takes for an answer (a hundred years).
     var wholeMilliseconds: Int {
-        let longest: Int64 = 100 * 365 * 24 * 60 * 60
-        let (seconds, attoseconds) = components
-        if seconds < 0 || attoseconds < 0 { return 0 }
-        if seconds >= longest { return Int(longest) * 1_000 }
-        let millisecond: Int64 = 1_000_000_000_000_000
-        return Int(seconds * 1_000 + (attoseconds + millisecond - 1) / millisecond)
+        let longest = 100 * 365 * 24 * 60 * 60 * 1_000
+        let millisecond: Int128 = 1_000_000_000_000_000
+        // Not by its seconds, of which it may have more than 64 bits hold.
+        let (whole, part) = attoseconds.quotientAndRemainder(dividingBy: millisecond)
+        return min(max(0, Int(clamping: part > 0 ? whole + 1 : whole)), longest)
     }
 }
 
