@@ -21,6 +21,9 @@ package struct ReplyLimits: Sendable, Equatable {
     /// Memory that an input buffer keeps when a large reply is over.
     package let retainedByteCountMax: Int
 
+    /// The most that `bulkByteCountMax` may be: what is added to such numbers does not overflow.
+    package static let bulkByteCountLimit = 1 << 40
+
     /// Creates limits.
     ///
     /// - Parameter replyByteCountMax: by default, twice `bulkByteCountMax`.
@@ -34,7 +37,7 @@ package struct ReplyLimits: Sendable, Equatable {
     ) {
         precondition(lineByteCountMax > 0, "lineByteCountMax must be positive")
         precondition(
-            0 < bulkByteCountMax && bulkByteCountMax <= 1 << 40,
+            0 < bulkByteCountMax && bulkByteCountMax <= Self.bulkByteCountLimit,
             "bulkByteCountMax must be 1 to 2^40, is \(bulkByteCountMax)")
         precondition(
             0 < elementCountMax && elementCountMax <= 1 << 40,

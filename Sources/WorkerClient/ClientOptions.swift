@@ -10,7 +10,10 @@ public struct ClientOptions: Sendable, Equatable {
     ///
     /// Nil for as long as it takes. It is the blocking client's; a task is cancelled instead.
     public var replyTimeout: Duration?
-    /// The most bytes that one string of a reply may have, such as a job's result.
+    /// The most bytes that one string of a reply may have, such as a job's result; 1 TiB at most.
+    ///
+    /// All strings of one reply together may have twice as many, and 64 MiB in any case: a small
+    /// limit for results is none for lists.
     public var replyByteCountMax: Int
     /// How many commands of an asynchronous client may be without a reply.
     public var outstandingCountMax: Int

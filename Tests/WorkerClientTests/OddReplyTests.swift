@@ -238,10 +238,31 @@ struct `Blocking client and odd servers` {
         let client = try WorkerClient(
             server.address,
             options: ClientOptions(
-                connectTimeout: forever, replyTimeout: forever))
+                connectTimeout: forever, replyTimeout: forever, replyByteCountMax: .max))
         let options = PerformOptions(schedule: .after(forever))
         #expect(try client.perform(onThread: "a", selector: "b", options: options) == 1)
         #expect(try client.result(of: 1, wait: .atMost(forever)) == Array("b".utf8))
+        client.close()
+        try server.finish()
+    }
+
+    @Test func `a small limit for strings is none for lists`() throws {
+        let server = try FakeServer({ session in
+            try session.greet()
+            _ = try session.command()
+            try session.send("*5\r\n" + String(repeating: "$4\r\n1234\r\n", count: 5))
+            _ = try session.command()
+            try session.send("$9\r\n123456789\r\n")
+            try session.expectEnd()
+        })
+        let options = ClientOptions(replyByteCountMax: 8)
+        let client = try WorkerClient(server.address, options: options)
+        let words = try client.command(["THREADS"])
+        #expect(words == .list(Array(repeating: .bytes(Array("1234".utf8)), count: 5)))
+        guard case .protocolFault = clientError({ _ = try client.result(of: 1) }) else {
+            Issue.record("a string over the limit was taken")
+            return
+        }
         client.close()
         try server.finish()
     }

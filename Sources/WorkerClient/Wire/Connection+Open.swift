@@ -31,7 +31,7 @@ extension Connection {
     ) throws(SocketError) -> Connection {
         do throws(SystemError) {
             return try Connection(
-                Wire(socket, replyByteCountMax: options.replyByteCountMax),
+                Wire(socket, stringByteCountMax: options.replyByteCountMax),
                 interruption: interruption)
         } catch {
             throw .system(error)

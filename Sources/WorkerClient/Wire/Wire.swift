@@ -11,12 +11,21 @@ struct Wire: ~Copyable {
     private var parser: ReplyParser
 
     private static let readByteCount = 64 << 10
+    /// What a whole reply may have, however little one of its strings may.
+    private static let replyByteCountFloor = 64 << 20
 
     /// Takes over a connected socket.
-    init(_ socket: consuming Descriptor, replyByteCountMax: Int) throws(SystemError) {
+    ///
+    /// - Parameter stringByteCountMax: of one string in a reply; more than a parser takes is as much
+    ///   as it takes.
+    init(_ socket: consuming Descriptor, stringByteCountMax: Int) throws(SystemError) {
         try socket.setNonBlocking(true)
         self.socket = socket
-        parser = ReplyParser(limits: ReplyLimits(bulkByteCountMax: replyByteCountMax))
+        let stringMax = min(stringByteCountMax, ReplyLimits.bulkByteCountLimit)
+        parser = ReplyParser(
+            limits: ReplyLimits(
+                bulkByteCountMax: stringMax,
+                replyByteCountMax: max(2 * stringMax, Self.replyByteCountFloor)))
     }
 
     /// The next reply that is complete; nil if more has to be read.
