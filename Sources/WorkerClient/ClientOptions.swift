@@ -4,7 +4,7 @@ internal import Kernel
 
 /// The limits of a client.
 public struct ClientOptions: Sendable, Equatable {
-    /// How long connecting may take, the greeting included.
+    /// How long connecting may take, and how long the greeting after it.
     public var connectTimeout: Duration
     /// How long a reply may take, beyond the time that the command itself asks the daemon to wait.
     ///
