@@ -10,23 +10,35 @@ extension AsyncWorkerClient {
     /// ```
     ///
     /// Who takes long between two elements is given the latest only; the last one is always the job's
-    /// end. Letting go of the sequence ends the watch.
+    /// end. Letting go of the sequence ends the watch; until then, it keeps the client.
     ///
     /// - Returns: a sequence that throws `.daemon` with NOJOB, or why the client is over.
     /// - Thread: any task.
     public func watch(_ id: UInt64) -> AsyncThrowingStream<JobNews, any Error> {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            let ticket = pushes.add(continuation, for: id)
-            let request = Task {
-                do {
-                    _ = try await run(.watch(id))
-                } catch {
-                    continuation.finish(throwing: error)
+            let ticket = pushes.makeTicket()
+            // Before anything can end the stream: its end breaks the circle of client and stream.
+            continuation.onTermination = { _ in
+                self.pushes.remove(ticket, for: id) {
+                    // A client that is over has nothing to take back.
+                    _ = try? self.send(.unwatch(id), within: .passed)
                 }
             }
-            continuation.onTermination = { [weak self] _ in
-                request.cancel()
-                self?.pushes.remove(ticket, for: id) { self?.sendUnanswered(.unwatch(id)) }
+            let call = Call<Int>.watch(id)
+            do throws(WorkerClientError) {
+                let reply = try pushes.add(continuation, ticket, for: id) {
+                    () throws(WorkerClientError) in try send(call)
+                }
+                // It ends with the stream or without it: every reply comes, or the connection ends.
+                Task {
+                    do {
+                        _ = try call.value(of: await reply.value())
+                    } catch {
+                        continuation.finish(throwing: error)
+                    }
+                }
+            } catch {
+                continuation.finish(throwing: error)
             }
         }
     }

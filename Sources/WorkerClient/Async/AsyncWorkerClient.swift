@@ -131,14 +131,19 @@ public final class AsyncWorkerClient: Sendable {
         return try call.value(of: reply)
     }
 
-    /// Sends a command whose reply nobody waits for.
-    func sendUnanswered<Value>(_ call: Call<Value>) {
-        // A client that is over has nothing to take back.
-        try? send(call.encoded, PendingReply())
+    /// Sends a command, whose reply can be waited for later.
+    func send<Value>(
+        _ call: Call<Value>, within limits: Budget.Limits = .applied
+    ) throws(WorkerClientError) -> PendingReply {
+        let pending = PendingReply()
+        try send(call.encoded, pending, within: limits)
+        return pending
     }
 
-    private func send(_ chunks: [[UInt8]], _ pending: PendingReply) throws(WorkerClientError) {
-        try budget.take(byteCount: chunks.reduce(0) { $0 + $1.count })
+    private func send(
+        _ chunks: [[UInt8]], _ pending: PendingReply, within limits: Budget.Limits = .applied
+    ) throws(WorkerClientError) {
+        try budget.take(byteCount: chunks.reduce(0) { $0 + $1.count }, within: limits)
         // If the buffer refuses, it lets go of the place, and that is an answer.
         let place = ReplyPlace(pending, budget)
         if pipeline.buffer.add(PipelinedCommand(chunks: chunks, place: place)) {

@@ -21,6 +21,13 @@ final class Budget: Sendable {
         unsentByteCountMax = options.unsentByteCountMax
     }
 
+    /// Whether a command is refused when too much is outstanding.
+    enum Limits {
+        case applied
+        /// For what takes something back that was within the limits: there is no more of these.
+        case passed
+    }
+
     /// Takes what one command needs.
     ///
     /// A command larger than the limit is taken when no other waits to be sent: it could never be
@@ -28,18 +35,22 @@ final class Budget: Sendable {
     ///
     /// - Throws: `.tooManyOutstanding`, or why the client is over.
     /// - Thread: any thread.
-    func take(byteCount: Int) throws(WorkerClientError) {
+    func take(byteCount: Int, within limits: Limits) throws(WorkerClientError) {
         try state.withLock { (state) throws(WorkerClientError) in
             if let end = state.end { throw end }
-            guard state.outstandingCount < outstandingCountMax else {
-                throw .tooManyOutstanding(limit: outstandingCountMax)
-            }
-            let unsent = state.unsentByteCount
-            guard unsent == 0 || unsent + byteCount <= unsentByteCountMax else {
-                throw .tooManyOutstanding(limit: unsentByteCountMax)
-            }
+            if limits == .applied { try checkRoom(for: byteCount, state) }
             state.outstandingCount += 1
             state.unsentByteCount += byteCount
+        }
+    }
+
+    private func checkRoom(for byteCount: Int, _ state: State) throws(WorkerClientError) {
+        guard state.outstandingCount < outstandingCountMax else {
+            throw .tooManyOutstanding(limit: outstandingCountMax)
+        }
+        let unsent = state.unsentByteCount
+        guard unsent == 0 || unsent + byteCount <= unsentByteCountMax else {
+            throw .tooManyOutstanding(limit: unsentByteCountMax)
         }
     }
 

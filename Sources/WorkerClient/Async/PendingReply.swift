@@ -39,6 +39,11 @@ final class PendingReply: Sendable {
         return false
     }
 
+    /// Waits for the answer, however long it takes.
+    func value() async throws -> RESPValue {
+        try await withCheckedThrowingContinuation { _ = wait($0) }
+    }
+
     /// Gives the answer; a later one changes nothing.
     ///
     /// - Thread: any thread.

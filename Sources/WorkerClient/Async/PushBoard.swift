@@ -14,12 +14,27 @@ final class PushBoard: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Returns: a ticket to be removed with.
-    func add(_ stream: Stream.Continuation, for job: UInt64) -> UInt64 {
+    /// A number to be added and removed with.
+    func makeTicket() -> UInt64 {
         state.withLock { state in
             state.lastTicket += 1
-            state.streams[job, default: [:]][state.lastTicket] = stream
             return state.lastTicket
+        }
+    }
+
+    /// Adds one who watches.
+    ///
+    /// - Parameter watch: called first, while none can be removed: so what it says comes before what
+    ///   is said when this one goes. If it throws, nobody is added.
+    /// - Returns: what `watch` does.
+    func add<Sent: Sendable>(
+        _ stream: Stream.Continuation, _ ticket: UInt64, for job: UInt64,
+        watch: () throws(WorkerClientError) -> Sent
+    ) throws(WorkerClientError) -> Sent {
+        try state.withLock { (state) throws(WorkerClientError) -> Sent in
+            let sent = try watch()
+            state.streams[job, default: [:]][ticket] = stream
+            return sent
         }
     }
 

@@ -56,6 +56,11 @@ final class FakeSession {
         }
     }
 
+    /// Reads until the client hangs up, whatever it says before.
+    func readToEnd() {
+        while (try? command()) != nil {}
+    }
+
     /// - Returns: false at the end.
     private func read() throws -> Bool {
         while true {
