@@ -225,4 +225,17 @@ struct `Asynchronous client and odd servers` {
             try server.finish()
         }
     }
+
+    @Test func `a thread that takes nothing serves no client`() async throws {
+        let thread = try WorkerThread(name: "over")
+        thread.stop()
+        thread.join()
+        let error = await #expect(throws: WorkerClientError.self) {
+            try await AsyncWorkerClient.connect(to: .unix("unused"), on: thread)
+        }
+        guard case .notConnected("unused", "thread over has been stopped", _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
 }

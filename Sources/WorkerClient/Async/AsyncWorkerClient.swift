@@ -81,6 +81,10 @@ public final class AsyncWorkerClient: Sendable {
                 throw CancellationError()
             } catch let error as SystemError {
                 throw notConnected(address, error)
+            } catch let error as SubmitError {
+                throw WorkerClientError.notConnected(
+                    address: address.description, reason: error.description,
+                    advice: "give it a thread that runs and has room, or none for one of its own")
             }
         } onCancel: {
             interruption.interrupt()
