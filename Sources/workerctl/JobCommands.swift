@@ -78,16 +78,13 @@ enum JobCommands {
         try write(result: result, invocation)
     }
 
-    /// What the daemon takes for a time at most.
-    private static let latestMilliseconds = 100 * 365 * 24 * 60 * 60 * 1_000
-
     private static func performOptions(_ invocation: Invocation) throws(Failure) -> PerformOptions {
         var options = PerformOptions()
         if invocation.has(.delay) && invocation.has(.at) {
             throw .usage("--delay and --at: one of them", try: "workerctl help perform")
         }
         if let delay = try invocation.duration(.delay) { options.schedule = .after(delay) }
-        if let time = try invocation.count(.at, 0...latestMilliseconds) {
+        if let time = try invocation.count(.at, 0...PerformOptions.millisecondsMax) {
             options.schedule = .at(unixMilliseconds: Int64(time))
         }
         if let name = invocation.text(.priority) {

@@ -16,7 +16,7 @@ extension File {
     package static func inMemory(
         _ bytes: [UInt8], label: String
     ) throws(SystemError) -> Descriptor {
-        let file = try makeInMemory(label).movedAboveStandardStreams()
+        let file = try makeInMemory(label)
         do throws(SystemError) {
             try file.write(everything: bytes)
         } catch {

@@ -74,9 +74,12 @@ public struct Instant: InstantProtocol, Sendable, CustomStringConvertible {
 extension Duration {
     /// Whole nanoseconds, rounded up so that nothing due is early, clamped to 64 bits
     /// (292 years).
-    package var nanosecondsClamped: Int64 {
+    package var nanosecondsClamped: Int64 { clamped(toUnitsOf: .nanoseconds(1)) }
+
+    /// How often a unit fits, rounded up, clamped to 64 bits.
+    package func clamped(toUnitsOf unit: Duration) -> Int64 {
         // Not by its seconds, of which it may have more than 64 bits hold.
-        let (whole, part) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let (whole, part) = attoseconds.quotientAndRemainder(dividingBy: unit.attoseconds)
         return Int64(clamping: part > 0 ? whole + 1 : whole)
     }
 }

@@ -62,22 +62,16 @@ extension ThreadRunLoop {
         try put(port, into: mode)
     }
 
-    /// Adds a port without a descriptor, which asks nothing of the kernel and so can't fail.
-    ///
-    /// - Thread: any thread.
-    /// - Blocks: never.
-    package func add(signalled port: Port, to mode: Mode = .default) {
-        require(!port.watchesDescriptor, "the kernel may refuse to watch a descriptor")
-        addFromAnywhere(port, mode)
-    }
-
-    /// Adds an item without a descriptor as `add` does.
+    /// Adds a source, or a port without a descriptor: it asks nothing of the kernel and so can't fail.
     ///
     /// - Returns: false when the loop's thread has ended: it takes nothing any more.
     /// - Thread: any thread.
     /// - Blocks: never.
-    package func offer(_ item: SignalledItem, to mode: Mode) -> Bool {
-        addFromAnywhere(item, mode)
+    @discardableResult
+    package func add(signalled item: SignalledItem, to mode: Mode = .default) -> Bool {
+        require(
+            (item as? Port)?.watchesDescriptor != true, "watching a descriptor can fail")
+        return addFromAnywhere(item, mode)
     }
 
     /// Takes an item out of a mode; it stays valid.

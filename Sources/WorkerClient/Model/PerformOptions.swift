@@ -1,5 +1,6 @@
 // What a client may ask for with a job, and how long it waits for one.
 
+internal import Kernel
 internal import RESP
 
 /// How a job is to be performed.
@@ -63,6 +64,9 @@ public struct PerformOptions: Sendable, Equatable {
         }
     }
 
+    /// What the daemon takes at most for a time, or a date: a hundred years.
+    package static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
+
     /// A job that is due now, in order, unless said otherwise.
     public init(
         priority: Priority = .normal, schedule: Schedule = .now, timeLimit: Duration? = nil,
@@ -122,11 +126,7 @@ extension Duration {
     /// Whole milliseconds, rounded up so that nothing is early; nothing negative, and not more than
     /// the daemon takes for an answer (a hundred years).
     var wholeMilliseconds: Int {
-        let longest = 100 * 365 * 24 * 60 * 60 * 1_000
-        let millisecond: Int128 = 1_000_000_000_000_000
-        // Not by its seconds, of which it may have more than 64 bits hold.
-        let (whole, part) = attoseconds.quotientAndRemainder(dividingBy: millisecond)
-        return min(max(0, Int(clamping: part > 0 ? whole + 1 : whole)), longest)
+        min(max(0, Int(clamped(toUnitsOf: .milliseconds(1)))), PerformOptions.millisecondsMax)
     }
 }
 

@@ -5,9 +5,6 @@ internal import Kernel
 internal import RESP
 
 enum JobCommands {
-    /// The longest delay and wait: a hundred years, in milliseconds.
-    private static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
-
     static let performCommand =
         CommandSpecification(
             "perform", 4...24, .jobs,
@@ -180,7 +177,7 @@ enum JobCommands {
         }
         let limit =
             command.count == 4
-            ? try command.count(at: 3, "WAIT", max: millisecondsMax) : nil
+            ? try command.count(at: 3, "WAIT", max: PerformOptions.millisecondsMax) : nil
         desk.wait(for: id, session, token: session.reserve().number, within: limit)
         return nil
     }

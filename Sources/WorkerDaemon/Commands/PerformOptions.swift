@@ -20,7 +20,8 @@ struct PerformOptions {
     private(set) var uniqueName: [UInt8]?
     /// The longest key and unique name.
     private static let nameByteCountMax = 256
-    private static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
+    /// The longest delay and wait: a hundred years.
+    static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
 
     private let wall: WallTime
 

@@ -114,7 +114,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     ///
     /// - Thread: any thread.
     public func add(to loop: ThreadRunLoop, mode: ThreadRunLoop.Mode = .default) {
-        if !loop.offer(source, to: mode) { source.invalidate() }
+        if !loop.add(signalled: source, to: mode) { source.invalidate() }
     }
 
     /// Registers a client that learns which loops and modes the buffer enters and leaves.

@@ -83,7 +83,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
     /// - Thread: any thread.
     public func add(to loop: ThreadRunLoop, mode: ThreadRunLoop.Mode = .default) {
         // A loop whose thread has ended takes nothing: what waits here would wait for ever.
-        if !loop.offer(port, to: mode) {
+        if !loop.add(signalled: port, to: mode) {
             port.invalidate()
             mailbox.close()
         }

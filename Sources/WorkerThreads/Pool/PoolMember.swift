@@ -116,7 +116,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     }
 
     func workerEnded(_ core: WorkerCore) {
-        let finishes = core.life.withLock { $0.stop == .finishQueued }
+        let finishes = core.stopPolicy == .finishQueued
         // What came in at the same moment as the thread was done was taken, and runs as well: as long as
         // there is some the member has not ended, and its keys are nobody else's.
         while finishes, let request = takeNext() { request.perform() }

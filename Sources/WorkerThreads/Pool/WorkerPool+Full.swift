@@ -50,7 +50,7 @@ extension WorkerPool {
         if isStopped(.shared) { return .closed }
         let lane = priority.rawValue
         let keyed = PerformRequest.answered(KeyedPerform(request, key: key, queues: queues))
-        let stop: @Sendable (Int) -> StopPolicy? = { [members] in members[$0].stopPolicy }
+        let stop: @Sendable (Int) -> StopPolicy? = { [members] in members[$0].core.stopPolicy }
         return queues.board.withLock { board in
             guard let member = board.bind(key, stop: stop) else { return .closed }
             let queue = PoolQueue.own(member: member)

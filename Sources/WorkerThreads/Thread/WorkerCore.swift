@@ -115,7 +115,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         attachments.removeAll()
         // What came in at the same moment as the thread was done was taken, and runs as well.
         let leftCount =
-            queue.close(performing: life.withLock { $0.stop == .finishQueued })
+            queue.close(performing: stopPolicy == .finishQueued)
             + held.close(thread: name) + (loop.delayedPerforms?.close() ?? 0)
         abandonedCount.add(leftCount, ordering: .releasing)
         madeExecutor.load()?.close()
@@ -160,6 +160,11 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         tell(.lifeChanged)
         return true
     }
+
+    /// How it was told to stop; nil as long as it was not.
+    ///
+    /// - Thread: any thread.
+    var stopPolicy: StopPolicy? { life.withLock { $0.stop } }
 
     /// Gives the thread one more provider of work.
     ///
@@ -281,24 +286,22 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
 
     /// Finishes what was queued before the stop, if that was asked for.
     private func drain() {
-        var mode = ThreadRunLoop.Mode.default
-        var passCount = 0
-        while life.withLock({ $0.stop == .finishQueued }) {
-            queue.resume()
-            announceLife()
-            // One pass at least in each of the two: orders, blocks, and what a buffer was fired for, came
-            // before the stop.
-            _ = loop.run(mode: mode, until: .distantPast)
-            passCount += 1
-            if mode == .default {
-                // Some of what a buffer holds is left for another pass while it is just being added.
-                if passCount == Self.lastPassCountMax || !loop.hasSignals(in: mode) {
-                    mode = .draining
-                }
-                continue
-            }
+        // Orders, blocks, and what a buffer was fired for, came before the stop. What is just being added to
+        // a buffer is left for another pass.
+        for _ in 0..<Self.lastPassCountMax where stopPolicy == .finishQueued {
+            pass(in: .default)
+            if !loop.hasSignals(in: .default) { break }
+        }
+        while stopPolicy == .finishQueued {
+            pass(in: .draining)
             if queue.isEmpty && attachments.allSatisfy({ !$0.hasWork(for: self) }) { return }
         }
+    }
+
+    private func pass(in mode: ThreadRunLoop.Mode) {
+        queue.resume()
+        announceLife()
+        _ = loop.run(mode: mode, until: .distantPast)
     }
 
     /// Tells whatever has work for the thread that it is about to enter its next mode.

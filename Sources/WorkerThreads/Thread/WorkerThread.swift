@@ -130,11 +130,6 @@ public final class WorkerThread: Sendable {
     /// - Thread: any thread.
     public var isStopped: Bool { queue.refusesMore }
 
-    /// How it was asked to stop; nil as long as it was not.
-    ///
-    /// - Thread: any thread.
-    var stopPolicy: StopPolicy? { core.life.withLock { $0.stop } }
-
     /// Whether it has ended, with everything that it was to finish.
     ///
     /// - Thread: any thread.

@@ -276,12 +276,7 @@ private final class Owner: @unchecked Sendable {
         let running = try RunningLoop(thread: "loop")
         let gone = Flag()
         do {
-            let owner = Owner(gone)
-            let timer = try #require(owner.timer)
-            running.loop.add(timer)
-            running.loop.remove(timer)
-            // It has left: what is asked of a loop is done in order.
-            #expect(running.loop.performAndWait {})
+            let timer = try timerThatLeft(running.loop, gone)
             timer.invalidate()
             #expect(running.loop.performAndWait {})
         }
@@ -296,15 +291,24 @@ private final class Owner: @unchecked Sendable {
         let running = try RunningLoop(thread: "loop")
         let gone = Flag()
         do {
-            let owner = Owner(gone)
-            let timer = try #require(owner.timer)
-            running.loop.add(timer)
-            running.loop.remove(timer)
+            let timer = try timerThatLeft(running.loop, gone)
             running.end()
-            #expect(timer.loop == nil)
             timer.invalidate()
         }
         #expect(!gone.isSet)
+    }
+
+    /// The timer of an owner whom nobody else holds; it was in a loop's mode, and is not any more.
+    private func timerThatLeft(
+        _ loop: ThreadRunLoop, _ gone: Flag
+    ) throws -> ThreadRunLoop.Timer {
+        let timer = try #require(Owner(gone).timer)
+        loop.add(timer)
+        loop.remove(timer)
+        // What is asked of a loop is done in order.
+        #expect(loop.performAndWait {})
+        #expect(timer.loop == nil)
+        return timer
     }
 
     @Test func `one that ends as it enters the first common mode is in none`() throws {

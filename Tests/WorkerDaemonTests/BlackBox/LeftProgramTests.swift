@@ -21,14 +21,19 @@ import Testing
         return setup
     }
 
+    /// - Returns: the leader of the program's group, its child, and the one that has left.
+    private static func startBusy(_ daemon: TestDaemon, _ scratch: Scratch) throws -> [Int] {
+        _ = try daemon.connect().perform("images", "busy", "x")
+        return try ["leader", "child", "gone"].map { try scratch.processID(in: $0) }
+    }
+
     @Test(.timeLimit(.minutes(20)), arguments: [Setup.durable, Setup()])
     func `are killed before the next one runs a job`(_ store: Setup) throws {
         let scratch = try Scratch()
         let setup = Self.setup(store)
         let first = try TestDaemon(setup, in: scratch)
         defer { first.kill() }
-        _ = try first.connect().perform("images", "busy", "x")
-        let left = try ["leader", "child", "gone"].map { try scratch.processID(in: $0) }
+        let left = try Self.startBusy(first, scratch)
         defer { for process in left { _ = kill(pid_t(process), SIGKILL) } }
         try first.crash()
         #expect(left.allSatisfy(isRunning))
@@ -57,8 +62,7 @@ import Testing
             "busy: { program: [\"env\", \"-i\", \"sh\", \"-c\", \"\(script)\"], directory: \"$DIR\" },"
         let first = try TestDaemon(setup, in: scratch)
         defer { first.kill() }
-        _ = try first.connect().perform("images", "busy", "x")
-        let left = try ["leader", "child", "gone"].map { try scratch.processID(in: $0) }
+        let left = try Self.startBusy(first, scratch)
         defer { for process in left { _ = kill(pid_t(process), SIGKILL) } }
         try first.crash()
 
@@ -72,8 +76,7 @@ import Testing
         let scratch = try Scratch()
         let first = try TestDaemon(Self.setup(.durable), in: scratch)
         defer { first.kill() }
-        _ = try first.connect().perform("images", "busy", "x")
-        let left = try ["leader", "child", "gone"].map { try scratch.processID(in: $0) }
+        let left = try Self.startBusy(first, scratch)
         defer { for process in left { _ = kill(pid_t(process), SIGKILL) } }
         let other = try TestDaemon(Self.setup(.durable), in: Scratch())
         defer { other.kill() }
