@@ -20,19 +20,21 @@ extension PoolBoard {
 
     /// Counts one more item of a key, and chooses a member for it.
     ///
-    /// - Parameter stop: how a member was told to stop, as far as is known without the board.
+    /// - Parameter life: what was asked of a member: the board hears of it only from its thread.
     /// - Returns: the member to whose own queue the item belongs; nil when no member takes any, or when
     ///   the key's own refuses what it has not begun and has not ended.
     /// - Complexity: O(1) for a key that has work, else O(members).
-    package mutating func bind(_ key: SubmitKey, stop: @Sendable (Int) -> StopPolicy?) -> Int? {
+    package mutating func bind(_ key: SubmitKey, life: @Sendable (Int) -> LifeCycle) -> Int? {
         if !isClosed, let bound = bindings[key], !hasEnded(bound.member) {
             // One that was told to finish runs what is its own: the items before this one as well.
-            guard stop(bound.member) != .finishCurrent else { return nil }
+            guard life(bound.member).stop != .finishCurrent else { return nil }
             bindings[key]?.count += 1
             return bound.member
         }
-        let open = own.indices.filter { !isClosed(.own(member: $0)) && stop($0) == nil }
-        guard let member = open.min(by: { load(of: $0) < load(of: $1) }) else { return nil }
+        let open = own.indices.filter { !isClosed(.own(member: $0)) }
+            .map { (member: $0, life: life($0)) }.filter { $0.life.shouldKeepRunning }
+        let choice = open.min { load(of: $0.member, $0.life) < load(of: $1.member, $1.life) }
+        guard let member = choice?.member else { return nil }
         bindings[key, default: Binding(member: member, count: 0)].member = member
         bindings[key]?.count += 1
         return member
@@ -45,7 +47,7 @@ extension PoolBoard {
     }
 
     /// What is compared to find who has the least to do: paused ones last, then how much waits.
-    private func load(of member: Int) -> (Int, Int) {
-        (isAway(member) ? 1 : 0, own[member].count + (isIdle(member) ? 0 : 1))
+    private func load(of member: Int, _ life: LifeCycle) -> (Int, Int) {
+        (life.isPaused ? 1 : 0, own[member].count + (isIdle(member) ? 0 : 1))
     }
 }

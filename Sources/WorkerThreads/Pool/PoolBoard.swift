@@ -88,8 +88,6 @@ package struct PoolBoard<Work> {
 
     func hasEnded(_ member: Int) -> Bool { members[member] == .ended }
 
-    func isAway(_ member: Int) -> Bool { members[member] == .away }
-
     func isIdle(_ member: Int) -> Bool { members[member] == .idle }
 
     /// Queues work.

@@ -50,9 +50,11 @@ extension WorkerPool {
         if isStopped(.shared) { return .closed }
         let lane = priority.rawValue
         let keyed = PerformRequest.answered(KeyedPerform(request, key: key, queues: queues))
-        let stop: @Sendable (Int) -> StopPolicy? = { [members] in members[$0].core.stopPolicy }
+        let life: @Sendable (Int) -> LifeCycle = { [members] in
+            members[$0].core.life.withLock { $0 }
+        }
         return queues.board.withLock { board in
-            guard let member = board.bind(key, stop: stop) else { return .closed }
+            guard let member = board.bind(key, life: life) else { return .closed }
             let queue = PoolQueue.own(member: member)
             var dropped: PerformRequest?
             if board.waitingCount >= queues.limit {

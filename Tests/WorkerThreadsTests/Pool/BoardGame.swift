@@ -71,7 +71,7 @@ struct BoardGame {
         let key = SubmitKey("\(Int.random(in: 0..<4, using: &random))")
         let open = lives.indices.filter { !isClosed(.own(member: $0)) }
         let bound = keyed[key].flatMap { lives[$0.member] == .ended ? nil : $0.member }
-        let member = board.bind(key) { _ in nil }
+        let member = board.bind(key) { _ in LifeCycle() }
         if wasClosed || (bound == nil && open.isEmpty) {
             return member == nil ? nil : "a key was bound to nobody"
         }

@@ -31,11 +31,25 @@ import WorkerThreads
         // 0 is busy and has one waiting, 1 is idle, 2 is busy.
         #expect(place(&board, 2, "a") == 1)
         #expect(place(&board, 3, "b") == 2)
-        #expect(board.leave(1) == nil)
         _ = board.push(4, to: .own(member: 2), lane: 1)
-        // 1 has as much to do as the others, but is paused.
-        #expect(place(&board, 5, "c") == 0)
-        #expect(place(&board, 6, "a") == 1)
+        // 1 has as much to do as the others, but was told to pause, whether the board knows or not.
+        #expect(place(&board, 5, "c", paused: [1]) == 0)
+        #expect(board.leave(1) == nil)
+        _ = board.push(6, to: .own(member: 0), lane: 1)
+        #expect(place(&board, 8, "d", paused: [1]) == 2)
+        #expect(place(&board, 9, "a", paused: [1]) == 1)
+    }
+
+    @Test func `keys that come while members take note of a pause, one by one, go to all of them`()
+        throws
+    {
+        var board = PoolBoard<Int>(memberCount: 4)
+        let everybody: Set = [0, 1, 2, 3]
+        for member in everybody { _ = board.next(for: member) }
+        _ = board.leave(2)
+        _ = board.leave(0)
+        let chosen = ["a", "b", "c", "d"].map { place(&board, 1, SubmitKey($0), paused: everybody) }
+        #expect(Set(chosen) == everybody)
     }
 
     @Test func `a member told to stop keeps its keys, and gets no new one`() throws {
@@ -56,8 +70,15 @@ import WorkerThreads
         #expect(place(&board, 6, "a") == nil)
     }
 
-    private func place(_ board: inout PoolBoard<Int>, _ work: Int, _ key: SubmitKey) -> Int? {
-        guard let member = board.bind(key, stop: { _ in nil }) else { return nil }
+    private func place(
+        _ board: inout PoolBoard<Int>, _ work: Int, _ key: SubmitKey, paused: Set<Int> = []
+    ) -> Int? {
+        let chosen = board.bind(key) { member in
+            var life = LifeCycle()
+            if paused.contains(member) { _ = life.pause() }
+            return life
+        }
+        guard let member = chosen else { return nil }
         _ = board.place(work, in: .own(member: member), lane: 1)
         return member
     }
