@@ -1,14 +1,10 @@
 // Our run loop against CoreFoundation's: random programs, played on both, must be seen to do the
 // same. `Scripts/referee` runs as many as one likes.
 
-import Foundation
 import RunLoops
 import RunLoopsTesting
+import Support
 import Testing
-
-private func number(_ variable: String) -> UInt64? {
-    ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) }
-}
 
 /// How far programs were compared.
 private struct Tally {
@@ -94,12 +90,12 @@ private func tell(_ seed: UInt64, _ program: Program, _ comparison: Comparison) 
 @Suite(.serialized) struct `Our loop and CoreFoundation's` {
     @Test(.timeLimit(.minutes(60)))
     func `do the same for random programs`() throws {
-        let asked = number("REFEREE_PROGRAMS")
-        let count = Int(asked ?? 500)
+        let asked = askedNumber("REFEREE_PROGRAMS")
+        let count = asked ?? 500
         let fresh = UInt64.random(in: 0..<1 << 40)
         // The same programs each time, unless it is the search for new ones that was asked for.
-        if let seed = number("REFEREE_SEED") ?? (asked == nil ? 1 : nil) {
-            try check(referee(count, from: seed), of: "seeds from \(seed)")
+        if let seed = askedNumber("REFEREE_SEED") ?? (asked == nil ? 1 : nil) {
+            try check(referee(count, from: UInt64(seed)), of: "seeds from \(seed)")
         } else {
             try check(referee(count / 2, from: fresh), of: "fresh seeds from \(fresh)")
             try check(referee(count - count / 2, from: 1), of: "seeds from 1")

@@ -9,10 +9,8 @@ import Synchronization
 import Testing
 
 @Suite struct KillTests {
-    private static let environment = Program.inheritedEnvironment()
-    private static let killCount = environment["KILLS"].flatMap { Int($0) } ?? 10
-    private static let seed =
-        environment["SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...1_000_000)
+    private static let killCount = askedNumber("KILLS") ?? 10
+    private static let seed = UInt64(askedNumber("SEED") ?? Int.random(in: 1...1_000_000))
     /// Jobs that a client has handed in and not yet a number of.
     private static let outstandingCount = 16
     /// One in so many batches of a pool's client has a job that holds up its key for a second.

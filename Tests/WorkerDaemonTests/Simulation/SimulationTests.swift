@@ -23,16 +23,12 @@ import Testing
     }
 
     /// Set by `Scripts/simulate`.
-    private static let chosenCount = number("SIMULATION_STEPS")
+    private static let chosenCount = askedNumber("SIMULATION_STEPS")
     private static let runStepCount = 5_000
     static let stepCount = chosenCount.map { min($0, runStepCount) } ?? 400
     static let seeds: [UInt64] = {
-        let first = number("SIMULATION_SEED") ?? 1
+        let first = askedNumber("SIMULATION_SEED") ?? 1
         let count = chosenCount.map { ($0 + runStepCount - 1) / runStepCount } ?? 4
         return (0..<count).map { UInt64(first + $0) }
     }()
-
-    private static func number(_ name: String) -> Int? {
-        Program.inheritedEnvironment()[name].flatMap { Int($0) }
-    }
 }

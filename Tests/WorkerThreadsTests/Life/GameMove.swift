@@ -1,0 +1,32 @@
+// Makes the program of a game smaller for as long as it still fails, so that a person can read it.
+
+/// One move of a program, which may hold others.
+protocol GameMove: Sendable {
+    var moves: [Self] { get set }
+}
+
+extension GameMove {
+    /// The program without whatever it doesn't need to fail.
+    ///
+    /// - Parameter fails: whether a program still shows a failure.
+    static func shrink(_ program: [Self], while fails: ([Self]) throws -> Bool) rethrows -> [Self] {
+        for shorter in shorter(program) where try fails(shorter) {
+            return try shrink(shorter, while: fails)
+        }
+        return program
+    }
+
+    /// Every program that is this one without one of its moves, or without what is in one of them.
+    private static func shorter(_ program: [Self]) -> [[Self]] {
+        program.indices.flatMap { index -> [[Self]] in
+            var without = program
+            without.remove(at: index)
+            return [without]
+                + shorter(program[index].moves).map { moves in
+                    var changed = program
+                    changed[index].moves = moves
+                    return changed
+                }
+        }
+    }
+}

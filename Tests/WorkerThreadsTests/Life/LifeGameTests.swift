@@ -1,0 +1,45 @@
+// Random lives of worker threads and pools: what is handed to them, and told them, in any order, from
+// outside and by their own items, keeps the promises of the documentation.
+
+import Support
+import Testing
+
+@Suite struct `Random lives` {
+    /// As `Scripts/lives` says, or enough for a test.
+    private static let seeds: Range<Int> = {
+        let first = askedNumber("WORKER_LIVES_SEED") ?? 1
+        return first..<first + (askedNumber("WORKER_LIVES") ?? 150)
+    }()
+
+    @Test(.timeLimit(.minutes(20)), arguments: [true, false])
+    func `a worker keeps its promises in any life`(isCalm: Bool) throws {
+        try play(LifeMove.program) { try LifeGame.play($0, isCalm: isCalm) }
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: 1...3, [true, false])
+    func `a pool keeps its promises in any life`(memberCount: Int, isCalm: Bool) throws {
+        try play {
+            PoolMove.program(&$0, memberCount: memberCount)
+        } game: {
+            try PoolGame.play($0, memberCount: memberCount, isCalm: isCalm)
+        }
+    }
+
+    /// Plays many programs; of the first one in which a promise is broken tells the shortest that breaks one.
+    private func play<Move: GameMove>(
+        _ program: (inout SeededRandom) -> [Move], game: ([Move]) throws -> [String]
+    ) throws {
+        for seed in Self.seeds {
+            var random = SeededRandom(seed: UInt64(seed))
+            let program = program(&random)
+            let faults = try game(program)
+            if faults.isEmpty { continue }
+            // What two threads do at once goes wrong once in a while.
+            let shortest = try Move.shrink(program) { shorter in
+                try (0..<20).contains { _ in try !game(shorter).isEmpty }
+            }
+            Issue.record("seed \(seed): \(faults)\n\(shortest)")
+            return
+        }
+    }
+}
