@@ -120,14 +120,15 @@ struct crowd {
     _Alignas(line) long count;
     long each;
     size_t size;
+    int counts;
     void *_Atomic slots[];
 };
 
 static void *put_part(void *argument) {
     struct crowd *crowd = argument;
     for (long index = 0; index < crowd->each; index++) {
-        void *block = make(crowd->size);
-        change(&crowd->shared.references, 1);
+        void *block = crowd->size > 0 ? make(crowd->size) : &nothing;
+        if (crowd->counts) change(&crowd->shared.references, 1);
         long slot = atomic_fetch_add_explicit(&crowd->claimed, 1, memory_order_relaxed);
         atomic_store_explicit(&crowd->slots[slot], block, memory_order_release);
     }
@@ -140,13 +141,13 @@ static void *take_from_all(void *argument) {
         void *block;
         while (!(block = atomic_load_explicit(&crowd->slots[index], memory_order_acquire)))
             sched_yield();
-        perform(&crowd->shared, index, block);
-        free(block);
+        if (crowd->counts) perform(&crowd->shared, index, block);
+        if (crowd->size > 0) free(block);
     }
     return NULL;
 }
 
-int64_t measure_handover_of_many(long count, size_t size, int producers) {
+int64_t measure_handover_of_many(long count, size_t size, int producers, int counts) {
     if (producers > producers_max) return -1;
     size_t crowd_size = sizeof(struct crowd) + count * sizeof(void *);
     struct crowd *crowd = aligned_alloc(line, (crowd_size + line - 1) / line * line);
@@ -155,6 +156,7 @@ int64_t measure_handover_of_many(long count, size_t size, int producers) {
     crowd->each = count / producers;
     crowd->count = crowd->each * producers;
     crowd->size = size;
+    crowd->counts = counts;
     pthread_t taker, threads[producers_max];
     int result = pthread_create(&taker, NULL, take_from_all, crowd);
     if (result != 0) return -result;

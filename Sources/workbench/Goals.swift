@@ -56,6 +56,9 @@ extension Goal {
         of(
             "post, 4 producers", .post, "4 producers", "total", .free,
             .better(1, than: Contender.uv), isInChart: true),
+        of(
+            "  plain values, as libuv's", .post, "4 producers, commands", "total", .free,
+            .better(1, than: Contender.uv)),
     ]
 
     private static let wakes = [

@@ -45,8 +45,8 @@ int64_t measure_pingpong(int count, int has_descriptors);
 /// here; there it is used, and the block and it are counted down. Returns nanoseconds, or less than 0.
 int64_t measure_handover(long count, size_t size, long slot_count, int counts);
 
-/// The same, counted, with `producers` threads that hand over a part each; all may be on their way.
-int64_t measure_handover_of_many(long count, size_t size, int producers);
+/// The same with `producers` threads that hand over a part each; all may be on their way.
+int64_t measure_handover_of_many(long count, size_t size, int producers, int counts);
 
 /// Schedules `count` timers and cancels them in the same order: for each a block of `size` bytes, and its
 /// deadline in a heap. Gives how long all of that took. Returns 0 or -errno.

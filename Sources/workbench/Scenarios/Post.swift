@@ -6,8 +6,8 @@
 //           all threads. "held" posts while the thread is blocked in a closure, so that "held call"
 //           is pure queueing and "held drain" pure performing. "bare" closures capture nothing,
 //           "capturing" ones a reference and an integer, "4 producers" are four threads that post a
-//           quarter of the capturing ones each, "commands" are plain values. C libraries post a
-//           function, a context and a number. The floor is a ring through which the other thread
+//           quarter each, of the capturing ones or of "commands", plain values. C libraries post a
+//           function, a context and a number, which is a plain value, too. The floor is a ring through which the other thread
 //           gets memory that it frees, 32 bytes each as a closure's context; or through which it
 //           gets the address of nothing (bare, commands). "counted" is the floor for what captures
 //           an object: the reference is counted up by who posts; the other thread writes to the
@@ -52,8 +52,16 @@ extension Scenario {
                 "capturing, glibc's malloc", PostMeasure(shape: .capturing), blockSize: contextSize,
                 hasSystemMalloc: true)
             + closures("bare", PostMeasure(shape: .bare), blockSize: 0)
-            + closures("4 producers", PostMeasure(shape: .producers), blockSize: nil)
-            + commands, tracedOperations: 2_000)
+            + closures(
+                "4 producers",
+                PostMeasure(shape: .capturing, producerCount: producerCount), blockSize: nil)
+            + commands("commands", PostMeasure(shape: .commands))
+            + commands(
+                "4 producers, commands",
+                PostMeasure(shape: .commands, producerCount: producerCount)),
+        tracedOperations: 2_000)
+
+    private static let producerCount = 4
 
     private static let postCount = 500_000
     private static let slowPostCount = 50_000
@@ -64,8 +72,8 @@ extension Scenario {
     ) -> [Case] {
         var cases = Cases.ofLoops(
             group, postCount, quick: quickPostCount, slow: slowPostCount, measure)
-        if let blockSize { cases.append(floor(group, blockSize)) }
-        if measure.shape != .bare { cases.append(counted(group, measure.shape)) }
+        if let blockSize { cases.append(floor(group, measure, blockSize)) }
+        if measure.shape != .bare { cases.append(counted(group, measure)) }
         return cases.map { item in
             var item = item
             item.hasSystemMalloc = hasSystemMalloc
@@ -73,21 +81,24 @@ extension Scenario {
         }
     }
 
-    private static func floor(_ group: String, _ blockSize: Int) -> Case {
+    private static func floor(_ group: String, _ measure: PostMeasure, _ blockSize: Int) -> Case {
         Case(
             group: group, contender: Contender.floor, operations: postCount,
             quickOperations: quickPostCount
         ) { count, _ in
             var sample = Sample()
-            sample.values["total"] = try perPost(
-                measure_handover(count, blockSize, ringSlotCount, 0), count)
+            let duration =
+                measure.isByMany
+                ? measure_handover_of_many(count, blockSize, CInt(measure.producerCount), 0)
+                : measure_handover(count, blockSize, ringSlotCount, 0)
+            sample.values["total"] = try perPost(duration, count)
             sample.values["line"] = try perPost(measure_line(lineCount), lineCount - 1)
             sample.hash = UInt64(count)
             return sample
         }
     }
 
-    private static func counted(_ group: String, _ shape: PostShape) -> Case {
+    private static func counted(_ group: String, _ measure: PostMeasure) -> Case {
         Case(
             group: group, contender: Contender.counted, operations: postCount,
             quickOperations: quickPostCount
@@ -95,8 +106,8 @@ extension Scenario {
             var slotCount = ringSlotCount
             while slotCount < count { slotCount *= 2 }
             let duration =
-                shape == .producers
-                ? measure_handover_of_many(count, contextSize, CInt(PostMeasure.producerCount))
+                measure.isByMany
+                ? measure_handover_of_many(count, contextSize, CInt(measure.producerCount), 1)
                 : measure_handover(count, contextSize, slotCount, 1)
             var sample = Sample()
             sample.values["total"] = try perPost(duration, count)
@@ -117,29 +128,32 @@ extension Scenario {
     private static let ringSlotCount = 4_096
     private static let lineCount = 2_000
 
-    private static var commands: [Case] {
-        let make = CommandCaseMaker()
+    private static func commands(_ group: String, _ measure: PostMeasure) -> [Case] {
+        let make = CommandCaseMaker(group: group, measure: measure)
         return [
             make(Contender.ours, CommandBufferLoop.self),
             make(Contender.handmade, HandmadeCommandLoop.self),
             make(Contender.dispatch, DispatchCommandLoop.self),
             make(Contender.coreFoundation, CoreFoundationCommandLoop.self),
-        ] + Cases.ofLibraries(make) + [floor("commands", 0)]
+        ] + Cases.ofLibraries(make) + [floor(group, measure, 0)]
     }
 
     private struct CommandCaseMaker: LibraryCaseMaker {
+        let group: String
+        let measure: PostMeasure
+
         func callAsFunction<L: CommandLoop>(_ contender: String, _ type: L.Type) -> Case {
             Case(
-                group: "commands", contender: contender, operations: postCount,
+                group: group, contender: contender, operations: postCount,
                 quickOperations: quickPostCount
-            ) { try PostMeasure(shape: .commands).measure(type, $0, $1) }
+            ) { [measure] in try measure.measure(type, $0, $1) }
         }
     }
 }
 
-/// What is posted, and by how many.
+/// What is posted.
 private enum PostShape {
-    case bare, capturing, producers, commands
+    case bare, capturing, commands
 }
 
 /// One loop under measurement.
@@ -156,8 +170,8 @@ private struct Line {
 
 private struct PostMeasure: LoopMeasure {
     let shape: PostShape
-
-    static let producerCount = 4
+    var producerCount = 1
+    var isByMany: Bool { producerCount > 1 }
     /// As many posts as may wait in a steady state.
     private static let steadyCount = 4_000
 
@@ -205,10 +219,10 @@ private struct PostMeasure: LoopMeasure {
         let perPost = 1 / Double(count)
         sample.hash = timed.hash
         sample.values["total"] = Double(timed.total) * perPost
-        if shape != .producers { sample.values["call"] = Double(timed.call) * perPost }
+        if !isByMany { sample.values["call"] = Double(timed.call) * perPost }
         sample.values["cpu"] = Double(timed.cpu) * perPost
         if conditions.isTraced { return sample }
-        if shape != .producers {
+        if !isByMany {
             sample.values["fresh call"] = Double(try heldPass(line, count).call) * perPost
             let held = try heldPass(line, count)
             sample.values["held call"] = Double(held.call) * perPost
@@ -218,7 +232,7 @@ private struct PostMeasure: LoopMeasure {
         _ = try pass(line, count)
         let burst = measure_allocations_stop()
         sample.values["burst allocations"] = Double(burst.count) * perPost
-        if shape == .producers { return sample }
+        if isByMany { return sample }
         // What a burst has left is none of it.
         try steadyPass(line, Self.steadyCount)
         measure_allocations_start()
@@ -239,7 +253,7 @@ private struct PostMeasure: LoopMeasure {
 
     /// What bare closures and commands write to, for they can't bring it along.
     private func makeTally() -> Tally {
-        shape == .capturing || shape == .producers ? Tally() : Tally.shared
+        shape == .capturing ? Tally() : Tally.shared
     }
 
     private func pass(_ line: Line, _ count: Int) throws -> Pass {
@@ -248,7 +262,7 @@ private struct PostMeasure: LoopMeasure {
         let cpuBefore = try ProcessStatistics.cpuNanoseconds()
         let start = nanoseconds()
         var pass = Pass()
-        if shape == .producers {
+        if isByMany {
             try postByProducers(line, tally, count)
         } else {
             line.post(tally, 0..<count)
@@ -291,9 +305,9 @@ private struct PostMeasure: LoopMeasure {
     }
 
     private func postByProducers(_ line: Line, _ tally: Tally, _ count: Int) throws {
-        for producer in 0..<Self.producerCount {
-            let first = count * producer / Self.producerCount
-            let last = count * (producer + 1) / Self.producerCount
+        for producer in 0..<producerCount {
+            let first = count * producer / producerCount
+            let last = count * (producer + 1) / producerCount
             let post = line.post
             // Let go of at once, it ends by itself; all of its work is waited for.
             _ = try SystemThread(name: "producer") { post(tally, first..<last) }
