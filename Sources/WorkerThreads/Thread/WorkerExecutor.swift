@@ -13,9 +13,18 @@ internal import Synchronization
 public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     // SAFETY: all of it is safe from any thread; steps are taken out of `inbox` on the loop's only.
 
+    /// Steps that came after the thread's end.
     private struct Late {
         var steps = FIFO<UnownedJob>()
-        var isRunning = false
+        /// The executor, for as long as somebody runs them: a step may let go of all else that keeps it.
+        var runner: WorkerExecutor?
+
+        /// - Returns: whether the caller is to run them.
+        mutating func beginRunning(for executor: WorkerExecutor) -> Bool {
+            guard runner == nil, !steps.isEmpty else { return false }
+            runner = executor
+            return true
+        }
     }
 
     private let inbox = Inbox<UnownedJob>()
@@ -23,6 +32,11 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     let loop: ThreadRunLoop
     /// Steps that came after the thread's end.
     private let late = Mutex(Late())
+    /// How many threads are queueing a step right now.
+    ///
+    /// Nobody keeps the executor for them: once a step is queued it may run, and let go of the last that
+    /// does. So the thread, which keeps it as well, does not end before they are done.
+    private let addingCount = Atomic<Int>(0)
 
     init(loop: ThreadRunLoop) {
         self.loop = loop
@@ -43,11 +57,12 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     ///
     /// - Thread: any thread.
     func add(_ step: UnownedJob) {
-        switch inbox.push(step) {
-        case .first: announce()
-        case .queued: break
-        case .closed: runLate([step])
-        }
+        addingCount.add(1, ordering: .sequentiallyConsistent)
+        let result = inbox.push(step)
+        if result == .first { announce() }
+        // The last that it touches, but for a step that is still the caller's.
+        addingCount.subtract(1, ordering: .releasing)
+        if result == .closed { addLate(step) }
     }
 
     /// Traps unless the caller runs on the thread; what `assumeIsolated` asks.
@@ -63,7 +78,8 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         source.invalidate()
         var left: [UnownedJob] = []
         inbox.close(into: &left, waiting: SystemThread.yield)
-        runLate(left)
+        while addingCount.load(ordering: .acquiring) != 0 { SystemThread.yield() }
+        for step in left { addLate(step) }
     }
 
     /// Runs the steps that are there now; those that arrive from now on run in the next pass.
@@ -92,24 +108,28 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         loop.wakeUp()
     }
 
-    /// Runs steps one after another; on one thread at a time, so that actors stay isolated.
-    private func runLate(_ steps: [UnownedJob]) {
+    /// Runs a step that came after the thread's end, unless somebody runs such already.
+    private func addLate(_ step: UnownedJob) {
         let isRunner = late.withLock { late in
-            for step in steps { late.steps.append(step) }
-            if late.isRunning { return false }
-            late.isRunning = true
-            return true
+            late.steps.append(step)
+            return late.beginRunning(for: self)
         }
-        guard isRunner else { return }
+        if isRunner { runLate() }
+    }
+
+    /// Runs steps one after another; on one thread at a time, so that actors stay isolated.
+    private func runLate() {
         while let step = nextLate() { run(step) }
     }
 
     private func nextLate() -> UnownedJob? {
-        late.withLock { late in
+        let (step, runner) = late.withLock { late -> (UnownedJob?, WorkerExecutor?) in
             let step = late.steps.popFirst()
-            if step == nil { late.isRunning = false }
-            return step
+            return (step, step == nil ? late.runner.take() : nil)
         }
+        // Let go of without the lock, and last: it may have been all that kept this.
+        withExtendedLifetime(runner) {}
+        return step
     }
 
     private func run(_ step: UnownedJob) {

@@ -32,6 +32,39 @@ private actor Resident {
     nonisolated func assumed() -> Int { assumeIsolated { $0.count } }
 }
 
+/// An actor that its thread's executor ends with, and whose last step is its end.
+private actor Owner {
+    private let worker: WorkerThread
+    /// Goes after the thread's handle.
+    private let last: AtItsEnd
+
+    /// - Parameter tell: told whether the executor is there still when all that the actor kept has gone.
+    init(tell: @escaping @Sendable (Bool) -> Void) throws {
+        worker = try WorkerThread(name: "owned")
+        let executor = WeakReference(worker.executor)
+        last = AtItsEnd { tell(executor.object != nil) }
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe worker.executor.asUnownedSerialExecutor()
+    }
+
+    nonisolated func endThread() {
+        worker.stop()
+        worker.join()
+    }
+
+    isolated deinit {}
+}
+
+private final class AtItsEnd: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    deinit { body() }
+}
+
 @Suite struct `Worker executor` {
     @Test(.timeLimit(.minutes(20)))
     func `a task that prefers the thread runs on it, also after it was suspended`() async throws {
@@ -151,6 +184,22 @@ private actor Resident {
             for task in tasks { sum += await task.value }
             #expect(sum == 45)
         }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a step that lets go of the last that keeps the executor runs on it to its end`() throws {
+        let isThere = Shared(false)
+        let ended = Latch()
+        try endAndLetGo { answer in
+            isThere.set(answer)
+            ended.open()
+        }
+        ended.wait()
+        #expect(isThere.value)
+    }
+
+    private func endAndLetGo(_ tell: @escaping @Sendable (Bool) -> Void) throws {
+        try Owner(tell: tell).endThread()
     }
 
     @Test func `assuming isolation elsewhere traps`() async {
