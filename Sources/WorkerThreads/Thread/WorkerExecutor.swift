@@ -13,15 +13,17 @@ internal import Synchronization
 public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     // SAFETY: all of it is safe from any thread; steps are taken out of `inbox` on the loop's only.
 
-    /// Steps that came after the thread's end.
+    /// Steps that the thread does not run any more.
     private struct Late {
         var steps = FIFO<UnownedJob>()
+        /// Whether its loop is the thread's still: then they wait, or an actor would be there and here.
+        var areHeld = true
         /// The executor, for as long as somebody runs them: a step may let go of all else that keeps it.
         var runner: WorkerExecutor?
 
         /// - Returns: whether the caller is to run them.
         mutating func beginRunning(for executor: WorkerExecutor) -> Bool {
-            guard runner == nil, !steps.isEmpty else { return false }
+            guard !areHeld, runner == nil, !steps.isEmpty else { return false }
             runner = executor
             return true
         }
@@ -73,13 +75,17 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     /// Whether the caller runs on the thread; what Swift asks before it traps.
     public func isIsolatingCurrentContext() -> Bool? { loop.isOnThread }
 
-    /// Runs what waits, and takes nothing any more; on the worker's thread.
+    /// Runs what waits, and takes nothing any more; on the worker's thread, or before anybody has it.
+    ///
+    /// What comes later waits until the loop has ended: its items are told of that on the thread, and
+    /// what they call may be the actors'.
     func close() {
         source.invalidate()
         var left: [UnownedJob] = []
         inbox.close(into: &left, waiting: SystemThread.yield)
         while addingCount.load(ordering: .acquiring) != 0 { SystemThread.yield() }
-        for step in left { addLate(step) }
+        for step in left { run(step) }
+        if !loop.farewells.add(self, { [self] in goOnLate() }) { goOnLate() }
     }
 
     /// Runs the steps that are there now; those that arrive from now on run in the next pass.
@@ -106,6 +112,17 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     private func announce() {
         source.signal()
         loop.wakeUp()
+    }
+
+    /// The loop has ended: lets those steps go on that came meanwhile.
+    ///
+    /// Elsewhere: the thread that ends is to run nothing any more.
+    private func goOnLate() {
+        let isRunner = late.withLock { late in
+            late.areHeld = false
+            return late.beginRunning(for: self)
+        }
+        if isRunner { Task.detached { [self] in runLate() } }
     }
 
     /// Runs a step that came after the thread's end, unless somebody runs such already.

@@ -4,6 +4,7 @@ import Kernel
 import RunLoops
 import RunLoopsTesting
 import Support
+import Synchronization
 import Testing
 import WorkerThreads
 
@@ -63,6 +64,25 @@ private final class AtItsEnd: Sendable {
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 
     deinit { body() }
+}
+
+/// An actor that notices when it is in two places at once.
+private actor Single {
+    nonisolated let worker: WorkerThread
+    private let presentCount = Atomic<Int>(0)
+    private(set) var wasTwice = false
+
+    init(_ worker: WorkerThread) { self.worker = worker }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe worker.executor.asUnownedSerialExecutor()
+    }
+
+    func stay(_ body: () -> Void) {
+        if presentCount.add(1, ordering: .sequentiallyConsistent).newValue > 1 { wasTwice = true }
+        body()
+        presentCount.subtract(1, ordering: .sequentiallyConsistent)
+    }
 }
 
 @Suite struct `Worker executor` {
@@ -200,6 +220,37 @@ private final class AtItsEnd: Sendable {
 
     private func endAndLetGo(_ tell: @escaping @Sendable (Bool) -> Void) throws {
         try Owner(tell: tell).endThread()
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `an actor is not elsewhere while its thread calls the last of its loop's items`()
+        async throws
+    {
+        let worker = try WorkerThread(name: "last calls")
+        let single = Single(worker)
+        await single.stay {}
+        let entered = Latch()
+        let left = Latch()
+        let source = ThreadRunLoop.Source(
+            cancel: { _, _ in
+                single.assumeIsolated {
+                    $0.stay {
+                        entered.open()
+                        left.wait()
+                    }
+                }
+            }, perform: {})
+        worker.runLoop.add(source)
+        try await worker.submit {}
+        worker.stop()
+        entered.wait()
+        let other = try WorkerThread(name: "visitor")
+        let visit = Task(executorPreference: other.executor) { await single.stay {} }
+        // Once this has run the visitor has asked to come in, and done so if it may.
+        try await other.submit {}
+        left.open()
+        await visit.value
+        #expect(await single.wasTwice == false)
     }
 
     @Test func `assuming isolation elsewhere traps`() async {
