@@ -87,6 +87,11 @@ class AnsweredPerform: @unchecked Sendable {
     /// Whether its sender waits until it has run or was refused.
     var isAwaited: Bool { true }
 
+    /// Whether it was started, refused or cancelled.
+    ///
+    /// - Thread: any thread; once true, always true.
+    var isDecided: Bool { state.load(ordering: .relaxed) == State.decided }
+
     private func decide() -> Bool {
         state.compareExchange(
             expected: State.waiting, desired: State.decided, ordering: .acquiringAndReleasing

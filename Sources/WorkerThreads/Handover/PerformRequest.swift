@@ -27,6 +27,14 @@ enum PerformRequest: Sendable {
         }
     }
 
+    /// Whether it is certain what becomes of it: for one that waits still, that it was cancelled.
+    var isDecided: Bool {
+        switch self {
+        case .plain: false
+        case .answered(let answered): answered.isDecided
+        }
+    }
+
     /// Whether its sender waits until it has run or was refused.
     var isAwaited: Bool {
         switch self {
@@ -52,6 +60,8 @@ final class NotedPerform: AnsweredPerform, @unchecked Sendable {
     }
 
     override var isAwaited: Bool { request.isAwaited }
+
+    override var isDecided: Bool { request.isDecided }
 
     override func run() {
         ThreadRunLoop.current.callingMeasured(.perform, posted) { request.perform() }

@@ -6,9 +6,11 @@ extension PoolBoard {
     /// Lines work up behind other work that there was no room for.
     package mutating func lineUp(
         _ work: Work, for queue: PoolQueue, lane: Int,
+        isWanted: @escaping @Sendable () -> Bool = { true },
         tell: @escaping @Sendable (PriorityFIFO<Work>.Ticket?) -> Void
     ) {
-        newcomers.append(Newcomer(work: work, queue: queue, lane: lane, tell: tell))
+        newcomers.append(
+            Newcomer(work: work, queue: queue, lane: lane, isWanted: isWanted, tell: tell))
     }
 
     /// Whether work has lined up.
@@ -17,13 +19,13 @@ extension PoolBoard {
     /// How much work has lined up.
     package var newcomerCount: Int { newcomers.count }
 
-    /// Gives places to newcomers, in their order, while there is room; those whose queue is closed
-    /// get none.
+    /// Gives places to newcomers, in their order, while there is room; those whose queue is closed,
+    /// and those that were cancelled meanwhile, get none.
     package mutating func admit(limit: Int) -> [Admission] {
         guard hasNewcomers else { return [] }
         var admissions: [Admission] = []
         while waitingCount < limit, let newcomer = newcomers.popFirst() {
-            guard !isClosed(newcomer.queue) else {
+            guard newcomer.isWanted(), !isClosed(newcomer.queue) else {
                 admissions.append(Admission(newcomer: newcomer, ticket: nil, wake: nil))
                 continue
             }

@@ -41,7 +41,9 @@ package struct PoolBoard<Work> {
         let work: Work
         let queue: PoolQueue
         let lane: Int
-        /// To be told of its ticket once there is room, or of nil when its queue is closed.
+        /// Whether it is still to have a place; asked under the pool's lock.
+        let isWanted: @Sendable () -> Bool
+        /// To be told of its ticket once there is room, or of nil when it gets none.
         let tell: @Sendable (PriorityFIFO<Work>.Ticket?) -> Void
     }
 

@@ -41,6 +41,8 @@ final class KeyedPerform: AnsweredPerform, @unchecked Sendable {
 
     override var isAwaited: Bool { request.isAwaited }
 
+    override var isDecided: Bool { request.isDecided }
+
     override func run() {
         request.perform()
         queues.board.withLock { $0.unbind(key) }

@@ -79,7 +79,10 @@ extension WorkerPool {
         let stopped = SubmitError.stopped(thread: threadName(of: queue))
         let pool = ObjectIdentifier(queues)
         if let placed {
-            board.lineUp(request, for: queue, lane: lane) { place in
+            board.lineUp(
+                request, for: queue, lane: lane, isWanted: { !request.isDecided }
+            ) { place in
+                // One that was cancelled has been told.
                 guard let place else { return _ = request.refuse(stopped) }
                 placed(Ticket(pool: pool, queue: queue, place: place, key: key))
             }

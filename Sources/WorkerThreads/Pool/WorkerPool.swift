@@ -238,23 +238,47 @@ public final class WorkerPool: Sendable {
         let queue = try queue(of: name)
         let place = Place()
         return try await AwaitedPerform.result(of: body) { request throws(SubmitError) in
-            let placed: @Sendable (Ticket) -> Void = { ticket in
-                place.ticket.withLock { $0 = ticket }
+            // Not the pool: it would be kept by what waits in it.
+            let placed: @Sendable (Ticket) -> Void = { [queues, parts] ticket in
+                if !place.take(ticket) { Self.remove(ticket, from: queues, parts) }
             }
             let (ticket, member) = try enqueue(
                 note(request, fileID, line), to: queue, priority, key, placed: placed)
             if let ticket { placed(ticket) }
             if let member { parts[member].wake() }
-            // Cancelled meanwhile by a thread that could not yet see where it waits.
-            if Task.isCancelled, let ticket = place.ticket.withLock({ $0 }) { remove(ticket) }
         } cancelled: {
-            if let ticket = place.ticket.withLock({ $0 }) { remove(ticket) }
+            if let ticket = place.leave() { remove(ticket) }
         }
     }
 
     /// Where a request waits, for whoever cancels the task that waits for it.
     private final class Place: Sendable {
-        let ticket = Mutex<Ticket?>(nil)
+        private enum State {
+            case unknown
+            case known(Ticket)
+            /// Cancelled before anybody knew: a place that it gets now is nobody's.
+            case left
+        }
+
+        private let state = Mutex(State.unknown)
+
+        /// - Returns: false when the request was cancelled before.
+        func take(_ ticket: Ticket) -> Bool {
+            state.withLock { state in
+                if case .left = state { return false }
+                state = .known(ticket)
+                return true
+            }
+        }
+
+        /// - Returns: the place that it has; nil when it has none yet.
+        func leave() -> Ticket? {
+            state.withLock { state in
+                defer { state = .left }
+                if case .known(let ticket) = state { return ticket }
+                return nil
+            }
+        }
     }
 
     /// Takes an item back, if no member has taken it yet.
@@ -268,17 +292,24 @@ public final class WorkerPool: Sendable {
     }
 
     @discardableResult
-    private func remove(_ ticket: Ticket) -> Bool {
+    private func remove(_ ticket: Ticket) -> Bool { Self.remove(ticket, from: queues, parts) }
+
+    @discardableResult
+    private static func remove(
+        _ ticket: Ticket, from queues: PoolQueues, _ parts: [PoolSeat]
+    ) -> Bool {
         let (work, admitted) = queues.board.withLock { board in
             let work = board.remove(ticket.place, from: ticket.queue)
             if work != nil, let key = ticket.key { board.unbind(key) }
             return (work, board.admit(limit: queues.limit))
         }
-        tell(admitted)
+        tell(admitted, parts)
         return work != nil
     }
 
-    private func tell(_ admissions: [PoolBoard<PerformRequest>.Admission]) {
+    private static func tell(
+        _ admissions: [PoolBoard<PerformRequest>.Admission], _ parts: [PoolSeat]
+    ) {
         for admission in admissions {
             if let member = admission.tell() { parts[member].wake() }
         }
@@ -329,7 +360,7 @@ public final class WorkerPool: Sendable {
             board.close()
             return board.refuseNewcomers()
         }
-        tell(refused)
+        Self.tell(refused, parts)
         members.forEach { $0.stop(policy) }
     }
 

@@ -250,6 +250,27 @@ private final class Sender: Sendable {
         try pool.members[0].settle()
     }
 
+    @Test(arguments: [nil, "a key"] as [SubmitKey?])
+    func `gives no place to what was cancelled while it waited for one`(
+        _ key: SubmitKey?
+    ) async throws {
+        let pool = try WorkerPool(name: "mail", count: 2, maxQueued: 1, whenFull: .wait)
+        pool.pause()
+        let ticket = try pool.enqueue { Issue.record("it was cancelled") }
+        let tasks = (0..<3).map { _ in
+            Task { try await pool.submit(key: key) { Issue.record("it was cancelled") } }
+        }
+        while pool.newcomerCount < 3 { await Task.yield() }
+        for task in tasks {
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(pool.cancel(ticket))
+        #expect(pool.newcomerCount == 0)
+        #expect(pool.waitingCount == 0)
+        #expect(pool.boundKeyCount == 0)
+    }
+
     @Test func `refuses on its own threads what it would wait for`() throws {
         let pool = try WorkerPool(name: "mail", maxQueued: 1, whenFull: .wait)
         let outcome = Shared<SubmitError?>(nil)
