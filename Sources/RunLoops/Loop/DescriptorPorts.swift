@@ -10,6 +10,11 @@ final class DescriptorPorts {
 
     let set: any PollSet
     private var ports = SlotMap<ThreadRunLoop.Port>()
+    /// Whose each descriptor is: the port that was added last.
+    ///
+    /// One that was closed before its port was made invalid may have its number given to another, which
+    /// then has a port of its own: what the older port asks for later is not meant for that one.
+    private var owners: [CInt: Handle] = [:]
 
     init(set: any PollSet) { self.set = set }
 
@@ -27,19 +32,27 @@ final class DescriptorPorts {
             _ = ports.remove(handle)
             throw error
         }
+        owners[descriptor] = handle
         return handle
     }
 
     func rewatch(_ handle: Handle, descriptor: CInt, for interest: Readiness) {
+        require(
+            owners[descriptor] == handle,
+            "descriptor \(descriptor) of a port was closed, and is another port's now; make the port "
+                + "invalid first")
         do throws(SystemError) {
             try set.change(descriptor, for: interest, token: handle.rawValue)
         } catch {
-            fatalError("a port's descriptor was closed before the port: \(error)")
+            fatalError(
+                "a port's descriptor was closed before the port was made invalid: \(error)")
         }
     }
 
     func unwatch(_ handle: Handle, descriptor: CInt) {
         _ = ports.remove(handle)
+        guard owners[descriptor] == handle else { return }
+        owners[descriptor] = nil
         set.remove(descriptor)
     }
 

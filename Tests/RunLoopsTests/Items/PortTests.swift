@@ -320,6 +320,37 @@ struct `Port on a descriptor` {
         }
     }
 
+    @Test func `with the real kernel: a number that was closed too early is its next port's`()
+        throws
+    {
+        let words = try withSystemLoop { loop in
+            let trace = Trace()
+            let early = try Pipe()
+            let number = dup(early.readEnd.number)
+            _ = consume early
+            defer { _ = close(number) }
+            let first = ThreadRunLoop.Port(watching: number) { _, _ in trace.note("first") }
+            try loop.add(first)
+            let pipe = try Pipe()
+            // Closes what had the number, and gives it to the pipe.
+            _ = dup2(pipe.readEnd.number, number)
+            let second = ThreadRunLoop.Port(watching: number) { _, _ in trace.note("second") }
+            try loop.add(second)
+            first.invalidate()
+            _ = try pipe.writeEnd.write(contentsOf: [1])
+            #expect(
+                loop.run(for: .seconds(20), returnAfterSourceHandled: true) == .handledSource)
+            second.invalidate()
+            #expect(loop.run(mode: .default) == .finished)
+            // The number is nobody's again.
+            try loop.add(ThreadRunLoop.Port(watching: number) { _, _ in trace.note("third") })
+            #expect(
+                loop.run(for: .seconds(20), returnAfterSourceHandled: true) == .handledSource)
+            return trace.all
+        }
+        #expect(words == ["second", "third"])
+    }
+
     @Test func `with the real kernel: the other side's end is told`() throws {
         let readiness = try withSystemLoop { loop in
             let pipe = try Pipe()
