@@ -19,6 +19,13 @@ public struct Descriptor: ~Copyable, Sendable {
         self.number = number
     }
 
+    /// Leaves the descriptor open to the caller, who closes it.
+    consuming func giveAway() -> CInt {
+        let number = number
+        discard self
+        return number
+    }
+
     deinit {
         // close(2): on Linux the descriptor is gone whatever close returns, so it is never retried.
         _ = Glibc.close(number)

@@ -20,8 +20,8 @@ internal import Glibc
     private static let batchCount = 256
 
     init() throws(SystemError) {
-        epoll = Descriptor(
-            owning: try retrying("epoll_create1", { epoll_create1(CInt(EPOLL_CLOEXEC)) }))
+        let number = try retrying("epoll_create1", { epoll_create1(CInt(EPOLL_CLOEXEC)) })
+        epoll = try Descriptor(owning: number).movedAboveStandardStreams()
         unsafe events = .allocate(capacity: Self.batchCount)
         unsafe events.initialize(repeating: epoll_event())
     }

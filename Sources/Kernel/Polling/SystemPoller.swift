@@ -75,7 +75,9 @@ package final class SystemPoller: Poller {
         let set = try EpollSet()
         var doorbell = doorbellNumber.load(ordering: .acquiring)
         if doorbell < 0 {
-            doorbell = try retrying("eventfd", { eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK)) })
+            let number = try retrying(
+                "eventfd", { eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK)) })
+            doorbell = try Descriptor(owning: number).movedAboveStandardStreams().giveAway()
             doorbellNumber.store(doorbell, ordering: .releasing)
         }
         try set.addDoorbell(doorbell)

@@ -351,6 +351,24 @@ struct `Port on a descriptor` {
         #expect(words == ["second", "third"])
     }
 
+    @Test func `a loop never gets the number of a closed standard stream`() async {
+        await #expect(processExitsWith: .success) {
+            close(0)
+            close(1)
+            let loop = ThreadRunLoop.current
+            let pipe = try Pipe()
+            try loop.add(ThreadRunLoop.Port(watching: pipe.readEnd.number) { _, _ in })
+            let areClosed = fcntl(0, F_GETFD) < 0 && fcntl(1, F_GETFD) < 0
+            let port = ThreadRunLoop.Port(watching: 0) { _, _ in }
+            do throws(SystemError) {
+                try loop.add(port)
+            } catch {
+                exit(areClosed && error.errno == EBADF ? EXIT_SUCCESS : EXIT_FAILURE)
+            }
+            exit(EXIT_FAILURE)
+        }
+    }
+
     @Test func `with the real kernel: the other side's end is told`() throws {
         let readiness = try withSystemLoop { loop in
             let pipe = try Pipe()
