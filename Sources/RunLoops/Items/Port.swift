@@ -29,7 +29,14 @@ extension ThreadRunLoop {
 
         /// A port that watches a descriptor which somebody else owns and keeps open meanwhile.
         ///
-        /// Level-triggered: it is handled in each pass for as long as it is ready.
+        /// Level-triggered: it is handled in each pass for as long as it is ready. That goes for
+        /// `closed` too, which nothing but taking the port out of its modes ends: a handler that is
+        /// told so and only returns keeps its thread busy.
+        ///
+        /// Make the port invalid on the loop's thread, and close the descriptor after that. Where its
+        /// open file has other descriptors still, those of a child process among them, the kernel goes
+        /// on reporting one that was closed first, and nobody can tell it to stop any more. On another
+        /// thread, `perform { port.invalidate(); close(descriptor) }` does both.
         ///
         /// - Parameters:
         ///   - descriptor: an open descriptor; one port for each descriptor and mode.
@@ -89,6 +96,9 @@ extension ThreadRunLoop {
 
         /// What the descriptor is watched for; empty keeps the port in its modes, silent but for
         /// `closed`.
+        ///
+        /// A reader that wants no more for a while, also when the other side hangs up meanwhile, takes
+        /// the port out of its mode and adds it again later: `closed` is told in each pass.
         ///
         /// - Thread: the loop's own thread once it is in a loop.
         public var interest: Readiness {

@@ -49,7 +49,8 @@ extension ThreadRunLoop {
     /// Adds a port to a mode, or with `.common` to every common mode, those to come too.
     ///
     /// - Throws: EEXIST when its descriptor has a port in that mode, EPERM when the kernel can't
-    ///   watch such a descriptor (a regular file), ENOMEM, ENOSPC or EMFILE when it has no room.
+    ///   watch such a descriptor (a regular file or `/dev/null`, which are always ready to be read),
+    ///   EBADF when it is not open, ENOMEM, ENOSPC or EMFILE when the kernel has no room.
     /// - Thread: any thread for a port without a descriptor; the loop's own thread for one with a
     ///   descriptor, because only there the error can be told.
     /// - Blocks: never.
