@@ -30,8 +30,8 @@ extension ThreadRunLoop {
         /// A port that watches a descriptor which somebody else owns and keeps open meanwhile.
         ///
         /// Level-triggered: it is handled in each pass for as long as it is ready. That goes for
-        /// `closed` too, which nothing but taking the port out of its modes ends: a handler that is
-        /// told so and only returns keeps its thread busy.
+        /// `closed` too, which nothing ends but an empty `interest` or taking the port out of its modes:
+        /// a handler that is told so and only returns keeps its thread busy.
         ///
         /// Make the port invalid on the loop's thread, and close the descriptor after that. Where its
         /// open file has other descriptors still, those of a child process among them, the kernel goes
@@ -95,10 +95,9 @@ extension ThreadRunLoop {
         var watchesDescriptor: Bool { watched != nil }
 
         /// What the descriptor is watched for; empty keeps the port in its modes, silent but for
-        /// `closed`.
+        /// `closed`, which is told once then.
         ///
-        /// A reader that wants no more for a while, also when the other side hangs up meanwhile, takes
-        /// the port out of its mode and adds it again later: `closed` is told in each pass.
+        /// So a reader that wants no more for a while sets it to `[]`, and back when it goes on.
         ///
         /// - Thread: the loop's own thread once it is in a loop.
         public var interest: Readiness {
@@ -122,7 +121,17 @@ extension ThreadRunLoop {
             // A hang-up is what a reader's end of file is, and a writer's EPIPE.
             let told = readiness.contains(.closed) ? [.readable, .writable, .closed] : readiness
             let wanted = told.intersection(interest.union(.closed))
-            return wanted.isEmpty ? false : call(wanted)
+            guard !wanted.isEmpty, call(wanted) else { return false }
+            if told.contains(.closed) && interest.isEmpty { rest() }
+            return true
+        }
+
+        /// Lets the loop sleep though the other side is gone: that was told, and nothing else is wanted.
+        private func rest() {
+            guard let watched else { return }
+            for (state, handle) in handles {
+                state.descriptors?.rest(handle, descriptor: watched.descriptor)
+            }
         }
 
         private func call(_ readiness: Readiness) -> Bool {

@@ -149,6 +149,24 @@ extension ThreadRunLoop {
         return Timeout(place: place, mode: timeout.mode, loop: timeout.loop)
     }
 
+    /// Puts a closure off to a while from now, or has it called earlier, as `reschedule(_:at:)` does.
+    ///
+    /// For what is to be called when nothing has come for so long: with each thing that comes, once more.
+    ///
+    /// - Parameters:
+    ///   - timeout: what it was scheduled as.
+    ///   - delay: by the loop's clock; none or less means in the next pass.
+    ///   - tolerance: how much later it may be; nil for none.
+    /// - Returns: what to cancel it by from now on; nil when it was called or cancelled already, is
+    ///   being called right now, or is another loop's.
+    /// - Thread: the loop's own thread.
+    /// - Blocks: never.
+    public func reschedule(
+        _ timeout: Timeout, after delay: Duration, tolerance: Duration? = nil
+    ) -> Timeout? {
+        reschedule(timeout, at: now.advanced(by: delay), tolerance: tolerance)
+    }
+
     /// Calls a time-out that is due.
     ///
     /// It has left the heap when it is called, so that a nested run does not call it again, but keeps

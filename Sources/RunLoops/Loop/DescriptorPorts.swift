@@ -16,6 +16,9 @@ final class DescriptorPorts {
     /// then has a port of its own: what the older port asks for later is not meant for that one.
     private var owners: [CInt: Handle] = [:]
 
+    /// Those that the kernel is not asked about, though they are in the mode.
+    private var resting: Set<UInt64> = []
+
     init(set: any PollSet) { self.set = set }
 
     var count: Int { ports.count }
@@ -42,15 +45,28 @@ final class DescriptorPorts {
             "descriptor \(descriptor) of a port was closed, and is another port's now; make the port "
                 + "invalid first")
         do throws(SystemError) {
-            try set.change(descriptor, for: interest, token: handle.rawValue)
+            if resting.remove(handle.rawValue) != nil {
+                try set.add(descriptor, for: interest, token: handle.rawValue)
+            } else {
+                try set.change(descriptor, for: interest, token: handle.rawValue)
+            }
         } catch {
             fatalError(
                 "a port's descriptor was closed before the port was made invalid: \(error)")
         }
     }
 
+    /// Asks nothing about a port any more, until it is watched for something else.
+    ///
+    /// The kernel has no way to keep a descriptor and be silent of its end.
+    func rest(_ handle: Handle, descriptor: CInt) {
+        guard owners[descriptor] == handle, resting.insert(handle.rawValue).inserted else { return }
+        set.remove(descriptor)
+    }
+
     func unwatch(_ handle: Handle, descriptor: CInt) {
         _ = ports.remove(handle)
+        resting.remove(handle.rawValue)
         guard owners[descriptor] == handle else { return }
         owners[descriptor] = nil
         set.remove(descriptor)

@@ -79,7 +79,8 @@ public final class Watchdog: Sendable {
             name: name, watch: watch, limit: limit, report: report, kennel: kennel)
         // First: an alarm that is armed before would be told to nobody.
         guard watch.setGuardian(watched, limit: limit) else { return }
-        kennel.add(watched)
+        // Not one that nobody is on: the watchdog would look, once, for nothing.
+        if !loop.hasEnded { kennel.add(watched) }
         // Ended or replaced meanwhile: then it was to be removed before it was there, or nobody is left
         // to have it removed.
         if loop.hasEnded || !watch.isGuarded(by: watched) {

@@ -303,6 +303,38 @@ struct `Port on a descriptor` {
         #expect(words == ["in default", "in default"])
     }
 
+    @Test func `with the real kernel: who wants nothing more is told of the end once, and sleeps`()
+        throws
+    {
+        let words = try withSystemLoop { loop in
+            let trace = Trace()
+            let pipe = try Pipe()
+            let number = pipe.readEnd.number
+            let readEnd = pipe.keepReadEnd()
+            let port = ThreadRunLoop.Port(watching: number, for: []) { _, readiness in
+                trace.note("\(readiness.contains(.closed))")
+            }
+            try loop.add(port)
+            try loop.add(port, to: "B")
+            #expect(loop.run(returnAfterSourceHandled: true) == .handledSource)
+            for mode: ThreadRunLoop.Mode in [.default, "B"] {
+                let passes = loop.counters.passCount
+                #expect(loop.run(mode: mode, for: .milliseconds(1)) == .timedOut)
+                #expect(loop.counters.passCount - passes <= 2)
+            }
+            trace.note("asks")
+            port.interest = .readable
+            #expect(loop.run(returnAfterSourceHandled: true) == .handledSource)
+            #expect(
+                loop.run(mode: "B", returnAfterSourceHandled: true) == .handledSource)
+            port.invalidate()
+            #expect(loop.run(mode: .default) == .finished)
+            _ = readEnd.number
+            return trace.all
+        }
+        #expect(words == ["true", "asks", "true", "true"])
+    }
+
     @Test func `with the real kernel: a regular file and a second port are refused`() throws {
         try withSystemLoop { loop in
             let regular = unsafe open("/proc/self/exe", O_RDONLY | O_CLOEXEC)

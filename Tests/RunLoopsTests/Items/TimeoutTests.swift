@@ -180,6 +180,8 @@ private func holding(_ tell: @escaping @Sendable () -> Void) -> @Sendable () -> 
             let moved = loop.reschedule(first, at: at(30))
             #expect(moved != nil && moved != first)
             #expect(!loop.cancel(first))
+            let again = moved.flatMap { loop.reschedule($0, after: .milliseconds(30)) }
+            #expect(again != nil && again != moved)
             #expect(loop.run(for: .seconds(1)) == .finished)
         }
         #expect(trace.all == ["second 30", "first 30"])
