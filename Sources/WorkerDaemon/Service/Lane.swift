@@ -93,7 +93,9 @@ final class Lane: Sendable {
     func replaceThread(of member: Member) throws(SystemError) -> WorkerThread {
         // Before: the fresh thread may have begun its first job when this has returned.
         member.current.withLock { $0 = nil }
-        let (old, fresh) = try pool.replaceMember(named: member.thread.name)
+        guard let (old, fresh) = try pool.replaceMember(named: member.thread.name) else {
+            fatalError("pool \(name) has no thread \(member.thread.name)")
+        }
         member.replace(by: fresh)
         return old
     }

@@ -1,35 +1,42 @@
 // Going on without a thread that does not come back from what it runs: a fresh one of the same name
 // takes its place and what waits for it. Nothing can end the old one; it ends if it ever comes back.
 
-package import Kernel
+public import Kernel
 internal import RunLoops
 internal import Synchronization
 
 extension WorkerPool {
     /// Puts a fresh thread in a member's place, and leaves the old one to what it runs.
     ///
-    /// What waits in the pool's queue, and what waits there for this member alone, is taken by the
-    /// fresh thread, in order; a member that is paused or told to stop stays so. The old thread takes
-    /// nothing any more: when what it runs is over it ends, and `join()` of the pool does not wait for
-    /// it. What was handed to the old thread by its own handle, not through the pool, is refused then.
+    /// What waits in the pool's queue, and what waits there for this member alone or for its keys, is
+    /// taken by the fresh thread, in order; a member that is paused or told to stop stays so. The old
+    /// thread takes nothing any more: when what it runs is over it ends, and `join()` of the pool does
+    /// not wait for it. What was handed to the old thread by its own handle, not through the pool, is
+    /// refused then; sources, ports and timers of its loop, and actors that live on it, stay its own.
     ///
-    /// For a thread that hangs. One that only takes long goes on beside its successor, so what both of
-    /// them touch has to bear that.
+    /// For a thread that hangs, as a watchdog tells. One that only takes long goes on beside its
+    /// successor, so what both of them touch has to bear that. The fresh one is measured as the old one
+    /// was; a watchdog has to be told of it.
     ///
     /// - Parameter name: of a member.
-    /// - Returns: the old thread and the fresh one.
+    /// - Returns: the old thread and the fresh one; nil when no member has that name.
     /// - Throws: EAGAIN when the system has no room for a thread; then nothing has changed.
-    /// - Thread: the one that pauses, resumes and stops the pool: what another one asks of the member
-    ///   meanwhile may be asked of the old thread only.
+    /// - Thread: any thread. What is asked meanwhile of the member by its own handle, and not of the
+    ///   pool, is asked of the old thread.
     /// - Blocks: never; the fresh thread begins by itself.
-    package func replaceMember(
+    @discardableResult
+    public func replaceMember(
         named name: String
+    ) throws(SystemError) -> (old: WorkerThread, fresh: WorkerThread)? {
+        guard let index = indexes[name] else { return nil }
+        return try changes.withLock { _ throws(SystemError) in try replaceMember(at: index) }
+    }
+
+    private func replaceMember(
+        at index: Int
     ) throws(SystemError) -> (old: WorkerThread, fresh: WorkerThread) {
-        guard let index = members.firstIndex(where: { $0.name == name }) else {
-            fatalError("pool \(self.name) has no thread \(name)")
-        }
         let old = members[index]
-        let fresh = try WorkerThread(name: name, poller: SystemPoller(clock: clock))
+        let fresh = try WorkerThread(name: old.name, poller: SystemPoller(clock: clock))
         let part = PoolMember(index: index, queues: queues, core: fresh.core)
         let parts = parts
         part.wakeOther = { other in parts[other].wake() }

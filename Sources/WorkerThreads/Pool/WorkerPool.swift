@@ -45,7 +45,9 @@ public final class WorkerPool: Sendable {
     /// The time by which its threads go.
     let clock: any LoopClock
     let parts: [PoolSeat]
-    private let indexes: [String: Int]
+    let indexes: [String: Int]
+    /// Held while members are told something together, or one is replaced: none is left out.
+    let changes = Mutex<Void>(())
     /// Whether the pool's own name addresses all members, and not one of several that has it too.
     private let isNameOfAll: Bool
 
@@ -341,13 +343,13 @@ public final class WorkerPool: Sendable {
     ///
     /// - Thread: any thread.
     /// - Blocks: never.
-    public func pause() { members.forEach { $0.pause() } }
+    public func pause() { changes.withLock { _ in members.forEach { $0.pause() } } }
 
     /// Goes on with what was held.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.
-    public func resume() { members.forEach { $0.resume() } }
+    public func resume() { changes.withLock { _ in members.forEach { $0.resume() } } }
 
     /// Asks all members to end.
     ///
@@ -361,7 +363,7 @@ public final class WorkerPool: Sendable {
             return board.refuseNewcomers()
         }
         Self.tell(refused, parts)
-        members.forEach { $0.stop(policy) }
+        changes.withLock { _ in members.forEach { $0.stop(policy) } }
     }
 
     /// Waits until all members have ended.

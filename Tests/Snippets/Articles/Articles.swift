@@ -10,6 +10,7 @@ import Glibc
         case "first-worker": try firstWorker()
         case "fast-answers": try fastAnswers()
         case "watched": try watched()
+        case "replacing": try replacing()
         case "first-pool": try await firstPool()
         case "perform": try perform()
         case "descriptor": try descriptor()

@@ -51,6 +51,21 @@ func watched() throws {
     try ledger.submitAndWait { print("in time") }
 }
 
+func replacing() throws {
+    let pool = try WorkerPool(name: "thumbnails", count: 4)
+    // sample: replacing
+    @Sendable func look(after member: WorkerThread, of pool: WorkerPool) throws {
+        try member.watch(limit: .seconds(30)) { [weak pool] report in
+            print(report)
+            guard let pool, !report.isOver else { return }
+            let seat = try? pool.replaceMember(named: report.thread)
+            if let seat { try? look(after: seat.fresh, of: pool) }
+        }
+    }
+    for member in pool.members { try look(after: member, of: pool) }
+    // end
+}
+
 func firstPool() async throws {
     // sample: first-pool
     let pool = try WorkerPool(name: "app", threads: ["images", "ledger"])

@@ -22,7 +22,7 @@ import WorkerThreads
                 trace.note("\(WorkerThread.currentName ?? "?") \(number)")
             }
         }
-        let (old, fresh) = try pool.replaceMember(named: "mail/1")
+        let (old, fresh) = try #require(try pool.replaceMember(named: "mail/1"))
         #expect(old !== fresh)
         #expect(pool.members.map(\.name) == ["mail/1", "mail/2"])
         #expect(pool.members[0] === fresh)
@@ -51,7 +51,7 @@ import WorkerThreads
             gate.reached.wait()
             let trace = Trace()
             let done = Latch()
-            let (old, fresh) = try pool.replaceMember(named: "one")
+            let (old, fresh) = try #require(try pool.replaceMember(named: "one"))
             gate.open()
             for number in 0..<200 {
                 try pool.submit {
@@ -77,7 +77,7 @@ import WorkerThreads
         pool.pause()
         let trace = Trace()
         try pool.submit { trace.note("held") }
-        let (old, fresh) = try pool.replaceMember(named: "one")
+        let (old, fresh) = try #require(try pool.replaceMember(named: "one"))
         #expect(fresh.isPaused)
         fresh.waitUntilRunning(in: .paused)
         #expect(trace.all.isEmpty)
@@ -90,6 +90,25 @@ import WorkerThreads
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `is paused with the others by whoever pauses the pool at the same moment`() throws {
+        let pool = try WorkerPool(name: "mail", count: 2)
+        for round in 0..<100 {
+            let pauser = try TestThread(name: "pauser") { pool.pause() }
+            try pool.replaceMember(named: "mail/\(round % 2 + 1)")
+            pauser.join()
+            let arePaused = pool.members.allSatisfy(\.isPaused)
+            #expect(arePaused)
+            pool.resume()
+        }
+        for name in ["mail", "mail/3"] {
+            let isNobody = try pool.replaceMember(named: name) == nil
+            #expect(isNobody)
+        }
+        pool.stop()
+        pool.join()
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `that was told to stop is replaced by one that finishes what waits`() throws {
         let pool = try WorkerPool(name: "one")
         let gate = Gate()
@@ -98,7 +117,7 @@ import WorkerThreads
         let trace = Trace()
         try pool.submit { trace.note("waited") }
         pool.stop(.finishQueued)
-        let (old, _) = try pool.replaceMember(named: "one")
+        let (old, _) = try #require(try pool.replaceMember(named: "one"))
         pool.join()
         #expect(trace.all == ["waited"])
         gate.open()
