@@ -111,6 +111,7 @@ internal import Glibc
         var mask: UInt32 = 0
         if interest.contains(.readable) { mask |= EPOLLIN.rawValue | EPOLLRDHUP.rawValue }
         if interest.contains(.writable) { mask |= EPOLLOUT.rawValue }
+        if interest.contains(.urgent) { mask |= EPOLLPRI.rawValue }
         return mask
     }
 
@@ -118,6 +119,7 @@ internal import Glibc
         var readiness: Readiness = []
         if mask & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 { readiness.insert(.readable) }
         if mask & EPOLLOUT.rawValue != 0 { readiness.insert(.writable) }
+        if mask & EPOLLPRI.rawValue != 0 { readiness.insert(.urgent) }
         if mask & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { readiness.insert(.closed) }
         return readiness
     }

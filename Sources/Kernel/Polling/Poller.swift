@@ -20,11 +20,18 @@ public struct Readiness: OptionSet, Sendable, Hashable, CustomStringConvertible 
     /// What is read then is what came before and the end of file, what is written fails with EPIPE: a
     /// port that is interested in reading or in writing is told that too.
     public static let closed = Readiness(rawValue: 4)
+    /// Something out of the ordinary, EPOLLPRI: a connection's urgent byte, a change of a pseudoterminal's
+    /// master in packet mode, an edge of a pin or another attribute in `/sys` (which reports `closed` with
+    /// it), a stall that a monitor in `/proc/pressure` was set to tell of.
+    ///
+    /// - Source: poll(2), POLLPRI.
+    public static let urgent = Readiness(rawValue: 8)
 
     /// The names, joined by "+"; "nothing" for none.
     public var description: String {
         let names: [(Readiness, String)] = [
             (.readable, "readable"), (.writable, "writable"), (.closed, "closed"),
+            (.urgent, "urgent"),
         ]
         let mine = names.filter { contains($0.0) }.map(\.1)
         return mine.isEmpty ? "nothing" : mine.joined(separator: "+")

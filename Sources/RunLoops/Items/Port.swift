@@ -119,7 +119,8 @@ extension ThreadRunLoop {
         func handle(_ readiness: Readiness) -> Bool {
             // An earlier callout of the same pass may have changed what it is watched for.
             // A hang-up is what a reader's end of file is, and a writer's EPIPE.
-            let told = readiness.contains(.closed) ? [.readable, .writable, .closed] : readiness
+            let told =
+                readiness.contains(.closed) ? readiness.union([.readable, .writable]) : readiness
             let wanted = told.intersection(interest.union(.closed))
             guard !wanted.isEmpty, call(wanted) else { return false }
             if told.contains(.closed) && interest.isEmpty { rest() }
