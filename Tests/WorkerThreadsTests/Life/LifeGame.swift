@@ -34,6 +34,8 @@ final class LifeGame: Sendable {
         }
         game.play(.stop(.finishQueued), by: .user)
         game.worker.join()
+        // What nobody performs any more holds the game, which holds it.
+        game.commands.invalidate()
         return game.books.withLock { books in
             books.threadEnded(abandonedCount: game.worker.abandonedCount)
             return books.faults
