@@ -370,6 +370,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         otherModes.removeAll()
         defaultState.giveBack()
         link.thread.store(LoopLink.nobody, ordering: .releasing)
+        atomicMemoryFence(ordering: .sequentiallyConsistent)  // W3
         watch.load()?.close()
         farewells.end()
     }

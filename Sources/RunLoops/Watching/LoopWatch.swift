@@ -13,6 +13,10 @@
 //                             arm: alarm.store(true), then read
 //    sequentially consistent: either the loop sees the alarm and tells its guardian, or the guardian
 //    sees that the loop is no longer asleep.
+// W3 closed with its loop     end: requests.close, fence, then watch.load, and close
+//                             makeWatch: watch.storeIfNil, fence, then hasEnded, and close
+//    fences sequentially consistent: one of the two closes it, or both. Else a thread that has ended would be asked
+//    where it is, by a number that the system has given to another.
 
 package import Kernel
 internal import Structures

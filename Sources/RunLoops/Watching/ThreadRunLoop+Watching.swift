@@ -34,8 +34,14 @@ extension ThreadRunLoop {
     }
 
     /// The measuring side, made on first use.
-    package var madeWatch: LoopWatch {
-        watch.load() ?? watch.storeIfNil(LoopWatch(clock: poller.clock, link: link))
+    package var madeWatch: LoopWatch { watch.load() ?? makeWatch() }
+
+    private func makeWatch() -> LoopWatch {
+        let watch = watch.storeIfNil(LoopWatch(clock: poller.clock, link: link))
+        atomicMemoryFence(ordering: .sequentiallyConsistent)  // W3
+        // A loop that ends may not have found it: its thread is not to be asked, or its number's next owner.
+        if hasEnded { watch.close() }
+        return watch
     }
 
     /// A note of where something is posted from; nil while the loop is not measured.

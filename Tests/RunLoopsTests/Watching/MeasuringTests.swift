@@ -252,3 +252,20 @@ import Testing
         runner.join()
     }
 }
+
+/// Somebody who has nothing to say.
+private final class Bystander: LoopGuardian {
+    func loopWoke() {}
+    func calloutEnded(
+        _ callout: ThreadRunLoop.RunningCallout, number: UInt64, after duration: Duration
+    ) {}
+    func loopEnded() {}
+}
+
+@Suite struct `A loop that has ended` {
+    @Test func `lets nobody reach its thread, though it was never measured before`() throws {
+        let loop = try onNewThread { ThreadRunLoop.current }
+        #expect(!loop.madeWatch.setGuardian(Bystander(), limit: .seconds(1)))
+        #expect(loop.madeWatch.addresses(during: loop.madeWatch.read().number).isEmpty)
+    }
+}
