@@ -40,6 +40,9 @@ extension ThreadRunLoop {
         // while it is being changed.
         @exclusivity(unchecked) private var uncheckedHomes = ShortList<ModeState>()
 
+        /// Tells of a mode of a loop.
+        typealias Notice = @Sendable (ThreadRunLoop, Mode) -> Void
+
         init() {}
 
         /// Whether it can still be called; false for ever after `invalidate()`.
@@ -91,6 +94,7 @@ extension ThreadRunLoop {
                 leaveCommonItems(of: home)
                 if keepsModeAlive { home.liveCount -= 1 }
                 leave(home)
+                tell(whenLeft, of: home)
                 return letGo()
             }
             let home = homes.first
@@ -107,7 +111,7 @@ extension ThreadRunLoop {
             let last = homes.first
             lock.unlock()
             guard let loop = last?.link.loop else { return letGo() }
-            // One that has ended calls nothing any more.
+            // One that has ended calls nothing any more, and one that ends looks at nothing that has left it.
             if !loop.onThread({ [self] in letGo() }) { letGo() }
         }
 
@@ -168,24 +172,43 @@ extension ThreadRunLoop {
         }
 
         /// Takes it out of a mode, if it is there.
+        ///
+        /// All that this thread does to it comes before it is known to have left its last mode: from then on
+        /// it may be another thread's, which puts it into its own loop, or lets go of what it would call.
         final func part(from state: ModeState) {
-            guard forget(state) else { return }
+            lock.lock()
+            let isThere = states.contains { $0 === state }
+            lock.unlock()
+            guard isThere else { return }
+            let notice = whenLeft
             leave(state)
+            let isOver = forget(state)
+            tell(notice, of: state)
+            if isOver { letGo() }
         }
 
+        /// Notes that it is no longer in a mode in which it was.
+        ///
+        /// - Returns: whether that was the last one of an item that had been made invalid before: whoever did
+        ///   that has asked the loop to let go of it, which comes too late for one that ends.
         @discardableResult
         private func forget(_ state: ModeState) -> Bool {
             lock.lock()
-            let wasThere = states.contains { $0 === state }
-            if wasThere && homes.count == 1 {
+            if homes.count == 1 {
                 hasLeft = true
                 settled(in: nil)
-            } else if wasThere {
+            } else {
                 homes.removeFirst { $0 === state }
             }
+            let isOver = hasLeft && !valid.load(ordering: .relaxed)
             lock.unlock()
-            if wasThere && keepsModeAlive { state.liveCount -= 1 }
-            return wasThere
+            if keepsModeAlive { state.liveCount -= 1 }
+            return isOver
+        }
+
+        private func tell(_ notice: Notice?, of state: ModeState) {
+            guard let notice, let loop = state.link.loop else { return }
+            notice(loop, state.mode)
         }
 
         /// Whether a run in one of its modes goes on for it.
@@ -197,8 +220,11 @@ extension ThreadRunLoop {
         /// What entering a mode means for this kind; on the loop's thread.
         func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {}
 
-        /// What leaving a mode means for this kind; on the loop's thread.
+        /// What leaving a mode means for this kind, but for `whenLeft`; on the loop's thread.
         func leave(_ state: ModeState) {}
+
+        /// What is called when it has left a mode; on the loop's thread.
+        var whenLeft: Notice? { nil }
 
         /// Lets go of what it would have called, and so of all that this held; on the loop's thread.
         func letGo() {}

@@ -90,9 +90,9 @@ extension ThreadRunLoop {
 
         override func leave(_ state: ModeState) {
             state.sources.remove(self)
-            guard let cancel = callouts?.cancel, let loop = state.link.loop else { return }
-            cancel(loop, state.mode)
         }
+
+        override var whenLeft: Registration? { callouts?.cancel }
 
         override func letGo() {
             callouts = nil

@@ -156,6 +156,33 @@ struct `Items and other threads` {
         #expect(watched.allSatisfy { $0.trace == nil })
     }
 
+    @Test
+    func `what is asked to leave, and made invalid before it does, by an ending loop lets go`()
+        throws
+    {
+        let (source, token) = try onNewThread { () -> (ThreadRunLoop.Source, WeakTrace) in
+            let loop = ThreadRunLoop.current
+            let token = Trace()
+            let source = ThreadRunLoop.Source { _ = token }
+            // The loop takes no requests any more when this one leaves.
+            let first = ThreadRunLoop.Source(
+                cancel: { _, _ in
+                    #expect(throws: Never.self) { try onNewThread { source.invalidate() } }
+                }, perform: {})
+            loop.add(first)
+            loop.add(source)
+            #expect(throws: Never.self) {
+                try onNewThread {
+                    loop.remove(first)
+                    loop.remove(source)
+                }
+            }
+            return (source, WeakTrace(token))
+        }
+        #expect(token.trace == nil)
+        #expect(!source.isValid)
+    }
+
     @Test func `what a last callout adds while the loop ends is let go of too`() throws {
         let watched = try onNewThread { () -> WeakTrace in
             let loop = ThreadRunLoop.current
