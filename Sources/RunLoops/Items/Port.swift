@@ -123,7 +123,8 @@ extension ThreadRunLoop {
                 readiness.contains(.closed) ? readiness.union([.readable, .writable]) : readiness
             let wanted = told.intersection(interest.union(.closed))
             guard !wanted.isEmpty, call(wanted) else { return false }
-            if told.contains(.closed) && interest.isEmpty { rest() }
+            // It may have been moved meanwhile, and be another thread's.
+            if told.contains(.closed), loop?.isOnThread == true, interest.isEmpty { rest() }
             return true
         }
 

@@ -29,13 +29,14 @@ extension ThreadRunLoop {
         /// How much later than its date it may fire, so that neighbours share one wake-up.
         public var tolerance: Duration { .nanoseconds(toleranceNanoseconds) }
         // First, where `Item` leaves room: a million timers are 16 MB smaller for it.
-        private var isFiring = false
         /// Whether its handler tells where it was added.
         private var tellsPlace = false
         /// Whether `date` is the delay that it was made with, counted from the origin.
         ///
         /// Cleared when it is first added (releasing): who finds it clear may read the date.
         private let isYetToBegin = Atomic<Bool>(false)
+        /// The number of the loop that calls it right now; 0 for none.
+        private var callingLoop: UInt32 = 0
         private let intervalNanoseconds: Int64
         private let toleranceNanoseconds: Int64
         private var date: Instant
@@ -135,18 +136,48 @@ extension ThreadRunLoop {
         ///
         /// - Returns: whether it was called.
         func fireIfDue(at now: Instant, in loop: ThreadRunLoop) -> Bool {
-            guard isValid, !isFiring, date <= now, let handler else { return false }
+            guard isValid, callingLoop == 0, date <= now, let handler else { return false }
             let calledFor = date
-            isFiring = true
+            callingLoop = loop.link.number
             for state in states { stopWaiting(in: state) }
             Callout.fireTimer(self, handler)
-            isFiring = false
-            if intervalNanoseconds == 0 { invalidate() }
-            guard isValid else { return true }
-            if date <= calledFor {
-                date = calledFor.nextOnGrid(every: intervalNanoseconds, after: loop.now)
+            if intervalNanoseconds == 0 {
+                invalidate()
+            } else if endCall(for: calledFor, in: loop) {
+                for state in states { wait(in: state) }
             }
-            for state in states { wait(in: state) }
+            return true
+        }
+
+        /// Puts a repeating timer that was called back on its grid, unless it has been moved to another loop
+        /// meanwhile: then its next date is for that one's thread to say.
+        ///
+        /// - Returns: whether it is to wait in this loop again.
+        private func endCall(for calledFor: Instant, in loop: ThreadRunLoop) -> Bool {
+            let now = loop.now
+            // While it is in no loop another thread may be about to put it into its own.
+            lock.lock()
+            defer { lock.unlock() }
+            let home = states.first?.link
+            guard home == nil || home === loop.link, callingLoop == loop.link.number else {
+                return false
+            }
+            callingLoop = 0
+            if date <= calledFor {
+                date = calledFor.nextOnGrid(every: intervalNanoseconds, after: now)
+            }
+            return home != nil && isValid
+        }
+
+        /// Takes over a repeating timer that another loop still calls, out of whose call it was moved.
+        ///
+        /// - Returns: false when this loop calls it: it waits when that is over. The call of one that
+        ///   fires once is its last.
+        private func takeOver(for loop: ThreadRunLoop) -> Bool {
+            guard callingLoop != loop.link.number, intervalNanoseconds > 0 else { return false }
+            callingLoop = 0
+            let now = loop.now
+            if date <= now { date = date.nextOnGrid(every: intervalNanoseconds, after: now) }
             return true
         }
 
@@ -165,7 +196,7 @@ extension ThreadRunLoop {
 
         override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
             state.timerCount += 1
-            if !isFiring { wait(in: state) }
+            if callingLoop == 0 || takeOver(for: loop) { wait(in: state) }
         }
 
         override func leave(_ state: ModeState) {
@@ -205,7 +236,7 @@ extension ThreadRunLoop {
             loop?.preconditionOnLoop("the fireDate of a timer that is in a loop")
             isYetToBegin.store(false, ordering: .relaxed)
             date = newDate
-            guard loop != nil, !isFiring else { return }
+            guard loop != nil, callingLoop == 0 else { return }
             for state in states {
                 guard let place = places.first(where: { isPlace($0, in: state) }) else { continue }
                 _ = state.timerHeap.update(

@@ -183,6 +183,49 @@ struct `Items and other threads` {
         #expect(!source.isValid)
     }
 
+    @Test func `a timer that is moved to another loop in its own call goes on there`() throws {
+        let (here, there) = (try LoopThread(), try LoopThread())
+        let isWaiting = Flag()
+        let called = Latch()
+        let timer = ThreadRunLoop.Timer(after: .zero, every: .seconds(900)) { timer in
+            here.loop.remove(timer)
+            there.loop.add(timer)
+            // It is in that loop, though this call is not over.
+            there.loop.performAndWait {
+                if there.loop.nextTimerFireDate() == nil { isWaiting.clear() }
+            }
+            called.open()
+        }
+        here.loop.add(timer)
+        called.wait()
+        here.end()
+        #expect(isWaiting.isSet)
+        #expect(timer.loop === there.loop)
+        there.end()
+        #expect(!timer.isValid)
+    }
+
+    @Test func `a timer that leaves its loop in its own call can be put into it again`() throws {
+        let thread = try LoopThread()
+        let isWaiting = Flag()
+        let (called, looked) = (Latch(), Latch())
+        let timer = ThreadRunLoop.Timer(after: .zero, every: .seconds(900)) {
+            [loop = thread.loop] in
+            loop.remove($0)
+            called.open()
+        }
+        thread.loop.add(timer)
+        called.wait()
+        thread.loop.performAndWait { [loop = thread.loop] in
+            loop.add(timer)
+            if loop.nextTimerFireDate() == nil { isWaiting.clear() }
+            looked.open()
+        }
+        looked.wait()
+        #expect(isWaiting.isSet)
+        thread.end()
+    }
+
     @Test func `what a last callout adds while the loop ends is let go of too`() throws {
         let watched = try onNewThread { () -> WeakTrace in
             let loop = ThreadRunLoop.current
