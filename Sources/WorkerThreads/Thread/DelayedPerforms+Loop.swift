@@ -34,8 +34,7 @@ extension ThreadRunLoop {
         let performs = madeDelayedPerforms
         let call = DelayedPerforms.Call(
             selector: selector.name, argument: AnySendableHashable(argument))
-        let id = try performs.reserve(
-            ObjectIdentifier(target), call, thread: thread, limit: limit)
+        let id = try performs.reserve(target, call, thread: thread, limit: limit)
         let timer = Timer(after: delay) { [unowned performs] _ in
             guard performs.take(id) else { return }
             guard let posted else { return selector.body(target, argument) }

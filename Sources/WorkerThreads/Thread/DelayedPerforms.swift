@@ -18,6 +18,8 @@ final class DelayedPerforms: Sendable {
     struct Entry {
         let target: ObjectIdentifier
         let call: Call
+        /// What a ticket names: it holds its closure until it is told that it never runs.
+        let request: TicketedPerform?
         var timer: ThreadRunLoop.Timer?
     }
 
@@ -28,10 +30,10 @@ final class DelayedPerforms: Sendable {
         var nextID: UInt64 = 0
         var isClosed = false
 
-        mutating func insert(_ target: ObjectIdentifier, _ call: Call) -> UInt64 {
+        mutating func insert(_ entry: Entry) -> UInt64 {
             nextID += 1
-            entries[nextID] = Entry(target: target, call: call)
-            index[target, default: [:]][call, default: []].insert(nextID)
+            entries[nextID] = entry
+            index[entry.target, default: [:]][entry.call, default: []].insert(nextID)
             return nextID
         }
 
@@ -69,12 +71,14 @@ final class DelayedPerforms: Sendable {
     ///   - thread: the name of its thread, for errors.
     ///   - limit: how many may wait.
     func reserve(
-        _ target: ObjectIdentifier, _ call: Call, thread: String, limit: Int
+        _ target: AnyObject, _ call: Call, thread: String, limit: Int
     ) throws(SubmitError) -> UInt64 {
-        try state.withLock { state throws(SubmitError) in
+        let entry = Entry(
+            target: ObjectIdentifier(target), call: call, request: target as? TicketedPerform)
+        return try state.withLock { state throws(SubmitError) in
             if state.isClosed { throw .stopped(thread: thread) }
             if state.entries.count >= limit { throw .full(thread: thread, limit: limit) }
-            return state.insert(target, call)
+            return state.insert(entry)
         }
     }
 
@@ -106,17 +110,21 @@ final class DelayedPerforms: Sendable {
 
     /// Refuses later performs and forgets those that wait; on the worker's thread, at its end.
     ///
+    /// - Parameter thread: its name, for errors.
     /// - Returns: how many waited.
-    func close() -> Int {
+    func close(thread: String) -> Int {
         let left = state.withLock { state in
             state.isClosed = true
             defer {
                 state.entries = [:]
                 state.index = [:]
             }
-            return state.entries.values.map(\.timer)
+            return Array(state.entries.values)
         }
-        for timer in left { timer?.invalidate() }
+        for entry in left {
+            entry.timer?.invalidate()
+            entry.request?.refuse(.stopped(thread: thread))
+        }
         return left.count
     }
 }

@@ -116,7 +116,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         // What came in at the same moment as the thread was done was taken, and runs as well.
         let leftCount =
             queue.close(performing: stopPolicy == .finishQueued)
-            + held.close(thread: name) + (loop.delayedPerforms?.close() ?? 0)
+            + held.close(thread: name) + (loop.delayedPerforms?.close(thread: name) ?? 0)
         abandonedCount.add(leftCount, ordering: .releasing)
         madeExecutor.load()?.close()
         ended.open()

@@ -244,8 +244,8 @@ private struct Mishap: Error, Equatable {
         #expect(refusal { try worker.enqueue(after: .zero) {} } == .stopped(thread: "later"))
     }
 
-    @Test(.timeLimit(.minutes(20)))
-    func `a delayed closure that is taken back lets go of what it holds`() throws {
+    @Test(.timeLimit(.minutes(20)), arguments: [true, false])
+    func `a delayed closure that never runs lets go of what it holds`(isTakenBack: Bool) throws {
         let worker = try WorkerThread(name: "later", clock: ManualClock())
         var token: Token? = Token()
         let watched = WeakReference(try #require(token))
@@ -253,8 +253,14 @@ private struct Mishap: Error, Equatable {
         token = nil
         try worker.settle()
         #expect(watched.object != nil)
-        worker.cancel(ticket)
+        if isTakenBack {
+            worker.cancel(ticket)
+        } else {
+            worker.stop()
+            worker.join()
+        }
         #expect(watched.object == nil)
+        _ = ticket
     }
 
     private struct Answer: Equatable, Sendable {
