@@ -90,6 +90,7 @@ final class Session {
     private static let readByteCount = 64 << 10
     /// While so much waits for the client, what is told unasked is held back.
     private static let pushByteCountMax = 64 << 10
+    private static let valueByteCount = MemoryLayout<RESPValue>.stride
 
     init(
         number: UInt64, socket: consuming Descriptor, ends: ConnectionEnds, isAuthenticated: Bool,
@@ -368,10 +369,19 @@ final class Session {
         }
     }
 
-    /// What a result adds to what is held for the client; other replies are small.
+    /// What an answer takes while it is held for the client: a result its bytes, a list more than it has on the wire.
     private static func byteCount(of value: RESPValue) -> Int {
-        if case .bulk(let bytes) = value { return bytes.count }
-        return 0
+        switch value {
+        case .bulk(let bytes), .verbatim(_, let bytes): return bytes.count
+        case .simpleString(let text), .error(let text), .bigNumber(let text): return text.utf8.count
+        case .array(let elements), .set(let elements), .push(let elements):
+            return elements.reduce(0) { $0 + valueByteCount + byteCount(of: $1) }
+        case .map(let entries):
+            return entries.reduce(0) {
+                $0 + 2 * valueByteCount + byteCount(of: $1.key) + byteCount(of: $1.value)
+            }
+        case .integer, .null, .boolean, .double: return 0
+        }
     }
 
     /// Sends what has been answered in this pass, all together, at its end.

@@ -103,6 +103,36 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `lists that wait for an earlier answer hold their client back`() throws {
+        try withDaemon(Setup(threads: "slow: {}, images: {}")) { daemon in
+            let healthy = try daemon.connect()
+            let greedy = try daemon.connect()
+            let sleeper = try healthy.perform("slow", "sleep", "3600000")
+            for _ in 0..<1_000 {
+                _ = try healthy.perform("images", "echo", "DELAY", 3_600_000, "x")
+            }
+            let count = 60
+            let list = TestClient.bytes(["JOBS", "images", "LIMIT", 1_000])
+            try greedy.send("RESULT", .integer(sleeper), "WAIT")
+            // In one piece, so that one read finds all of them.
+            try greedy.send([[UInt8]](repeating: list, count: count).flatMap { $0 })
+            var shown: Substring?
+            try eventually("it has asked for lists") {
+                shown = try healthy.call("CLIENT", "LIST").text?.split(separator: "\n")
+                    .first { $0.contains("cmd=jobs") }
+                return shown != nil
+            }
+            // One takes more than 100 KB, and 1 MB may be held.
+            let pending = shown?.split(separator: " ").first { $0.hasPrefix("pending=") }
+            #expect(try #require(pending.flatMap { Int($0.dropFirst(8)) }) < 20)
+            // It is held back, not lost.
+            #expect(try healthy.call("CANCEL", .integer(sleeper)).text == "requested")
+            #expect(try greedy.reply().errorWord == "CANCELLED")
+            for _ in 0..<count { #expect(try greedy.reply().elements?.count == 1_000) }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `a client that vanishes while it waits leaves its job running`() throws {
         try withDaemon { daemon in
             let healthy = try daemon.connect()
