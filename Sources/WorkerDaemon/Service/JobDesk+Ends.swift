@@ -88,7 +88,10 @@ extension JobDesk {
         let lane = try lane(of: thread)
         let matching = matching(thread: thread, selector: selector, payload: payload, of: lane)
         // The end of one may make others leave memory: the journal takes those back.
-        return matching.filter { live[$0.id] === $0 && withdraw($0) }.map(\.id)
+        let cancelled = matching.filter { live[$0.id] === $0 && withdraw($0, staysInBuffer: true) }
+        // All at once: to look for each among those that were collected takes too long if there are many.
+        if !cancelled.isEmpty { buffered[lane.name]?.removeAll { live[$0] == nil } }
+        return cancelled.map(\.id)
     }
 
     /// The jobs in memory that are for a thread and ask for the same.
@@ -149,13 +152,16 @@ extension JobDesk {
         return abandoned
     }
 
-    func withdraw(_ job: LiveJob) -> Bool {
+    /// Takes back a job, unless it has begun.
+    ///
+    /// - Parameter staysInBuffer: the caller takes it from those that were collected.
+    func withdraw(_ job: LiveJob, staysInBuffer: Bool = false) -> Bool {
         guard job.context.withdraw() else { return false }
         if let ticket = job.ticket {
             job.lane.pool.cancel(ticket)
         } else {
             cancelRelease(of: job)
-            buffered[job.lane.name]?.removeAll { $0 == job.id }
+            if !staysInBuffer { buffered[job.lane.name]?.removeAll { $0 == job.id } }
             job.leaveHoldUp()
             stopHolding(job)
         }

@@ -1,5 +1,6 @@
 // Taking jobs back, and collecting them before they are handed over.
 
+import Kernel
 import RESP
 import Testing
 
@@ -19,6 +20,25 @@ import Testing
             #expect(try client.job(1, "state").text == "cancelled")
             #expect(try client.job(1, "started-at") == .null)
             #expect(try client.call("RESULT", 1).errorWord == "CANCELLED")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `very many collected jobs are taken back in a moment, and others stay collected`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            let count = 40_000
+            #expect(try client.call("BUFFER", "images", "sha256", "x") == .integer(1))
+            let one = TestClient.bytes(["BUFFER", "images", "echo", "x"])
+            for _ in 0..<count / 5_000 {
+                try client.send([[UInt8]](repeating: one, count: 5_000).flatMap { $0 })
+                for _ in 0..<5_000 { _ = try client.reply() }
+            }
+            let start = SystemClock().now()
+            #expect(try client.call("CANCEL", "images", "echo") == .integer(count))
+            #expect(start.duration(to: SystemClock().now()) < .seconds(4))
+            #expect(try client.figure("buffered_jobs") == 1)
+            #expect(try client.call("FIRE", "images") == .integer(1))
         }
     }
 
