@@ -256,8 +256,11 @@ final class ScheduleBook {
     ) {
         let left = (awaited[run.name] ?? 1) - 1
         awaited[run.name] = left > 0 ? left : nil
-        // Also if the schedule has been ended meanwhile.
-        if case .success = result { madeCount += 1 }
+        // Also if the schedule has been ended or replaced meanwhile.
+        if case .success = result {
+            madeCount += 1
+            countLeftOut(by: entry)
+        }
         // Another one may have come in its place meanwhile, or none.
         guard let present = entries[run.name] else { return }
         switch result {

@@ -1,6 +1,7 @@
 // Jobs that are made again and again: by the configuration and by command, over crashes, with the rule
 // for what was missed, and without room.
 
+import Glibc
 import Jobs
 import Kernel
 import RESP
@@ -205,6 +206,35 @@ extension TestClient {
             let last = try #require(moments.last)
             #expect(made == moments.count)
             #expect(made + leftOut == (last - first) / 100 + 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `that is ended while it makes a job has left out what that job stands for`() throws {
+        var setup = Setup.durable
+        setup.threads = "images: { maxQueued: 1 }"
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("PAUSE", "images")
+            // It is ended before it has made the job, meanwhile, or when it has: at a different moment each time.
+            for round in 0..<60 {
+                let before = try (
+                    client.figure("total_schedule_jobs"),
+                    client.figure("total_schedule_runs_left_out")
+                )
+                let filler = try client.perform("images", "sha256", "x")
+                _ = try client.call("SCHEDULE", "beat", "EVERY", 10, "images", "echo", "")
+                usleep(60_000)
+                #expect(try client.call("CANCEL", .integer(filler)).text == "cancelled")
+                usleep(UInt32(4_500 + round * 50))
+                _ = try client.call("UNSCHEDULE", "beat")
+                usleep(10_000)
+                let made = try client.figure("total_schedule_jobs") - before.0
+                let leftOut = try client.figure("total_schedule_runs_left_out") - before.1
+                // Several moments have passed, and there is one job for all of them.
+                if made == 1 { #expect(leftOut >= 1, "round \(round)") }
+                _ = try client.call("CANCEL", "images", "echo")
+            }
         }
     }
 
