@@ -53,7 +53,7 @@ final class DurableJobs {
     var whenRelieved: (() -> Void)?
     var backlogs: [QueueName: Backlog] = [:]
     /// Who waits for the end of a parked job.
-    var waiters: [JobID: [LiveJob.Waiter]] = [:]
+    var waiters: [JobID: Waiters] = [:]
     var reservedBelow: UInt64 = 0
     var isFireScheduled = false
     /// Whether parked jobs stay where they are: the daemon goes down.
@@ -208,13 +208,13 @@ final class DurableJobs {
         accepting = FIFO()
         questions = [:]
         recalls = []
-        for waiter in waiters.values.joined() { waiter.alarm?.invalidate() }
+        for waiters in waiters.values { waiters.endAlarms() }
         waiters = [:]
     }
 
-    /// The one who waited longer than they wanted.
-    func removeWaiter(_ token: UInt64, of receiver: any OutcomeReceiver, for id: JobID) {
-        waiters[id]?.removeAll { $0.token == token && $0.receiver === receiver }
+    /// One of those who wait for a job has waited as long as they wanted.
+    func alarmRang(for id: JobID) {
+        waiters[id]?.alarmRang()
         if waiters[id]?.isEmpty == true { waiters[id] = nil }
     }
 }

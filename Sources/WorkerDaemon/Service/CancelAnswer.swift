@@ -96,7 +96,7 @@ extension JobDesk {
         store.countCancelled()
         tellWatchers(id, .cancelled)
         let answer = Self.answer(Outcome.cancelled, id)
-        for waiter in durable?.waiters.removeValue(forKey: id) ?? [] { waiter.tell(answer) }
+        durable?.waiters.removeValue(forKey: id)?.tell(answer)
         whenRoomMayBe?()
     }
 }

@@ -12,7 +12,7 @@ extension JobDesk {
             job.alarm?.invalidate()
             // It knows those that it holds back, and they it.
             job.holdUp = nil
-            for waiter in job.takeWaiters() { waiter.alarm?.invalidate() }
+            job.takeWaiters().endAlarms()
         }
         live = JobTable<LiveJob>()
         holdUps = [:]

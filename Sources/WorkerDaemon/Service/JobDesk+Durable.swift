@@ -286,8 +286,8 @@ extension JobDesk {
         live[job.id] = adopted
         adopted.part = part ?? (job.state == .delayed ? .held : .inTurn)
         backlog.addInMemory(adopted.part, byteCount: job.payload.count)
-        for waiter in durable?.waiters.removeValue(forKey: job.id) ?? [] {
-            adopted.addWaiter(waiter)
+        if let waiters = durable?.waiters.removeValue(forKey: job.id) {
+            adopted.waiters.add(waiters)
         }
         if watches.isWatched(job.id) { listen(to: adopted) }
         return adopted

@@ -13,7 +13,7 @@ extension JobDesk {
     ///   - limit: tells TIMEOUT after so many milliseconds; nil waits as long as it takes.
     func wait(for id: JobID, _ receiver: any OutcomeReceiver, token: UInt64, within limit: Int?) {
         if let job = live[id] {
-            return job.addWaiter(waiter(receiver, token: token, within: limit, for: id))
+            return job.waiters.add(waiter(receiver, token: token, within: limit, for: id))
         }
         forgetExpired()
         guard store.job(id) == nil, let durable else {
@@ -28,7 +28,7 @@ extension JobDesk {
                 case .success(nil) where durable.isClosed:
                     receiver.receive(.failure(Self.abandoned), token: token)
                 case .success(nil):
-                    durable.waiters[id, default: []].append(
+                    durable.waiters[id, default: Waiters()].add(
                         waiter(receiver, token: token, within: limit, for: id))
                 case .success(let bytes?): receiver.receive(.success(bytes), token: token)
                 case .failure(let error): receiver.receive(.failure(error), token: token)
@@ -40,22 +40,23 @@ extension JobDesk {
     /// Somebody who waits for a job, with the alarm that ends their waiting.
     private func waiter(
         _ receiver: any OutcomeReceiver, token: UInt64, within limit: Int?, for id: JobID
-    ) -> LiveJob.Waiter {
+    ) -> Waiter {
         var alarm: ThreadRunLoop.Timer?
         if let limit {
             let timeout = Confined((desk: self, receiver: receiver), to: loop)
-            let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: .milliseconds(limit))) { _ in
+            let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: .milliseconds(limit))) {
+                timer in
+                timer.invalidate()
                 let (desk, receiver) = timeout.value
                 let live = desk.live[id]
-                live?.removeWaiter(token, of: receiver)
-                desk.durable?.removeWaiter(token, of: receiver, for: id)
+                if let live { live.waiters.alarmRang() } else { desk.durable?.alarmRang(for: id) }
                 let timeout = Self.notEnded(id, within: limit, live?.lastFailure)
                 receiver.receive(.failure(timeout), token: token)
             }
             loop.add(timer)
             alarm = timer
         }
-        return LiveJob.Waiter(receiver: receiver, token: token, alarm: alarm)
+        return Waiter(receiver: receiver, token: token, alarm: alarm)
     }
 
     private static func notEnded(

@@ -51,7 +51,7 @@ extension JobDesk {
         backlog.removeFromMemory(job.id, job.part, byteCount: byteCount)
         durable?.park(job.id, .delayed, byteCount: byteCount, in: backlog)
         let waiters = job.takeWaiters()
-        if !waiters.isEmpty { durable?.waiters[job.id, default: []] += waiters }
+        if !waiters.isEmpty { durable?.waiters[job.id, default: Waiters()].add(waiters) }
     }
 
     /// Asks the journal for the next delayed jobs of a queue, if there is room for some.

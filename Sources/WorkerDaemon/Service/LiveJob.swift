@@ -4,31 +4,10 @@ internal import Jobs
 internal import RunLoops
 internal import WorkerThreads
 
-/// Who is told the outcome of a job.
-protocol OutcomeReceiver: AnyObject {
-    /// The job has ended, or the wait for it.
-    func receive(_ result: Result<[UInt8], WireError>, token: UInt64)
-    /// Whether nobody is left to be told.
-    var isGone: Bool { get }
-}
-
 /// A job that has not ended.
 ///
 /// Confined to the desk's thread.
 final class LiveJob {
-    /// Somebody who waits for the job's end.
-    struct Waiter {
-        let receiver: any OutcomeReceiver
-        let token: UInt64
-        let alarm: ThreadRunLoop.Timer?
-
-        /// Tells the one who waits, who then waits no longer.
-        func tell(_ result: Result<[UInt8], WireError>) {
-            alarm?.invalidate()
-            receiver.receive(result, token: token)
-        }
-    }
-
     let id: JobID
     /// Its present attempt.
     private(set) var context: JobContext
@@ -61,7 +40,8 @@ final class LiveJob {
     var stuckSince: Int64?
     /// Why its latest attempt failed; nil if none has, or it has been out of memory since.
     var lastFailure: String?
-    private(set) var waiters: [Waiter] = []
+    /// Those who wait for its end.
+    var waiters = Waiters()
 
     init(
         _ id: JobID, _ context: JobContext, _ handler: Handler, for thread: String, of lane: Lane,
@@ -110,27 +90,12 @@ final class LiveJob {
 
     /// Tells everybody who waits.
     func tell(_ result: Result<[UInt8], WireError>) {
-        for waiter in waiters { waiter.tell(result) }
-        waiters.removeAll()
+        takeWaiters().tell(result)
     }
 
     /// Lets go of everybody who waits.
-    func takeWaiters() -> [Waiter] {
-        defer { waiters = [] }
+    func takeWaiters() -> Waiters {
+        defer { waiters = Waiters() }
         return waiters
-    }
-
-    /// Notes somebody who waits for the end.
-    func addWaiter(_ waiter: Waiter) {
-        // Each time their number has doubled: constant on average, and who left is not kept long.
-        if waiters.count >= 16, waiters.count.nonzeroBitCount == 1 {
-            waiters.removeAll { $0.receiver.isGone }
-        }
-        waiters.append(waiter)
-    }
-
-    /// Forgets about one who has waited long enough.
-    func removeWaiter(_ token: UInt64, of receiver: any OutcomeReceiver) {
-        waiters.removeAll { $0.token == token && $0.receiver === receiver }
     }
 }

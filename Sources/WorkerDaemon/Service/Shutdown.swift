@@ -131,7 +131,7 @@ final class Shutdown {
         keepHeld()
         durable.isClosed = true
         report.keptCount += desk.parkedCount(.waiting)
-        for waiter in durable.waiters.values.joined() { waiter.tell(.failure(JobDesk.abandoned)) }
+        for waiters in durable.waiters.values { waiters.tell(.failure(JobDesk.abandoned)) }
         durable.waiters.removeAll()
     }
 

@@ -6,6 +6,12 @@ import Support
 import Testing
 
 @Suite struct `Unruly clients` {
+    private func timeOfPing(of client: TestClient) throws -> Duration {
+        let start = SystemClock().now()
+        _ = try client.call("PING")
+        return start.duration(to: SystemClock().now())
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `a client that sends one byte at a time is served like any other`() throws {
         try withDaemon { daemon in
@@ -129,6 +135,59 @@ import Testing
             #expect(try healthy.call("CANCEL", .integer(sleeper)).text == "requested")
             #expect(try greedy.reply().errorWord == "CANCELLED")
             for _ in 0..<count { #expect(try greedy.reply().elements?.count == 1_000) }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: [Setup(), .durable])
+    func `clients that vanish while they wait for a while are not kept`(setup: Setup) throws {
+        try withDaemon(setup) { daemon in
+            let healthy = try daemon.connect()
+            // With a file, it is not in memory.
+            let job = try #require(try healthy.call("BUFFER", "images", "echo", "x").integer)
+            let come = { (count: Int) throws in
+                for _ in 0..<count {
+                    let gone = try daemon.connect()
+                    try gone.send("RESULT", .integer(job), "WAIT", 3_600_000)
+                }
+                try eventually("they have left") { try healthy.figure("connected_clients") == 1 }
+            }
+            try come(1_000)
+            let before = try residentBytes(of: daemon.processID)
+            try come(7_000)
+            #expect(try residentBytes(of: daemon.processID) - before < 8 << 20)
+            // Who is there is told.
+            let patient = try daemon.connect()
+            try patient.send("RESULT", .integer(job), "WAIT", 3_600_000)
+            #expect(try healthy.call("FIRE", "images") == .integer(1))
+            #expect(try patient.reply().text == "x")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `many who have waited long enough at one moment keep nobody waiting`() throws {
+        try withDaemon { daemon in
+            let healthy = try daemon.connect()
+            let job = try healthy.perform("images", "echo", "DELAY", 3_600_000, "x")
+            let crowd = [try daemon.connect(), try daemon.connect(), try daemon.connect()]
+            let count = 9_000
+            let one = TestClient.bytes(["RESULT", .integer(job), "WAIT", 3_000])
+            for client in crowd {
+                try client.send([[UInt8]](repeating: one, count: count).flatMap { $0 })
+            }
+            let last = try daemon.connect()
+            try last.send("RESULT", .integer(job), "WAIT")
+            var longest = Duration.zero
+            for client in crowd {
+                while try client.isSilent(forMilliseconds: 10) {
+                    longest = max(longest, try timeOfPing(of: healthy))
+                }
+                longest = max(longest, try timeOfPing(of: healthy))
+                for _ in 0..<count { #expect(try client.reply().errorWord == "TIMEOUT") }
+            }
+            #expect(longest < .seconds(3))
+            // Who has more patience is told when it ends.
+            #expect(try healthy.call("CANCEL", .integer(job)).text == "cancelled")
+            #expect(try last.reply().errorWord == "CANCELLED")
         }
     }
 

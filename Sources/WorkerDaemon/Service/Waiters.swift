@@ -1,0 +1,77 @@
+// Those who wait for the end of one job. Clients may come, wait and leave, or wait a while and ask again, very
+// often before it has ended; so nobody is looked for, and those for whom it is over go many at a time.
+
+internal import RunLoops
+
+/// Who is told the outcome of a job.
+protocol OutcomeReceiver: AnyObject {
+    /// The job has ended, or the wait for it.
+    func receive(_ result: Result<[UInt8], WireError>, token: UInt64)
+    /// Whether nobody is left to be told.
+    var isGone: Bool { get }
+}
+
+/// Somebody who waits for a job's end.
+struct Waiter {
+    let receiver: any OutcomeReceiver
+    let token: UInt64
+    /// Ends the waiting, and is invalid then; nil for somebody who waits as long as it takes.
+    let alarm: ThreadRunLoop.Timer?
+
+    fileprivate var hasWaitedLongEnough: Bool { alarm?.isValid == false }
+}
+
+/// Those who wait for the end of one job, in the order in which they came.
+///
+/// Confined to the desk's thread.
+struct Waiters {
+    private var all: [Waiter] = []
+    /// How many of them have waited long enough.
+    private var overCount = 0
+
+    var isEmpty: Bool { all.isEmpty }
+
+    /// Notes somebody who waits for the end.
+    mutating func add(_ waiter: Waiter) {
+        // Each time their number has doubled: constant on average, and who left is not kept long.
+        if all.count >= 16, all.count.nonzeroBitCount == 1 { forgetThoseWhoAreDone() }
+        all.append(waiter)
+    }
+
+    /// Notes those who have waited elsewhere.
+    mutating func add(_ others: Waiters) {
+        for waiter in others.all where !waiter.hasWaitedLongEnough { add(waiter) }
+    }
+
+    /// Notes that the alarm of one of them has rung, and is invalid.
+    ///
+    /// It is not looked for: thousands may have waited long enough at one moment.
+    mutating func alarmRang() {
+        overCount += 1
+        if overCount * 2 >= all.count { forgetThoseWhoAreDone() }
+    }
+
+    /// Tells everybody who still waits.
+    func tell(_ result: Result<[UInt8], WireError>) {
+        for waiter in all where !waiter.hasWaitedLongEnough {
+            waiter.alarm?.invalidate()
+            waiter.receiver.receive(result, token: waiter.token)
+        }
+    }
+
+    /// Has no alarm ring any more.
+    func endAlarms() {
+        for waiter in all { waiter.alarm?.invalidate() }
+    }
+
+    /// Forgets about those who wait no more: long enough, or they have left.
+    private mutating func forgetThoseWhoAreDone() {
+        overCount = 0
+        all.removeAll { waiter in
+            guard waiter.receiver.isGone else { return waiter.hasWaitedLongEnough }
+            // It holds the one who has left.
+            waiter.alarm?.invalidate()
+            return true
+        }
+    }
+}
