@@ -12,6 +12,8 @@ enum Workerctl {
     /// - Parameter arguments: without the program's name.
     /// - Returns: the exit status.
     static func run(_ arguments: [String]) -> Int32 {
+        // Else what is for a stream that is closed would end the program, or go to what got its number.
+        try? StandardStream.openMissing()
         var isJSON = arguments.prefix { $0 != "--" }.contains("--json")
         do throws(Failure) {
             let line = try ArgumentReader.read(arguments)

@@ -214,6 +214,21 @@ struct `workerctl` {
         #expect(error["status"]?.number == 1)
     }
 
+    @Test(arguments: [">&-", "2>&-", "<&- >&- 2>&-"])
+    func `the exit status tells also who has closed standard streams`(redirections: String) throws {
+        let daemon = try TestDaemon()
+        func status(_ arguments: String...) throws -> Int {
+            try CommandLineRun(
+                arguments, environment: ["WORKERD_SOCKET": daemon.socket],
+                redirections: redirections
+            ).status
+        }
+        #expect(try status("threads") == 0)
+        #expect(try status("--json", "perform", "images", "echo", "x", "--wait") == 0)
+        #expect(try status("job", "77") == 1)
+        #expect(try status("--json", "job", "77") == 1)
+    }
+
     @Test func `a wrong line is told from what the daemon says, without asking it`() throws {
         let lines: [(arguments: [String], says: String, advice: String)] = [
             ([], "a command is missing", "workerctl help"),

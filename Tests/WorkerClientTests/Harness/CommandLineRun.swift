@@ -22,11 +22,19 @@ struct CommandLineRun {
 
     /// Runs `workerctl` to its end.
     ///
-    /// - Parameter environment: beside PATH; the tests' own is not passed on.
+    /// - Parameters:
+    ///   - environment: beside PATH; the tests' own is not passed on.
+    ///   - redirections: how a shell starts it, such as `>&-`.
     init(
-        _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:]
+        _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:],
+        redirections: String? = nil
     ) throws {
         var command = ChildCommand(program: try product("workerctl"), arguments: arguments)
+        if let redirections {
+            command.arguments =
+                ["-c", "exec \"$0\" \"$@\" \(redirections)", command.program] + arguments
+            command.program = "/bin/sh"
+        }
         command.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { left, _ in left }
         var child = try ChildProcess.spawn(command)
         if let pipe = child.takeInput(), !input.isEmpty { try pipe.write(everything: input) }
