@@ -38,7 +38,7 @@ struct `Watching with the asynchronous client and odd servers` {
                 let client = try await AsyncWorkerClient.connect(to: server.address)
                 for try await _ in client.watch(5) {}
             }
-            #expect(word(error) == "NOJOB")
+            #expect(word(error) == "NOJOB", "\(String(describing: error))")
             try server.finish()
         }
     }
