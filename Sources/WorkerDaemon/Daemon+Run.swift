@@ -333,9 +333,8 @@ private final class RunningDaemon {
     /// Ends the process now, and every child with it.
     private func endAtOnce(status: Int32) -> Never {
         log.warning("ending at once; jobs that ran are abandoned")
-        children.killAll()
         // The socket's file may be a successor's by now. If it is still ours, it is replaced as dead.
-        ProcessExit.now(status: status)
+        children.killAll(within: .milliseconds(500)) { ProcessExit.now(status: status) }
     }
 }
 

@@ -86,8 +86,7 @@ final class ProgramRun {
         command.hasReportPipe = true
         if let bytes = selector.maxMemoryBytes { Self.limitMemory(of: &command, to: bytes) }
         let payload = try File.inMemory(job.payload, label: children.mark.label)
-        var child = try ChildProcess.spawn(command, reading: payload)
-        children.add(child.processID)
+        var child = try spawn(command, reading: payload)
         output = child.takeOutput()
         errors = child.takeErrors()
         report = child.takeReport()
@@ -96,6 +95,21 @@ final class ProgramRun {
         try watch(.end, end) { $0.childEnded() }
         try watchStreams()
         startTimers()
+    }
+
+    /// Starts the program, of which the registry knows from its first moment on.
+    private func spawn(
+        _ command: ChildCommand, reading payload: consuming Descriptor
+    ) throws(SystemError) -> ChildProcess {
+        children.willStart()
+        do throws(SystemError) {
+            let child = try ChildProcess.spawn(command, reading: payload)
+            children.add(child.processID)
+            return child
+        } catch {
+            children.startFailed()
+            throw error
+        }
     }
 
     /// Lets a shell set the limit and then become the program.

@@ -1,5 +1,6 @@
 // How the daemon goes down: by signal or by command, with nothing to do, something, or too much.
 
+import Glibc
 import Kernel
 import RESP
 import Support
@@ -114,6 +115,32 @@ import Testing
             #expect(try daemon.end() == "exit status 143")
             try eventually("the program is gone") { !isRunning(child) }
             #expect(daemon.log.contains("ending at once"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a second signal ends also programs that are just being started`() throws {
+        let program = "sh\", \"-c\", \"echo $$ >> $DIR/pids; exec sleep 600"
+        let setup = Setup(
+            threads: "images: { count: 4 }", selectors: "waits: { program: [\"\(program)\"] }")
+        for round in 0..<25 {
+            try withDaemon(setup) { daemon in
+                let client = try daemon.connect()
+                let one = TestClient.bytes(["PERFORM", "images", "waits", "x"])
+                try client.send([[UInt8]](repeating: one, count: 4).flatMap { $0 })
+                // Each time another moment of their start.
+                usleep(UInt32(round * 100))
+                // Two that come before the first one is heard are one.
+                while daemon.isRunning {
+                    try daemon.send(.terminate)
+                    usleep(400)
+                }
+                #expect(try daemon.end() == "exit status 143")
+                usleep(50_000)
+                let left = daemon.scratch.read("pids").split(separator: "\n").compactMap { Int($0) }
+                #expect(!left.contains { isRunning($0) }, "round \(round)")
+                for child in left { try? Signal.kill.send(toGroup: child) }
+            }
         }
     }
 
