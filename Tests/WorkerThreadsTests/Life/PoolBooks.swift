@@ -39,6 +39,8 @@ struct PoolBooks: Sendable {
     private var lives: [LifeCycle]
     /// Members on which nothing may begin: they asked for it themselves, or long enough ago.
     private var held: Set<Int> = []
+    /// Where items of a key have ended since all slept: the pool learns of an end after the game.
+    private var lastMembers: [PoolItem.Address: Set<Int>] = [:]
     /// Members that were told to stop before all of them were.
     private var stoppedEarly: Set<Int> = []
 
@@ -56,7 +58,9 @@ struct PoolBooks: Sendable {
         if case .key = item.address {
             let unpaused = open.filter { !lives[$0].isPaused }
             let bound = items.last { $0.address == item.address && $0.progress.isOpen }
-            item.candidates = bound?.candidates ?? Set(unpaused.isEmpty ? open : unpaused)
+            item.candidates =
+                bound?.candidates
+                ?? Set(unpaused.isEmpty ? open : unpaused).union(lastMembers[item.address] ?? [])
         }
         items.append(item)
     }
@@ -143,10 +147,15 @@ struct PoolBooks: Sendable {
         if let overtaken { faults.append("item \(number) overtook \(overtaken)") }
     }
 
-    mutating func end(_ number: Int) { items[number].progress = .hasRun }
+    mutating func end(_ number: Int) {
+        items[number].progress = .hasRun
+        guard case .key = items[number].address, let member = items[number].member else { return }
+        lastMembers[items[number].address, default: []].insert(member)
+    }
 
     /// All members sleep, or have ended.
     mutating func settled(waitingCount: Int, boundKeyCount: Int) {
+        lastMembers = [:]
         for member in lives.indices where holds(member) { held.insert(member) }
         let running = open.filter { !lives[$0].isPaused }
         for (number, item) in items.enumerated() where item.progress.isOpen {
