@@ -31,6 +31,9 @@ package struct LifeCycle: Sendable, Equatable {
     /// False once it was asked to stop: the flag that its thread looks at after every run.
     package var shouldKeepRunning: Bool { stop == nil }
 
+    /// Whether nothing that waits may begin: paused, or told to finish only what runs.
+    package var holdsWaiting: Bool { stop.map { $0 == .finishCurrent } ?? isPaused }
+
     /// The mode in which its loop runs next.
     package var mode: ThreadRunLoop.Mode {
         if stop != nil { return .draining }

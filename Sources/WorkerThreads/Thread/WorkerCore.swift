@@ -269,9 +269,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     private func goOnWithRequests() {
         // Before the look at the life cycle: a change that comes after it interrupts anew.
         queue.resume()
-        let life = life.withLock { $0 }
-        let holds = life.stop.map { $0 == .finishCurrent } ?? life.isPaused
-        if holds { queue.interrupt() }
+        if life.withLock({ $0.holdsWaiting }) { queue.interrupt() }
     }
 
     /// A line about what waits; on the thread.

@@ -54,8 +54,6 @@ struct LifeBooks: Sendable {
     private var stoppedAt: Instant?
     private var servingCount = 0
 
-    private var holds: Bool { life.stop.map { $0 == .finishCurrent } ?? life.isPaused }
-
     /// What waits in the thread's queue.
     private var submittedThatWait: [Int] {
         items.indices.filter { items[$0].kind == .submitted && items[$0].progress == .waits }
@@ -102,7 +100,7 @@ struct LifeBooks: Sendable {
         changeCount += 1
         if life.stop != nil && stoppedAt == nil { stoppedAt = now }
         holdsAll = false
-        holdsSubmitted = holds && (holdsSubmitted || player == .thread)
+        holdsSubmitted = life.holdsWaiting && (holdsSubmitted || player == .thread)
     }
 
     mutating func begin(_ number: Int) {
@@ -123,7 +121,7 @@ struct LifeBooks: Sendable {
 
     /// What a nested run that begins now has to run.
     func beginNest() -> (waiting: [Int], changeCount: Int) {
-        (holds ? [] : submittedThatWait, changeCount)
+        (life.holdsWaiting ? [] : submittedThatWait, changeCount)
     }
 
     mutating func endNest(_ nest: (waiting: [Int], changeCount: Int)) {
@@ -141,7 +139,7 @@ struct LifeBooks: Sendable {
     mutating func settled(now: Instant, hasEnded: Bool) {
         if hasEnded { return }
         if life.stop != nil { faults.append("told to stop, and asleep") }
-        if holds {
+        if life.holdsWaiting {
             holdsSubmitted = true
             holdsAll = true
             return

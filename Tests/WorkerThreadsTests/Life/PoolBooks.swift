@@ -112,15 +112,11 @@ struct PoolBooks: Sendable {
     ) {
         guard change(&lives[member]) else { return }
         if lives[member].stop != nil && !isLast { stoppedEarly.insert(member) }
-        if holds(member) {
+        if lives[member].holdsWaiting {
             if player == member { held.insert(member) }
         } else {
             held.remove(member)
         }
-    }
-
-    private func holds(_ member: Int) -> Bool {
-        lives[member].stop.map { $0 == .finishCurrent } ?? lives[member].isPaused
     }
 
     mutating func begin(_ number: Int, on member: Int) {
@@ -156,7 +152,7 @@ struct PoolBooks: Sendable {
     /// All members sleep, or have ended.
     mutating func settled(waitingCount: Int, boundKeyCount: Int) {
         lastMembers = [:]
-        for member in lives.indices where holds(member) { held.insert(member) }
+        for member in lives.indices where lives[member].holdsWaiting { held.insert(member) }
         let running = open.filter { !lives[$0].isPaused }
         for (number, item) in items.enumerated() where item.progress.isOpen {
             let isHeld =
