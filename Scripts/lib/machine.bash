@@ -20,6 +20,18 @@ fail() {
 # Prints the comment at the top of the script that calls it: what --help shows.
 print_help() { awk 'NR > 1 { if (!sub(/^# ?/, "")) exit; print }' "$0"; }
 
+# help_or_numbers "$@": what a script that takes N and SEED does first: prints its help, or refuses what
+# is no number.
+help_or_numbers() {
+    local argument
+    for argument in "$@"; do
+        case $argument in
+            --help | -h) print_help && exit 0 ;;
+            '' | *[!0-9]*) fail 64 "N and SEED are numbers, $argument is not; --help says more" ;;
+        esac
+    done
+}
+
 # Runs a command as root, by sudo if need be; sudo asks for a password only at a terminal.
 as_root() {
     if [ "$(id -u)" = 0 ]; then
