@@ -88,7 +88,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         if let executor = madeExecutor.load() { return executor }
         return orders.withLock { orders in
             if let executor = madeExecutor.load() { return executor }
-            let executor = WorkerExecutor(loop: loop)
+            let executor = WorkerExecutor(loop: loop, queue: queue)
             // The thread, which takes no orders any more, will not look for one.
             if orders.areClosed { executor.close() }
             return madeExecutor.storeIfNil(executor)
@@ -101,7 +101,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         Self.local.set(self)
         while true {
             // Before the look at the life cycle: a change that comes after it stops the run.
-            queue.resume()
+            goOnWithRequests()
             wantsOuterStop = false
             let life = life.withLock { $0 }
             if !life.shouldKeepRunning { break }
@@ -126,6 +126,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         if isFirst { furnish(mode) }
         // A run nested in a request may be waiting for one of those behind it.
         if Self.performModes.contains(mode) { queue.announce() }
+        if WorkerThread.taskModes.contains(mode) { madeExecutor.load()?.announceWaiting() }
     }
 
     /// Puts into a mode what a worker has there, when it is first run: most threads are never
@@ -220,6 +221,15 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     ///
     /// - Thread: any thread.
     package var isToYield: Bool { queue.isInterrupted }
+
+    /// Whether the steps of tasks wait, as what was submitted does: not those of a job that is served.
+    ///
+    /// Told to stop it finishes them.
+    ///
+    /// - Thread: the worker's own thread.
+    var holdsTasks: Bool {
+        loop.currentMode != .job && life.withLock { $0.isPaused && $0.shouldKeepRunning }
+    }
 
     /// Serves the loop in mode `job` until `isDone` says so.
     ///

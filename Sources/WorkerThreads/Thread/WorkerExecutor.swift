@@ -32,6 +32,8 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     private let inbox = Inbox<UnownedJob>()
     private let source: ThreadRunLoop.Source
     let loop: ThreadRunLoop
+    /// The thread's, which hears of a change of life first.
+    private let queue: PerformQueue
     /// Steps that came after the thread's end.
     private let late = Mutex(Late())
     /// How many threads are queueing a step right now.
@@ -40,8 +42,9 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     /// does. So the thread, which keeps it as well, does not end before they are done.
     private let addingCount = Atomic<Int>(0)
 
-    init(loop: ThreadRunLoop) {
+    init(loop: ThreadRunLoop, queue: PerformQueue) {
         self.loop = loop
+        self.queue = queue
         let back = BackReference<WorkerExecutor>()
         source = ThreadRunLoop.Source(order: -1) { back.target?.runArrived() }
         back.target = self
@@ -92,6 +95,8 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     private func runArrived() {
         let end = inbox.end
         while !inbox.isTaken(upTo: end) {
+            // They are announced again when the thread's next run begins.
+            if queue.isInterrupted, WorkerCore.current?.holdsTasks == true { return }
             guard let step = inbox.popFirst() else {
                 SystemThread.yield()
                 break
@@ -106,6 +111,11 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         }
         source.takeBackSignal()
         if !inbox.rest() { announce() }
+    }
+
+    /// Announces what waits, when a run in one of the modes begins; on the worker's thread.
+    func announceWaiting() {
+        if !inbox.isResting { source.signal() }
     }
 
     /// Lets the thread run what waits.

@@ -170,6 +170,50 @@ private actor Single {
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `a pause in one task's step holds the steps behind it, in a nested run as well`()
+        async throws
+    {
+        let worker = try WorkerThread(name: "paused-inside")
+        let trace = Trace()
+        let gate = try worker.hold()
+        let first = Task(executorPreference: worker.executor) {
+            worker.pause()
+            runTwice(worker)
+            trace.note("first")
+        }
+        let others = ["second", "third"].map { name in
+            Task(executorPreference: worker.executor) { trace.note(name) }
+        }
+        gate.open()
+        await first.value
+        worker.waitUntilRunning(in: .paused)
+        _ = worker.described()
+        #expect(trace.all == ["first"])
+        worker.resume()
+        for task in others { await task.value }
+        #expect(trace.all == ["first", "second", "third"])
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a run that is nested in the pause itself begins nothing that waits`() async throws {
+        let worker = try WorkerThread(name: "nested-in-pause")
+        let trace = Trace()
+        worker.pause()
+        worker.waitUntilRunning(in: .paused)
+        _ = try worker.enqueue { trace.note("submitted") }
+        let task = Task(executorPreference: worker.executor) { trace.note("task") }
+        worker.runLoop.performAndWait(inModes: [.paused]) {
+            runTwice(worker)
+            trace.note("nested")
+        }
+        #expect(trace.all == ["nested"])
+        worker.resume()
+        await task.value
+        try await worker.submit {}
+        #expect(Set(trace.all) == ["nested", "submitted", "task"])
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `tasks that outlive their thread finish, one step at a time`() async throws {
         let worker = try WorkerThread(name: "outlived")
         let resident = Resident(worker)
@@ -261,6 +305,12 @@ private actor Single {
     }
 
     private func assumedInside(_ resident: isolated Resident) -> Int { resident.assumed() }
+}
+
+/// Runs the thread's loop in mode `default`, as somebody does who waits for something in there.
+private func runTwice(_ worker: WorkerThread) {
+    // A change of life that is heard in a pass ends it.
+    for _ in 0..<2 { _ = worker.runLoop.run(mode: .default, until: .distantPast) }
 }
 
 private func serve(_ core: WorkerCore, until isDone: () -> Bool) { core.serveJob(until: isDone) }
