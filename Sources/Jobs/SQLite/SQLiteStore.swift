@@ -262,12 +262,6 @@ package final class SQLiteStore {
         try statement.run()
     }
 
-    /// Records that an attempt has failed and that the next one comes at a moment.
-    package func retry(_ id: JobID, _ attempt: Attempt, dueAt: Int64) throws(StoreFault) {
-        try start(id, attempt)
-        try release(id, at: dueAt)
-    }
-
     /// Records that an attempt came to nothing and does not count: as if it had not begun.
     package func putBack(_ id: JobID, attempt: Int) throws(StoreFault) {
         try start(id, Attempt(number: attempt))

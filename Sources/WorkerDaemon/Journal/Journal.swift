@@ -162,6 +162,7 @@ final class Journal: Sendable {
             }
             endedCount = try store.endAsked(at: now)
             try store.keepDue(at: now)
+            try store.shortenPauses(at: now)
             try store.reserve(below: store.nextNumber + DurableJobs.reservedCount)
         }
         return endedCount

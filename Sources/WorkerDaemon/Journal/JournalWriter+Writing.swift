@@ -38,7 +38,8 @@ extension JournalWriter {
         case .end(let id, let attempt, let outcome, let moment):
             try store.end(id, attempt, outcome, at: moment)
         case .putBack(let id, let attempt): try store.putBack(id, attempt: attempt)
-        case .retry(let id, let attempt, let due): try store.retry(id, attempt, dueAt: due)
+        case .retry(let id, let attempt, let due):
+            try store.retry(id, attempt, dueAt: due, at: now)
         case .reserve(let number): try store.reserve(below: number)
         case .cancel(let id, let ticket):
             guard let job = try store.job(id), isParked(job) else { break }

@@ -5,16 +5,11 @@ internal import Jobs
 internal import Kernel
 
 extension JobDesk {
-    /// The first pause between two attempts, doubled with each further one.
-    private static let firstPauseMilliseconds: Int64 = 1_000
-    /// The longest.
-    private static let pauseMillisecondsMax: Int64 = 3_600_000
-
     /// Lets another attempt follow one that failed.
     func retry(_ job: LiveJob, _ completion: Completion) {
         noteStart(job.id, on: completion.thread, at: completion.startedAt)
-        let pause = Self.pause(after: job.context.attempt - job.order.retry.forgivenCount)
-        let due = completion.endedAt + pause
+        let attempt = job.context.attempt - job.order.retry.forgivenCount
+        let due = completion.endedAt + .random(in: RetryPause.milliseconds(after: attempt))
         // First: who watches is told with it.
         job.lastFailure = completion.outcome.failureReason
         apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)
@@ -32,15 +27,5 @@ extension JobDesk {
         }
         holdUpOthers(behind: job)
         whenCompleted?()
-    }
-
-    /// How long to wait after so many attempts, give or take a quarter.
-    ///
-    /// Without that, jobs that failed together would be tried again together.
-    private static func pause(after attempt: Int) -> Int64 {
-        let doublings = min(max(0, attempt - 1), 20)
-        let pause = min(firstPauseMilliseconds << Int64(doublings), pauseMillisecondsMax)
-        // Above the lower bound: the end that it is counted from is told in whole milliseconds.
-        return Int64.random(in: pause * 3 / 4 + 1...pause * 5 / 4)
     }
 }

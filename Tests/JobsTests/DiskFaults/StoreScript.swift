@@ -210,7 +210,7 @@ extension SQLiteStore {
                 case .start(let id, let attempt):
                     try start(JobID(id), Attempt(number: attempt))
                 case .retry(let id, let attempt):
-                    try retry(JobID(id), Attempt(number: attempt), dueAt: now)
+                    try retry(JobID(id), Attempt(number: attempt), dueAt: now, at: now)
                 case .putBack(let id, let attempt): try putBack(JobID(id), attempt: attempt)
                 case .end(let id, let attempt, let outcome):
                     try end(JobID(id), attempt.map { Attempt(number: $0) }, outcome, at: now)

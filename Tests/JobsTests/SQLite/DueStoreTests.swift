@@ -42,7 +42,7 @@ import Testing
 
     @Test func `has the date of its next attempt once that is known`() throws {
         try store.transaction(at: 10_000) { () throws(StoreFault) in
-            try store.retry(JobID(1), Attempt(number: 1), dueAt: 12_000)
+            try store.retry(JobID(1), Attempt(number: 1), dueAt: 12_000, at: 10_000)
         }
         #expect(try dates(after: 5_000) == [1: 12_000, 2: 5_000, 3: 5_000, 4: 9_000])
     }

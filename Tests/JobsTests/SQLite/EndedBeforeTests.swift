@@ -89,8 +89,8 @@ import Testing
                             retryBlocks: number != 2),
                         acceptedAt: 1))
             }
-            try store.retry(JobID(1), Attempt(number: 1), dueAt: 8_000)
-            try store.retry(JobID(2), Attempt(number: 1), dueAt: 8_000)
+            try store.retry(JobID(1), Attempt(number: 1), dueAt: 8_000, at: 7_000)
+            try store.retry(JobID(2), Attempt(number: 1), dueAt: 8_000, at: 7_000)
         }
         #expect(try store.blockers().map(\.id.number) == [1])
     }

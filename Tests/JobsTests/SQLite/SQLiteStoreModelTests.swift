@@ -98,7 +98,7 @@ import Testing
                         number: chosen.attempt + 2, workerName: chosen.workerName,
                         startedAt: chosen.startedAt))
             case 18:
-                try store.retry(chosen.id, attempt, dueAt: now + 100)
+                try store.retry(chosen.id, attempt, dueAt: now + 100, at: now)
                 set(chosen, attempt, state: .delayed, dueAt: now + 100)
             default:
                 // Nothing happens to one that has ended, or never was.
