@@ -1,4 +1,4 @@
-// A schedule as it is given, and how far it has come: what a store keeps of it.
+// A schedule as it is given: what a store keeps of it beside how far it has come.
 
 /// What somebody wants to be done again and again.
 package struct ScheduleDefinition: Hashable, Sendable {
@@ -30,24 +30,6 @@ package struct ScheduleDefinition: Hashable, Sendable {
         self.thread = thread
         self.selector = selector
         self.payload = payload
-    }
-}
-
-/// How far a schedule has come; moments are Unix milliseconds.
-package struct ScheduleProgress: Hashable, Sendable {
-    /// When it was first given: what periods are counted from.
-    package var since: Int64
-    /// All moments until this one are dealt with.
-    package var through: Int64
-    /// When its last job was made.
-    package var lastRunAt: Int64?
-    /// Its last job.
-    package var lastJob: JobID?
-
-    /// A schedule that begins now.
-    package init(since: Int64) {
-        self.since = since
-        through = since
     }
 }
 

@@ -50,13 +50,10 @@ final class ScheduleEntry {
         return Schedule(.every(milliseconds: milliseconds, from: progress.since))
     }
 
-    /// Begins anew if the clock was set back so far that it would be silent for long.
+    /// Follows the clock if that has been set.
     func correct(at now: Int64) {
         // Not a second time what has run already, if the clock was only put right.
-        let tolerance: Int64 = cron == nil ? 0 : 3_600_000
-        guard progress.through > now + tolerance else { return }
-        progress.through = now
-        progress.since = now
+        progress.follow(clockAt: now, tolerance: cron == nil ? 0 : 3_600_000)
     }
 }
 
