@@ -69,6 +69,7 @@ private final class RunningDaemon {
         do throws(SystemError) {
             try StandardStream.openMissing()
             Signal.ignoreBrokenPipes()
+            Signal.ignoreFileSizeLimit()
             Signal.reset([.childEnded])
             Signal.block(Self.signals)
             let limit = try ResourceLimit.raiseOpenDescriptors()

@@ -92,6 +92,16 @@ extension Signal {
         _ = signal(SIGPIPE, SIG_IGN)
     }
 
+    /// Makes writing beyond the largest file that the process may have (RLIMIT_FSIZE) an error (EFBIG)
+    /// instead of the process's end.
+    ///
+    /// - Thread: any; it is for the whole process. Children get the default again.
+    /// - Blocks: never.
+    /// - Source: setrlimit(2).
+    package static func ignoreFileSizeLimit() {
+        _ = signal(SIGXFSZ, SIG_IGN)
+    }
+
     /// Gives signals the effect back that they have in a fresh process.
     ///
     /// A program inherits what its parent ignores. For SIGCHLD this matters most: while it is

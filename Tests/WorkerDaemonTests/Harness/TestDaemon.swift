@@ -190,7 +190,7 @@ extension TestDaemon {
     convenience init(_ setup: Setup, in scratch: Scratch, fileByteCountMax: Int) throws {
         // That its signal is ignored is inherited. Blocks of 512.
         try self.init(
-            setup, in: scratch, limited: "trap '' XFSZ; ulimit -S -f \(fileByteCountMax / 512)")
+            setup, in: scratch, limited: "ulimit -S -f \(fileByteCountMax / 512)")
     }
 
     /// Starts `workerd` below a shell whose limits it inherits.
@@ -209,7 +209,7 @@ extension TestDaemon {
     /// Takes that limit away.
     func allowFilesOfAnySize() throws { try limitFiles("unlimited") }
 
-    /// Lets no file grow beyond a size from now on, as if the disk were full; SIGXFSZ must be ignored.
+    /// Lets no file grow beyond a size from now on, as if the disk were full.
     func allowFiles(ofByteCount max: Int) throws { try limitFiles("\(max)") }
 
     private func limitFiles(_ soft: String) throws {
