@@ -7,6 +7,8 @@ internal import Kernel
 /// The directory of backups.
 struct BackupPlace: Sendable {
     let directory: String
+    /// What there are backups of.
+    private let store: String
     /// Whether it is made when it is first needed.
     private let isMadeHere: Bool
 
@@ -21,6 +23,7 @@ struct BackupPlace: Sendable {
         directory =
             configured ?? Directory.path(of: "backups", in: Directory.parent(of: store))
         isMadeHere = configured == nil
+        self.store = store
     }
 
     /// The path of the backup of a name.
@@ -37,7 +40,11 @@ struct BackupPlace: Sendable {
             throw WireError(
                 .err, "a backup's name does not end with \(end), which marks parts of others")
         }
-        return "\(directory)/\(name)"
+        let path = Directory.path(of: name, in: directory)
+        guard path != store else {
+            throw WireError(.err, "\(path) is where the jobs are kept: give another name")
+        }
+        return path
     }
 
     /// Where a backup is as long as it is being made.

@@ -197,6 +197,22 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `may lie beside the store, and never in its place`() throws {
+        var setup = Self.setup
+        setup.more = "backups: \"$DIR\","
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            let error = try client.call("BACKUP", "jobs.sqlite", "REPLACE").errorMessage
+            // Nobody is told to remove it.
+            #expect(
+                error == "\(daemon.scratch.file("jobs.sqlite")) is where the jobs are kept: "
+                    + "give another name")
+            #expect(try client.call("BACKUP", "a").text == daemon.scratch.file("a"))
+            #expect(try client.perform("images", "echo", "x") == 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `lies where the configuration says`() throws {
         let scratch = try Scratch()
         try Directory.create(scratch.file("elsewhere"))
