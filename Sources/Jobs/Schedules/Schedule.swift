@@ -22,9 +22,12 @@ package struct Schedule: Hashable, Sendable {
     /// A schedule with this rhythm.
     package init(_ timing: Timing) { self.timing = timing }
 
+    /// Whether a moment is one that is looked at.
+    static func hasMoment(_ moment: Int64) -> Bool { (-momentMax...momentMax).contains(moment) }
+
     /// The first moment later than another one; nil if there is none before the year 10000.
     package func next(after moment: Int64) -> Int64? {
-        guard abs(moment) < Self.momentMax else { return nil }
+        guard Self.hasMoment(moment) else { return nil }
         switch timing {
         case .cron(let expression, let zone):
             let second = CivilTime.floorDivide(moment, 1_000)

@@ -40,6 +40,14 @@ package struct ScheduleRecord: Hashable, Sendable {
     package var isFromCommand: Bool
     package var progress: ScheduleProgress
 
+    /// Whether there can be such a schedule; a file may be damaged.
+    package var isWhole: Bool {
+        let moments = [progress.since, progress.through]
+        guard moments.allSatisfy(Schedule.hasMoment) else { return false }
+        guard case .every(let period) = definition.rhythm else { return true }
+        return (Schedule.periodMillisecondsMin...Schedule.periodMillisecondsMax).contains(period)
+    }
+
     /// A schedule that has come so far.
     package init(
         _ definition: ScheduleDefinition, isFromCommand: Bool, progress: ScheduleProgress

@@ -35,7 +35,7 @@ extension ScheduleBook {
                 schedule.definition, isFromCommand: false,
                 progress: ScheduleProgress(since: now))
             let before = kept[schedule.name]
-            if let before, before.definition.rhythm == record.definition.rhythm {
+            if let before, before.isWhole, before.definition.rhythm == record.definition.rhythm {
                 record.progress = before.progress
             }
             if before != record { tell { .keepSchedule(record, ticket: $0) } }
@@ -53,6 +53,7 @@ extension ScheduleBook {
     }
 
     private func entry(_ record: ScheduleRecord) throws(ScheduleFault) -> ScheduleEntry {
+        guard record.isWhole else { throw ScheduleFault("its row in the store is damaged") }
         guard case .cron(let text, let zone) = record.definition.rhythm else {
             return ScheduleEntry(record, nil, .utc)
         }

@@ -318,4 +318,30 @@ extension TestClient {
             #expect(daemon.log.contains("schedules.x.selector: there is no selector \"paint\""))
         }
     }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `that can't be read from a damaged file keeps nothing else from running`() throws {
+        let scratch = try Scratch()
+        do {
+            let store = try SQLiteStore(path: scratch.file("jobs.sqlite"))
+            let now = WallClock.unixMilliseconds()
+            try store.transaction(at: now) { () throws(StoreFault) in
+                for period in [0, -1_000, 3_600_000] as [Int64] {
+                    let definition = ScheduleDefinition(
+                        name: "every\(period)", rhythm: .every(milliseconds: period),
+                        thread: "images", selector: "echo")
+                    var progress = ScheduleProgress(since: now)
+                    if period < 0 { progress.through = .min }
+                    try store.keep(
+                        ScheduleRecord(definition, isFromCommand: true, progress: progress))
+                }
+            }
+        }
+        let daemon = try TestDaemon(.durable, in: scratch)
+        defer { daemon.kill() }
+        let names = try daemon.connect().call("SCHEDULES").elements?.map { $0["name"]?.text }
+        #expect(names == ["every3600000"])
+        let sentence = "schedule every0 is not followed: its row in the store is damaged"
+        #expect(daemon.log.contains(sentence))
+    }
 }
