@@ -50,10 +50,12 @@ extension JobDesk {
         thread: String?, state: JobState?, limit: Int,
         _ body: @escaping (Result<[Job], WireError>) -> Void
     ) {
-        noteRunning()
-        forgetExpired()
-        let inMemory = store.list(thread: thread, state: state, limit: limit, order: .newestFirst)
-        guard let durable else { return body(.success(inMemory)) }
+        func inMemory() -> [Job] {
+            noteRunning()
+            forgetExpired()
+            return store.list(thread: thread, state: state, limit: limit, order: .newestFirst)
+        }
+        guard let durable else { return body(.success(inMemory())) }
         let hasAny = durable.load.all.count > 0 || durable.unserved.count > 0
         let wantsParked = state?.isEnded != true && hasAny
         var queues = durable.backlogs.values.filter { backlog in
@@ -66,12 +68,14 @@ extension JobDesk {
                 switch result {
                 case .failure(let fault): body(.failure(Self.busy(fault)))
                 case .success(let stored):
+                    // Now, and not when it was asked: what was brought meanwhile is parked no more.
+                    let known = inMemory()
                     let now = wall.unixMilliseconds()
                     let others = stored.filter {
                         store.state(of: $0.id) == nil
                             && !store.limits.haveExpired(for: $0, at: now)
                     }
-                    let all = (inMemory + others).sorted { $1.id < $0.id }
+                    let all = (known + others).sorted { $1.id < $0.id }
                     body(.success(Array(all.prefix(limit))))
                 }
             })
