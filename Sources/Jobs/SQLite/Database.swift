@@ -48,15 +48,35 @@ internal import CSQLite
     /// Whether the path leads to the file that was opened.
     ///
     /// - Blocks: for the disk.
-    var isAtItsPath: Bool {
+    private var isAtItsPath: Bool {
         var hasMoved: Int32 = 0
         // A file system that does not know it says nothing.
         _ = unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
         return hasMoved == 0
     }
 
-    var movedFault: StoreFault {
-        StoreFault(.moved, path: path, detail: "it was moved or removed while it was open")
+    /// The path of its log.
+    private var logPath: String { path + "-wal" }
+
+    /// Whether its log lies beside it, as it does while the file is open.
+    ///
+    /// - Blocks: for the disk.
+    private var hasLogAtItsPath: Bool {
+        guard let system = unsafe sqlite3_vfs_find(nil) else { return true }
+        var isThere: Int32 = 1
+        // Not whether it exists: of an empty one, which it may be, SQLite says no.
+        _ = unsafe system.pointee.xAccess(system, logPath, SQLITE_ACCESS_READWRITE, &isThere)
+        return isThere != 0
+    }
+
+    /// Why nothing more may be written, if the file or its log is no longer where it is looked for.
+    ///
+    /// - Blocks: for the disk.
+    var movedFault: StoreFault? {
+        let missing = isAtItsPath ? (hasLogAtItsPath ? nil : logPath) : path
+        return missing.map {
+            StoreFault(.moved, path: $0, detail: "it was moved or removed while it was open")
+        }
     }
 
     /// How many rows the latest statement has changed.

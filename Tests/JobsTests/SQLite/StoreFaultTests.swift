@@ -166,4 +166,27 @@ import Testing
         #expect(try other.waiting() == [])
         #expect(try store.waiting() == [1, 3])
     }
+
+    @Test func `one whose log is moved while it is open is written no more until that is back`()
+        throws
+    {
+        let directory = try StoreDirectory()
+        let log = directory.database + "-wal"
+        do {
+            let store = try directory.open()
+            try store.accept(all: [.sample(1)])
+            try File.rename(log, to: directory.file("elsewhere"))
+            store.doubtPresence()
+            let fault = #expect(throws: StoreFault.self) {
+                try store.accept(all: [.sample(2)])
+            }
+            #expect(fault?.kind == .moved)
+            #expect(fault?.description.contains("\(log): it was moved or removed") == true)
+            try File.rename(directory.file("elsewhere"), to: log)
+            try store.accept(all: [.sample(3)])
+            // What was accepted before is not lost with it when the store is closed.
+            try File.remove(log)
+        }
+        #expect(try directory.open().waiting() == [1, 3])
+    }
 }
