@@ -47,6 +47,7 @@ extension WorkerPool {
         let former = parts[index].seat(part)
         former.giveUpSeat()
         threads.replace(index, by: fresh)
+        old.core.leftPool.open()
         fresh.core.attach(part)
         // It was not there when the thread, maybe paused already, began its life.
         fresh.core.callFromControl { [core = fresh.core] _ in part.workerLifeChanged(core) }

@@ -368,9 +368,21 @@ public final class WorkerPool: Sendable {
 
     /// Waits until all members have ended.
     ///
+    /// For one that is replaced meanwhile it waits no longer, but for the one in its place.
+    ///
     /// - Thread: any thread but a member's.
     /// - Blocks: until somebody stops them and they have ended.
-    public func join() { members.forEach { $0.join() } }
+    public func join() {
+        for place in parts.indices {
+            var member: WorkerThread
+            repeat {
+                member = members[place]
+                require(!member.isCurrent, "pool \(name) can't wait for its end on its own thread")
+                member.core.leftPool.wait()
+            } while member !== members[place]
+            member.join()
+        }
+    }
 
     /// How many submitted items never ran because their thread was stopped before their turn.
     public var abandonedCount: Int { members.reduce(0) { $0 + $1.abandonedCount } }

@@ -126,6 +126,36 @@ import WorkerThreads
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `that is replaced while somebody waits for the pool's end is waited for no more`() throws {
+        for _ in 0..<20 {
+            let pool = try WorkerPool(name: "one")
+            let hangs = Gate()
+            try pool.submit { hangs.pass() }
+            hangs.reached.wait()
+            let lasts = Gate()
+            try pool.submit { lasts.pass() }
+            pool.stop(.finishQueued)
+            let begun = Latch()
+            let joined = Latch()
+            let joiner = try TestThread(name: "joiner") {
+                begun.open()
+                pool.join()
+                joined.open()
+            }
+            begun.wait()
+            for _ in 0..<1_000 { SystemThread.yield() }
+            let (old, _) = try #require(try pool.replaceMember(named: "one"))
+            lasts.reached.wait()
+            hangs.open()
+            old.join()
+            for _ in 0..<1_000 { SystemThread.yield() }
+            #expect(!joined.isOpen)
+            lasts.open()
+            joiner.join()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `says where it hangs`() throws {
         let worker = try WorkerThread(name: "hangs")
         // So that it can be asked, whichever signals the thread of this test holds back.
