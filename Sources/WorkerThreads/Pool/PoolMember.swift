@@ -15,6 +15,10 @@ final class PoolQueues: Sendable {
     ///
     /// Publishes nothing.
     let droppedCount = Atomic<Int>(0)
+    /// How many items never ran on threads that were replaced, as far as was known by then.
+    ///
+    /// Publishes nothing.
+    let formerAbandonedCount = Atomic<Int>(0)
     /// How many members are measured.
     ///
     /// Publishes nothing.
@@ -75,7 +79,11 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
 
     /// Leaves the queues to its successor, who is in its seat already.
     func giveUpSeat() {
-        queues.board.withLock { _ in isReplaced.store(true, ordering: .relaxed) }
+        queues.board.withLock { _ in
+            isReplaced.store(true, ordering: .relaxed)
+            let count = core.abandonedCount.load(ordering: .relaxed)
+            queues.formerAbandonedCount.add(count, ordering: .relaxed)
+        }
     }
 
     private var isOut: Bool { isReplaced.load(ordering: .relaxed) }
@@ -129,7 +137,11 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         tell(admitted)
         if let heir { wakeOther?(heir) }
         let refusedCount = left.refuseAll(.stopped(thread: core.name))
-        core.abandonedCount.add(refusedCount, ordering: .relaxed)
+        // Under the lock: who takes its seat at this moment takes its count over, with this or without.
+        queues.board.withLock { _ in
+            core.abandonedCount.add(refusedCount, ordering: .relaxed)
+            if isOut { queues.formerAbandonedCount.add(refusedCount, ordering: .relaxed) }
+        }
         core.queue.whenBusy = nil
         source?.invalidate()
         observer?.invalidate()

@@ -385,7 +385,12 @@ public final class WorkerPool: Sendable {
     }
 
     /// How many submitted items never ran because their thread was stopped before their turn.
-    public var abandonedCount: Int { members.reduce(0) { $0 + $1.abandonedCount } }
+    public var abandonedCount: Int {
+        changes.withLock { _ in
+            let formerCount = queues.formerAbandonedCount.load(ordering: .relaxed)
+            return members.reduce(formerCount) { $0 + $1.abandonedCount }
+        }
+    }
 
     /// How many items wait for room among those that wait; only of queues that are full.
     ///

@@ -127,7 +127,7 @@ import WorkerThreads
 
     @Test(.timeLimit(.minutes(20)))
     func `that is replaced while somebody waits for the pool's end is waited for no more`() throws {
-        for _ in 0..<20 {
+        for round in 0..<20 {
             let pool = try WorkerPool(name: "one")
             let hangs = Gate()
             try pool.submit { hangs.pass() }
@@ -146,13 +146,32 @@ import WorkerThreads
             for _ in 0..<1_000 { SystemThread.yield() }
             let (old, _) = try #require(try pool.replaceMember(named: "one"))
             lasts.reached.wait()
-            hangs.open()
-            old.join()
+            if round.isMultiple(of: 2) {
+                hangs.open()
+                old.join()
+            }
             for _ in 0..<1_000 { SystemThread.yield() }
             #expect(!joined.isOpen)
             lasts.open()
             joiner.join()
+            hangs.open()
+            old.join()
         }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `leaves behind the count of what never ran on it`() throws {
+        let pool = try WorkerPool(name: "one")
+        pool.pause()
+        try pool.submit { Issue.record("its thread was stopped") }
+        let member = pool.members[0]
+        member.stop(.finishCurrent)
+        member.join()
+        #expect(pool.abandonedCount == 1)
+        try pool.replaceMember(named: "one")
+        #expect(pool.abandonedCount == 1)
+        pool.join()
+        #expect(pool.abandonedCount == 1)
     }
 
     @Test(.timeLimit(.minutes(20)))
