@@ -7,6 +7,8 @@ import WorkerThreads
 struct LifeItem: Sendable {
     enum Kind: Sendable, Equatable {
         case submitted
+        /// Submitted by a task, which waits for its end.
+        case awaited
         case delayed(milliseconds: Int)
         case command
         case block
@@ -19,11 +21,39 @@ struct LifeItem: Sendable {
     var dueAt: Instant?
     /// Whether it came after the thread had been told to stop.
     var isAfterStop = false
+    /// Whether a thread of its own hands it over, which may be blocked.
+    var isSent = false
+    /// Why it was refused.
+    var refusal: SubmitError?
+    /// What its sender is told, if that is somebody who waits for it.
+    var answer: LifeAnswer?
+    var task: Task<Void, Never>?
+    /// Goes with its closure.
+    var token: WeakReference<Token>?
+    /// Whether its task was cancelled when its thread may have begun or refused it already.
+    var isAskedBack = false
+
+    var isQueued: Bool { kind == .submitted || kind == .awaited }
+
+    /// Whether its sender was told that it is not taken.
+    var isSentBack: Bool { isSent && answer?.outcome != .done }
+
+    var hasBegun: Bool { progress == .runs || progress == .hasRun }
+
+    /// Whether it waits, and gave way to another: its closure is gone, or the task that keeps it was told.
+    var isGone: Bool {
+        guard isQueued, !isSent, progress == .waits else { return false }
+        if let answer { return answer.outcome == .refused(.dropped(thread: "life")) }
+        return token.map { $0.object == nil } ?? false
+    }
+
+    /// Whether it certainly waits for its turn.
+    var isExpected: Bool { isQueued && !isSent && progress == .waits && !isAskedBack }
 
     /// Whether the thread counts it as abandoned if it never runs.
     var isCounted: Bool {
         switch kind {
-        case .submitted, .delayed: true
+        case .submitted, .awaited, .delayed: true
         case .command, .block: false
         }
     }
@@ -34,6 +64,8 @@ enum GameProgress: Sendable {
     case refused
     case waits
     case cancelled
+    /// It gave way to another.
+    case dropped
     case runs
     case hasRun
 
@@ -44,47 +76,64 @@ enum GameProgress: Sendable {
 /// The books of one life, and the promises that they are compared with.
 struct LifeBooks: Sendable {
     private(set) var life = LifeCycle()
-    private(set) var faults: [String] = []
-    private var items: [LifeItem] = []
+    var faults: [String] = []
+    var items: [LifeItem] = []
+    let room: LifeRoom
+    var lastDroppedCount = 0
+    /// How many waited for room when the thread was told to stop.
+    private var linedAtStop = 0...0
     /// Whether no submitted item may begin: asked for on the thread itself, or long enough ago.
-    private var holdsSubmitted = false
+    private(set) var holdsSubmitted = false
     /// Whether nothing may begin at all: the thread sleeps in mode `paused`.
     private var holdsAll = false
     private var changeCount = 0
     private var stoppedAt: Instant?
     private var servingCount = 0
 
+    init(room: LifeRoom) { self.room = room }
+
     /// What waits in the thread's queue.
     private var submittedThatWait: [Int] {
-        items.indices.filter { items[$0].kind == .submitted && items[$0].progress == .waits }
+        items.indices.filter { items[$0].isExpected }
     }
 
-    /// Notes what was handed over: the thread takes all before a stop, and nothing after it.
-    mutating func note(_ item: LifeItem) {
-        if item.isCounted && (item.progress == .refused) != (life.stop != nil) {
-            faults.append("item \(items.count) was taken after a stop, or refused before it")
+    /// Notes what was handed over: the thread takes all before a stop that it has room for, and nothing
+    /// after it.
+    mutating func note(_ item: LifeItem, now: Instant, droppedCount: Int) {
+        let number = items.count
+        let isRefused = item.progress == .refused
+        if life.stop != nil {
+            let isRight = !item.isCounted || item.isSent || item.refusal == .stopped(thread: "life")
+            if !isRight { faults.append("item \(number) was taken after a stop") }
+            return items.append(item)
         }
-        if item.progress == .refused && life.stop == nil {
-            faults.append("item \(items.count) was refused")
-        }
+        if isRefused && !item.isCounted { faults.append("item \(number) was refused") }
+        if let fault = roomFault(of: item, now: now) { faults.append("item \(number) \(fault)") }
         items.append(item)
+        noteDropped(for: item.player, droppedCount: droppedCount)
+        if isOverfull(for: item.player) { faults.append("item \(number) found no room") }
     }
 
     var nextNumber: Int { items.count }
 
     /// The last item that can be asked to be taken back.
-    var lastTicket: (number: Int, ticket: WorkerThread.Ticket)? {
-        for number in items.indices.reversed() {
-            if let ticket = items[number].ticket { return (number, ticket) }
-        }
-        return nil
-    }
+    var lastTaken: Int? { items.lastIndex { $0.ticket != nil || $0.task != nil } }
 
     mutating func noteCancel(of number: Int, succeeded: Bool) {
         // What has been told to stop, or begins just now, may be out of reach already.
         if succeeded {
             if items[number].progress != .waits { faults.append("item \(number) taken back late") }
             items[number].progress = .cancelled
+        }
+    }
+
+    /// Notes that a task which waits for an item was cancelled.
+    mutating func noteCancelledTask(of number: Int, by player: LifePlayer) {
+        guard items[number].progress == .waits else { return }
+        if life.stop == nil && isAlone(player) {
+            items[number].progress = .cancelled
+        } else {
+            items[number].isAskedBack = true
         }
     }
 
@@ -98,7 +147,10 @@ struct LifeBooks: Sendable {
             }
         guard changed else { return }
         changeCount += 1
-        if life.stop != nil && stoppedAt == nil { stoppedAt = now }
+        if life.stop != nil && stoppedAt == nil {
+            stoppedAt = now
+            linedAtStop = lined(for: player)
+        }
         holdsAll = false
         holdsSubmitted = life.holdsWaiting && (holdsSubmitted || player == .thread)
     }
@@ -107,26 +159,30 @@ struct LifeBooks: Sendable {
         let item = items[number]
         if item.progress != .waits { faults.append("item \(number) began, was \(item.progress)") }
         items[number].progress = .runs
-        if holdsAll || (holdsSubmitted && item.kind == .submitted) {
+        if holdsAll || (holdsSubmitted && item.isQueued) {
             faults.append("item \(number) began in spite of a pause or stop")
         }
         if servingCount > 0 { faults.append("item \(number) began while a job was served") }
         let earlier = items[..<number].contains {
-            $0.kind == .submitted && $0.player == item.player && $0.progress == .waits
+            $0.isExpected
         }
-        if item.kind == .submitted && earlier { faults.append("item \(number) overtook another") }
+        if item.isQueued && !item.isSent && earlier {
+            faults.append("item \(number) overtook another")
+        }
     }
 
     mutating func end(_ number: Int) { items[number].progress = .hasRun }
 
     /// What a nested run that begins now has to run.
     func beginNest() -> (waiting: [Int], changeCount: Int) {
-        (life.holdsWaiting ? [] : submittedThatWait, changeCount)
+        // Those that waited for room may have been refused.
+        let isSure = !life.holdsWaiting && linedAtStop.upperBound == 0
+        return (isSure ? submittedThatWait : [], changeCount)
     }
 
     mutating func endNest(_ nest: (waiting: [Int], changeCount: Int)) {
         guard nest.changeCount == changeCount else { return }
-        for number in nest.waiting where items[number].progress == .waits {
+        for number in nest.waiting where items[number].isExpected {
             faults.append("item \(number) waits, a nested run left it out")
         }
     }
@@ -151,17 +207,50 @@ struct LifeBooks: Sendable {
     }
 
     mutating func threadEnded(abandonedCount: Int) {
+        hear()
+        var leftCount = 0
         for (number, item) in items.enumerated() {
             if item.progress == .runs { faults.append("item \(number) was left in its middle") }
             guard item.progress == .waits, life.stop == .finishQueued else { continue }
             let wasDue = item.dueAt.map { $0 <= stoppedAt ?? .distantFuture } ?? true
-            if !item.isAfterStop && wasDue {
+            if item.isAfterStop || !wasDue || item.isSentBack { continue }
+            if item.isQueued && linedAtStop.upperBound > 0 {
+                leftCount += 1
+            } else {
                 faults.append("item \(number) was left out at the end")
             }
         }
-        let expected = items.count { $0.isCounted && $0.progress == .waits }
-        if abandonedCount != expected {
+        // Nobody gets in any more who waited for room then.
+        if life.stop == .finishQueued && !linedAtStop.contains(leftCount) {
+            faults.append("\(leftCount) were left out, \(linedAtStop) waited for room")
+        }
+        let left = items.count { $0.isCounted && $0.progress == .waits && !$0.isSentBack }
+        let expected = max(0, left - linedAtStop.upperBound)...max(0, left - linedAtStop.lowerBound)
+        if !expected.contains(abandonedCount) {
             faults.append("\(abandonedCount) abandoned, not \(expected)")
+        }
+    }
+
+    /// Compares what senders are told with what became of their items.
+    mutating func hear() {
+        for (number, item) in items.enumerated() {
+            guard let answer = item.answer else { continue }
+            if item.progress == .runs { continue }
+            if item.progress == .waits && life.stop == nil && !item.isAskedBack { continue }
+            let outcome = answer.wait()
+            if item.isAskedBack && item.progress == .waits && outcome == .cancelled {
+                items[number].progress = .cancelled
+            }
+            let stopped = LifeOutcome.refused(.stopped(thread: "life"))
+            let isRight =
+                switch items[number].progress {
+                case .refused: outcome == item.refusal.map { .refused($0) }
+                case .waits: outcome == stopped || (item.isSent && outcome == .done)
+                case .cancelled: outcome == .cancelled
+                case .dropped: outcome == .refused(.dropped(thread: "life"))
+                case .runs, .hasRun: outcome == .done
+                }
+            if !isRight { faults.append("the sender of item \(number) was told \(outcome as Any)") }
         }
     }
 }

@@ -15,19 +15,28 @@ final class LifeGame: Sendable {
     private let worker: WorkerThread
     private let clock = ManualClock()
     private let commands = Commands { batch in for command in batch { command() } }
-    private let books = Mutex(LifeBooks())
+    private let room: LifeRoom
+    private let books: Mutex<LifeBooks>
 
-    private init() throws {
-        worker = try WorkerThread(name: "life", clock: clock)
+    private init(_ room: LifeRoom) throws {
+        self.room = room
+        books = Mutex(LifeBooks(room: room))
+        worker = try WorkerThread(
+            name: "life", maxQueued: room.limit, whenFull: room.whenFull, clock: clock)
         commands.add(to: worker.runLoop)
     }
 
     /// Plays a program in a life of its own.
     ///
-    /// - Parameter isCalm: whether the user waits after each move until the thread sleeps.
+    /// - Parameters:
+    ///   - program: the user's moves.
+    ///   - room: how much may wait.
+    ///   - isCalm: whether the user waits after each move until the thread sleeps.
     /// - Returns: the promises that were broken; none, if all is well.
-    static func play(_ program: [LifeMove], isCalm: Bool) throws -> [String] {
-        let game = try LifeGame()
+    static func play(
+        _ program: [LifeMove], room: LifeRoom = LifeRoom(), isCalm: Bool
+    ) throws -> [String] {
+        let game = try LifeGame(room)
         for move in program {
             game.play(move, by: .user)
             if isCalm || move == .settle { try game.settle() }
@@ -45,7 +54,7 @@ final class LifeGame: Sendable {
     private func play(_ move: LifeMove, by player: LifePlayer) {
         switch move {
         case .item(let kind, let moves): add(kind, moves, by: player)
-        case .cancel: cancel()
+        case .cancel: cancel(by: player)
         case .pause, .resume, .stop: change(move, by: player)
         case .nest: nest()
         case .serve(let moves): serve(moves)
@@ -60,13 +69,20 @@ final class LifeGame: Sendable {
     private func add(_ kind: LifeItem.Kind, _ moves: [LifeMove], by player: LifePlayer) {
         books.withLock { books in
             let number = books.nextNumber
-            let run: @Sendable () -> Void = { [self] in perform(number, moves) }
             var item = LifeItem(kind: kind, player: player)
             item.isAfterStop = books.life.stop != nil
-            do throws(SubmitError) {
+            let token = Token()
+            item.token = WeakReference(token)
+            let run: @Sendable () -> Void = { [self] in
+                withExtendedLifetime(token) { perform(number, moves) }
+            }
+            do {
                 switch kind {
+                case .submitted where room.whenFull == .wait && player == .user:
+                    try send(run, as: &item)
                 case .submitted where number % 2 == 0: try worker.submit(run)
                 case .submitted: item.ticket = try worker.enqueue(run)
+                case .awaited: try wait(run, as: &item)
                 case .delayed(let milliseconds):
                     let delay = Duration.milliseconds(milliseconds)
                     item.dueAt = clock.now().advanced(by: delay)
@@ -79,15 +95,45 @@ final class LifeGame: Sendable {
                 }
             } catch {
                 item.progress = .refused
+                item.refusal = error as? SubmitError
             }
-            books.note(item)
+            books.note(item, now: clock.now(), droppedCount: worker.droppedCount)
         }
     }
 
-    private func cancel() {
+    /// Hands an item over on a thread that may be blocked.
+    private func send(_ run: @escaping @Sendable () -> Void, as item: inout LifeItem) throws {
+        item.isSent = true
+        let answer = LifeAnswer()
+        item.answer = answer
+        _ = try TestThread(name: "sender") { [worker] in
+            do {
+                try worker.submit(run)
+                answer.tell(.done)
+            } catch {
+                answer.tell(LifeOutcome(error))
+            }
+        }
+    }
+
+    /// Hands an item over in a task that waits for its end.
+    private func wait(_ run: @escaping @Sendable () -> Void, as item: inout LifeItem) throws {
+        let answer = LifeAnswer()
+        item.answer = answer
+        item.task = try LifeAudience.task(answer) { [worker] in try await worker.submit(run) }
+        if case .refused(let refusal) = answer.outcome { throw refusal }
+    }
+
+    private func cancel(by player: LifePlayer) {
         books.withLock { books in
-            guard let (number, ticket) = books.lastTicket else { return }
-            books.noteCancel(of: number, succeeded: worker.cancel(ticket))
+            guard let number = books.lastTaken else { return }
+            if let ticket = books.items[number].ticket {
+                books.noteCancel(of: number, succeeded: worker.cancel(ticket))
+            }
+            if let task = books.items[number].task {
+                task.cancel()
+                books.noteCancelledTask(of: number, by: player)
+            }
         }
     }
 
@@ -130,7 +176,30 @@ final class LifeGame: Sendable {
     }
 
     private func settle() throws {
-        try worker.settle()
-        books.withLock { $0.settled(now: clock.now(), hasEnded: worker.hasEnded) }
+        // Room that the thread makes lets senders go on, and it runs again.
+        repeat {
+            try worker.settle()
+            waitForSenders()
+            try worker.settle()
+        } while books.withLock { !$0.isHeld && !$0.sendersAtWork.isEmpty }
+        books.withLock { books in
+            books.hear()
+            books.settled(now: clock.now(), hasEnded: worker.hasEnded)
+            if worker.hasEnded { return }
+            books.settledRoom(
+                waitingCount: worker.waitingCount, newcomerCount: worker.newcomerCount)
+        }
+    }
+
+    /// Waits until senders have handed over their items, or wait for room on a thread that is held.
+    private func waitForSenders() {
+        let (senders, shownCount) = books.withLock { books in
+            (books.sendersAtWork, books.isHeld ? books.shownCount : nil)
+        }
+        if let shownCount {
+            waitUntil { worker.waitingCount + worker.newcomerCount >= shownCount }
+        } else {
+            for sender in senders where sender.wait() == nil { return }
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 import Support
 import Testing
+import WorkerThreads
 
 @Suite struct `Random lives` {
     /// As `Scripts/lives` says, or enough for a test.
@@ -16,12 +17,38 @@ import Testing
         try play(LifeMove.program) { try LifeGame.play($0, isCalm: isCalm) }
     }
 
+    @Test(.timeLimit(.minutes(20)), arguments: [WhenFull.refuse, .wait, .dropOldest], 1...3)
+    func `a worker that holds little keeps its promises in any life`(
+        whenFull: WhenFull, limit: Int
+    ) throws {
+        for isCalm in [true, false] {
+            try play(LifeMove.program) {
+                try LifeGame.play(
+                    $0, room: LifeRoom(limit: limit, whenFull: whenFull), isCalm: isCalm)
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(20)), arguments: 1...3, [true, false])
     func `a pool keeps its promises in any life`(memberCount: Int, isCalm: Bool) throws {
         try play {
             PoolMove.program(&$0, memberCount: memberCount)
         } game: {
             try PoolGame.play($0, memberCount: memberCount, isCalm: isCalm)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: [WhenFull.refuse, .wait, .dropOldest], 1...3)
+    func `a pool that holds little keeps its promises in any life`(
+        whenFull: WhenFull, memberCount: Int
+    ) throws {
+        for (limit, isCalm) in [(1, true), (2, false), (3, true), (3, false)] {
+            let room = LifeRoom(limit: limit, whenFull: whenFull)
+            try play {
+                PoolMove.program(&$0, memberCount: memberCount)
+            } game: {
+                try PoolGame.play($0, memberCount: memberCount, room: room, isCalm: isCalm)
+            }
         }
     }
 

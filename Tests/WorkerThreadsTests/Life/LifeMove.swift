@@ -46,7 +46,8 @@ extension LifeMove {
     private static func item(_ random: inout SeededRandom, depth: Int, stops: Bool) -> LifeMove {
         let kind: LifeItem.Kind =
             switch random.below(10) {
-            case 0..<5: .submitted
+            case 0..<3: .submitted
+            case 3..<5: .awaited
             case 5: .delayed(milliseconds: random.below(4))
             case 6..<8: .command
             default: .block

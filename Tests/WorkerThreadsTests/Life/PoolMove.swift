@@ -15,7 +15,11 @@ indirect enum PoolMove: Sendable, Equatable {
     case stop(Int, StopPolicy)
     /// Runs the loop once more in mode `default`, inside the item.
     case nest
-    /// Waits until all threads sleep or have ended.
+    /// Stands still, inside the item, until all threads do so or sleep and that was looked at.
+    case park
+    /// Puts a fresh thread in a member's place.
+    case replace(Int)
+    /// Waits until all threads sleep, stand still or have ended.
     case settle
 }
 
@@ -37,7 +41,9 @@ extension PoolMove {
         case 56..<61: return .cancel
         case 61..<71: return .pause(random.chance(30) ? nil : member)
         case 71..<84: return .resume(random.chance(40) ? nil : member)
-        case 84..<87 where stops:
+        case 84..<86: return .replace(member)
+        case 86..<91 where depth > 0: return .park
+        case 91..<94 where stops:
             return .stop(member, random.chance(60) ? .finishQueued : .finishCurrent)
         default: return depth > 0 ? .nest : .settle
         }
@@ -84,6 +90,8 @@ extension PoolMove: CustomStringConvertible {
         case .resume(let member): "resume \(member.map { "\($0)" } ?? "all")"
         case .stop(let member, let policy): "stop \(member) \(policy)"
         case .nest: "nest"
+        case .park: "park"
+        case .replace(let member): "replace \(member)"
         case .settle: "settle"
         }
     }
