@@ -373,15 +373,12 @@ public final class WorkerPool: Sendable {
     /// - Thread: any thread but a member's.
     /// - Blocks: until somebody stops them and they have ended.
     public func join() {
-        for place in parts.indices {
-            var member: WorkerThread
-            repeat {
-                member = members[place]
-                require(!member.isCurrent, "pool \(name) can't wait for its end on its own thread")
-                member.core.leftPool.wait()
-            } while member !== members[place]
-            member.join()
+        // From the first one again: an ended member may have been replaced as well.
+        while let member = members.first(where: { !$0.hasEnded }) {
+            require(!member.isCurrent, "pool \(name) can't wait for its end on its own thread")
+            member.core.leftPool.wait()
         }
+        members.forEach { $0.join() }
     }
 
     /// How many submitted items never ran because their thread was stopped before their turn.
