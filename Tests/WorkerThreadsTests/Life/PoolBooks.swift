@@ -96,9 +96,11 @@ struct PoolBooks: Sendable {
         if case .key = item.address {
             let unpaused = open.filter { !lives[$0].isPaused }
             let bound = items.last { $0.address == item.address && $0.progress.isOpen }
+            let free = Set(unpaused.isEmpty ? open : unpaused).union(
+                lastMembers[item.address] ?? [])
+            // One that was asked back may have left its key to be bound anew.
             item.candidates =
-                bound?.candidates
-                ?? Set(unpaused.isEmpty ? open : unpaused).union(lastMembers[item.address] ?? [])
+                bound.map { $0.isAskedBack ? $0.candidates.union(free) : $0.candidates } ?? free
         }
         items.append(item)
         noteDropped(for: player, droppedCount: droppedCount)
@@ -295,7 +297,7 @@ struct PoolBooks: Sendable {
         hear(isOver: true)
         for (number, item) in items.enumerated() where item.progress.isOpen {
             if item.progress == .runs || !(mayBeLeft(item) || unknownDropCount > 0) {
-                faults.append("item \(number) was left out at the end")
+                faults.append("item \(number) was left out at the end, it \(item.progress)")
             }
         }
         let left = items.filter { $0.progress == .waits }

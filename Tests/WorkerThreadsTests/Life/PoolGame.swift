@@ -149,8 +149,8 @@ final class PoolGame: Sendable {
 
     private func replace(_ index: Int, by player: Int?) {
         books.withLock { books in
-            // Nobody waits any more for what a former member begins.
-            if books.isOver && place == nil { return }
+            // The game joins those that it knows of by now.
+            if books.isOver { return }
             let player = player == nil ? nil : place
             guard let change = try? pool.replaceMember(named: "\(index)") else {
                 return books.faults.append("there is no thread in the place of \(index)")
