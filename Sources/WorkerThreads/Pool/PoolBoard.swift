@@ -203,7 +203,12 @@ package struct PoolBoard<Work> {
     }
 
     private func takesShared(_ member: Int) -> Bool {
-        members[member] != .leaving || isClosed(.shared)
+        switch members[member] {
+        // One in its place was told to stop as well.
+        case .ended: false
+        case .leaving: isClosed(.shared)
+        case .active, .idle, .away: true
+        }
     }
 
     /// Takes a member out of those that can be woken, which it may just have been.

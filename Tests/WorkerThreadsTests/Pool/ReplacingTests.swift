@@ -160,6 +160,24 @@ import WorkerThreads
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `that has ended is replaced by one that takes nothing either`() throws {
+        let pool = try WorkerPool(name: "mail", count: 2)
+        pool.members[0].stop(.finishQueued)
+        pool.members[0].join()
+        pool.members[1].pause()
+        pool.members[1].waitUntilRunning(in: .paused)
+        let name = Shared<String?>(nil)
+        try pool.submit { name.set(WorkerThread.currentName) }
+        let (_, fresh) = try #require(try pool.replaceMember(named: "mail/1"))
+        fresh.join()
+        #expect(name.value == nil)
+        pool.resume()
+        pool.stop(.finishQueued)
+        pool.join()
+        #expect(name.value == "mail/2")
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `leaves behind the count of what never ran on it`() throws {
         let pool = try WorkerPool(name: "one")
         pool.pause()
