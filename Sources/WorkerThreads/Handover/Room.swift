@@ -20,8 +20,14 @@ struct Room: ~Copyable, Sendable {
     @inlinable
     func take() -> Bool {
         if limit == .max { return true }
-        if takenCount.add(1, ordering: .relaxed).newValue <= limit { return true }
-        takenCount.subtract(1, ordering: .relaxed)
+        // Not added first and taken back: meanwhile others would be refused for whom there is a place.
+        var taken = takenCount.load(ordering: .relaxed)
+        while taken < limit {
+            let attempt = takenCount.weakCompareExchange(
+                expected: taken, desired: taken + 1, ordering: .relaxed)
+            if attempt.exchanged { return true }
+            taken = attempt.original
+        }
         return false
     }
 
