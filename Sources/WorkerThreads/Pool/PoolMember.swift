@@ -47,8 +47,10 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     private var observer: ThreadRunLoop.Observer?
     /// Whether another one sits in its place: then the queues are no longer its affair.
     ///
-    /// Changed and read under the board's lock, which publishes it.
+    /// Changed under the board's lock, and read under it or behind `gone`, which publish it.
     private let isReplaced = Atomic<Bool>(false)
+    /// Opens when its thread is at its end, or it gave up its seat.
+    private let gone = WordLatch()
 
     /// Items run in one go before timers and ports get their turn again.
     private static let batchCount = 256
@@ -84,6 +86,25 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
             let count = core.abandonedCount.load(ordering: .relaxed)
             queues.formerAbandonedCount.add(count, ordering: .relaxed)
         }
+        gone.open()
+    }
+
+    /// Whether its thread has ended.
+    ///
+    /// - Thread: any thread.
+    var hasEnded: Bool { core.ended.isOpen }
+
+    /// Whether the caller runs on its thread.
+    ///
+    /// - Thread: any thread.
+    var isCurrent: Bool { core.loop.isOnThread }
+
+    /// Waits until its thread has ended, or its seat is somebody else's.
+    ///
+    /// - Thread: any thread but its own.
+    func waitUntilGone() {
+        gone.wait()
+        if !isOut { core.ended.wait() }
     }
 
     private var isOut: Bool { isReplaced.load(ordering: .relaxed) }
@@ -147,6 +168,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         observer?.invalidate()
         // The members hold one another by it.
         wakeOther = nil
+        gone.open()
     }
 
     /// Wakes another member of the pool, also when the pool itself is gone; set by the pool before

@@ -8,10 +8,15 @@ final class PoolSeat: Sendable {
 
     init(_ member: PoolMember) { self.member = Mutex(member) }
 
+    /// Who sits there now.
+    ///
+    /// - Thread: any thread.
+    var occupant: PoolMember { member.withLock { $0 } }
+
     /// Lets the one who sits there look at the queues.
     ///
     /// - Thread: any thread.
-    func wake() { member.withLock { $0 }.wake() }
+    func wake() { occupant.wake() }
 
     /// - Returns: who sat there before.
     func seat(_ successor: PoolMember) -> PoolMember {

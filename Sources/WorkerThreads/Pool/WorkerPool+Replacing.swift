@@ -43,11 +43,11 @@ extension WorkerPool {
         // Who finds it in its seat may wake it before its thread knows of it.
         part.prepare()
         let life = old.core.life.withLock { $0 }
-        if life.isPaused { fresh.pause() }
+        // One that is told to stop is to begin nothing before it hears of that.
+        if life.isPaused || life.stop != nil { fresh.pause() }
         let former = parts[index].seat(part)
         former.giveUpSeat()
         threads.replace(index, by: fresh)
-        old.core.leftPool.open()
         fresh.core.attach(part)
         // It was not there when the thread, maybe paused already, began its life.
         fresh.core.callFromControl { [core = fresh.core] _ in part.workerLifeChanged(core) }

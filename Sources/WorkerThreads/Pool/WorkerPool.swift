@@ -374,9 +374,10 @@ public final class WorkerPool: Sendable {
     /// - Blocks: until somebody stops them and they have ended.
     public func join() {
         // From the first one again: an ended member may have been replaced as well.
-        while let member = members.first(where: { !$0.hasEnded }) {
-            require(!member.isCurrent, "pool \(name) can't wait for its end on its own thread")
-            member.core.leftPool.wait()
+        while let member = parts.lazy.map(\.occupant).first(where: { !$0.hasEnded }) {
+            require(
+                !member.isCurrent, "pool \(name) can't wait for its end on its own thread")
+            member.waitUntilGone()
         }
         members.forEach { $0.join() }
     }

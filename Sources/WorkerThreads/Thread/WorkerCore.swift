@@ -9,15 +9,13 @@ internal import Synchronization
 
 /// What a worker's thread and its handles share.
 package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
-    // SAFETY: `life`, `queue`, `held`, `control`, `orders`, `ended`, `leftPool` and `name` are safe from any
+    // SAFETY: `life`, `queue`, `held`, `control`, `orders`, `ended` and `name` are safe from any
     // thread. The others are touched on the worker's thread only, once it has started.
 
     package let name: String
     let queue: PerformQueue
     let life = Mutex(LifeCycle())
     let ended = WordLatch()
-    /// Opens when nobody is to wait any more for it as a member: it has ended, or was replaced.
-    let leftPool = WordLatch()
     private var isServingJob = false
     private var wantsOuterStop = false
     /// Requests that were refused because the thread stopped before their turn came.
@@ -122,7 +120,6 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         abandonedCount.add(leftCount, ordering: .releasing)
         madeExecutor.load()?.close()
         ended.open()
-        leftPool.open()
     }
 
     package func runBegins(in mode: ThreadRunLoop.Mode, isFirst: Bool) {

@@ -43,6 +43,27 @@ import WorkerThreads
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `is told to stop before it can begin what the stop takes from it`() throws {
+        for _ in 0..<50 {
+            let pool = try WorkerPool(name: "mail", count: 2)
+            let gate = Gate()
+            let trace = Trace()
+            try pool.submit(onThread: "mail/1") { gate.pass() }
+            gate.reached.wait()
+            try pool.submit(onThread: "mail/1") { trace.note("began") }
+            pool.members[0].stop(.finishCurrent)
+            let (old, fresh) = try #require(try pool.replaceMember(named: "mail/1"))
+            fresh.join()
+            #expect(trace.all.isEmpty)
+            #expect(pool.abandonedCount == 1)
+            gate.open()
+            old.join()
+            pool.stop()
+            pool.join()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `takes nothing more though it comes back while much waits`() throws {
         let pool = try WorkerPool(name: "one")
         for _ in 0..<20 {
