@@ -48,10 +48,22 @@ final class PoolGame: Sendable {
             books.unpark(forGood: true)
         }
         game.pool.join()
-        for former in game.formers.value { former.join() }
+        game.joinFormers()
         return game.books.withLock { books in
             books.threadsEnded(abandonedCount: game.pool.abandonedCount)
             return books.faults
+        }
+    }
+
+    /// What runs on one that was replaced may replace another one.
+    private func joinFormers() {
+        var joinedCount = 0
+        while true {
+            // Under the lock under which they are replaced, or the last one would be missed.
+            let formers = books.withLock { [formers] _ in formers.value }
+            if formers.count == joinedCount { return }
+            for former in formers[joinedCount...] { former.join() }
+            joinedCount = formers.count
         }
     }
 
@@ -149,8 +161,6 @@ final class PoolGame: Sendable {
 
     private func replace(_ index: Int, by player: Int?) {
         books.withLock { books in
-            // The game joins those that it knows of by now.
-            if books.isOver { return }
             let player = player == nil ? nil : place
             guard let change = try? pool.replaceMember(named: "\(index)") else {
                 return books.faults.append("there is no thread in the place of \(index)")

@@ -55,7 +55,7 @@ extension PoolBooks {
         }
         for index in gone { items[index].progress = .dropped }
         // Else it may have given way to an earlier one.
-        guard isSure, unknownDropCount == 0 else { return }
+        guard isSure, unknownDropCount == 0, gone.count == count else { return }
         guard let dropped = gone.first, let new = items.last else { return }
         let item = items[dropped]
         let before = items.indices.count { index in
