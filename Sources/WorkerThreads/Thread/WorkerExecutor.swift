@@ -8,8 +8,8 @@ internal import Synchronization
 /// Runs actors and tasks on one worker thread.
 ///
 /// Also while the thread serves a job in mode `job`: an asynchronous job's own tasks run there.
-/// Tasks that are not done when the thread ends are run on, one step at a time, by the threads that
-/// resume them: they must be able to finish, if only to see that they are cancelled.
+/// Tasks that are not done when the thread ends go on, one step at a time, on the threads that Swift's
+/// tasks share: they must be able to finish, if only to see that they are cancelled.
 public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     // SAFETY: all of it is safe from any thread; steps are taken out of `inbox` on the loop's only.
 
@@ -125,23 +125,21 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     }
 
     /// The loop has ended: lets those steps go on that came meanwhile.
+    private func goOnLate() { changeLate { $0.areHeld = false } }
+
+    /// Lets a step that came after the thread's end run, once its loop has ended as well.
+    private func addLate(_ step: UnownedJob) { changeLate { $0.steps.append(step) } }
+
+    /// Changes what is late, and lets it run unless somebody does that already.
     ///
-    /// Elsewhere: the thread that ends is to run nothing any more.
-    private func goOnLate() {
+    /// Elsewhere: the thread that ends is to run nothing any more, and who begins or resumes a task may hold
+    /// a lock that the task takes.
+    private func changeLate(_ change: (inout sending Late) -> Void) {
         let isRunner = late.withLock { late in
-            late.areHeld = false
+            change(&late)
             return late.beginRunning(for: self)
         }
         if isRunner { Task.detached { [self] in runLate() } }
-    }
-
-    /// Runs a step that came after the thread's end, unless somebody runs such already.
-    private func addLate(_ step: UnownedJob) {
-        let isRunner = late.withLock { late in
-            late.steps.append(step)
-            return late.beginRunning(for: self)
-        }
-        if isRunner { runLate() }
     }
 
     /// Runs steps one after another; on one thread at a time, so that actors stay isolated.

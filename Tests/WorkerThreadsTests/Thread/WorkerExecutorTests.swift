@@ -232,6 +232,31 @@ private actor Single {
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `a task that begins after the thread's end does not run inside the call that begins it`()
+        async throws
+    {
+        let worker = try WorkerThread(name: "gone")
+        let executor = worker.executor
+        worker.stop()
+        worker.join()
+        let starter = Shared<SystemThread.ID?>(nil)
+        let steps = Shared<[SystemThread.ID]>([])
+        let tasks = Shared<[Task<Void, Never>]>([])
+        try TestThread(name: "starter") {
+            starter.set(.current)
+            for _ in 0..<3 {
+                let task = Task(executorPreference: executor) {
+                    steps.change { $0.append(.current) }
+                }
+                tasks.change { $0.append(task) }
+            }
+        }.join()
+        for task in tasks.value { await task.value }
+        #expect(steps.value.count == 3)
+        #expect(steps.value.allSatisfy { $0 != starter.value })
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `tasks that wait when the thread stops are finished`() async throws {
         for _ in 0..<20 {
             let worker = try WorkerThread(name: "stopping")
