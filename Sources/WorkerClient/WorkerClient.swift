@@ -74,7 +74,7 @@ public final class WorkerClient: Sendable {
         // Taken out meanwhile, so that a connection on which something failed is let go of.
         var current = try usable(connection.take())
         let reply = try current.exchange(call.encoded, within: replyLimit(of: call.wait))
-        connection = consume current
+        if !current.isGivenUp { connection = consume current }
         return reply
     }
 

@@ -259,10 +259,32 @@ struct `Blocking client and odd servers` {
         let client = try WorkerClient(server.address, options: options)
         let words = try client.command(["THREADS"])
         #expect(words == .list(Array(repeating: .bytes(Array("1234".utf8)), count: 5)))
-        guard case .protocolFault = clientError({ _ = try client.result(of: 1) }) else {
-            Issue.record("a string over the limit was taken")
-            return
+        let tooLarge = clientError { _ = try client.result(of: 1) }
+        // The daemon has done nothing wrong: what is to be changed is the client's limit.
+        #expect(tooLarge == .closed("it has 9 bytes, and replyByteCountMax of this client is 8"))
+        client.close()
+        try server.finish()
+    }
+
+    @Test func `behind the reply to a broken command comes a new connection`() throws {
+        let refused: FakeServer.Script = { session in
+            try session.greet()
+            _ = try session.command()
+            try session.send("-ERR Protocol error: invalid multibulk length 2000\r\n")
+            // Not hung up yet: the client can't see it, and has to know.
+            try session.expectEnd()
         }
+        let server = try FakeServer(
+            refused,
+            { session in
+                try session.greet()
+                #expect(try session.command() == ["PING"])
+                try session.send("+PONG\r\n")
+                try session.expectEnd()
+            })
+        let client = try WorkerClient(server.address)
+        #expect(word(clientError { _ = try client.command(["ECHO"]) }) == "ERR")
+        try client.ping()
         client.close()
         try server.finish()
     }

@@ -10,6 +10,8 @@ struct Connection: ~Copyable {
     private let wait: InterruptibleWait
     private var lastUse: Instant
     private var interest = Readiness.readable
+    /// Whether the daemon reads nothing more: it hangs up, though that may not be seen yet.
+    private(set) var isGivenUp = false
 
     /// Takes over a connected socket.
     init(_ wire: consuming Wire, interruption: Interruption) throws(SystemError) {
@@ -34,6 +36,8 @@ struct Connection: ~Copyable {
             let value = try nextValue(before: deadline)
             // Pushes come whenever they come, and this reply is all that is waited for.
             if case .push = value { continue }
+            // So begins the reply to what can't be read, or is too much.
+            if value.errorMessage?.hasPrefix("Protocol error") == true { isGivenUp = true }
             lastUse = wait.now
             return value
         }
@@ -49,11 +53,20 @@ struct Connection: ~Copyable {
     mutating func send(_ command: [[UInt8]], before deadline: Deadline?) throws(WorkerClientError) {
         var outbox = Outbox()
         outbox.append(command)
-        while try wire.send(&outbox) != nil, !outbox.isEmpty {
+        while try sendMore(of: &outbox) {
             try watch(for: .writable)
             try wait.untilReady(before: deadline)
         }
         try watch(for: .readable)
+    }
+
+    /// - Returns: whether there is more to be sent.
+    private mutating func sendMore(of outbox: inout Outbox) throws(WorkerClientError) -> Bool {
+        guard try wire.send(&outbox) != nil else {
+            isGivenUp = true
+            return false
+        }
+        return !outbox.isEmpty
     }
 
     /// Waits for what comes next, a reply or a push.
