@@ -13,7 +13,7 @@ public struct ClientOptions: Sendable, Equatable {
     /// The most bytes that one string of a reply may have, such as a job's result; 1 TiB at most.
     ///
     /// All strings of one reply together may have twice as many, and 64 MiB in any case: a small
-    /// limit for results is none for lists.
+    /// limit for results is none for lists. A larger one ends the connection: `.closed`.
     public var replyByteCountMax: Int
     /// How many commands of an asynchronous client may be without a reply.
     public var outstandingCountMax: Int

@@ -43,10 +43,14 @@ struct Wire: ~Copyable {
 
     /// The next reply or push that is complete; nil if more has to be read.
     ///
-    /// - Throws: `.protocolFault`.
+    /// - Throws: `.protocolFault`; `.closed` if it is larger than this client takes.
     mutating func nextValue() throws(WorkerClientError) -> RESPValue? {
         do throws(ProtocolError) {
             return try parser.next()
+        } catch .lengthOverLimit(.bulk, let length, let limit) {
+            // No fault of the daemon, which keeps results as large as its handlers make them.
+            throw .closed(
+                "it has \(length) bytes, and replyByteCountMax of this client is \(limit)")
         } catch {
             throw .protocolFault("\(error)")
         }
