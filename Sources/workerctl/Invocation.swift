@@ -95,7 +95,9 @@ struct Invocation {
     ) throws(Failure) -> Result {
         let address = try address()
         do throws(WorkerClientError) {
-            return try body(try WorkerClient(address))
+            // Who asks for a result gets it, however large the configuration lets it be.
+            let options = ClientOptions(replyByteCountMax: .max)
+            return try body(try WorkerClient(address, options: options))
         } catch {
             throw Failure(error, what: what(), program: program)
         }

@@ -33,6 +33,21 @@ struct `workerctl` {
         #expect(program.text == "ABC")
     }
 
+    @Test func `a result is printed that is larger than a client takes unless told`() throws {
+        let byteCount = ClientOptions().replyByteCountMax + 1
+        let server = try FakeServer({ session in
+            try session.greet()
+            #expect(try session.command() == ["RESULT", "1"])
+            try session.send("$\(byteCount)\r\n\(String(repeating: "x", count: byteCount))\r\n")
+            try session.expectEnd()
+        })
+        let run = try CommandLineRun(
+            ["result", "1"], environment: ["WORKERD_SOCKET": server.address.description])
+        #expect(run.errors == "")
+        #expect(run.output.count == byteCount)
+        try server.finish()
+    }
+
     @Test func `a backup is made, and its path printed`() throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(in: scratch, store: scratch.file("jobs.sqlite"))

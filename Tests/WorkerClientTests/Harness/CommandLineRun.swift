@@ -42,7 +42,7 @@ struct CommandLineRun {
             throw Unexpected("no standard streams")
         }
         // Errors are a few lines and fit into their pipe while the output is read.
-        self.output = try output.readEverything("output", atMost: 64 << 20)
+        self.output = try output.readEverything("output", atMost: 128 << 20)
         self.errors = String(
             decoding: try errors.readEverything("errors", atMost: 1 << 20), as: UTF8.self)
         try waitUntilReady(child.endDescriptor.number)
