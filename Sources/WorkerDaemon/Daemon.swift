@@ -43,12 +43,18 @@ public final class Daemon {
     ///
     /// - Parameters:
     ///   - socket: the path of its socket, at most 107 bytes.
-    ///   - threads: its worker threads by name; a number above 1 makes a pool.
+    ///   - threads: its worker threads by name, 1 to 64 of the characters `A-Z a-z 0-9 _ . -` but not
+    ///     `main`, `io` or `journal`; a number above 1 makes a pool.
     public convenience init(socket: String, threads: [String: Int]) {
         var configuration = Configuration()
         configuration.listen.unix = socket
         configuration.threads = threads.sorted { $0.key < $1.key }.map { name, count in
             require(count > 0, "thread \(name) needs a count of at least 1, not \(count)")
+            // `mail/1` would be the pool's member `mail/1` as well.
+            let isUsable =
+                Configuration.isName(name)
+                && !Configuration.Thread.reservedNames.contains(name)
+            require(isUsable, "'\(name)' can't be the name of a thread")
             var thread = Configuration.Thread(name: name)
             thread.count = count
             return thread
