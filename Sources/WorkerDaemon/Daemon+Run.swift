@@ -10,9 +10,14 @@ internal import WorkerThreads
 extension Daemon {
     /// Runs the daemon until it is told to go down, by a signal or a client.
     ///
+    /// The program itself ends it in the same way: with SIGTERM to its own process, or the `shutdown()`
+    /// of a client. A handler must not wait for that, as it would wait for its own end.
+    ///
     /// - Returns: the status with which the process should exit: 0 after an orderly end.
     /// - Thread: the main thread, before any other is started: the signals SIGTERM, SIGINT, SIGHUP
-    ///   and SIGUSR1 are blocked in all threads and read by this one.
+    ///   and SIGUSR1 are blocked in all threads that are started from here on and read by this one,
+    ///   and stay blocked when it has returned. To a thread that was there before and lets them in,
+    ///   they come as ever, and end the process; the log names it.
     /// - Blocks: until the daemon is down.
     public func run() -> Int32 {
         let log = Log(level: configuration.log.level)
@@ -72,6 +77,7 @@ private final class RunningDaemon {
             Signal.ignoreFileSizeLimit()
             Signal.reset([.childEnded])
             Signal.block(Self.signals)
+            Self.warnOfEarlierThreads(log)
             let limit = try ResourceLimit.raiseOpenDescriptors()
             log.debug("descriptors: \(limit.before) raised to \(limit.now)")
             loop = ThreadRunLoop.current
@@ -89,6 +95,14 @@ private final class RunningDaemon {
         let (store, recovery) = try openStore(serving: Set(handlers.keys))
         journal = store
         service = try startService(handlers, events, recovery)
+    }
+
+    /// Says in the log what a program finds out by its first SIGTERM only.
+    private static func warnOfEarlierThreads(_ log: Log) {
+        guard let names = try? Signal.threadsLettingIn(signals), !names.isEmpty else { return }
+        log.warning(
+            "SIGTERM and other signals may end the process at once: threads that were started before "
+                + "the daemon do not block them: \(names.joined(separator: ", "))")
     }
 
     /// Opens the journal, if jobs are to be durable.

@@ -39,6 +39,26 @@ struct SignalTests {
         #expect(more == nil)
     }
 
+    @Test func `a thread that a signal may come to is named`() throws {
+        let (looked, ready) = (Latch(), Latch())
+        let signals: Set<Signal> = [.user2, .alarm]
+        Signal.block(signals)
+        defer { Signal.unblock(signals) }
+        let open = try SystemThread(name: "open") {
+            Signal.unblock([.alarm])
+            ready.open()
+            looked.wait()
+        }
+        let shut = try SystemThread(name: "shut") { looked.wait() }
+        ready.wait()
+        let names = try Signal.threadsLettingIn(signals)
+        looked.open()
+        open.join()
+        shut.join()
+        #expect(names.contains("open"))
+        #expect(!names.contains("shut"))
+    }
+
     @Test func `only the signals asked for are read`() throws {
         Signal.block([.user1, .user2])
         defer { Signal.unblock([.user1, .user2]) }

@@ -46,7 +46,18 @@ func obey(_ job: JobContext) throws -> String {
     return result
 }
 
+/// Starts a thread as any program may that knows nothing of the daemon's signals.
+func startIdleThread() {
+    var thread = pthread_t()
+    pthread_create(
+        &thread, nil,
+        { _ in
+            while true { pause() }
+        }, nil)
+}
+
 guard CommandLine.arguments.count == 3 else { exit(64) }
+if getenv("OBEDIENT_EARLY_THREAD") != nil { startIdleThread() }
 do {
     let daemon = try Daemon(configurationFile: CommandLine.arguments[2])
     daemon.register("obey") { job in try obey(job) }

@@ -31,6 +31,22 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `a thread that was there before the daemon, and takes its signals, is told of`() throws {
+        let warning =
+            "threads that were started before the daemon do not block them: ProgramObedient\n"
+        for (environment, isTold) in [(["OBEDIENT_EARLY_THREAD": "1"], true), ([:], false)] {
+            let scratch = try Scratch()
+            try scratch.write(Setup().text(directory: scratch.path), to: "workerd.json5")
+            let daemon = try TestDaemon(
+                arguments: ["--config", scratch.file("workerd.json5")], in: scratch,
+                program: "ProgramObedient", environment: environment)
+            defer { daemon.kill() }
+            try daemon.waitUntilListening()
+            #expect(daemon.log.contains(warning) == isTold)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `SIGHUP changes nothing`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
