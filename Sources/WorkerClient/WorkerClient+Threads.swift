@@ -90,6 +90,8 @@ extension WorkerClient {
 
     /// Asks the daemon to go down, and waits until it is.
     ///
+    /// A handler of that daemon does not wait for it: the daemon would wait for the handler.
+    ///
     /// - Throws: `.daemon` when it refuses; a connection that ends is what was asked for.
     /// - Thread: any thread.
     /// - Blocks: until the daemon has closed the connection, which it does when its jobs have ended.

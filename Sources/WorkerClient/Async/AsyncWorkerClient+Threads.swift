@@ -79,6 +79,8 @@ extension AsyncWorkerClient {
 
     /// Asks the daemon to go down, and waits until it is.
     ///
+    /// A handler of that daemon does not wait for it: the daemon would wait for the handler.
+    ///
     /// - Throws: `.daemon` when it refuses; a connection that ends is what was asked for.
     /// - Thread: any task.
     public func shutdown(
