@@ -12,6 +12,8 @@ struct LifeItem: Sendable {
         case delayed(milliseconds: Int)
         case command
         case block
+        /// A task of the thread's executor, in two steps.
+        case task
     }
 
     let kind: Kind
@@ -54,7 +56,7 @@ struct LifeItem: Sendable {
     var isCounted: Bool {
         switch kind {
         case .submitted, .awaited, .delayed: true
-        case .command, .block: false
+        case .command, .block, .task: false
         }
     }
 }
@@ -159,15 +161,30 @@ struct LifeBooks: Sendable {
         let item = items[number]
         if item.progress != .waits { faults.append("item \(number) began, was \(item.progress)") }
         items[number].progress = .runs
+        if item.kind == .task { return beginTask(number) }
         if holdsAll || (holdsSubmitted && item.isQueued) {
             faults.append("item \(number) began in spite of a pause or stop")
         }
-        if servingCount > 0 { faults.append("item \(number) began while a job was served") }
+        if isServing { faults.append("item \(number) began while a job was served") }
         let earlier = items[..<number].contains {
             $0.isExpected
         }
         if item.isQueued && !item.isSent && earlier {
             faults.append("item \(number) overtook another")
+        }
+    }
+
+    private mutating func beginTask(_ number: Int) {
+        noteStep(of: number)
+        if items[..<number].contains(where: { $0.kind == .task && $0.progress == .waits }) {
+            faults.append("task \(number) overtook another")
+        }
+    }
+
+    /// Notes a step of a task: a pause holds it, if no job is served; a stop does not.
+    mutating func noteStep(of number: Int) {
+        if life.stop == nil && !isServing && (holdsAll || holdsSubmitted) {
+            faults.append("task \(number) went on in spite of a pause")
         }
     }
 
@@ -177,15 +194,26 @@ struct LifeBooks: Sendable {
     func beginNest() -> (waiting: [Int], changeCount: Int) {
         // Those that waited for room may have been refused.
         let isSure = !life.holdsWaiting && linedAtStop.upperBound == 0
-        return (isSure ? submittedThatWait : [], changeCount)
+        let tasks = items.indices.filter(isTaskThatWaits)
+        return ((isSure ? submittedThatWait : []) + (life.isPaused ? [] : tasks), changeCount)
     }
 
     mutating func endNest(_ nest: (waiting: [Int], changeCount: Int)) {
         guard nest.changeCount == changeCount else { return }
-        for number in nest.waiting where items[number].isExpected {
+        for number in nest.waiting where items[number].isExpected || isTaskThatWaits(number) {
             faults.append("item \(number) waits, a nested run left it out")
         }
     }
+
+    private func isTaskThatWaits(_ number: Int) -> Bool {
+        items[number].kind == .task && items[number].progress == .waits
+    }
+
+    /// Whether a task has not come to its end.
+    var hasOpenTasks: Bool { items.contains { $0.kind == .task && $0.progress.isOpen } }
+
+    /// Whether a job is served.
+    var isServing: Bool { servingCount > 0 }
 
     mutating func beginServing() { servingCount += 1 }
 

@@ -43,6 +43,8 @@ final class LifeGame: Sendable {
         }
         game.play(.stop(.finishQueued), by: .user)
         game.worker.join()
+        // Steps that came after the thread's end run elsewhere.
+        waitUntil { game.books.withLock { !$0.hasOpenTasks } }
         // What nobody performs any more holds the game, which holds it.
         game.commands.invalidate()
         return game.books.withLock { books in
@@ -56,8 +58,9 @@ final class LifeGame: Sendable {
         case .item(let kind, let moves): add(kind, moves, by: player)
         case .cancel: cancel(by: player)
         case .pause, .resume, .stop: change(move, by: player)
-        case .nest: nest()
-        case .serve(let moves): serve(moves)
+        // Not of a task that goes on elsewhere; and nobody who serves a job takes others by himself.
+        case .nest: if worker.isCurrent && !books.withLock(\.isServing) { nest() }
+        case .serve(let moves): if worker.isCurrent { serve(moves) }
         case .advance(let milliseconds):
             // Not while somebody reads it to note when an item is due.
             books.withLock { _ in clock.advance(by: .milliseconds(milliseconds)) }
@@ -90,6 +93,7 @@ final class LifeGame: Sendable {
                 case .command:
                     if !commands.add(run) { item.progress = .refused }
                     commands.fire()
+                case .task: begin(number, moves)
                 case .block:
                     if !worker.runLoop.perform(run) { item.progress = .refused }
                 }
@@ -99,6 +103,26 @@ final class LifeGame: Sendable {
             }
             books.note(item, now: clock.now(), droppedCount: worker.droppedCount)
         }
+    }
+
+    /// Begins a task, which makes its moves in its first step.
+    private func begin(_ number: Int, _ moves: [LifeMove]) {
+        Task(executorPreference: worker.executor) { [self] in
+            checkThread(of: number)
+            books.withLock { $0.begin(number) }
+            for move in moves { play(move, by: .thread) }
+            await Task.yield()
+            checkThread(of: number)
+            books.withLock { books in
+                books.noteStep(of: number)
+                books.end(number)
+            }
+        }
+    }
+
+    private func checkThread(of number: Int) {
+        if worker.isCurrent || worker.hasEnded { return }
+        books.withLock { $0.faults.append("task \(number) is elsewhere") }
     }
 
     /// Hands an item over on a thread that may be blocked.

@@ -13,16 +13,16 @@ import WorkerThreads
     }()
 
     @Test(.timeLimit(.minutes(20)), arguments: [true, false])
-    func `a worker keeps its promises in any life`(isCalm: Bool) throws {
-        try play(LifeMove.program) { try LifeGame.play($0, isCalm: isCalm) }
+    func `a worker keeps its promises in any life`(isCalm: Bool) async throws {
+        try await play(LifeMove.program) { try LifeGame.play($0, isCalm: isCalm) }
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: [WhenFull.refuse, .wait, .dropOldest], 1...3)
     func `a worker that holds little keeps its promises in any life`(
         whenFull: WhenFull, limit: Int
-    ) throws {
+    ) async throws {
         for isCalm in [true, false] {
-            try play(LifeMove.program) {
+            try await play(LifeMove.program) {
                 try LifeGame.play(
                     $0, room: LifeRoom(limit: limit, whenFull: whenFull), isCalm: isCalm)
             }
@@ -30,8 +30,8 @@ import WorkerThreads
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: 1...3, [true, false])
-    func `a pool keeps its promises in any life`(memberCount: Int, isCalm: Bool) throws {
-        try play {
+    func `a pool keeps its promises in any life`(memberCount: Int, isCalm: Bool) async throws {
+        try await play {
             PoolMove.program(&$0, memberCount: memberCount)
         } game: {
             try PoolGame.play($0, memberCount: memberCount, isCalm: isCalm)
@@ -41,10 +41,10 @@ import WorkerThreads
     @Test(.timeLimit(.minutes(20)), arguments: [WhenFull.refuse, .wait, .dropOldest], 1...3)
     func `a pool that holds little keeps its promises in any life`(
         whenFull: WhenFull, memberCount: Int
-    ) throws {
+    ) async throws {
         for (limit, isCalm) in [(1, true), (2, false), (3, true), (3, false)] {
             let room = LifeRoom(limit: limit, whenFull: whenFull)
-            try play {
+            try await play {
                 PoolMove.program(&$0, memberCount: memberCount)
             } game: {
                 try PoolGame.play($0, memberCount: memberCount, room: room, isCalm: isCalm)
@@ -53,10 +53,23 @@ import WorkerThreads
     }
 
     /// Plays many programs; of the first one in which a promise is broken tells the shortest that breaks one.
+    ///
+    /// On a thread of its own: those that tasks share are for the tasks of the games.
     private func play<Move: GameMove>(
-        _ program: (inout SeededRandom) -> [Move], game: ([Move]) throws -> [String]
-    ) throws {
-        for seed in Self.seeds {
+        _ program: @escaping @Sendable (inout SeededRandom) -> [Move],
+        game: @escaping @Sendable ([Move]) throws -> [String]
+    ) async throws {
+        let player = try WorkerThread(name: "player")
+        let failure = try await player.submit {
+            try Self.firstFailure(of: program, in: game)
+        }
+        if let failure { Issue.record("\(failure)") }
+    }
+
+    private static func firstFailure<Move: GameMove>(
+        of program: (inout SeededRandom) -> [Move], in game: ([Move]) throws -> [String]
+    ) throws -> String? {
+        for seed in seeds {
             var random = SeededRandom(seed: UInt64(seed))
             let program = program(&random)
             let faults = try game(program)
@@ -65,8 +78,8 @@ import WorkerThreads
             let shortest = try Move.shrink(program) { shorter in
                 try (0..<20).contains { _ in try !game(shorter).isEmpty }
             }
-            Issue.record("seed \(seed): \(faults)\n\(shortest)")
-            return
+            return "seed \(seed): \(faults)\n\(shortest)"
         }
+        return nil
     }
 }

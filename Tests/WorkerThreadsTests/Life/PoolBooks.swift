@@ -279,7 +279,9 @@ struct PoolBooks: Sendable {
             // What its thread has left out when it ended is counted at the end.
             let isHeldUp = isHeld || mayBeLeft(item) || isInLine(number) || unknownDropCount > 0
             if item.progress == .runs || !isHeldUp {
-                faults.append("item \(number) did not run, and nothing holds it")
+                faults.append(
+                    "item \(number) did not run, and nothing holds it: \(item.address), "
+                        + "it \(item.progress), may be on \(item.candidates) of \(lives)")
             }
         }
         guard stoppedEarly.isEmpty, lives.count > 1 else { return }
