@@ -96,8 +96,13 @@ struct PoolBooks: Sendable {
         if case .key = item.address {
             let unpaused = open.filter { !lives[$0].isPaused }
             let bound = items.last { $0.address == item.address && $0.progress.isOpen }
-            let free = Set(unpaused.isEmpty ? open : unpaused).union(
-                lastMembers[item.address] ?? [])
+            // A task that was cancelled in line keeps its key bound until somebody is given a place.
+            let cancelled = items.filter {
+                $0.address == item.address && $0.task != nil && $0.progress == .cancelled
+            }
+            let free = cancelled.reduce(
+                Set(unpaused.isEmpty ? open : unpaused).union(lastMembers[item.address] ?? [])
+            ) { $0.union($1.candidates) }
             // One that was asked back may have left its key to be bound anew.
             item.candidates =
                 bound.map { $0.isAskedBack ? $0.candidates.union(free) : $0.candidates } ?? free

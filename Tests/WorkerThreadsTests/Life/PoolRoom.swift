@@ -37,7 +37,9 @@ extension PoolBooks {
             let later = waiting {
                 $0.priority.rawValue >= item.priority.rawValue && !$0.isAskedBack && !mayBeLeft($0)
             }
-            return later > takenCount(besides: player) ? "was refused before \(later) others" : nil
+            // Some of them may have given way before.
+            let goneCount = takenCount(besides: player) + unknownDropCount
+            return later > goneCount ? "was refused before \(later) others" : nil
         }
     }
 
