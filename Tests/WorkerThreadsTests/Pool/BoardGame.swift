@@ -205,7 +205,10 @@ struct BoardGame {
     }
 
     private func first(for member: Int, ownOnly: Bool = false) -> Waiting? {
-        let takesShared = !ownOnly && (lives[member] != .stopping || isClosed(.shared))
+        // One in an ended member's place was told to stop as well.
+        let takesShared =
+            !ownOnly && lives[member] != .ended
+            && (lives[member] != .stopping || isClosed(.shared))
         return sorted {
             $0.queue == .own(member: member) || (takesShared && $0.queue == .shared)
         }.first
