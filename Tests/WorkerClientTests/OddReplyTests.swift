@@ -7,6 +7,13 @@ import WorkerClient
 
 @Suite(.timeLimit(.minutes(20)))
 struct `Blocking client and odd servers` {
+    private static let answersPing: FakeServer.Script = { session in
+        try session.greet()
+        #expect(try session.command() == ["PING"])
+        try session.send("+PONG\r\n")
+        try session.expectEnd()
+    }
+
     @Test func `a server without HELLO is spoken to in version 2`() throws {
         let server = try FakeServer({ session in
             #expect(try session.command() == ["HELLO", "3"])
@@ -118,12 +125,7 @@ struct `Blocking client and odd servers` {
                 try session.greet()
                 _ = try session.command()
             },
-            { session in
-                try session.greet()
-                #expect(try session.command() == ["PING"])
-                try session.send("+PONG\r\n")
-                try session.expectEnd()
-            })
+            Self.answersPing)
         let client = try WorkerClient(server.address)
         let cut = clientError { _ = try client.result(of: 1) }
         #expect(cut == .closed("the daemon hung up in the middle of it"))
@@ -276,12 +278,7 @@ struct `Blocking client and odd servers` {
         }
         let server = try FakeServer(
             refused,
-            { session in
-                try session.greet()
-                #expect(try session.command() == ["PING"])
-                try session.send("+PONG\r\n")
-                try session.expectEnd()
-            })
+            Self.answersPing)
         let client = try WorkerClient(server.address)
         #expect(word(clientError { _ = try client.command(["ECHO"]) }) == "ERR")
         try client.ping()
@@ -334,12 +331,7 @@ struct `Blocking client and odd servers` {
                 try session.greet()
                 _ = try session.command()
             },
-            { session in
-                try session.greet()
-                #expect(try session.command() == ["PING"])
-                try session.send("+PONG\r\n")
-                try session.expectEnd()
-            })
+            Self.answersPing)
         let client = try WorkerClient(server.address)
         let error = clientError {
             _ = try client.perform(onThread: "ledger", selector: "book")

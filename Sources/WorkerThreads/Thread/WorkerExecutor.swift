@@ -42,6 +42,9 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     /// does. So the thread, which keeps it as well, does not end before they are done.
     private let addingCount = Atomic<Int>(0)
 
+    /// The most passes at the thread's end: a task may take step after step for ever.
+    private static let lastPassCountMax = 10
+
     init(loop: ThreadRunLoop, queue: PerformQueue) {
         self.loop = loop
         self.queue = queue
@@ -83,6 +86,8 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     /// What comes later waits until the loop has ended: its items are told of that on the thread, and
     /// what they call may be the actors'.
     func close() {
+        // From the inbox as long as it is open: one of them may run the loop until one behind it has run.
+        for _ in 0..<Self.lastPassCountMax where !inbox.isEmpty { runArrived() }
         source.invalidate()
         var left: [UnownedJob] = []
         inbox.close(into: &left, waiting: SystemThread.yield)

@@ -254,8 +254,10 @@ struct PoolBooks: Sendable {
 
     mutating func end(_ number: Int) {
         items[number].progress = .hasRun
-        guard case .key = items[number].address, let member = items[number].member else { return }
-        lastMembers[items[number].address, default: []].insert(member)
+        guard items[number].isKeyed else { return }
+        // Whose it was when its thread was replaced is not known any more.
+        let members = items[number].member.map { [$0] } ?? Set(lives.indices)
+        lastMembers[items[number].address, default: []].formUnion(members)
     }
 
     /// All members sleep, or have ended.

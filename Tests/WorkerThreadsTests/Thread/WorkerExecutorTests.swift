@@ -276,6 +276,25 @@ private actor Single {
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `a run nested in a step at the thread's end goes on with the steps behind it`()
+        async throws
+    {
+        let worker = try WorkerThread(name: "last-steps")
+        let trace = Trace()
+        let gate = try worker.hold()
+        let first = Task(executorPreference: worker.executor) {
+            runTwice(worker)
+            trace.note("first")
+        }
+        let second = Task(executorPreference: worker.executor) { trace.note("second") }
+        worker.stop()
+        gate.open()
+        await first.value
+        await second.value
+        #expect(trace.all == ["second", "first"])
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `a step that lets go of the last that keeps the executor runs on it to its end`() throws {
         let isThere = Shared(false)
         let ended = Latch()
