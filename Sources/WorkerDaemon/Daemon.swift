@@ -50,11 +50,11 @@ public final class Daemon {
         configuration.listen.unix = socket
         configuration.threads = threads.sorted { $0.key < $1.key }.map { name, count in
             require(count > 0, "thread \(name) needs a count of at least 1, not \(count)")
-            // `mail/1` would be the pool's member `mail/1` as well.
-            let isUsable =
-                Configuration.isName(name)
-                && !Configuration.Thread.reservedNames.contains(name)
-            require(isUsable, "'\(name)' can't be the name of a thread")
+            // As in a file: `mail/1` would be the pool's member `mail/1` as well.
+            require(Configuration.isName(name), "thread '\(name)': \(Configuration.nameRule)")
+            require(
+                !Configuration.Thread.reservedNames.contains(name),
+                "thread '\(name)' \(Configuration.Thread.reservedNameFault)")
             var thread = Configuration.Thread(name: name)
             thread.count = count
             return thread

@@ -21,6 +21,7 @@ extension Configuration {
         package static let totalCountMax = 4096
         /// The daemon's own threads, which a listing shows beside the configured ones.
         package static let reservedNames = ["main", "io", "journal"]
+        static let reservedNameFault = "is a thread of the daemon itself: choose another name"
 
         package let name: String
         /// How many threads have this name: more than one are a pool, `mail/1` its first member.
@@ -44,7 +45,7 @@ extension Configuration.Thread: ConfigurationSection {
     static func make(_ name: String, at place: Place) -> Configuration.Thread? {
         guard Configuration.isName(name, at: place) else { return nil }
         if reservedNames.contains(name) {
-            place.report("is a thread of the daemon itself: choose another name")
+            place.report(reservedNameFault)
             return nil
         }
         return Configuration.Thread(name: name)

@@ -49,9 +49,12 @@ extension Configuration {
     /// No slash: `mail/1` is the first member of the pool `mail`.
     static func isName(_ name: String, at place: Place) -> Bool {
         if isName(name) { return true }
-        place.report("a name is 1…64 of the characters A-Z a-z 0-9 _ . -")
+        place.report(nameRule)
         return false
     }
+
+    /// What is told of a text that can't be such a name.
+    static let nameRule = "a name is 1…64 of the characters A-Z a-z 0-9 _ . -"
 
     /// Whether a text can be such a name.
     static func isName(_ name: String) -> Bool {

@@ -228,7 +228,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     ///
     /// - Thread: the worker's own thread.
     var holdsTasks: Bool {
-        loop.currentMode != .job && life.withLock { $0.isPaused && $0.shouldKeepRunning }
+        loop.currentMode != .job && life.withLock { $0.mode == .paused }
     }
 
     /// Serves the loop in mode `job` until `isDone` says so.
@@ -289,8 +289,9 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
             + (dropped > 0 ? " · dropped: \(dropped)" : "")
     }
 
-    /// The most passes of mode `default` after a stop: something there may signal itself for ever.
-    private static let lastPassCountMax = 10
+    /// The most passes of mode `default` after a stop, and then of what tasks have to do: something there
+    /// may signal itself for ever, or take step after step.
+    static let lastPassCountMax = 10
 
     /// Finishes what was queued before the stop, if that was asked for.
     private func drain() {

@@ -42,9 +42,6 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     /// does. So the thread, which keeps it as well, does not end before they are done.
     private let addingCount = Atomic<Int>(0)
 
-    /// The most passes at the thread's end: a task may take step after step for ever.
-    private static let lastPassCountMax = 10
-
     init(loop: ThreadRunLoop, queue: PerformQueue) {
         self.loop = loop
         self.queue = queue
@@ -87,7 +84,7 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     /// what they call may be the actors'.
     func close() {
         // From the inbox as long as it is open: one of them may run the loop until one behind it has run.
-        for _ in 0..<Self.lastPassCountMax where !inbox.isEmpty { runArrived() }
+        for _ in 0..<WorkerCore.lastPassCountMax where !inbox.isEmpty { runArrived() }
         source.invalidate()
         var left: [UnownedJob] = []
         inbox.close(into: &left, waiting: SystemThread.yield)
