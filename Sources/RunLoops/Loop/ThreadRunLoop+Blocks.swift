@@ -18,6 +18,8 @@ extension ThreadRunLoop {
         let body: @Sendable () -> Void
         /// Where it was handed over from, while the loop is measured.
         let posted: Posted?
+        /// Whether it waits while the loop's owner holds what was handed to its thread.
+        let mayBeHeld: Bool
     }
 
     /// Runs a closure on the loop's thread, in its next pass in one of the modes.
@@ -38,7 +40,24 @@ extension ThreadRunLoop {
         inModes modes: [Mode] = [.default], _ body: @escaping @Sendable () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
-        guard enqueue(inModes: modes, body, fileID: fileID, line: line) else { return false }
+        perform(inModes: modes, mayBeHeld: false, body, fileID, line)
+    }
+
+    /// Runs a closure as `perform` does, but not while the loop's owner holds what was handed to its thread.
+    @discardableResult
+    package func performUnlessHeld(
+        inModes modes: [Mode], _ body: @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Bool {
+        perform(inModes: modes, mayBeHeld: true, body, fileID, line)
+    }
+
+    private func perform(
+        inModes modes: [Mode], mayBeHeld: Bool, _ body: @escaping @Sendable () -> Void,
+        _ fileID: StaticString, _ line: UInt
+    ) -> Bool {
+        guard enqueue(inModes: modes, mayBeHeld: mayBeHeld, body, fileID: fileID, line: line)
+        else { return false }
         if !runsInThisPass(modes) { poller.wake() }
         return true
     }
@@ -54,11 +73,12 @@ extension ThreadRunLoop {
     ///
     /// - Source: CFRunLoopPerformBlock.
     package func enqueue(
-        inModes modes: [Mode], _ body: @escaping @Sendable () -> Void,
+        inModes modes: [Mode], mayBeHeld: Bool = false, _ body: @escaping @Sendable () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
         guard !modes.isEmpty else { return false }
-        let block = Block(modes: modes, body: body, posted: note(fileID, line))
+        let block = Block(
+            modes: modes, body: body, posted: note(fileID, line), mayBeHeld: mayBeHeld)
         return requests.push(.block(block)) != .closed
     }
 
@@ -110,8 +130,15 @@ extension ThreadRunLoop {
     private func runHeldBlocks(of state: ModeState) {
         for block in pendingBlocks { dueBlocks.append(block) }
         pendingBlocks.removeAll(keepingCapacity: pendingBlocks.count <= Self.keptBlockCount)
+        // Once one was held those behind it wait as well, even if one in between lets the thread go on.
+        var isHolding = false
         while let block = dueBlocks.popFirst() {
             guard isIn(block.modes, state.mode) else {
+                pendingBlocks.append(block)
+                continue
+            }
+            if block.mayBeHeld && (isHolding || holdsRequests) {
+                isHolding = true
                 pendingBlocks.append(block)
                 continue
             }
@@ -134,6 +161,14 @@ extension ThreadRunLoop {
     func hasBlocks(for state: ModeState) -> Bool {
         takeRequests()
         return holdsBlocks && pendingBlocks.contains { isIn($0.modes, state.mode) }
+    }
+
+    /// Whether the loop's owner holds what was handed to its thread, in the run under way.
+    ///
+    /// - Thread: the loop's own thread.
+    package var holdsRequests: Bool {
+        guard let owner, let mode = innermostMode else { return false }
+        return owner.holdsRequests(in: mode)
     }
 
     private func isIn(_ modes: [Mode], _ mode: Mode) -> Bool {

@@ -386,4 +386,9 @@ package protocol RunLoopOwner: AnyObject {
     ///     into those that are never run.
     /// - Thread: the loop's own thread.
     func runBegins(in mode: ThreadRunLoop.Mode, isFirst: Bool)
+
+    /// Whether what was handed to the thread waits, in a run in this mode.
+    ///
+    /// - Thread: the loop's own thread.
+    func holdsRequests(in mode: ThreadRunLoop.Mode) -> Bool
 }

@@ -35,11 +35,20 @@ extension ThreadRunLoop {
         let call = DelayedPerforms.Call(
             selector: selector.name, argument: AnySendableHashable(argument))
         let id = try performs.reserve(target, call, thread: thread, limit: limit)
-        let timer = Timer(after: delay) { [unowned performs] _ in
+        let perform: @Sendable () -> Void = { [unowned performs] in
             guard performs.take(id) else { return }
             guard let posted else { return selector.body(target, argument) }
             ThreadRunLoop.current.callingMeasured(.perform, posted) {
                 selector.body(target, argument)
+            }
+        }
+        let timer = Timer(after: delay) { _ in
+            let loop = ThreadRunLoop.current
+            // Another one that was due in the same pass has paused or stopped the thread.
+            if loop.holdsRequests {
+                loop.performUnlessHeld(inModes: modes, perform)
+            } else {
+                perform()
             }
         }
         // Cancelled in between: then it is never added.

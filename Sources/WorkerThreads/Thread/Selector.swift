@@ -118,7 +118,7 @@ extension WorkerThread {
         let id = try core.held.add(request, thread: name, limit: queue.limit)
         // What was to run in the default mode is finished while draining, as the queue's is.
         let isDrained = modes.contains(.default) || modes.contains(.common)
-        runLoop.perform(
+        runLoop.performUnlessHeld(
             inModes: isDrained ? modes + [.draining] : modes,
             { [core] in core.held.take(id)?.perform() },
             fileID: fileID, line: line)

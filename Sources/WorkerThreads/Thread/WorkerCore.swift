@@ -129,6 +129,10 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         if WorkerThread.taskModes.contains(mode) { madeExecutor.load()?.announceWaiting() }
     }
 
+    package func holdsRequests(in mode: ThreadRunLoop.Mode) -> Bool {
+        Self.performModes.contains(mode) && life.withLock { $0.holdsWaiting }
+    }
+
     /// Puts into a mode what a worker has there, when it is first run: most threads are never
     /// paused, serve no job and drain nothing.
     private func furnish(_ mode: ThreadRunLoop.Mode) {

@@ -10,7 +10,11 @@ struct LifeItem: Sendable {
         /// Submitted by a task, which waits for its end.
         case awaited
         case delayed(milliseconds: Int)
+        /// A selector that is performed in the common modes.
+        case performed
         case command
+        /// One that a message port receives.
+        case message
         case block
         /// A task of the thread's executor, in two steps.
         case task
@@ -52,11 +56,17 @@ struct LifeItem: Sendable {
     /// Whether it certainly waits for its turn.
     var isExpected: Bool { isQueued && !isSent && progress == .waits && !isAskedBack }
 
-    /// Whether the thread counts it as abandoned if it never runs.
+    /// Whether those of its kind begin in the order in which they came, and a run takes all of them.
+    var keepsOrderByKind: Bool { kind == .performed || kind == .message }
+
+    /// Whether it is of this kind, and waits.
+    func waits(as kind: Kind) -> Bool { self.kind == kind && progress == .waits }
+
+    /// Whether the thread counts it as abandoned if it never runs, and holds it in a pause.
     var isCounted: Bool {
         switch kind {
-        case .submitted, .awaited, .delayed: true
-        case .command, .block, .task: false
+        case .submitted, .awaited, .delayed, .performed: true
+        case .command, .message, .block, .task: false
         }
     }
 }
@@ -162,7 +172,7 @@ struct LifeBooks: Sendable {
         if item.progress != .waits { faults.append("item \(number) began, was \(item.progress)") }
         items[number].progress = .runs
         if item.kind == .task { return beginTask(number) }
-        if holdsAll || (holdsSubmitted && item.isQueued) {
+        if holdsAll || (holdsSubmitted && item.isCounted) {
             faults.append("item \(number) began in spite of a pause or stop")
         }
         if isServing { faults.append("item \(number) began while a job was served") }
@@ -171,6 +181,9 @@ struct LifeBooks: Sendable {
         }
         if item.isQueued && !item.isSent && earlier {
             faults.append("item \(number) overtook another")
+        }
+        if item.keepsOrderByKind && items[..<number].contains(where: { $0.waits(as: item.kind) }) {
+            faults.append("item \(number) overtook another \(item.kind)")
         }
     }
 
@@ -195,14 +208,26 @@ struct LifeBooks: Sendable {
         // Those that waited for room may have been refused.
         let isSure = !life.holdsWaiting && linedAtStop.upperBound == 0
         let tasks = items.indices.filter(isTaskThatWaits)
-        return ((isSure ? submittedThatWait : []) + (life.isPaused ? [] : tasks), changeCount)
+        let messages = items.indices.filter { items[$0].waits(as: .message) }
+        let performs = items.indices.filter { items[$0].waits(as: .performed) }
+        return (
+            (isSure ? submittedThatWait + performs : []) + (life.isPaused ? [] : tasks) + messages,
+            changeCount
+        )
     }
 
     mutating func endNest(_ nest: (waiting: [Int], changeCount: Int)) {
         guard nest.changeCount == changeCount else { return }
-        for number in nest.waiting where items[number].isExpected || isTaskThatWaits(number) {
+        for number in nest.waiting where mustHaveBegun(number) {
             faults.append("item \(number) waits, a nested run left it out")
         }
+    }
+
+    /// Whether an item waits that a run does not leave out.
+    private func mustHaveBegun(_ number: Int) -> Bool {
+        let item = items[number]
+        return item.isExpected || isTaskThatWaits(number)
+            || (item.keepsOrderByKind && item.progress == .waits)
     }
 
     private func isTaskThatWaits(_ number: Int) -> Bool {

@@ -15,6 +15,7 @@ final class LifeGame: Sendable {
     private let worker: WorkerThread
     private let clock = ManualClock()
     private let commands = Commands { batch in for command in batch { command() } }
+    private let messages = MessagePort<@Sendable () -> Void> { message in message() }
     private let room: LifeRoom
     private let books: Mutex<LifeBooks>
 
@@ -24,6 +25,7 @@ final class LifeGame: Sendable {
         worker = try WorkerThread(
             name: "life", maxQueued: room.limit, whenFull: room.whenFull, clock: clock)
         commands.add(to: worker.runLoop)
+        messages.add(to: worker.runLoop)
     }
 
     /// Plays a program in a life of its own.
@@ -47,6 +49,7 @@ final class LifeGame: Sendable {
         waitUntil { game.books.withLock { !$0.hasOpenTasks } }
         // What nobody performs any more holds the game, which holds it.
         game.commands.invalidate()
+        game.messages.invalidate()
         return game.books.withLock { books in
             books.threadEnded(abandonedCount: game.worker.abandonedCount)
             return books.faults
@@ -90,9 +93,13 @@ final class LifeGame: Sendable {
                     let delay = Duration.milliseconds(milliseconds)
                     item.dueAt = clock.now().advanced(by: delay)
                     item.ticket = try worker.enqueue(after: delay, run)
+                case .performed:
+                    let selector = Selector<LifeGame, NoArgument>("run") { _ in run() }
+                    try worker.perform(selector, on: self, modes: [.common])
                 case .command:
                     if !commands.add(run) { item.progress = .refused }
                     commands.fire()
+                case .message: if messages.send(run) != .sent { item.progress = .refused }
                 case .task: begin(number, moves)
                 case .block:
                     if !worker.runLoop.perform(run) { item.progress = .refused }

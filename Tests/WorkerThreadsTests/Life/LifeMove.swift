@@ -45,12 +45,14 @@ extension LifeMove {
 
     private static func item(_ random: inout SeededRandom, depth: Int, stops: Bool) -> LifeMove {
         let kind: LifeItem.Kind =
-            switch random.below(12) {
+            switch random.below(16) {
             case 0..<3: .submitted
             case 3..<5: .awaited
             case 5: .delayed(milliseconds: random.below(4))
             case 6..<8: .command
             case 8..<10: .task
+            case 10..<12: .performed
+            case 12..<14: .message
             default: .block
             }
         return .item(kind, moves(&random, depth: depth, stops: stops))

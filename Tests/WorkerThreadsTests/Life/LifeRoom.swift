@@ -44,13 +44,27 @@ extension LifeBooks {
         return delays.count { ($0.dueAt ?? now) > now }...delays.count
     }
 
+    /// How many selectors may wait to be performed; the thread may have taken one that has not begun.
+    private func takenByPerforms(for player: LifePlayer) -> ClosedRange<Int> {
+        let count = items.count { $0.waits(as: .performed) }
+        return max(0, count - (isAlone(player) ? 0 : 1))...count
+    }
+
+    /// How many places of those that an item asks for may be taken.
+    private func taken(for item: LifeItem, now: Instant) -> ClosedRange<Int> {
+        switch item.kind {
+        case .delayed: takenByDelays(now: now)
+        case .performed: takenByPerforms(for: item.player)
+        default: taken(for: item.player)
+        }
+    }
+
     /// What is wrong with an item's having been taken or refused by a thread that was not stopped.
     func roomFault(of item: LifeItem, now: Instant) -> String? {
         guard item.isCounted, !item.isSent else { return nil }
-        let isDelayed = item.dueAt != nil
-        let taken = isDelayed ? takenByDelays(now: now) : taken(for: item.player)
+        let taken = taken(for: item, now: now)
         let refuses =
-            isDelayed || room.whenFull == .refuse
+            !item.isQueued || room.whenFull == .refuse
             || (room.whenFull == .wait && item.kind != .awaited)
         if item.progress == .refused {
             let isRight = refuses && item.refusal == .full(thread: "life", limit: room.limit)

@@ -3,6 +3,7 @@
 import Kernel
 import RunLoops
 import RunLoopsTesting
+import Support
 import Testing
 import WorkerThreads
 
@@ -112,6 +113,57 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         waiter.join()
         #expect(answer.value == .stopped(thread: "modes"))
         #expect(target.trace.all.isEmpty)
+        #expect(worker.abandonedCount == 1)
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a pause from one that is performed holds those behind it, in modes or delayed`() throws {
+        let clock = ManualClock()
+        let worker = try WorkerThread(name: "held", clock: clock)
+        let trace = Trace()
+        let target = Performer(trace)
+        let pause = Selector<Performer, NoArgument>("pause") { [unowned worker] _ in
+            trace.note("pause")
+            worker.pause()
+        }
+        let held = try worker.hold()
+        for modes in [[ThreadRunLoop.Mode.common], [.default, "elsewhere"]] {
+            try worker.perform(pause, on: target, modes: modes)
+            try worker.perform(Performer.note, on: target, with: 1, modes: modes)
+            try worker.perform(Performer.note, on: target, with: 2, modes: modes)
+        }
+        try worker.perform(pause, on: target, afterDelay: .seconds(1))
+        try worker.perform(Performer.count, on: target, with: 1, afterDelay: .seconds(1))
+        try worker.perform(Performer.count, on: target, with: 2, afterDelay: .seconds(1))
+        held.open()
+        try worker.settle()
+        #expect(trace.take() == ["pause"])
+        worker.resume()
+        try worker.settle()
+        #expect(trace.take() == ["note 1", "note 2", "pause"])
+        clock.advance(by: .seconds(1))
+        worker.resume()
+        try worker.settle()
+        #expect(trace.take() == ["note 1", "note 2", "pause"])
+        worker.resume()
+        try worker.settle()
+        #expect(trace.take() == ["count 1", "count 2"])
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a stop from one that is performed refuses those behind it, in modes or delayed`() throws {
+        let (worker, clock) = try stillWorker()
+        let trace = Trace()
+        let target = Performer(trace)
+        let stop = Selector<Performer, NoArgument>("stop") { [unowned worker] _ in
+            trace.note("stop")
+            worker.stop(.finishCurrent)
+        }
+        try worker.perform(stop, on: target, afterDelay: .seconds(1))
+        try worker.perform(Performer.count, on: target, with: 1, afterDelay: .seconds(1))
+        clock.advance(by: .seconds(1))
+        worker.join()
+        #expect(trace.all == ["stop"])
         #expect(worker.abandonedCount == 1)
     }
 
