@@ -43,6 +43,27 @@ struct `Watching with the asynchronous client and odd servers` {
         }
     }
 
+    @Test func `who is refused learns why, though the daemon goes a moment later`() async throws {
+        try await onOwnThread { _ in
+            let count = 20
+            let scripts = Array(
+                repeating: { (session: FakeSession) in
+                    try session.greet()
+                    _ = try session.command()
+                    try session.send("-NOJOB no job 5\r\n")
+                } as FakeServer.Script, count: count)
+            let server = try FakeServer(scripts)
+            for _ in 0..<count {
+                let error = await #expect(throws: WorkerClientError.self) {
+                    let client = try await AsyncWorkerClient.connect(to: server.address)
+                    for try await _ in client.watch(5) {}
+                }
+                #expect(word(error) == "NOJOB", "\(String(describing: error))")
+            }
+            try server.finish()
+        }
+    }
+
     @Test func `a sequence keeps its client until it is let go of`() async throws {
         try await onOwnThread { _ in
             let server = try FakeServer({ session in

@@ -29,10 +29,10 @@ extension AsyncWorkerClient {
                 let reply = try pushes.add(continuation, ticket, for: id) {
                     () throws(WorkerClientError) in try send(call)
                 }
-                // It ends with the stream or without it: every reply comes, or the connection ends.
-                Task {
+                // As the reply is read: the connection may end a moment later, and is not the reason then.
+                reply.wait { answer in
                     do {
-                        _ = try call.value(of: await reply.value())
+                        _ = try call.value(of: answer.get())
                     } catch {
                         continuation.finish(throwing: error)
                     }

@@ -122,7 +122,7 @@ public final class AsyncWorkerClient: Sendable {
         let pending = PendingReply()
         let reply = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                guard pending.wait(continuation) else { return }
+                guard pending.wait({ continuation.resume(with: $0) }) else { return }
                 do throws(WorkerClientError) {
                     try send(call.encoded, pending)
                 } catch {

@@ -1,17 +1,17 @@
-// One reply that a task waits for: given once, by whoever comes first, the daemon's answer, the
+// One reply that somebody waits for: given once, by whoever comes first, the daemon's answer, the
 // task's cancellation, or the end of the connection.
 
 internal import RESP
 internal import Synchronization
 
-/// A task's side of a reply.
+/// The side of a reply of who waits for it.
 final class PendingReply: Sendable {
     typealias Answer = Result<RESPValue, any Error>
-    typealias Continuation = CheckedContinuation<RESPValue, any Error>
+    typealias Receiver = @Sendable (Answer) -> Void
 
     private enum State {
         case new
-        case waited(Continuation)
+        case waited(Receiver)
         /// Answered before anybody waited.
         case early(Answer)
         case over
@@ -19,14 +19,15 @@ final class PendingReply: Sendable {
 
     private let state = Mutex(State.new)
 
-    /// Resumes the continuation once there is an answer.
+    /// Calls `receive` once there is an answer, on the thread that gives it, or here and now.
     ///
     /// - Returns: false when there was one already: the command need not be sent.
-    func wait(_ continuation: Continuation) -> Bool {
+    @discardableResult
+    func wait(_ receive: @escaping Receiver) -> Bool {
         let early = state.withLock { state -> Answer? in
             switch state {
             case .new:
-                state = .waited(continuation)
+                state = .waited(receive)
                 return nil
             case .early(let answer):
                 state = .over
@@ -35,31 +36,26 @@ final class PendingReply: Sendable {
             }
         }
         guard let early else { return true }
-        continuation.resume(with: early)
+        receive(early)
         return false
-    }
-
-    /// Waits for the answer, however long it takes.
-    func value() async throws -> RESPValue {
-        try await withCheckedThrowingContinuation { _ = wait($0) }
     }
 
     /// Gives the answer; a later one changes nothing.
     ///
     /// - Thread: any thread.
     func answer(_ answer: Answer) {
-        let continuation = state.withLock { state -> Continuation? in
+        let receiver = state.withLock { state -> Receiver? in
             switch state {
             case .new:
                 state = .early(answer)
                 return nil
-            case .waited(let continuation):
+            case .waited(let receive):
                 state = .over
-                return continuation
+                return receive
             case .early, .over: return nil
             }
         }
-        continuation?.resume(with: answer)
+        receiver?(answer)
     }
 }
 

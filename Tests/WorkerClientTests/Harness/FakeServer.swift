@@ -94,7 +94,10 @@ final class FakeServer: Sendable {
     let address: WorkerAddress
 
     /// Listens, and does one script for each connection.
-    init(_ scripts: Script...) throws {
+    convenience init(_ scripts: Script...) throws { try self.init(scripts) }
+
+    /// Listens, and does one script for each connection.
+    init(_ scripts: [Script]) throws {
         let scratch = try Scratch()
         self.scratch = scratch
         let path = scratch.file("s")
