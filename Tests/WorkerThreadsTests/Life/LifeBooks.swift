@@ -18,6 +18,8 @@ struct LifeItem: Sendable {
         case block
         /// A task of the thread's executor, in two steps.
         case task
+        /// One that sleeps between its steps by the clock of the thread's loop.
+        case sleeper(milliseconds: Int)
     }
 
     let kind: Kind
@@ -25,6 +27,8 @@ struct LifeItem: Sendable {
     var progress = GameProgress.waits
     var ticket: WorkerThread.Ticket?
     var dueAt: Instant?
+    /// When a task that sleeps is to go on.
+    var wakesAt: Instant?
     /// Whether it came after the thread had been told to stop.
     var isAfterStop = false
     /// Whether a thread of its own hands it over, which may be blocked.
@@ -40,6 +44,14 @@ struct LifeItem: Sendable {
     var isAskedBack = false
 
     var isQueued: Bool { kind == .submitted || kind == .awaited }
+
+    /// Whether it is a task of the thread's executor.
+    var isTask: Bool {
+        switch kind {
+        case .task, .sleeper: true
+        default: false
+        }
+    }
 
     /// Whether its sender was told that it is not taken.
     var isSentBack: Bool { isSent && answer?.outcome != .done }
@@ -66,7 +78,7 @@ struct LifeItem: Sendable {
     var isCounted: Bool {
         switch kind {
         case .submitted, .awaited, .delayed, .performed: true
-        case .command, .message, .block, .task: false
+        case .command, .message, .block, .task, .sleeper: false
         }
     }
 }
@@ -171,7 +183,7 @@ struct LifeBooks: Sendable {
         let item = items[number]
         if item.progress != .waits { faults.append("item \(number) began, was \(item.progress)") }
         items[number].progress = .runs
-        if item.kind == .task { return beginTask(number) }
+        if item.isTask { return beginTask(number) }
         if holdsAll || (holdsSubmitted && item.isCounted) {
             faults.append("item \(number) began in spite of a pause or stop")
         }
@@ -189,7 +201,7 @@ struct LifeBooks: Sendable {
 
     private mutating func beginTask(_ number: Int) {
         noteStep(of: number)
-        if items[..<number].contains(where: { $0.kind == .task && $0.progress == .waits }) {
+        if items[..<number].contains(where: { $0.isTask && $0.progress == .waits }) {
             faults.append("task \(number) overtook another")
         }
     }
@@ -198,6 +210,20 @@ struct LifeBooks: Sendable {
     mutating func noteStep(of number: Int) {
         if life.stop == nil && !isServing && (holdsAll || holdsSubmitted) {
             faults.append("task \(number) went on in spite of a pause")
+        }
+    }
+
+    /// Notes that a task begins to sleep.
+    mutating func noteSleep(of number: Int, until instant: Instant) {
+        items[number].wakesAt = instant
+    }
+
+    /// Notes that a task's sleep has ended, by itself or because there is no loop any more.
+    mutating func noteWaking(of number: Int, now: Instant, isLoopGone: Bool) {
+        if isLoopGone {
+            if life.stop == nil { faults.append("the sleep of task \(number) lost its loop") }
+        } else if let wakesAt = items[number].wakesAt, wakesAt > now {
+            faults.append("task \(number) woke before its time")
         }
     }
 
@@ -231,11 +257,11 @@ struct LifeBooks: Sendable {
     }
 
     private func isTaskThatWaits(_ number: Int) -> Bool {
-        items[number].kind == .task && items[number].progress == .waits
+        items[number].isTask && items[number].progress == .waits
     }
 
     /// Whether a task has not come to its end.
-    var hasOpenTasks: Bool { items.contains { $0.kind == .task && $0.progress.isOpen } }
+    var hasOpenTasks: Bool { items.contains { $0.isTask && $0.progress.isOpen } }
 
     /// Whether a job is served.
     var isServing: Bool { servingCount > 0 }
@@ -254,7 +280,7 @@ struct LifeBooks: Sendable {
             return
         }
         for (number, item) in items.enumerated() where item.progress.isOpen {
-            if let dueAt = item.dueAt, dueAt > now { continue }
+            if let dueAt = item.dueAt ?? item.wakesAt, dueAt > now { continue }
             faults.append("item \(number) did not run, and nothing holds it")
         }
     }

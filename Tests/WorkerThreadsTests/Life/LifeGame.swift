@@ -100,7 +100,9 @@ final class LifeGame: Sendable {
                     if !commands.add(run) { item.progress = .refused }
                     commands.fire()
                 case .message: if messages.send(run) != .sent { item.progress = .refused }
-                case .task: begin(number, moves)
+                case .task: begin(number, moves, sleeping: nil)
+                case .sleeper(let milliseconds):
+                    begin(number, moves, sleeping: .milliseconds(milliseconds))
                 case .block:
                     if !worker.runLoop.perform(run) { item.progress = .refused }
                 }
@@ -113,17 +115,30 @@ final class LifeGame: Sendable {
     }
 
     /// Begins a task, which makes its moves in its first step.
-    private func begin(_ number: Int, _ moves: [LifeMove]) {
+    private func begin(_ number: Int, _ moves: [LifeMove], sleeping duration: Duration?) {
         Task(executorPreference: worker.executor) { [self] in
             checkThread(of: number)
             books.withLock { $0.begin(number) }
             for move in moves { play(move, by: .thread) }
-            await Task.yield()
+            if let duration { await sleep(number, duration) } else { await Task.yield() }
             checkThread(of: number)
             books.withLock { books in
                 books.noteStep(of: number)
                 books.end(number)
             }
+        }
+    }
+
+    private func sleep(_ number: Int, _ duration: Duration) async {
+        let deadline = books.withLock { books in
+            let deadline = clock.now().advanced(by: duration)
+            books.noteSleep(of: number, until: deadline)
+            return deadline
+        }
+        var isLoopGone = false
+        do { try await worker.sleep(until: deadline) } catch { isLoopGone = true }
+        books.withLock {
+            $0.noteWaking(of: number, now: clock.now(), isLoopGone: isLoopGone)
         }
     }
 

@@ -50,7 +50,8 @@ extension LifeMove {
             case 3..<5: .awaited
             case 5: .delayed(milliseconds: random.below(4))
             case 6..<8: .command
-            case 8..<10: .task
+            case 8: .task
+            case 9: random.chance(50) ? .task : .sleeper(milliseconds: random.below(4))
             case 10..<12: .performed
             case 12..<14: .message
             default: .block
