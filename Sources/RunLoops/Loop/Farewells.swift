@@ -1,8 +1,9 @@
-// Who waits for a loop's end: told last of all, when nothing is left in the loop.
+// Who waits for an end: a loop's, told last of all, when nothing is left in it, or that of another thing
+// that ends once.
 
 internal import Synchronization
 
-/// Closures that are called once a loop has ended.
+/// Closures that are called once something has ended.
 package final class Farewells: Sendable {
     private struct State {
         var waiting: [ObjectIdentifier: @Sendable () -> Void] = [:]
@@ -11,12 +12,14 @@ package final class Farewells: Sendable {
 
     private let state = Mutex(State())
 
-    /// Has a closure called once the loop has ended.
+    package init() {}
+
+    /// Has a closure called at the end.
     ///
     /// - Parameters:
     ///   - owner: whose it is, by which it is removed; each has one.
-    ///   - body: called on the thread that ends; the loop is nobody's by then.
-    /// - Returns: false when the loop has ended: it is not called.
+    ///   - body: called on the thread that ends, or ends something; a loop is nobody's by then.
+    /// - Returns: false when it has ended: the closure is not called.
     /// - Thread: any thread.
     package func add(_ owner: AnyObject, _ body: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
@@ -35,7 +38,7 @@ package final class Farewells: Sendable {
     }
 
     /// Calls those that wait, in no particular order.
-    func end() {
+    package func end() {
         let left = state.withLock { state in
             state.hasEnded = true
             defer { state.waiting = [:] }

@@ -47,10 +47,12 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     private var observer: ThreadRunLoop.Observer?
     /// Whether another one sits in its place: then the queues are no longer its affair.
     ///
-    /// Changed under the board's lock, and read under it or behind `gone`, which publish it.
+    /// Changed under the board's lock, and read under it or behind `door` or `farewells`, which publish it.
     private let isReplaced = Atomic<Bool>(false)
     /// Opens when its thread is at its end, or it gave up its seat.
-    private let gone = WordLatch()
+    private let door = WordLatch()
+    /// Told of the same.
+    private let farewells = Farewells()
 
     /// Items run in one go before timers and ports get their turn again.
     private static let batchCount = 256
@@ -86,7 +88,12 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
             let count = core.abandonedCount.load(ordering: .relaxed)
             queues.formerAbandonedCount.add(count, ordering: .relaxed)
         }
-        gone.open()
+        leave()
+    }
+
+    private func leave() {
+        door.open()
+        farewells.end()
     }
 
     /// Whether its thread has ended.
@@ -103,8 +110,14 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     ///
     /// - Thread: any thread but its own.
     func waitUntilGone() {
-        gone.wait()
+        door.wait()
         if !isOut { core.ended.wait() }
+    }
+
+    /// Suspends the task until its thread has ended, or its seat is somebody else's.
+    nonisolated(nonsending) func gone() async throws {
+        try await farewells.wait()
+        if !isOut { try await core.loop.farewells.wait() }
     }
 
     private var isOut: Bool { isReplaced.load(ordering: .relaxed) }
@@ -168,7 +181,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         observer?.invalidate()
         // The members hold one another by it.
         wakeOther = nil
-        gone.open()
+        leave()
     }
 
     /// Wakes another member of the pool, also when the pool itself is gone; set by the pool before

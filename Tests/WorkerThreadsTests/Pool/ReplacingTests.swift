@@ -181,6 +181,34 @@ import WorkerThreads
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `that is replaced while a task waits for the pool's end is waited for no more`()
+        async throws
+    {
+        let pool = try WorkerPool(name: "one")
+        let hangs = Gate()
+        try pool.enqueue { hangs.pass() }
+        hangs.reached.wait()
+        let lasts = Gate()
+        try pool.enqueue { lasts.pass() }
+        pool.stop(.finishQueued)
+        let ended = Task {
+            try await pool.ended()
+            return pool.members[0].hasEnded
+        }
+        let impatient = Task { try await pool.ended() }
+        impatient.cancel()
+        await #expect(throws: CancellationError.self) { try await impatient.value }
+        let (old, fresh) = try #require(try pool.replaceMember(named: "one"))
+        lasts.reached.wait()
+        #expect(!fresh.hasEnded)
+        lasts.open()
+        #expect(try await ended.value)
+        #expect(!old.hasEnded)
+        hangs.open()
+        try await old.ended()
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `that has ended is replaced by one that takes nothing either`() throws {
         let pool = try WorkerPool(name: "mail", count: 2)
         pool.members[0].stop(.finishQueued)
