@@ -157,13 +157,14 @@ extension ThreadRunLoop {
     /// Looking costs a system call for a mode with descriptors; where nobody observes the waiting,
     /// nobody can tell the difference, and the sleep itself looks.
     private func isPortReady(_ run: inout Run, _ state: ModeState) -> Bool {
-        if state.hasSignalledPort { return true }
-        guard let set = state.descriptors?.set else { return false }
-        guard !state.observed.isDisjoint(with: [.beforeWaiting, .afterWaiting]) else {
-            return false
-        }
+        let isSignalled = state.hasSignalledPort
+        guard let set = state.descriptors?.set else { return isSignalled }
+        // Beside a signalled port too: one that signals itself again in each call would else keep the
+        // loop from ever looking at the descriptors.
+        let isAsked = !state.observed.isDisjoint(with: [.beforeWaiting, .afterWaiting])
+        guard isSignalled || isAsked else { return false }
         poller.check(set, ready: &run.ready)
-        return !run.ready.isEmpty
+        return isSignalled || !run.ready.isEmpty
     }
 
     private func sleep(_ run: inout Run, _ state: ModeState, _ runsBefore: UInt64) {

@@ -474,6 +474,22 @@ struct `Signalled port` {
         }
     }
 
+    @Test func `one that signals itself in each call leaves descriptors their turn`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            add(scripted(5, "five", trace) { _ in loop.stop() }, to: loop)
+            poller.setReady(5, .readable)
+            let busy = ThreadRunLoop.Port { port, _ in
+                trace.note("busy")
+                if trace.all.count < 9 { port.signal() }
+            }
+            add(busy, to: loop)
+            busy.signal()
+            #expect(loop.run(for: .seconds(9)) == .stopped)
+        }
+        #expect(trace.all == ["busy", "five 1"])
+    }
+
     @Test func `signalled from inside its own call it is handled in the next pass`() throws {
         let trace = Trace()
         try withScriptedLoop { loop, _ in
