@@ -16,7 +16,8 @@ extension ThreadRunLoop {
         /// Smaller ones come first; equal ones in the sequence in which they were added, and ports on
         /// descriptors in that in which the kernel reports them, after those that were signalled.
         ///
-        /// Timers have none, and are too many to keep it.
+        /// Runs that return after a source take turns at ports of equal order. Timers have none, and are too
+        /// many to keep it.
         public var order: Int { 0 }
         @usableFromInline let valid = Atomic<Bool>(true)
         /// Whether it was added to the common modes; on the loop's thread.

@@ -13,7 +13,7 @@ extension ThreadRunLoop {
     ///
     /// - Source: CFRunLoopSource, version 1; CFFileDescriptor; NSPort.
     public final class Port: SignalledItem, @unchecked Sendable {
-        // SAFETY: `watched`, `handles` and `handler` confined as `Item` says.
+        // SAFETY: `watched`, `handles`, `handler` and `lastTurn` confined as `Item` says.
 
         /// What is called on the loop's thread, with what the port is ready for.
         public typealias Handler = @Sendable (Port, Readiness) -> Void
@@ -26,6 +26,8 @@ extension ThreadRunLoop {
         private var watched: Watched?
         private var handles = ShortList<(state: ModeState, handle: DescriptorPorts.Handle)>()
         private var handler: Handler?
+        /// Which of its loop's calls of ports was its last one after which a run came back; 0 for none.
+        var lastTurn: UInt64 = 0
 
         /// A port that watches a descriptor which somebody else owns and keeps open meanwhile.
         ///

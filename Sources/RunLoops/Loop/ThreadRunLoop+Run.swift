@@ -147,7 +147,9 @@ extension ThreadRunLoop {
         runsBlocksNext = true
         if state.timerCount > 0 { fireTimers(of: state) }
         let isAnyReady = !run.ready.isEmpty || state.hasSignalledPort
-        let handled = isAnyReady && handlePorts(&run, state)
+        let handled =
+            isAnyReady
+            && (run.returnsAfterSource ? handleOnePort(&run, state) : handlePorts(&run, state))
         runBlocks(of: state)
         return performed || handled
     }
@@ -273,9 +275,31 @@ extension ThreadRunLoop {
             }
             handled = true
             counts.ports.increment()
-            // The others are ready still in the next run.
-            if run.returnsAfterSource { return true }
         }
+    }
+
+    /// Handles the first that is ready by `order`, for a run that comes back after one: the others are
+    /// ready still in the next run.
+    ///
+    /// Of equal orders it is the one whose turn was the longest ago. The same sequence in each run would
+    /// let one that is always ready keep the others waiting for ever.
+    private func handleOnePort(_ run: inout Run, _ state: ModeState) -> Bool {
+        if runCount != run.runsWhenReported { lookAgain(&run, state, from: 0) }
+        var ready: [(port: Port, event: ReadyEvent?)] = []
+        for port in state.signalledPorts where port.isSignalled { ready.append((port, nil)) }
+        for event in run.ready {
+            if let port = state.descriptors?.port(of: event) { ready.append((port, event)) }
+        }
+        ready.sort { ($0.port.order, $0.port.lastTurn) < ($1.port.order, $1.port.lastTurn) }
+        for (port, event) in ready {
+            // Before its call, out of which it may be moved to another thread's loop.
+            port.lastTurn = counts.ports.value + 1
+            let isHandled = event.map { handleReported($0, state) } ?? handleSignalled(port, state)
+            guard isHandled else { continue }
+            counts.ports.increment()
+            return true
+        }
+        return false
     }
 
     /// - Returns: whether it was signalled still, and in this mode: a port before it may have changed that.

@@ -190,6 +190,29 @@ struct `Port on a descriptor` {
         #expect(trace.all == ["5 1", "returned", "6 1", "returned"])
     }
 
+    @Test func `runs that return after a source take turns at ports that are always ready`() throws
+    {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            for (descriptor, order) in [(5, 0), (6, 0), (7, 1)] as [(CInt, Int)] {
+                add(scripted(descriptor, "\(descriptor)", trace, order: order), to: loop)
+                poller.setReady(descriptor, .readable)
+            }
+            let signalled = ThreadRunLoop.Port { port, _ in
+                trace.note("signalled")
+                port.signal()
+            }
+            add(signalled, to: loop)
+            signalled.signal()
+            for _ in 0..<6 {
+                let result = loop.run(for: .seconds(1), returnAfterSourceHandled: true)
+                #expect(result == .handledSource)
+            }
+        }
+        let round = ["signalled", "5 1", "6 1"]
+        #expect(trace.all == round + round)
+    }
+
     @Test func `one that an earlier callout made invalid or uninterested is not called`() throws {
         for change in 0..<3 {
             let trace = Trace()
