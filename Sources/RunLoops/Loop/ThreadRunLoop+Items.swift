@@ -85,8 +85,8 @@ extension ThreadRunLoop {
     public func remove(_ item: Item, from mode: Mode = .default) {
         onThread { [self] in
             guard mode == .common else { return item.part(from: state(of: mode)) }
-            guard commonItems.remove(item) else { return }
-            item.isCommon = false
+            guard commonItems.contains(item) else { return }
+            leaveCommonItems(item)
             for mode in commonModes { item.part(from: state(of: mode)) }
         }
     }
@@ -110,7 +110,10 @@ extension ThreadRunLoop {
             require(mode != .common, "the common modes can't be one of themselves")
             guard !commonModes.contains(mode) else { return }
             commonModes.append(mode)
-            for item in commonItems.inSequence { putOrTrap(item, into: mode) }
+            // One that entered before it may have taken it out.
+            for item in commonItems.inSequence where item.isCommon {
+                putOrTrap(item, into: mode)
+            }
         }
     }
 
@@ -151,18 +154,28 @@ extension ThreadRunLoop {
         if let state = existingState(of: mode) { return try item.join(state, of: self) }
         guard mode == .common else { return try item.join(state(of: mode), of: self) }
         let before = item.modes
+        let wasCommon = commonItems.contains(item)
+        // First of all: as it enters one of them, its callout may take it out again, or make another common.
+        commonItems.append(item)
+        item.isCommon = true
         do throws(SystemError) {
-            for mode in commonModes { try item.join(state(of: mode), of: self) }
+            for mode in commonModes where item.isCommon {
+                try item.join(state(of: mode), of: self)
+            }
         } catch {
+            if !wasCommon { leaveCommonItems(item) }
             for mode in commonModes where !before.contains(mode) {
                 item.part(from: state(of: mode))
             }
             throw error
         }
-        // It may have been made invalid as it entered one of them.
-        guard item.isValid else { return }
-        commonItems.append(item)
-        item.isCommon = true
+        // It may have been made invalid before it entered the first, by a thread that saw it nowhere.
+        if !item.isValid { leaveCommonItems(item) }
+    }
+
+    private func leaveCommonItems(_ item: Item) {
+        item.isCommon = false
+        commonItems.remove(item)
     }
 
     private func putOrTrap(_ item: Item, into mode: Mode) {

@@ -381,6 +381,54 @@ private final class Owner: @unchecked Sendable {
         return timer
     }
 
+    @Test func `a mode that becomes common as an item enters the common modes gets it too`() throws
+    {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            let source = ThreadRunLoop.Source(
+                schedule: { loop, mode in
+                    trace.note("\(mode)")
+                    loop.addCommonMode("late")
+                }, perform: {})
+            loop.add(source, to: .common)
+            #expect(source.modes == [.default, "late"])
+        }
+        #expect(trace.all == ["default", "late"])
+    }
+
+    @Test func `one that is taken out again as it enters the first common mode is in none`() throws
+    {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            loop.addCommonMode("second")
+            let made = SourceBox()
+            let source = ThreadRunLoop.Source(
+                schedule: { loop, _ in
+                    if let source = made.source { loop.remove(source, from: .common) }
+                }, cancel: { trace.note("cancel \($1)") }, perform: {})
+            made.source = source
+            loop.add(source, to: .common)
+            #expect(!loop.contains(source, in: .common))
+            #expect(source.isValid && source.modes.isEmpty)
+        }
+        #expect(trace.all == ["cancel default"])
+    }
+
+    @Test func `one that another takes out as both enter a new common mode is in none`() throws {
+        try withScriptedLoop { loop, _ in
+            let second = ThreadRunLoop.Source {}
+            let first = ThreadRunLoop.Source(
+                schedule: { loop, mode in
+                    if mode == "late" { loop.remove(second, from: .common) }
+                }, perform: {})
+            loop.add(first, to: .common)
+            loop.add(second, to: .common)
+            loop.addCommonMode("late")
+            #expect(first.modes == [.default, "late"])
+            #expect(second.modes.isEmpty)
+        }
+    }
+
     @Test func `one that ends as it enters the first common mode is in none`() throws {
         try withScriptedLoop { loop, _ in
             loop.addCommonMode("second")
