@@ -108,7 +108,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// Notes that the innermost run ends.
     func endRun() {
         innermostMode = outerModes.popLast()
-        runDepth?.value -= 1
+        runDepth?.endRun()
     }
 
     /// How many of them there are, for the thread's release pools; nil until they ask.

@@ -76,11 +76,20 @@ final class ThreadPools {
         if index + 1 < pools.count { pools.removeSubrange((index + 1)...) }
     }
 
+    /// Closes the pool of a run that has ended, if its observers have not done so: they were not told of the
+    /// exit when the run's first object came in one of the calls that told it.
+    fileprivate func closePools(deeperThan depth: Int) {
+        guard self.depth > depth, let index = pools.firstIndex(where: { $0.depth > depth }) else {
+            return
+        }
+        close(index)
+    }
+
     /// How many runs of the thread's loop are under way.
     private var runDepth: Int {
         if let knownDepth { return knownDepth.value }
         guard let loop = ThreadRunLoop.currentIfMade else { return 0 }
-        let depth = RunDepth(loop.runningModes.count)
+        let depth = RunDepth(loop.runningModes.count, pools: self)
         loop.runDepth = depth
         knownDepth = depth
         return depth.value
@@ -155,6 +164,16 @@ final class ThreadPools {
 /// How many runs of a loop are under way, each nested in the one before; on the loop's own thread.
 final class RunDepth {
     var value: Int
+    private weak var pools: ThreadPools?
 
-    init(_ value: Int) { self.value = value }
+    init(_ value: Int, pools: ThreadPools) {
+        self.value = value
+        self.pools = pools
+    }
+
+    /// The innermost run has ended.
+    func endRun() {
+        value -= 1
+        pools?.closePools(deeperThan: value)
+    }
 }

@@ -69,6 +69,30 @@ private let round = ["before-timers", "before-sources"]
         #expect(trace.all == ["entry"] + round + ["exit", "object gone", "run has ended"])
     }
 
+    @Test
+    func `what an observer of the exit autoreleases goes with the run, and later runs have pools`()
+        throws
+    {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            for mode in ["first", "second"] as [ThreadRunLoop.Mode] { loop.keepAlive(mode) }
+            loop.add(
+                ThreadRunLoop.Observer(.exit) { _, _ in
+                    ReleasePool.autorelease(Mortal("first", trace))
+                }, to: "first")
+            _ = loop.run(mode: "first", until: .distantPast)
+            trace.note("returned")
+            loop.add(
+                ThreadRunLoop.Observer(.beforeTimers, repeats: false) { _, _ in
+                    ReleasePool.autorelease(Mortal("second", trace))
+                }, to: "second")
+            poller.at(.seconds(1)) { trace.note("asleep, holding \(ReleasePool.heldCount)") }
+            _ = loop.run(mode: "second", for: .seconds(2))
+        }
+        #expect(
+            trace.all == ["first gone", "returned", "second gone", "asleep, holding 0"])
+    }
+
     @Test(arguments: [true, false])
     func `row 24: a nested run has a pool of its own, in common modes and in others`(
         isCommon: Bool
