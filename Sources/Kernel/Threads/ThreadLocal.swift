@@ -39,4 +39,13 @@ package struct ThreadLocal<Value: AnyObject>: Sendable {
         let result = unsafe pthread_setspecific(key, Unmanaged.passRetained(value).toOpaque())
         require(result == 0, "pthread_setspecific failed with errno \(result)")
     }
+
+    /// Lets the ending thread, which has lost its object, find it for as long as something takes.
+    package func keep(_ value: Value, while body: () -> Void) {
+        set(value)
+        body()
+        let result = pthread_setspecific(key, nil)
+        require(result == 0, "pthread_setspecific failed with errno \(result)")
+        unsafe Unmanaged.passUnretained(value).release()
+    }
 }

@@ -134,9 +134,12 @@ public final class ThreadRunLoop: @unchecked Sendable {
     let measuring = Mutex(Measuring())
 
     // SAFETY: the variable's objects are loops; it hands over the reference that it has.
-    private static let local = unsafe ThreadLocal<ThreadRunLoop>(whenThreadEnds: { address in
+    private static let local: ThreadLocal<ThreadRunLoop> = unsafe ThreadLocal(whenThreadEnds: {
+        address in
         guard let address = unsafe address else { return }
-        unsafe Unmanaged<ThreadRunLoop>.fromOpaque(address).takeRetainedValue().end()
+        let loop = unsafe Unmanaged<ThreadRunLoop>.fromOpaque(address).takeRetainedValue()
+        // What it calls at its end finds it as its thread's still.
+        local.keep(loop) { loop.end() }
     })
 
     /// A run loop for the calling thread.

@@ -130,6 +130,21 @@ struct `Items and other threads` {
         #expect(items.allSatisfy { $0.loop == nil && $0.modes.isEmpty })
     }
 
+    @Test func `the last callouts of a thread find its loop, which takes no blocks any more`()
+        throws
+    {
+        let trace = Trace()
+        try onNewThread {
+            ThreadRunLoop.current.add(
+                ThreadRunLoop.Source(
+                    cancel: { loop, _ in
+                        trace.note("its own: \(ThreadRunLoop.current === loop)")
+                        trace.note("takes a block: \(ThreadRunLoop.current.perform {})")
+                    }, perform: {}))
+        }
+        #expect(trace.all == ["its own: true", "takes a block: false"])
+    }
+
     @Test func `what another thread makes invalid while the loop ends is let go of too`() throws {
         let watched = try onNewThread { () -> [WeakTrace] in
             let loop = ThreadRunLoop.current
