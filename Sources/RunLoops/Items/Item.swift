@@ -70,6 +70,13 @@ extension ThreadRunLoop {
             return states.map(\.mode)
         }
 
+        /// Whether it is in another loop than this one.
+        final func isElsewhere(than link: LoopLink) -> Bool {
+            lock.lock()
+            defer { lock.unlock() }
+            return states.first.map { $0.link !== link } ?? false
+        }
+
         /// The states of the modes that it is in; on the loop's thread.
         final var states: ShortList<ModeState> { hasLeft ? ShortList() : homes }
 

@@ -190,9 +190,18 @@ extension ThreadRunLoop {
     }
 
     private func tellObservers(_ activity: Activity, _ state: ModeState) {
-        for observer in state.observers where observer.isToTell(activity) {
+        for observer in state.observers
+        where isOurs(observer, state.observers) && observer.isToTell(activity) {
             calling(.observer, from: observer.madeAt) { observer.tell(activity) }
         }
+    }
+
+    /// Whether an item is to be called in a round that has listed it.
+    ///
+    /// One that was called before it may have taken it out of the mode, which does not matter, and
+    /// given it to another loop, whose thread alone may call it from then on.
+    private func isOurs<Listed: Item>(_ item: Listed, _ list: ShortList<Listed>) -> Bool {
+        list.contains { $0 === item } || !item.isElsewhere(than: link)
     }
 
     /// Performs the sources that are signalled now; what they signal is for the next pass.
@@ -205,7 +214,8 @@ extension ThreadRunLoop {
             return perform(state.sources[first])
         }
         var performed = false
-        for source in state.sources.filter({ $0.isSignalled }) where perform(source) {
+        for source in state.sources.filter({ $0.isSignalled })
+        where isOurs(source, state.sources) && perform(source) {
             performed = true
             if onlyOne { break }
         }

@@ -220,6 +220,38 @@ struct `Items and other threads` {
         #expect(!timer.isValid)
     }
 
+    @Test func `what is moved to another loop is not called by the round that has listed it`()
+        throws
+    {
+        let trace = Trace()
+        let there = try LoopThread()
+        try withScriptedLoop { loop, _ in
+            let told = ThreadRunLoop.Observer(.beforeSources, order: 1) { _, _ in
+                trace.note("told on its thread: \(there.loop.isOnThread)")
+            }
+            let performed = ThreadRunLoop.Source(order: 1) {
+                trace.note("performed on its thread: \(there.loop.isOnThread)")
+            }
+            let teller = ThreadRunLoop.Observer(.beforeSources) { _, _ in
+                loop.remove(told)
+                there.loop.performAndWait { there.loop.add(told, to: "unused") }
+            }
+            let mover = ThreadRunLoop.Source {
+                loop.remove(performed)
+                there.loop.performAndWait { there.loop.add(performed, to: "unused") }
+            }
+            for observer in [teller, told] { loop.add(observer) }
+            for source in [mover, performed] {
+                loop.add(source)
+                source.signal()
+            }
+            _ = loop.run(until: .distantPast)
+            #expect(performed.isSignalled)
+        }
+        there.end()
+        #expect(trace.all.isEmpty)
+    }
+
     @Test func `a timer that leaves its loop in its own call can be put into it again`() throws {
         let thread = try LoopThread()
         let isWaiting = Flag()
