@@ -141,12 +141,16 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
             change(&late)
             return late.beginRunning(for: self)
         }
-        if isRunner { Task.detached { [self] in runLate() } }
+        if isRunner { Task.detached { [self] in await runLate() } }
     }
 
     /// Runs steps one after another; on one thread at a time, so that actors stay isolated.
-    private func runLate() {
-        while let step = nextLate() { run(step) }
+    private func runLate() async {
+        while let step = nextLate() {
+            run(step)
+            // A task may wait step by step for another one, which needs a thread of the same few.
+            await Task.yield()
+        }
     }
 
     private func nextLate() -> UnownedJob? {

@@ -257,6 +257,26 @@ private actor Single {
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `tasks that outlive their threads leave room for those that they wait for`() async throws {
+        let isToCome = Flag()
+        let begun = Counter()
+        // As many as there are threads that Swift's tasks share.
+        let waiting = try (0..<SystemThread.processorCount).map { _ in
+            let worker = try WorkerThread(name: "ended")
+            let executor = worker.executor
+            worker.stop()
+            worker.join()
+            return Task(executorPreference: executor) {
+                begun.increment()
+                while isToCome.isSet { await Task.yield() }
+            }
+        }
+        while begun.count < waiting.count { await Task.yield() }
+        isToCome.clear()
+        for task in waiting { await task.value }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `tasks that wait when the thread stops are finished`() async throws {
         for _ in 0..<20 {
             let worker = try WorkerThread(name: "stopping")
