@@ -17,7 +17,7 @@ final class DelayedPerforms: Sendable {
 
     struct Entry {
         let target: ObjectIdentifier
-        let call: Call
+        fileprivate(set) var call: Call
         /// What a ticket names: it holds its closure until it is told that it never runs.
         let request: TicketedPerform?
         var timer: ThreadRunLoop.Timer?
@@ -31,6 +31,12 @@ final class DelayedPerforms: Sendable {
         var isClosed = false
 
         mutating func insert(_ entry: Entry) -> UInt64 {
+            var entry = entry
+            // The index's own, so that none of its keys ends under the lock, and with it an argument that
+            // may cancel performs in its `deinit`.
+            if let calls = index[entry.target], let place = calls.index(forKey: entry.call) {
+                entry.call = calls[place].key
+            }
             nextID += 1
             entries[nextID] = entry
             index[entry.target, default: [:]][entry.call, default: []].insert(nextID)

@@ -21,6 +21,21 @@ private final class Performer: Sendable {
     }
 }
 
+/// An argument that is equal to others, and cancels what is to be performed on it when it ends.
+private final class Equal: Sendable, Hashable {
+    let worker: WorkerThread
+
+    init(_ worker: WorkerThread) { self.worker = worker }
+
+    deinit { worker.cancelPreviousPerforms(target: self) }
+
+    static func == (one: Equal, other: Equal) -> Bool { true }
+
+    func hash(into hasher: inout Hasher) {}
+
+    static let meet = Selector<Performer, Equal>("meet") { target, _ in target.trace.note("meet") }
+}
+
 /// A worker whose loop goes by a clock that stands still.
 private func stillWorker() throws -> (WorkerThread, ManualClock) {
     let clock = ManualClock()
@@ -317,6 +332,22 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         target = nil
         worker.waitUntilTimersHaveFired()
         while watched.object != nil {}
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: [true, false])
+    func `an argument that ends with its perform may cancel others`(cancels: Bool) throws {
+        let (worker, clock) = try stillWorker()
+        let target = Performer(Trace())
+        for delay in 1...2 {
+            try worker.perform(
+                Equal.meet, on: target, with: Equal(worker), afterDelay: .seconds(delay))
+        }
+        clock.advance(by: .seconds(1))
+        while target.trace.all.isEmpty { _ = worker.described() }
+        if cancels { #expect(worker.cancelPreviousPerforms(target: target) == 1) }
+        worker.stop()
+        worker.join()
+        #expect(target.trace.all == ["meet"])
     }
 
     @Test(.timeLimit(.minutes(20)))
