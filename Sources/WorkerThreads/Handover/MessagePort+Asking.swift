@@ -65,8 +65,7 @@ extension MessagePort {
         let limit = timeout.map { timeout in
             Task {
                 do {
-                    // Clocks count in fewer bits than a Duration has.
-                    try await Task.sleep(for: min(timeout, Self.longestWait), clock: clock)
+                    try await Task.sleep(for: min(timeout, .longestWait), clock: clock)
                 } catch is CancellationError {
                     return
                 } catch {
@@ -84,9 +83,6 @@ extension MessagePort {
             pending.settle(.failure(.closed))
         }
     }
-
-    /// More than anybody waits: 34,000 years.
-    private static var longestWait: Duration { .seconds(1 << 40) }
 
     /// Sends a message and blocks the calling thread until its answer is there.
     ///

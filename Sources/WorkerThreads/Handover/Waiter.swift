@@ -67,3 +67,8 @@ final class Waiter<Value: Sendable>: Sendable {
         return early == nil
     }
 }
+
+extension Duration {
+    /// More than anybody waits, 34,000 years: clocks count in fewer bits than a duration has.
+    static var longestWait: Duration { .seconds(1 << 40) }
+}

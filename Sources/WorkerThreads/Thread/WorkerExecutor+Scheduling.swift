@@ -16,7 +16,8 @@
         ) {
             // The runtime's clocks, the only ones it passes on, count in this type.
             let delay = delay as? Duration ?? .zero
-            let step = LaterStep(UnownedJob(job), executor: self, due: .now + delay)
+            let step = LaterStep(
+                UnownedJob(job), executor: self, due: .now + min(delay, .longestWait))
             let timer = ThreadRunLoop.Timer(
                 at: loop.now.advanced(by: delay), tolerance: tolerance as? Duration ?? .zero
             ) { _ in step.run() }

@@ -118,6 +118,24 @@ extension WorkerThread {
             try await task.value
             #expect(ContinuousClock.now - started >= .milliseconds(30))
         }
+
+        @Test(.timeLimit(.minutes(20)))
+        func `Swift's own sleep may be as long as can be said, and the thread end meanwhile`()
+            async throws
+        {
+            let (worker, _) = try stillWorker()
+            let task = Task(executorPreference: worker.executor) {
+                try await Task.sleep(for: .seconds(Int64.max))
+            }
+            // Its loop's timer has no date that comes.
+            while !worker.described().contains("1 timers, never due") { await Task.yield() }
+            worker.stop()
+            worker.join()
+            // The rest of the time passes elsewhere, and has begun to before these have.
+            for _ in 0..<100 { await Task.detached {}.value }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
     #endif
 
     @Test(.timeLimit(.minutes(20)))
