@@ -76,13 +76,15 @@ internal import Glibc
         return appended
     }
 
-    /// Waits with a time limit in nanoseconds, which kernels before 5.11 (and valgrind) don't know.
+    /// Waits with a time limit in nanoseconds, which kernels before 5.11 (and valgrind) don't know, and
+    /// which the call filters of containers refuse that are older than it (EPERM).
     private func waitFinely(_ nanoseconds: Int64) -> CInt {
         var timeout = timespec(
             tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
         let count = unsafe epoll_pwait2(
             epoll.number, events.baseAddress, CInt(Self.batchCount), &timeout, nil)
-        return count < 0 && errno == ENOSYS ? waitCoarsely(nanoseconds) : count
+        let isMissing = count < 0 && (errno == ENOSYS || errno == EPERM)
+        return isMissing ? waitCoarsely(nanoseconds) : count
     }
 
     /// Waits with a time limit in milliseconds, rounded up so that nothing due is early.

@@ -2,6 +2,7 @@
 // long as they are ready. Each in all ways of sleeping: on a futex, at once or when a look around was
 // in vain, and in epoll.
 
+import CRefusals
 import Glibc
 import Kernel
 import RunLoopsTesting
@@ -88,6 +89,21 @@ struct SystemPollerTests {
             #expect(wait(poller, set, until: deadline).isEmpty)
             #expect(poller.clock.now() >= deadline)
         }
+    }
+
+    @Test(arguments: [ENOSYS, EPERM])
+    func `a kernel or a filter that has no fine waiting is waited in coarsely`(
+        refusal: CInt
+    ) throws {
+        let thread = try TestThread(name: "refused") {
+            #expect(refusals_refuse(refusals_epoll_pwait2(), refusal) == 0)
+            let poller = SystemPoller()
+            let set = try? poller.makeSet()
+            let deadline = poller.clock.now().advanced(byNanoseconds: 1_500_000)
+            #expect(wait(poller, set, until: deadline).isEmpty)
+            #expect(poller.clock.now() >= deadline)
+        }
+        thread.join()
     }
 
     @Test(arguments: Sleep.allCases)

@@ -1,0 +1,9 @@
+// A kernel that refuses a call, as the filters of container runtimes make it. Linked into tests only.
+#pragma once
+
+/// The number of epoll_pwait2(2).
+int refusals_epoll_pwait2(void);
+
+/// Lets each call of that number fail with `error` from now on, for the calling thread and those that it
+/// starts. Returns 0 or -errno.
+int refusals_refuse(int call, int error);
