@@ -66,3 +66,30 @@ func present(_ descriptor: consuming Descriptor?) throws -> Descriptor {
     guard let descriptor else { throw Unexpected("the descriptor was taken already") }
     return descriptor
 }
+
+/// Calls `body` while the kernel sends its thread a signal in each millisecond, of which none lets a call go
+/// on by itself.
+func underSignals<Result>(_ body: () throws -> Result) throws -> Result {
+    var action = sigaction()
+    unsafe action.__sigaction_handler.sa_handler = { _ in }
+    unsafe sigaction(SIGURG, &action, nil)
+    // Dispatch's threads, on which tests run, hold back every signal.
+    var one = sigset_t()
+    unsafe sigaddset(&one, SIGURG)
+    unsafe pthread_sigmask(SIG_UNBLOCK, &one, nil)
+    defer { unsafe pthread_sigmask(SIG_BLOCK, &one, nil) }
+    var event = unsafe sigevent()
+    unsafe event.sigev_signo = SIGURG
+    let toThread: CInt = 4  // SIGEV_THREAD_ID
+    unsafe event.sigev_notify = toThread
+    unsafe event._sigev_un._tid = SystemThread.ID.current.number
+    var timer: timer_t?
+    guard unsafe timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 else {
+        throw SystemError.last("timer_create")
+    }
+    defer { unsafe timer_delete(timer) }
+    let period = timespec(tv_sec: 0, tv_nsec: 1_000_000)
+    var setting = itimerspec(it_interval: period, it_value: period)
+    unsafe timer_settime(timer, 0, &setting, nil)
+    return try body()
+}

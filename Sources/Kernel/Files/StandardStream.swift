@@ -146,7 +146,7 @@ private func writeAll(_ bytes: [UInt8], to number: CInt) throws(SystemError) {
 
 /// Waits until one descriptor is ready.
 ///
-/// - Parameter timeoutMilliseconds: -1 waits without end; after a signal it starts anew.
+/// - Parameter timeoutMilliseconds: -1 waits without end.
 /// - Returns: whether it is ready; false when the time is over.
 /// - Source: poll(2).
 @discardableResult
@@ -154,5 +154,9 @@ func waitUntilReady(
     _ number: CInt, for events: CShort, timeoutMilliseconds: CInt = -1
 ) throws(SystemError) -> Bool {
     var request = pollfd(fd: number, events: events, revents: 0)
-    return try retrying("poll") { unsafe poll(&request, 1, timeoutMilliseconds) } > 0
+    let limit = TimeLimit(milliseconds: Int(timeoutMilliseconds))
+    return try retrying("poll") {
+        let left = timeoutMilliseconds < 0 ? -1 : CInt(clamping: limit.millisecondsLeft)
+        return unsafe poll(&request, 1, left)
+    } > 0
 }

@@ -6,8 +6,7 @@ internal import Glibc
 extension SocketAddress {
     /// Connects to a server.
     ///
-    /// - Parameter timeoutMilliseconds: how long to wait for the server to take it, at least 1; a
-    ///   signal that interrupts the wait starts it anew.
+    /// - Parameter timeoutMilliseconds: how long to wait for the server to take it, at least 1.
     /// - Returns: a blocking, close-on-exec socket; `setNonBlocking(true)` makes it fit for a loop.
     /// - Throws: `.system` with ECONNREFUSED or ENOENT (no server), EACCES, ETIMEDOUT.
     /// - Thread: any that may wait.
@@ -28,16 +27,17 @@ extension SocketAddress {
     /// for sending bounds the wait.
     private func connectUnix(_ timeoutMilliseconds: Int) throws(SystemError) -> Descriptor {
         let descriptor = try Descriptor.socket(family: family, isNonBlocking: false)
-        try descriptor.setSendTimeout(milliseconds: timeoutMilliseconds)
-        do throws(SystemError) {
-            try retrying("connect \(self)") {
-                unsafe withStorage { unsafe Glibc.connect(descriptor.number, $0, $1) }
-            }
-        } catch {
-            if error.errno == EAGAIN {
-                throw SystemError(operation: error.operation, errno: ETIMEDOUT)
-            }
-            throw error
+        let limit = TimeLimit(milliseconds: timeoutMilliseconds)
+        var error: CInt
+        repeat {
+            // 0 would wait without end.
+            try descriptor.setSendTimeout(milliseconds: max(1, limit.millisecondsLeft))
+            let result = unsafe withStorage { unsafe Glibc.connect(descriptor.number, $0, $1) }
+            error = result < 0 ? Glibc.errno : 0
+        } while error == EINTR && limit.millisecondsLeft > 0
+        if error != 0 {
+            let isLate = error == EAGAIN || error == EINTR
+            throw SystemError(operation: "connect \(self)", errno: isLate ? ETIMEDOUT : error)
         }
         try descriptor.setSendTimeout(milliseconds: 0)
         return descriptor

@@ -98,6 +98,22 @@ struct ListenerTests {
         _ = consume listener
     }
 
+    @Test(arguments: ["unix", "127.0.0.1:0"])
+    func `a client gives up in time however many signals come`(door: String) throws {
+        let address = door == "unix" ? address : .tcp(try TCPAddress(door))
+        let listener = try Listener(at: address, backlog: 0)
+        let bound = listener.address
+        let first = try bound.connect(timeoutMilliseconds: 5000)
+        let error = try underSignals {
+            socketError { () throws(SocketError) in
+                _ = try bound.connect(timeoutMilliseconds: 30)
+            }
+        }
+        #expect(errorNumber(of: error) == ETIMEDOUT)
+        _ = consume first
+        _ = consume listener
+    }
+
     @Test func `what is no socket is named and left as it is`() throws {
         try File.write([1, 2], to: directory.file("door"))
         let error = socketError { () throws(SocketError) in _ = try Listener(at: address) }
