@@ -57,6 +57,11 @@ extension ChildProcess {
         let processID = try command.spawn(
             input: input.number, output: output.writeEnd, errors: errors.writeEnd,
             report: writeNumber(of: report))
+        // The child has its ends: without them here there is room for one descriptor more.
+        let ourInput = input.keepOurEnd()
+        let ourOutput = output.keepReadEnd()
+        let ourErrors = errors.keepReadEnd()
+        let ourReport = readEnd(of: report)
         let endDescriptor = clinux_pidfd_open(processID)
         if endDescriptor < 0 {
             // Without it nobody would learn of the child's end, so it must not live.
@@ -66,8 +71,7 @@ extension ChildProcess {
         }
         let child = ChildProcess(
             processID: processID, endDescriptor: Descriptor(owning: endDescriptor),
-            input: input.keepOurEnd(), output: output.keepReadEnd(),
-            errors: errors.keepReadEnd(), report: readEnd(of: report))
+            input: ourInput, output: ourOutput, errors: ourErrors, report: ourReport)
         for (limit, value) in command.limits {
             try limit.set(value, ofProcess: processID)
         }

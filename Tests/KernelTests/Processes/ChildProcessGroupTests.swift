@@ -119,6 +119,23 @@ struct ChildProcessGroupTests {
         }
     }
 
+    @Test func `three pipes are room enough for a child that has been started`() async {
+        await #expect(processExitsWith: .success) {
+            // The rest is taken.
+            var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+            unsafe setrlimit(CInt(RLIMIT_NOFILE.rawValue), &limit)
+            var last = dup(0)
+            for _ in 0..<64 {
+                let number = dup(0)
+                if number >= 0 { last = number }
+            }
+            for number in (last - 5)...last { close(number) }
+            var child = try ChildProcess.spawn(ChildCommand(program: "/bin/true"))
+            try waitUntilReadable(child.endDescriptor)
+            exit(child.reap() == .exited(0) ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
     @Test func `a program without standard streams starts children that have theirs`() async {
         await #expect(processExitsWith: .success) {
             for number: CInt in 0...2 { close(number) }
