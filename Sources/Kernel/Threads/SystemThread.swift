@@ -12,7 +12,8 @@ package struct SystemThread: ~Copyable, Sendable {
     /// Starts a thread.
     ///
     /// - Parameters:
-    ///   - name: shown by `ps`, `gdb` and profilers; cut to the kernel's 15 bytes.
+    ///   - name: shown by `ps`, `gdb` and profilers; of the kernel's 15 bytes, those
+    ///     that are whole characters.
     ///   - stackByteCount: size of its stack; nil is the system's default (usually 8 MiB, of which
     ///     only the pages that are touched cost memory).
     ///   - body: what it does; the thread ends when this returns.
@@ -66,10 +67,15 @@ package struct SystemThread: ~Copyable, Sendable {
 
     /// Gives the calling thread a name.
     package static func setCurrentName(_ name: String) {
-        // pthread_setname_np(3): more than 15 bytes are refused, so the end is cut, not the start.
+        // pthread_setname_np(3): more than 15 bytes are refused, so the end is cut, not the start, and
+        // between two characters, or who reads the name as text fails.
+        let text = name.utf8
+        var end =
+            text.index(text.startIndex, offsetBy: 15, limitedBy: text.endIndex) ?? text.endIndex
+        while end < text.endIndex, UTF8.isContinuation(text[end]) { end = text.index(before: end) }
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16) { bytes in
             unsafe bytes.initialize(repeating: 0)
-            for (index, byte) in name.utf8.prefix(15).enumerated() {
+            for (index, byte) in text[..<end].enumerated() {
                 unsafe bytes[index] = CChar(bitPattern: byte)
             }
             guard let start = bytes.baseAddress else { return }

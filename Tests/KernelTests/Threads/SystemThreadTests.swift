@@ -23,9 +23,10 @@ struct SystemThreadTests {
 
     @Test(arguments: [
         ("short", "short"), ("exactly fifteen", "exactly fifteen"),
-        ("one more than 15", "one more than 1"), ("", ""),
+        ("one more than 15", "one more than 1"), ("", ""), ("fourteen bytesü", "fourteen bytes"),
+        ("thirteen bytü", "thirteen bytü"), ("tief im Baum 🌳", "tief im Baum "),
     ])
-    func `its name is what the kernel shows, cut to fifteen bytes`(
+    func `its name is what the kernel shows, cut to the characters in fifteen bytes`(
         name: String, shown: String
     ) throws {
         let seen = try onNewThread(named: name) { currentName() }
