@@ -43,7 +43,9 @@ public enum DaemonCommandLine {
                 }
             }
         }
-        guard let path else { return misuse("--config FILE is missing") }
+        guard let path else {
+            return misuse(Program.argumentsFault ?? "--config FILE is missing")
+        }
         do throws(DaemonError) {
             let daemon = try Daemon(configurationFile: path)
             if isCheck {

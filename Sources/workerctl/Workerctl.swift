@@ -27,6 +27,9 @@ enum Workerctl {
                     try Output.write(Help.overview)
                     return 0
                 }
+                if let fault = Program.argumentsFault {
+                    throw .usage(fault, try: "mount -t proc proc /proc")
+                }
                 throw .usage("a command is missing", try: "workerctl help")
             }
             let command = try CommandTable.command(named: name)

@@ -69,6 +69,16 @@ package enum Program {
         throw .notFound(name: name, searched: directories.map(String.init))
     }
 
+    /// Why nobody knows what this program was called with; nil if that is known.
+    ///
+    /// Swift reads it in `/proc`, and without finds nothing, not even the program's name.
+    ///
+    /// - Thread: any.
+    /// - Blocks: never.
+    package static var argumentsFault: String? {
+        CommandLine.arguments.isEmpty ? "the arguments can't be read: /proc is not mounted" : nil
+    }
+
     /// The environment of this process; of a name that occurs twice the first holds.
     ///
     /// - Thread: any, as long as nobody calls setenv.

@@ -1,4 +1,4 @@
-// workerd as the first process of a container.
+// workerd as the first process of a container, and in one that has no /proc.
 
 import Glibc
 import Kernel
@@ -43,5 +43,23 @@ import Testing
         }
         try client.send("SHUTDOWN")
         #expect(try daemon.end() == "exit status 0")
+    }
+    @Test(
+        .timeLimit(.minutes(20)), .enabled(if: isAllowed),
+        arguments: [("workerd", "--config x.json5"), ("workerctl", "threads")])
+    func `is told that its arguments are in /proc, which it has not`(
+        program: String, arguments: String
+    ) throws {
+        let path = "\(try productsDirectory())/\(program)"
+        let script = "mount -t tmpfs none /proc && exec \(path) \(arguments)"
+        let daemon = try TestDaemon(
+            arguments: [
+                "--user", "--map-root-user", "--pid", "--fork", "--mount", "sh", "-c", script,
+            ],
+            in: Scratch(), path: "/usr/bin/unshare")
+        defer { daemon.kill() }
+        #expect(try daemon.end() == "exit status 64")
+        #expect(
+            daemon.log.contains("\(program): the arguments can't be read: /proc is not mounted"))
     }
 }
