@@ -27,6 +27,8 @@ final class ModeState: @unchecked Sendable {
     @exclusivity(unchecked) private var uncheckedObservers = ShortList<ThreadRunLoop.Observer>()
     /// Whether a run in it has begun.
     var wasRun = false
+    /// Whether a pass has handled a signalled port and left its descriptors unlooked at.
+    var owesLook = false
     @exclusivity(unchecked) private var uncheckedPorts = ShortList<ThreadRunLoop.Port>()
     @exclusivity(unchecked) private var uncheckedDescriptors: DescriptorPorts?
     @exclusivity(unchecked) private var uncheckedHeap = TimerHeap<ThreadRunLoop.Waiting>()

@@ -156,15 +156,17 @@ extension ThreadRunLoop {
 
     /// Whether a port is ready, so that the loop does not go to sleep.
     ///
-    /// Looking costs a system call for a mode with descriptors; where nobody observes the waiting,
-    /// nobody can tell the difference, and the sleep itself looks.
+    /// Looking at the descriptors costs a system call; where nobody observes the waiting, nobody can tell
+    /// the difference, and the sleep itself looks.
     private func isPortReady(_ run: inout Run, _ state: ModeState) -> Bool {
         let isSignalled = state.hasSignalledPort
         guard let set = state.descriptors?.set else { return isSignalled }
-        // Beside a signalled port too: one that signals itself again in each call would else keep the
-        // loop from ever looking at the descriptors.
-        let isAsked = !state.observed.isDisjoint(with: [.beforeWaiting, .afterWaiting])
-        guard isSignalled || isAsked else { return false }
+        // A signalled port leaves the sleep out. One that signals itself again in each call would keep the
+        // loop from ever looking: in the second of such passes it does, and if only one port is called, at once.
+        let owedLook = state.owesLook || run.returnsAfterSource
+        state.owesLook = isSignalled && !owedLook
+        let isObserved = !state.observed.isDisjoint(with: [.beforeWaiting, .afterWaiting])
+        guard isObserved || (isSignalled && owedLook) else { return isSignalled }
         poller.check(set, ready: &run.ready)
         return isSignalled || !run.ready.isEmpty
     }
