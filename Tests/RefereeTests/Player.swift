@@ -27,6 +27,8 @@ final class Player {
     private var pendingChange: Change?
     /// Whether that was in a block, which may have been the last thing of the pass.
     private var wasMovedInBlock = false
+    /// Whether another thread changes where items are outside of runs.
+    private var isChangedByAnother = false
     /// Items that were added to the common modes at some time.
     private var common: Set<Int> = []
     /// Modes that sources entered and left meanwhile: when in the pass is open.
@@ -119,6 +121,11 @@ final class Player {
 
     func schedule(_ item: Int, _ mode: String) {
         register("\(program.name(item)) is scheduled in \(mode)")
+        // When a source enters a mode that another thread asked for is open, and on which thread.
+        guard let mode = program.items[item].makesCommon, pendingChange == nil, !isChangedByAnother
+        else { return }
+        machine?.addCommonMode(mode)
+        allMayBeAdded()
     }
 
     func cancel(_ item: Int, _ mode: String) {
@@ -282,8 +289,10 @@ final class Player {
         case .remove(let item, _): mark(books.removes(item))
         case .invalidate(let item): mark(books.invalidates(item))
         }
+        isChangedByAnother = true
         call(.another) { $0.change(change) }
         machine.takeChanges()
+        isChangedByAnother = false
         books.wakes()
         allMayBeAdded()
     }

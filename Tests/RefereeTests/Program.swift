@@ -22,6 +22,8 @@ struct Item: Sendable {
     /// What its first callout does, its second, and so on; later ones do nothing, so that every
     /// program comes to an end.
     var scripts: [[Operation]]
+    /// A mode that a source makes common whenever it enters one.
+    var makesCommon: ModeName?
 
     var isSource: Bool { if case .source = kind { true } else { false } }
     var isPort: Bool { if case .port = kind { true } else { false } }
@@ -189,6 +191,9 @@ extension Program: CustomStringConvertible {
                 case .timer(let due, let interval): "due \(due), \(interval)"
                 }
             lines.append("\(name(index)): \(details)")
+            if let mode = items[index].makesCommon {
+                lines.append("    makes \(mode.rawValue) common when it enters a mode")
+            }
             for (round, script) in items[index].scripts.enumerated() where !script.isEmpty {
                 lines.append("    callout \(round + 1):")
                 lines += self.lines(script, indented: "        ")

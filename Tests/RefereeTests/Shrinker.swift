@@ -39,6 +39,11 @@ enum Shrinker {
                 return changed
             }
             if scripts.contains(where: { !$0.isEmpty }) { result.append(with([])) }
+            if program.items[index].makesCommon != nil {
+                var changed = program
+                changed.items[index].makesCommon = nil
+                result.append(changed)
+            }
             for (round, script) in scripts.enumerated() {
                 for shorter in smaller(script) {
                     var changed = scripts
