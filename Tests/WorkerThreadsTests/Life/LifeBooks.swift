@@ -29,6 +29,8 @@ struct LifeItem: Sendable {
     var dueAt: Instant?
     /// When a task that sleeps is to go on.
     var wakesAt: Instant?
+    /// Opens at the end of a task of the thread's executor.
+    let taskEnd = Latch()
     /// Whether it came after the thread had been told to stop.
     var isAfterStop = false
     /// Whether a thread of its own hands it over, which may be blocked.
@@ -227,7 +229,10 @@ struct LifeBooks: Sendable {
         }
     }
 
-    mutating func end(_ number: Int) { items[number].progress = .hasRun }
+    mutating func end(_ number: Int) {
+        items[number].progress = .hasRun
+        items[number].taskEnd.open()
+    }
 
     /// What a nested run that begins now has to run.
     func beginNest() -> (waiting: [Int], changeCount: Int) {
@@ -260,8 +265,8 @@ struct LifeBooks: Sendable {
         items[number].isTask && items[number].progress == .waits
     }
 
-    /// Whether a task has not come to its end.
-    var hasOpenTasks: Bool { items.contains { $0.isTask && $0.progress.isOpen } }
+    /// The end of a task that has not come to it.
+    var nextTaskEnd: Latch? { items.first { $0.isTask && $0.progress.isOpen }?.taskEnd }
 
     /// Whether a job is served.
     var isServing: Bool { servingCount > 0 }

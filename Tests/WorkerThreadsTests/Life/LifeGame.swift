@@ -45,8 +45,8 @@ final class LifeGame: Sendable {
         }
         game.play(.stop(.finishQueued), by: .user)
         game.worker.join()
-        // Steps that came after the thread's end run elsewhere.
-        waitUntil { game.books.withLock { !$0.hasOpenTasks } }
+        // Steps that came after the thread's end run elsewhere, when there is a thread for them.
+        while let end = game.books.withLock({ $0.nextTaskEnd }) { end.wait() }
         // What nobody performs any more holds the game, which holds it.
         game.commands.invalidate()
         game.messages.invalidate()
