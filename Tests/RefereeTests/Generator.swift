@@ -29,7 +29,7 @@ struct Generator {
             if Int.random(in: 0..<3, using: &random) == 0 { main.append(run()) }
         }
         main.append(run())
-        for index in items.indices where items[index].isSource && random.chance(6) {
+        for index in items.indices where items[index].isSource && random.chance(2) {
             items[index].makesCommon = runnableMode()
         }
         return Program(items: items, main: main)
