@@ -56,8 +56,9 @@ import Testing
                 #expect(try client.call("RESUME", "images") == .simpleString("OK"))
                 #expect(try client.call("RESULT", 1, "WAIT").text == "held")
                 #expect(try client.call("STOP", "mail/2") == .simpleString("OK"))
-                // Later answers say that the journal knows it.
-                _ = try client.perform("images", "echo", "y")
+                // Later answers say that the journal knows it; and what has ended does not run again.
+                let last = try client.call("PERFORM", "images", "echo", "WAIT", "y")
+                #expect(last.text == "y")
             },
             { client, _ in
                 let states = try states(client)
