@@ -23,6 +23,8 @@ public struct Confined<Value>: @unchecked Sendable {
 
     /// The value.
     ///
+    /// It is for this thread: the compiler does not see who hands a reference to it on to another one.
+    ///
     /// - Thread: the loop's own thread (traps elsewhere).
     public var value: Value {
         loop.preconditionOnLoop("the value of a Confined")
