@@ -376,6 +376,28 @@ extension TimerHeap {
         for entry in due { handles.append(timers.handle(at: entry.slot)) }
     }
 
+    /// The timers that fire first, in the order in which they do.
+    ///
+    /// Where dead entries are many in front of them, fewer are found.
+    ///
+    /// - Parameter countMax: how many are wanted.
+    /// - Complexity: O(countMax²).
+    @inlinable
+    package func first(_ countMax: Int) -> [(handle: Handle, fire: Int64)] {
+        var found: [(handle: Handle, fire: Int64)] = []
+        // Those whose parent was looked at: one of them is next.
+        var next = entries.isEmpty ? [] : [0]
+        for _ in 0..<4 * countMax where found.count < countMax {
+            let first = next.indices.min { entries[next[$0]].key < entries[next[$1]].key }
+            guard let first else { break }
+            let position = next.remove(at: first)
+            let entry = entries[position]
+            if isAlive(entry) { found.append((timers.handle(at: entry.slot), entry.fire)) }
+            next += Self.childPositions(of: position, count: entries.count)
+        }
+        return found
+    }
+
     /// Checks the order of the heap, and that each timer has one living entry.
     ///
     /// - Complexity: O(entries).

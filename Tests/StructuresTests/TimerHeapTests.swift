@@ -217,10 +217,26 @@ import Testing
         #expect(heap.onlyDue(upTo: 20) == second)
     }
 
+    @Test func `tells those that fire first, and passes over dead ones`() {
+        var heap = Heap()
+        let handles = (0..<40).map { heap.insert(fire: Int64(40 - $0), latest: 50, payload: $0) }
+        #expect(heap.first(0).isEmpty)
+        #expect(heap.first(5).map(\.handle) == Array(handles.suffix(5).reversed()))
+        #expect(heap.first(5).map(\.fire) == [1, 2, 3, 4, 5])
+        for handle in handles.suffix(5).dropLast() { _ = heap.remove(handle) }
+        #expect(heap.first(3).map(\.fire) == [1, 6, 7])
+        #expect(heap.first(100).count == 36)
+        #expect(Heap().first(5).isEmpty)
+    }
+
     private func payloads(of heap: Heap, upTo limit: Int64) -> [Int] {
         var due: [Heap.Handle] = []
         heap.collectDue(upTo: limit, into: &due)
         if let only = heap.onlyDue(upTo: limit) { #expect(due == [only]) }
+        // As many of them as can be, in the same order, though dead ones may hide the last.
+        let first = heap.first(3)
+        #expect(zip(first, due).allSatisfy { $0.handle == $1 })
+        #expect(first.count == min(3, heap.count) || heap.entryCount > 2 * heap.count)
         return due.compactMap { heap.payload(of: $0) }
     }
 

@@ -99,6 +99,9 @@ extension ThreadRunLoop {
         /// Whether it watches a descriptor.
         var watchesDescriptor: Bool { watched != nil }
 
+        /// The descriptor that it watches; nil for one that is signalled.
+        var watchedDescriptor: CInt? { watched?.descriptor }
+
         /// What the descriptor is watched for; empty keeps the port in its modes, silent but for
         /// `closed`, which is told once then.
         ///

@@ -4,23 +4,24 @@ internal import Kernel
 internal import Structures
 
 extension ThreadRunLoop: CustomStringConvertible {
-    /// The loop's identity; `describe()` tells all.
+    /// The whole loop, as `describe()` tells it; on other threads what they may know, its counters.
+    ///
+    /// - Thread: any thread.
     public var description: String {
-        "ThreadRunLoop(\(ObjectIdentifier(self).hashValue))"
+        isOnThread ? describe() : "\(summary); its own thread tells what is in it"
     }
 
-    /// The whole loop: counters, the runs under way, and each mode with what is in it.
+    /// The whole loop: counters, the runs under way, and each mode with what is in it, where that was
+    /// made and when it is due.
+    ///
+    /// Of very many of a kind it tells of the first, and how many more there are.
     ///
     /// - Returns: several lines, without a last line break.
     /// - Thread: the loop's own thread.
     public func describe() -> String {
         preconditionOnLoop()
-        let counters = counters
         var lines = [
-            "run loop: \(counters.passCount) passes, \(counters.sleepCount) sleeps, "
-                + "\(counters.wakeUpCount) wake-ups, "
-                + "\(counters.sourceCount) sources, \(counters.portCount) ports, "
-                + "\(counters.timerCount) timers, \(counters.blockCount) blocks",
+            summary,
             "  running: \(runningModes.isEmpty ? "no" : list(runningModes))"
                 + " · common modes: \(list(commonModes.sorted { $0.name < $1.name }))"
                 + " · blocks waiting: \(pendingBlocks.count)",
@@ -30,6 +31,14 @@ extension ThreadRunLoop: CustomStringConvertible {
             lines += describe(state)
         }
         return lines.joined(separator: "\n")
+    }
+
+    private var summary: String {
+        let counters = counters
+        return "run loop: \(counters.passCount) passes, \(counters.sleepCount) sleeps, "
+            + "\(counters.wakeUpCount) wake-ups, "
+            + "\(counters.sourceCount) sources, \(counters.portCount) ports, "
+            + "\(counters.timerCount) timers, \(counters.blockCount) blocks"
     }
 
     /// Whether a mode is there for a reason; the default one always is there.
@@ -56,29 +65,64 @@ extension ThreadRunLoop: CustomStringConvertible {
     }
 
     private func describe(_ state: ModeState) -> [String] {
-        var lines = ["  mode \(state.mode)\(state.isEmpty ? ": empty" : "")"]
-        for source in state.sources {
-            lines.append(
-                "    source order \(place(source.order))\(source.isSignalled ? ", signalled" : "")")
+        ["  mode \(state.mode)\(state.isEmpty ? ": empty" : "")"]
+            + lines(of: state.sources) { source in
+                "source order \(place(source.order))\(source.isSignalled ? ", signalled" : "")"
+                    + ", made at \(source.madeAt)"
+            }
+            + lines(of: state.signalledPorts) { port in
+                "port order \(place(port.order))\(port.isSignalled ? ", signalled" : "")"
+                    + ", made at \(port.madeAt)"
+            }
+            + lines(of: state.descriptors?.all ?? [], describe)
+            + describeTimers(of: state)
+            // Those that are told nothing only keep something with the loop.
+            + lines(of: state.observers.filter { !$0.activities.isEmpty }) { observer in
+                "observer order \(place(observer.order)) of \(observer.activities)"
+                    + ", made at \(observer.madeAt)"
+            }
+    }
+
+    private func describe(_ port: Port) -> String {
+        if mainQueue?.isServed(by: port) == true { return "the main dispatch queue" }
+        let descriptor = port.watchedDescriptor.map { "\($0)" } ?? "no longer any"
+        return "port order \(place(port.order)) on descriptor \(descriptor) for \(port.interest)"
+            + ", made at \(port.madeAt)"
+    }
+
+    private func describeTimers(of state: ModeState) -> [String] {
+        guard let next = state.timerHeap.firstFire else { return [] }
+        let first = state.timerHeap.first(Self.describedCountMax)
+        var lines = ["    \(state.timerCount) timers, \(wait(until: next, before: "the next "))"]
+        for (handle, fire) in first {
+            guard let waiting = state.timerHeap.payload(of: handle) else { continue }
+            lines.append("      \(wait(until: fire))\(describe(waiting))")
         }
-        for port in state.signalledPorts {
-            lines.append(
-                "    port order \(place(port.order))\(port.isSignalled ? ", signalled" : "")")
-        }
-        let servesMainQueue = mainQueue?.isIn(state.mode, of: self) ?? false
-        if servesMainQueue { lines.append("    the main dispatch queue") }
-        let watched = (state.descriptors?.count ?? 0) - (servesMainQueue ? 1 : 0)
-        if watched > 0 { lines.append("    \(watched) ports on descriptors") }
-        if let next = state.timerHeap.firstFire {
-            let due = Instant(nanoseconds: next)
-            let wait = due == .distantFuture ? "never due" : "the next in \(now.duration(to: due))"
-            lines.append("    \(state.timerCount) timers, \(wait)")
-        }
-        // Those that are told nothing only keep something with the loop.
-        for observer in state.observers where !observer.activities.isEmpty {
-            lines.append("    observer order \(place(observer.order)) of \(observer.activities)")
-        }
-        return lines
+        let leftCount = state.timerHeap.count - first.count
+        return leftCount > 0 ? lines + ["      and \(leftCount) more"] : lines
+    }
+
+    private func wait(until nanoseconds: Int64, before word: String = "") -> String {
+        let due = Instant(nanoseconds: nanoseconds)
+        return due == .distantFuture ? "never due" : "\(word)in \(now.duration(to: due))"
+    }
+
+    private func describe(_ waiting: Waiting) -> String {
+        guard let timer = waiting.timer else { return ", a time-out" }
+        return (timer.interval.map { ", every \($0)" } ?? ", once")
+            + (timer.tolerance > .zero ? ", or up to \(timer.tolerance) later" : "")
+    }
+
+    /// The most items of one kind in one mode of which each has a line of its own.
+    private static let describedCountMax = 16
+
+    /// A line for each of the first items, and one that says how many more there are.
+    private func lines<Described>(
+        of items: some Collection<Described>, _ describe: (Described) -> String
+    ) -> [String] {
+        let lines = items.prefix(Self.describedCountMax).map { "    \(describe($0))" }
+        let leftCount = items.count - lines.count
+        return leftCount > 0 ? lines + ["    and \(leftCount) more"] : lines
     }
 
     private func place(_ order: Int) -> String {

@@ -25,11 +25,8 @@ final class MainQueuePort: @unchecked Sendable {
         self.open = open
     }
 
-    /// Whether it is in a mode now.
-    func isIn(_ mode: ThreadRunLoop.Mode, of loop: ThreadRunLoop) -> Bool {
-        guard let port else { return false }
-        return loop.contains(port, in: mode)
-    }
+    /// Whether a port is the queue's.
+    func isServed(by port: ThreadRunLoop.Port) -> Bool { port === self.port }
 
     /// A run begins, before anything else of it.
     ///

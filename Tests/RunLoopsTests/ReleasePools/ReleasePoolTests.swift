@@ -217,7 +217,7 @@ private let round = ["before-timers", "before-sources"]
         }
         #expect(texts.map { $0.contains("observer") } == [false, true])
         let last = try #require(texts.last)
-        #expect(last.contains("    observer order -2147483647 of entry+before-timers\n"))
+        #expect(last.contains("    observer order -2147483647 of entry+before-timers, made at"))
         #expect(last.contains("    observer order 2147483647 of before-waiting+exit"))
     }
 
