@@ -1,6 +1,7 @@
 // An observer: told what the loop is about to do, at the six points of a pass.
 
 internal import Kernel
+internal import Synchronization
 
 extension ThreadRunLoop {
     /// Somebody who is told what the loop is about to do.
@@ -10,7 +11,7 @@ extension ThreadRunLoop {
     ///
     /// - Source: CFRunLoopObserver.
     public final class Observer: Item, @unchecked Sendable {
-        // SAFETY: `handler` and `isBeingTold` are confined as `Item` says.
+        // SAFETY: `handler` is confined as `Item` says.
 
         /// What is called on the loop's thread.
         public typealias Handler = @Sendable (Observer, Activity) -> Void
@@ -24,7 +25,9 @@ extension ThreadRunLoop {
         /// Where it was made, which is told of its calls while its loop is measured.
         let madeAt: CodeLocation
         private var handler: Handler?
-        private var isBeingTold = false
+        /// Cleared (releasing) by the thread that has told it; another's loop may have it by then, and finds it
+        /// cleared (acquiring) before it tells it.
+        private let isBeingTold = Atomic<Bool>(false)
 
         /// An observer that is in no loop yet.
         ///
@@ -48,18 +51,23 @@ extension ThreadRunLoop {
             super.init()
         }
 
-        /// Whether it is valid, interested, and not being told right now.
-        func isToTell(_ activity: Activity) -> Bool {
-            activities.contains(activity) && isValid && !isBeingTold
+        /// Begins to tell it of what it is to be told: it is valid, interested, and not being told right now.
+        ///
+        /// - Returns: what to call, which `tell` does; nil if nothing.
+        func beginTelling(_ activity: Activity) -> Handler? {
+            guard activities.contains(activity), isValid, !isBeingTold.load(ordering: .acquiring)
+            else { return nil }
+            guard let handler else { return nil }
+            isBeingTold.store(true, ordering: .relaxed)
+            return handler
         }
 
         /// Tells it of what it is to be told.
-        func tell(_ activity: Activity) {
-            guard let handler else { return }
-            isBeingTold = true
+        func tell(_ activity: Activity, _ handler: Handler) {
             Callout.tellObserver(self, activity, handler)
-            isBeingTold = false
-            if !repeats { invalidate() }
+            // Moved out of this call it is another thread's by now, which must not tell it once more
+            // before it is invalid.
+            if repeats { isBeingTold.store(false, ordering: .releasing) } else { invalidate() }
         }
 
         override var keepsModeAlive: Bool { false }

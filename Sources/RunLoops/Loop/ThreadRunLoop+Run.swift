@@ -193,8 +193,9 @@ extension ThreadRunLoop {
 
     private func tellObservers(_ activity: Activity, _ state: ModeState) {
         for observer in state.observers
-        where isOurs(observer, state.observers) && observer.isToTell(activity) {
-            calling(.observer, from: observer.madeAt) { observer.tell(activity) }
+        where isOurs(observer, state.observers) {
+            guard let handler = observer.beginTelling(activity) else { continue }
+            calling(.observer, from: observer.madeAt) { observer.tell(activity, handler) }
         }
     }
 
