@@ -82,14 +82,15 @@ extension ThreadRunLoop {
 
         /// Takes it out of all its modes; it is never called again.
         ///
-        /// On the loop's own thread it has left when this returns. On another thread the loop does
-        /// it in its next pass; a call that has begun is not waited for, and none begins afterwards.
+        /// On the loop's own thread it has left when this returns, whoever made it invalid first. On
+        /// another thread the loop does it in its next pass; a call that has begun is not waited for, and
+        /// none begins afterwards.
         ///
         /// - Thread: any thread.
         /// - Blocks: never.
         public final func invalidate() {
             lock.lock()
-            guard valid.load(ordering: .relaxed) else { return lock.unlock() }
+            guard valid.load(ordering: .relaxed) else { return leaveIfHere() }
             valid.store(false, ordering: .releasing)
             if hasLeft || homes.isEmpty { return letGoOutside() }
             // By far most often it is in one mode, and the caller is that loop's own thread. Only there
@@ -109,6 +110,15 @@ extension ThreadRunLoop {
             lock.unlock()
             // The main thread may have to claim its loop first; nobody's loop does nothing any more.
             home?.link.loop?.onThread { [self] in depart() }
+        }
+
+        /// Leaves the modes that it is in still, if the caller is their loop's thread; gives the lock back.
+        ///
+        /// It was made invalid before: what another thread has asked of the loop may be on its way.
+        private final func leaveIfHere() {
+            let home = states.first
+            lock.unlock()
+            if home?.link.loop?.isOnThread == true { depart() }
         }
 
         /// Lets go of what it would have called while it is in no loop; gives the lock back.

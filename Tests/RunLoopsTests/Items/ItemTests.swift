@@ -75,6 +75,34 @@ struct `Items and other threads` {
         thread.end()
     }
 
+    @Test
+    func `an item has left when its own thread makes it invalid, be that for the second time`()
+        throws
+    {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            let source = ThreadRunLoop.Source(
+                cancel: { _, mode in trace.note("cancel \(mode)") }, perform: {})
+            let port = ThreadRunLoop.Port(watching: 5) { _, _ in }
+            for mode in [ThreadRunLoop.Mode.default, "A"] {
+                loop.add(source, to: mode)
+                try loop.add(port, to: mode)
+            }
+            try onNewThread {
+                source.invalidate()
+                port.invalidate()
+            }
+            // What that thread has asked for is yet to be done.
+            #expect(source.modes.count == 2 && port.modes.count == 2)
+            source.invalidate()
+            port.invalidate()
+            #expect(source.loop == nil && port.loop == nil)
+            // The descriptor may be closed, and be another's.
+            try loop.add(ThreadRunLoop.Port(watching: 5) { _, _ in })
+        }
+        #expect(trace.all == ["cancel default", "cancel A"])
+    }
+
     @Test func `adding and invalidating at the same time leaves nothing behind`() throws {
         let thread = try LoopThread()
         for _ in 0..<500 {
