@@ -70,11 +70,14 @@ extension ThreadRunLoop {
             return states.map(\.mode)
         }
 
-        /// Whether it is in another loop than this one.
-        final func isElsewhere(than link: LoopLink) -> Bool {
+        /// Looks for what to call of it, if it has not been in another loop since it was in this one.
+        ///
+        /// For a round that has listed it, on the loop's thread, after it has left the mode: another thread
+        /// may be about to put it into its own loop, and waits for this look.
+        final func ifLastIn<Call>(_ link: LoopLink, _ look: () -> Call?) -> Call? {
             lock.lock()
             defer { lock.unlock() }
-            return states.first.map { $0.link !== link } ?? false
+            return homes.first?.link === link ? look() : nil
         }
 
         /// The states of the modes that it is in; on the loop's thread.

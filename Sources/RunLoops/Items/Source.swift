@@ -73,14 +73,12 @@ extension ThreadRunLoop {
             wakeLoop()
         }
 
-        /// Performs if it is signalled still.
+        /// What to perform, if it is signalled still; takes the signal.
         ///
-        /// - Returns: whether it was.
-        func performIfSignalled() -> Bool {
-            guard isValid, let perform = callouts?.perform else { return false }
-            guard takeSignal() else { return false }
-            Callout.performSource(perform)
-            return true
+        /// - Thread: the loop's own thread.
+        func takeCall() -> (@Sendable () -> Void)? {
+            guard isValid, let perform = callouts?.perform, takeSignal() else { return nil }
+            return perform
         }
 
         override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {

@@ -192,19 +192,14 @@ extension ThreadRunLoop {
     }
 
     private func tellObservers(_ activity: Activity, _ state: ModeState) {
-        for observer in state.observers
-        where isOurs(observer, state.observers) {
-            guard let handler = observer.beginTelling(activity) else { continue }
+        for observer in state.observers {
+            let handler =
+                state.observers.contains { $0 === observer }
+                ? observer.beginTelling(activity)
+                : observer.ifLastIn(link) { observer.beginTelling(activity) }
+            guard let handler else { continue }
             calling(.observer, from: observer.madeAt) { observer.tell(activity, handler) }
         }
-    }
-
-    /// Whether an item is to be called in a round that has listed it.
-    ///
-    /// One that was called before it may have taken it out of the mode, which does not matter, and
-    /// given it to another loop, whose thread alone may call it from then on.
-    private func isOurs<Listed: Item>(_ item: Listed, _ list: ShortList<Listed>) -> Bool {
-        list.contains { $0 === item } || !item.isElsewhere(than: link)
     }
 
     /// Performs the sources that are signalled now; what they signal is for the next pass.
@@ -217,8 +212,11 @@ extension ThreadRunLoop {
             return perform(state.sources[first])
         }
         var performed = false
-        for source in state.sources.filter({ $0.isSignalled })
-        where isOurs(source, state.sources) && perform(source) {
+        for source in state.sources.filter({ $0.isSignalled }) {
+            // One that was called before it may have taken it out of the mode, which does not matter, and
+            // given it to another loop, whose thread alone may call it from then on.
+            let isHere = state.sources.contains { $0 === source }
+            guard isHere ? perform(source) : performLeft(source) else { continue }
             performed = true
             if onlyOne { break }
         }
@@ -226,8 +224,18 @@ extension ThreadRunLoop {
     }
 
     private func perform(_ source: Source) -> Bool {
-        guard calling(.source, from: source.madeAt, { source.performIfSignalled() })
-        else { return false }
+        guard let call = source.takeCall() else { return false }
+        return perform(source, call)
+    }
+
+    private func performLeft(_ source: Source) -> Bool {
+        guard let call = source.ifLastIn(link, source.takeCall) else { return false }
+        return perform(source, call)
+    }
+
+    @inline(__always)
+    private func perform(_ source: Source, _ call: @Sendable () -> Void) -> Bool {
+        calling(.source, from: source.madeAt) { Callout.performSource(call) }
         counts.sources.increment()
         return true
     }
@@ -317,7 +325,8 @@ extension ThreadRunLoop {
 
     /// - Returns: whether it was signalled still, and in this mode: a port before it may have changed that.
     private func handleSignalled(_ port: Port, _ state: ModeState) -> Bool {
-        port.isSignalled && port.states.contains { $0 === state }
+        // Not asked of the port, which may be another thread's.
+        state.signalledPorts.contains { $0 === port } && port.isSignalled
             && calling(.port, from: port.madeAt) { port.handleIfSignalled() }
     }
 

@@ -52,4 +52,51 @@ struct `Items that are moved to another loop` {
         there.end()
         #expect(calls.count == 1)
     }
+
+    @Test(arguments: [false, true])
+    func `a round calls nothing that it has listed and another loop has had since`(
+        isLeftThere: Bool
+    ) throws {
+        let trace = Trace()
+        let there = try RunningLoop(thread: "there")
+        try withScriptedLoop { loop, _ in
+            let observer = ThreadRunLoop.Observer(.beforeSources, order: 1) { _, _ in
+                trace.note("observer")
+            }
+            let source = ThreadRunLoop.Source(order: 1) { trace.note("source") }
+            let port = ThreadRunLoop.Port(order: 1) { _, _ in trace.note("port") }
+            let teller = ThreadRunLoop.Observer(.beforeSources) { _, _ in
+                loop.remove(observer)
+                there.loop.performAndWait {
+                    there.loop.add(observer, to: "unused")
+                    if !isLeftThere { there.loop.remove(observer, from: "unused") }
+                }
+            }
+            let movers: [ThreadRunLoop.SignalledItem] = [
+                (source as ThreadRunLoop.SignalledItem), port,
+            ]
+            .map { item in
+                let move: @Sendable () -> Void = {
+                    loop.remove(item)
+                    there.loop.performAndWait {
+                        there.loop.add(signalled: item, to: "unused")
+                        if !isLeftThere { there.loop.remove(item, from: "unused") }
+                    }
+                }
+                return item is ThreadRunLoop.Source
+                    ? ThreadRunLoop.Source(perform: move)
+                    : ThreadRunLoop.Port { _, _ in move() }
+            }
+            for item in [teller, observer] { loop.add(item) }
+            for item in movers + [source, port] {
+                loop.add(signalled: item)
+                (item as? ThreadRunLoop.Source)?.signal()
+                (item as? ThreadRunLoop.Port)?.signal()
+            }
+            _ = loop.run(until: .distantPast)
+            #expect(source.isSignalled && port.isSignalled)
+        }
+        there.end()
+        #expect(trace.all.isEmpty)
+    }
 }
