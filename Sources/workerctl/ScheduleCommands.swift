@@ -99,7 +99,7 @@ enum ScheduleCommands {
     }
 
     private static func time(_ reply: Reply?) -> String {
-        guard case .integer(let milliseconds)? = reply else { return "-" }
+        guard case .integer(let milliseconds)? = reply, milliseconds >= 0 else { return "-" }
         return Durations.time(Int64(milliseconds))
     }
 

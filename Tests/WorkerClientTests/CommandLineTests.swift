@@ -48,6 +48,43 @@ struct `workerctl` {
         try server.finish()
     }
 
+    @Test func `times and parts that can't be are passed over or refused`() throws {
+        let progress = ">4\r\n+job\r\n:5\r\n+running\r\n%2\r\n+attempt\r\n:0\r\n+progress\r\n"
+        let done = ">4\r\n+job\r\n:5\r\n+done\r\n%1\r\n+attempt\r\n:0\r\n"
+        for value in [",inf", ",-inf", ",nan", ",1e300", ":-1"] {
+            let server = try FakeServer(
+                { session in try session.greet() },
+                { session in
+                    try session.greet()
+                    #expect(try session.command() == ["WATCH", "5"])
+                    try session.send(":1\r\n" + progress + value + "\r\n" + done)
+                    try session.expectEnd()
+                })
+            let run = try CommandLineRun(["--socket", server.address.description, "watch", "5"])
+            #expect(run.text == "running\ndone\n", "\(value)")
+            try server.finish()
+        }
+        let job =
+            "+id\r\n:5\r\n+thread\r\n+t\r\n+selector\r\n+s\r\n+state\r\n+done\r\n+priority\r\n+low\r\n"
+            + "+attempt\r\n:2\r\n+payload-bytes\r\n:0\r\n+accepted-at\r\n"
+        for (rest, status) in [
+            (":\(Int.min)\r\n+started-at\r\n:1\r\n+ended-at\r\n:1", 69 as Int32),
+            (":1\r\n+started-at\r\n:\(Int.min)\r\n+ended-at\r\n:1", 0),
+            (":1\r\n+started-at\r\n:1\r\n+ended-at\r\n:\(Int.min)", 0),
+            (":1\r\n+started-at\r\n:0\r\n+ended-at\r\n:\(Int.max)", 0),
+        ] {
+            let server = try FakeServer({ session in
+                try session.greet()
+                #expect(try session.command() == ["JOB", "5"])
+                try session.send("%10\r\n\(job)\(rest)\r\n")
+                try session.expectEnd()
+            })
+            let run = try CommandLineRun(["--socket", server.address.description, "job", "5"])
+            #expect(run.status == status, "\(rest): \(run.errors)")
+            try server.finish()
+        }
+    }
+
     @Test func `a backup is made, and its path printed`() throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(in: scratch, store: scratch.file("jobs.sqlite"))

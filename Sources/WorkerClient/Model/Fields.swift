@@ -25,7 +25,21 @@ struct Fields {
 
     func optionalInteger(_ key: String) -> Int? { reply[key]?.integer }
 
-    func optionalDouble(_ key: String) -> Double? { reply[key]?.double }
+    /// A part of a whole, from 0 to 1; nil for what is none, such as an infinity.
+    func optionalFraction(_ key: String) -> Double? {
+        reply[key]?.double.flatMap { (0...1).contains($0) ? $0 : nil }
+    }
+
+    /// Milliseconds since 1970-01-01 00:00 UTC.
+    func time(_ key: String) throws(WorkerClientError) -> Int64 {
+        guard let value = optionalTime(key) else { throw missing(key, "time") }
+        return value
+    }
+
+    /// Nil also for what is before 1970, when there were no jobs.
+    func optionalTime(_ key: String) -> Int64? {
+        optionalInteger(key).flatMap { $0 < 0 ? nil : Int64($0) }
+    }
 
     func optionalText(_ key: String) -> String? { reply[key]?.text }
 

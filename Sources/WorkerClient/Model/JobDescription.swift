@@ -95,14 +95,14 @@ extension JobDescription {
     init(_ reply: RESPValue) throws(WorkerClientError) {
         let fields = Fields(reply, of: "a job")
         summary = try JobSummary(reply)
-        acceptedAt = Int64(try fields.integer("accepted-at"))
-        dueAt = fields.optionalInteger("due-at").map(Int64.init)
-        startedAt = fields.optionalInteger("started-at").map(Int64.init)
-        endedAt = fields.optionalInteger("ended-at").map(Int64.init)
+        acceptedAt = try fields.time("accepted-at")
+        dueAt = fields.optionalTime("due-at")
+        startedAt = fields.optionalTime("started-at")
+        endedAt = fields.optionalTime("ended-at")
         worker = fields.optionalText("worker")
         payloadByteCount = try fields.integer("payload-bytes")
         failure = fields.optionalText("failure")
-        progress = fields.optionalDouble("progress")
+        progress = fields.optionalFraction("progress")
         progressText = fields.optionalText("progress-text")
     }
 }

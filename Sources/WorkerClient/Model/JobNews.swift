@@ -37,7 +37,7 @@ extension JobNews {
         self.state = JobSummary.State(rawValue: state)
         attempt = try fields.integer("attempt")
         worker = fields.optionalText("worker")
-        progress = fields.optionalDouble("progress")
+        progress = fields.optionalFraction("progress")
         progressText = fields.optionalText("progress-text")
         failure = fields.optionalText("failure")
         lastFailure = fields.optionalText("last-failure")
