@@ -16,6 +16,7 @@ enum Workerctl {
         try? StandardStream.openMissing()
         var isJSON = arguments.prefix { $0 != "--" }.contains("--json")
         do throws(Failure) {
+            try checkText()
             let line = try ArgumentReader.read(arguments)
             isJSON = line.has(.json)
             if line.has(.version) {
@@ -42,6 +43,18 @@ enum Workerctl {
         } catch {
             report(error, isJSON: isJSON)
             return error.status
+        }
+    }
+
+    /// Refuses arguments that Swift has read as other ones: a payload has to arrive as it was given.
+    private static func checkText() throws(Failure) {
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let argument = unsafe CommandLine.unsafeArgv[index],
+                unsafe String(validatingCString: argument) == nil
+            else { continue }
+            throw .usage(
+                "argument \(index) is not UTF-8",
+                try: "a payload of any bytes with --file FILE, or with - on standard input")
         }
     }
 

@@ -48,6 +48,18 @@ struct `workerctl` {
         try server.finish()
     }
 
+    @Test func `an argument that is not UTF-8 is refused, not sent as another one`() throws {
+        let daemon = try TestDaemon()
+        let run = try CommandLineRun(
+            ["perform", "images", "echo"], environment: ["WORKERD_SOCKET": daemon.socket],
+            redirections: #""$(printf 'a\377')" --wait"#)
+        #expect(run.status == 64)
+        #expect(run.output == [])
+        #expect(run.errors.contains("argument 4 is not UTF-8"), "\(run.errors)")
+        let replacement = try daemon.workerctl("perform", "images", "echo", "\u{FFFD}", "--wait")
+        #expect(replacement.text == "\u{FFFD}")
+    }
+
     @Test func `times and parts that can't be are passed over or refused`() throws {
         let progress = ">4\r\n+job\r\n:5\r\n+running\r\n%2\r\n+attempt\r\n:0\r\n+progress\r\n"
         let done = ">4\r\n+job\r\n:5\r\n+done\r\n%1\r\n+attempt\r\n:0\r\n"
