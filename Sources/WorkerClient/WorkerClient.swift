@@ -70,7 +70,7 @@ public final class WorkerClient: Sendable {
     private func exchange<Value>(
         _ call: Call<Value>, _ connection: inout Connection?
     ) throws(WorkerClientError) -> RESPValue {
-        if interruption.isOver { throw .closed("the client was closed") }
+        try interruption.check()
         // Taken out meanwhile, so that a connection on which something failed is let go of.
         var current = try usable(connection.take())
         let reply = try current.exchange(call.encoded, within: replyLimit(of: call.wait))

@@ -325,6 +325,26 @@ struct `Blocking client and odd servers` {
         try server.finish()
     }
 
+    @Test func `who closes a client is told that, also by a connection that is being made`() throws
+    {
+        let box = Mutex<WorkerClient?>(nil)
+        let shared = Shared(box)
+        let server = try FakeServer(
+            { session in try session.greet() },
+            { session in
+                _ = try session.command()
+                shared.client?.close()
+                try session.expectEnd()
+            })
+        let client = try WorkerClient(server.address)
+        shared.set(client)
+        let closed = WorkerClientError.closed("the client was closed")
+        #expect(clientError { try client.watch(5) { _ in true } } == closed)
+        try server.finish()
+        // There is no server any more, and it is not looked for.
+        #expect(clientError { try client.watch(5) { _ in true } } == closed)
+    }
+
     @Test func `a command is not sent a second time when its connection breaks`() throws {
         let server = try FakeServer(
             { session in

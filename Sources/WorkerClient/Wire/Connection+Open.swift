@@ -8,12 +8,14 @@ internal import RESP
 extension Connection {
     /// Connects to a daemon and greets it.
     ///
-    /// - Throws: `.notConnected`; `.daemon` with NOAUTH or WRONGPASS when it is the password.
+    /// - Throws: `.notConnected`; `.daemon` with NOAUTH or WRONGPASS when it is the password;
+    ///   `.closed` when it was interrupted.
     /// - Blocks: until the daemon has answered, at most as long as the options say, for the
     ///   connecting and the greeting each.
     static func open(
         _ address: WorkerAddress, _ options: ClientOptions, _ interruption: Interruption
     ) throws(WorkerClientError) -> Connection {
+        try interruption.check()
         var connection: Connection
         do throws(SocketError) {
             let timeout = max(1, options.connectTimeout.wholeMilliseconds)
@@ -22,7 +24,13 @@ extension Connection {
         } catch {
             throw notConnected(address, error)
         }
-        try connection.greet(address, within: options.connectTimeout)
+        do throws(WorkerClientError) {
+            try connection.greet(address, within: options.connectTimeout)
+        } catch {
+            // Else the daemon would be blamed for what this side did.
+            try interruption.check()
+            throw error
+        }
         return connection
     }
 

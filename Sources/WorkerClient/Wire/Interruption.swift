@@ -27,6 +27,12 @@ final class Interruption: Sendable {
     /// - Thread: any thread.
     var isOver: Bool { state.withLock { $0.isOver } }
 
+    /// - Throws: `.closed` once it is over.
+    /// - Thread: any thread.
+    func check() throws(WorkerClientError) {
+        if isOver { throw .closed("the client was closed") }
+    }
+
     /// How many connections have a thread asleep on them at this moment.
     ///
     /// - Thread: any thread; out of date as soon as it is known.
@@ -91,7 +97,7 @@ final class InterruptibleWait {
     func untilReady(before deadline: Deadline?) throws(WorkerClientError) {
         var ready: [ReadyEvent] = []
         while true {
-            if interruption.isOver { throw .closed("the client was closed") }
+            try interruption.check()
             poller.wait(on: set, until: deadline?.end ?? .distantFuture, ready: &ready)
             if !ready.isEmpty { return }
             if let deadline, now >= deadline.end { throw .timedOut(after: deadline.limit) }
