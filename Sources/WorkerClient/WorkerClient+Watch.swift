@@ -18,7 +18,9 @@ extension WorkerClient {
         let call = Call<Int>.watch(id)
         // Until the reply only: a job may take as long as it likes.
         var deadline = connection.deadline(after: options.replyTimeout)
-        try connection.send(call.encoded, before: deadline)
+        guard try connection.send(call.encoded, before: deadline) else {
+            throw Connection.hungUp(address)
+        }
         var isAnswered = false
         while true {
             let value = try connection.nextValue(before: deadline)

@@ -71,21 +71,22 @@ public final class WorkerClient: Sendable {
         _ call: Call<Value>, _ connection: inout Connection?
     ) throws(WorkerClientError) -> RESPValue {
         try interruption.check()
+        let (command, limit) = (call.encoded, replyLimit(of: call.wait))
         // Taken out meanwhile, so that a connection on which something failed is let go of.
-        var current = try usable(connection.take())
-        let reply = try current.exchange(call.encoded, within: replyLimit(of: call.wait))
-        if !current.isGivenUp { connection = consume current }
-        return reply
-    }
-
-    /// The connection as it is, or a new one if the daemon has ended it since it was last used.
-    private func usable(
-        _ connection: consuming Connection?
-    ) throws(WorkerClientError) -> Connection {
-        if var connection, connection.isStillUsable(lookingAfter: options.idleBeforeLook) {
-            return connection
+        if var current = connection.take(),
+            current.isStillUsable(lookingAfter: options.idleBeforeLook),
+            let reply = try current.exchange(command, within: limit)
+        {
+            if !current.isGivenUp { connection = consume current }
+            return reply
         }
-        return try Connection.open(address, options, interruption)
+        // The daemon has ended the one that there was, or there was none: nothing was sent so far.
+        var fresh = try Connection.open(address, options, interruption)
+        guard let reply = try fresh.exchange(command, within: limit) else {
+            throw Connection.hungUp(address)
+        }
+        if !fresh.isGivenUp { connection = consume fresh }
+        return reply
     }
 
     /// How long a reply may take, with the time that the daemon was asked to wait.

@@ -345,6 +345,22 @@ struct `Blocking client and odd servers` {
         #expect(clientError { try client.watch(5) { _ in true } } == closed)
     }
 
+    @Test func `a command of which nothing could be sent goes over a new connection`() throws {
+        let server = try FakeServer(
+            { session in try session.greet() }, { session in try session.greet() },
+            Self.answersPing)
+        var options = ClientOptions()
+        // Nothing looks at the connection first, as if it had just been used.
+        options.idleBeforeLook = .seconds(3_600)
+        let client = try WorkerClient(server.address, options: options)
+        // The server takes this one when it has let go of the first.
+        let other = try WorkerClient(server.address)
+        try client.ping()
+        client.close()
+        other.close()
+        try server.finish()
+    }
+
     @Test func `a command is not sent a second time when its connection breaks`() throws {
         let server = try FakeServer(
             { session in

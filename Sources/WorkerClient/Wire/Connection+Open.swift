@@ -77,7 +77,17 @@ extension Connection {
         _ arguments: [CommandArgument], within limit: Duration
     ) throws(WorkerClientError) {
         let call = Call<Void>(arguments) { _ in }
-        try call.value(of: exchange(call.encoded, within: limit))
+        let deadline = self.deadline(after: limit)
+        // Who lets nobody in says so without having read anything.
+        _ = try send(call.encoded, before: deadline)
+        try call.value(of: reply(before: deadline))
+    }
+
+    /// What a command is told that a new connection took nothing of.
+    static func hungUp(_ address: WorkerAddress) -> WorkerClientError {
+        .notConnected(
+            address: address.description, reason: "it hung up after its greeting",
+            advice: "is it going down? Try again")
     }
 
     private static func hasNoHello(_ word: String, _ message: String) -> Bool {

@@ -25,13 +25,22 @@ struct Connection: ~Copyable {
     /// - Parameters:
     ///   - command: its chunks.
     ///   - limit: how long that may take; nil for as long as it takes.
+    /// - Returns: nil if the daemon had hung up before, and nothing of the command was sent.
     /// - Throws: `.timedOut`, `.closed`, `.protocolFault`; the connection is of no use afterwards.
     /// - Blocks: until the reply is there.
     mutating func exchange(
         _ command: [[UInt8]], within limit: Duration?
-    ) throws(WorkerClientError) -> RESPValue {
+    ) throws(WorkerClientError) -> RESPValue? {
         let deadline = wait.deadline(after: limit)
-        try send(command, before: deadline)
+        guard try send(command, before: deadline) else { return nil }
+        return try reply(before: deadline)
+    }
+
+    /// Waits for the reply to what was sent.
+    ///
+    /// - Throws: `.timedOut`, `.closed`, `.protocolFault`; the connection is of no use afterwards.
+    /// - Blocks: until it is there.
+    mutating func reply(before deadline: Deadline?) throws(WorkerClientError) -> RESPValue {
         while true {
             let value = try nextValue(before: deadline)
             // Pushes come whenever they come, and this reply is all that is waited for.
@@ -48,16 +57,22 @@ struct Connection: ~Copyable {
 
     /// Sends a command.
     ///
+    /// - Returns: false if the daemon had hung up before, and nothing of it was sent. One that hangs up
+    ///   in the middle of it may have said why.
     /// - Throws: `.timedOut`, `.closed`; the connection is of no use afterwards.
     /// - Blocks: until it is out.
-    mutating func send(_ command: [[UInt8]], before deadline: Deadline?) throws(WorkerClientError) {
+    mutating func send(
+        _ command: [[UInt8]], before deadline: Deadline?
+    ) throws(WorkerClientError) -> Bool {
         var outbox = Outbox()
         outbox.append(command)
+        let byteCount = outbox.byteCount
         while try sendMore(of: &outbox) {
             try watch(for: .writable)
             try wait.untilReady(before: deadline)
         }
         try watch(for: .readable)
+        return outbox.byteCount < byteCount
     }
 
     /// - Returns: whether there is more to be sent.

@@ -16,6 +16,13 @@ struct Outbox {
     /// Whether everything is out.
     var isEmpty: Bool { chunks.isEmpty }
 
+    /// How many bytes are still to be sent.
+    ///
+    /// - Complexity: O(chunks).
+    var byteCount: Int {
+        chunks[sentChunkCount...].reduce(0) { $0 + $1.count } - sentByteCount
+    }
+
     /// Queues a command's chunks.
     mutating func append(_ command: [[UInt8]]) {
         for chunk in command { append(chunk) }
