@@ -114,6 +114,48 @@ struct `Asynchronous client and odd servers` {
         }
     }
 
+    @Test func `a daemon is not down because the client's own thread has ended`() async throws {
+        try await onOwnThread { own in
+            let (commands, read) = AsyncStream.makeStream(of: [String].self)
+            let server = try FakeServer({ session in
+                try session.greet()
+                read.yield(try session.command())
+                try session.expectEnd()
+            })
+            let thread = try WorkerThread(name: "shared")
+            let client = try await AsyncWorkerClient.connect(to: server.address, on: thread)
+            let task = own.start { try await client.shutdown() }
+            var arrived = commands.makeAsyncIterator()
+            #expect(await arrived.next() == ["SHUTDOWN"])
+            thread.stop()
+            let ended = WorkerClientError.closed("the thread that serves the client has ended")
+            await #expect(throws: ended) { try await task.value }
+            try server.finish()
+        }
+    }
+
+    @Test func `a daemon is not down because a reply was too large for the client`() async throws {
+        try await onOwnThread { own in
+            let (commands, read) = AsyncStream.makeStream(of: [String].self)
+            let server = try FakeServer({ session in
+                try session.greet()
+                for _ in 0..<2 { read.yield(try session.command()) }
+                try session.send("$9\r\n")
+                try session.expectEnd()
+            })
+            let client = try await AsyncWorkerClient.connect(
+                to: server.address, options: ClientOptions(replyByteCountMax: 8))
+            var arrived = commands.makeAsyncIterator()
+            let result = own.start { try await client.result(of: 1) }
+            #expect(await arrived.next() == ["RESULT", "1"])
+            let task = own.start { try await client.shutdown() }
+            let reason = "it has 9 bytes, and replyByteCountMax of this client is 8"
+            await #expect(throws: WorkerClientError.closed(reason)) { try await result.value }
+            await #expect(throws: WorkerClientError.closed(reason)) { try await task.value }
+            try server.finish()
+        }
+    }
+
     @Test func `replies before a hang-up are delivered, and the rest is told`() async throws {
         try await onOwnThread { own in
             let (commands, read) = AsyncStream.makeStream(of: [String].self)

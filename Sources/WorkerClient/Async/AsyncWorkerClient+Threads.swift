@@ -90,7 +90,8 @@ extension AsyncWorkerClient {
         do {
             try await run(.shutdown(manner))
         } catch let error as WorkerClientError {
-            guard case .closed = error, error != Self.closedHere else { throw error }
+            // This side may have ended it for reasons of its own: then the daemon may still be there.
+            guard case .closed = error, hasDaemonLeft else { throw error }
         }
     }
 

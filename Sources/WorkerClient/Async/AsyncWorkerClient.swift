@@ -116,6 +116,9 @@ public final class AsyncWorkerClient: Sendable {
     /// - Thread: any thread.
     public var endReason: WorkerClientError? { budget.endReason }
 
+    /// Whether the client is over because the daemon ended the connection.
+    var hasDaemonLeft: Bool { budget.hasDaemonLeft }
+
     /// Sends a command and returns what its reply means.
     func run<Value>(_ call: Call<Value>) async throws -> Value {
         try Task.checkCancellation()

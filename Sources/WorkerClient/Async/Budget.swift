@@ -10,6 +10,7 @@ final class Budget: Sendable {
         var unsentByteCount = 0
         /// Why the client takes no more commands; the first reason stays.
         var end: WorkerClientError?
+        var hasDaemonLeft = false
     }
 
     private let state = Mutex(State())
@@ -65,9 +66,18 @@ final class Budget: Sendable {
     }
 
     /// Takes no more commands.
-    func end(_ reason: WorkerClientError) {
-        state.withLock { $0.end = $0.end ?? reason }
+    ///
+    /// - Parameter isByDaemon: whether it was the daemon that ended the connection.
+    func end(_ reason: WorkerClientError, isByDaemon: Bool = false) {
+        state.withLock { state in
+            guard state.end == nil else { return }
+            state.end = reason
+            state.hasDaemonLeft = isByDaemon
+        }
     }
+
+    /// Whether it is over because the daemon ended the connection.
+    var hasDaemonLeft: Bool { state.withLock { $0.hasDaemonLeft } }
 
     /// Why it is over; nil while it is not.
     var endReason: WorkerClientError? { state.withLock { $0.end } }

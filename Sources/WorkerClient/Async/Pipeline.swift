@@ -137,7 +137,7 @@ final class Pipeline {
         do throws(WorkerClientError) {
             try body()
         } catch {
-            budget.end(error)
+            budget.end(error, isByDaemon: wire.hasEnded)
             port?.invalidate()
             buffer?.invalidate()
             places.removeAll()

@@ -9,6 +9,8 @@ internal import RESP
 struct Wire: ~Copyable {
     let socket: Descriptor
     private var parser: ReplyParser
+    /// Whether the daemon's end of the connection was read, orderly or not.
+    private(set) var hasEnded = false
 
     private static let readByteCount = 64 << 10
     /// What a whole reply may have, however little one of its strings may.
@@ -68,9 +70,11 @@ struct Wire: ~Copyable {
                 result = try socket.read(into: &room)
             }
         } catch {
+            hasEnded = true
             throw .closed(error.reason)
         }
         if result == .end {
+            hasEnded = true
             throw .closed(
                 parser.isInsideReply
                     ? "the daemon hung up in the middle of it" : "the daemon hung up")
