@@ -29,6 +29,22 @@ public enum WorkerClientError: Error, Equatable, Sendable {
     case tooManyOutstanding(limit: Int)
 }
 
+extension WorkerClientError {
+    /// What ended a client, as it is told to a command that was not sent because of it.
+    ///
+    /// That the client was closed stays what it is: whoever did that knows.
+    func asUnsent(to address: WorkerAddress) -> WorkerClientError {
+        switch self {
+        case AsyncWorkerClient.closedHere: self
+        case .closed(let reason), .protocolFault(let reason):
+            .notConnected(
+                address: address.description, reason: "\(reason), which ended this client",
+                advice: "make a new one")
+        default: self
+        }
+    }
+}
+
 extension WorkerClientError: CustomStringConvertible {
     /// What was wrong and what to try, in one line.
     public var description: String {

@@ -109,9 +109,59 @@ struct `Asynchronous client and odd servers` {
             thread.stop()
             let ended = WorkerClientError.closed("the thread that serves the client has ended")
             await #expect(throws: ended) { try await task.value }
-            await #expect(throws: ended) { try await client.ping() }
+            #expect(client.endReason == ended)
+            await #expect(
+                throws: Self.notSent("the thread that serves the client has ended", client)
+            ) {
+                try await client.ping()
+            }
             try server.finish()
         }
+    }
+
+    @Test func `only what may have been sent when the daemon went is not known`() async throws {
+        try await onOwnThread { own in
+            let (commands, read) = AsyncStream.makeStream(of: [String].self)
+            let isQueued = Latch()
+            let server = try FakeServer({ session in
+                try session.greet()
+                // Of more than a socket holds, a part is sent, and the rest waits at the client.
+                try session.waitForBytes()
+                read.yield([])
+                isQueued.wait()
+            })
+            let thread = try WorkerThread(name: "shared")
+            let client = try await AsyncWorkerClient.connect(to: server.address, on: thread)
+            let large = [UInt8](repeating: 1, count: 8 << 20)
+            let begun = own.start {
+                try await client.perform(onThread: "a", selector: "b", payload: large)
+            }
+            var arrived = commands.makeAsyncIterator()
+            _ = await arrived.next()
+            let queued = own.start { try await client.fire("a") }
+            while client.outstandingCount < 2 { await Task.yield() }
+            // Behind the command, which the thread then has.
+            try await thread.submit {}
+            isQueued.open()
+            let error = await #expect(throws: WorkerClientError.self) { try await begun.value }
+            guard case .closed(let reason) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            let notSent = Self.notSent(reason, client)
+            await #expect(throws: notSent) { try await queued.value }
+            await #expect(throws: notSent) { try await client.ping() }
+            #expect(client.outstandingCount == 0)
+            thread.stop()
+            try server.finish()
+        }
+    }
+
+    private static func notSent(_ reason: String, _ client: AsyncWorkerClient) -> WorkerClientError
+    {
+        .notConnected(
+            address: client.address.description, reason: "\(reason), which ended this client",
+            advice: "make a new one")
     }
 
     @Test func `a daemon is not down because the client's own thread has ended`() async throws {

@@ -86,7 +86,6 @@ extension AsyncWorkerClient {
     public func shutdown(
         _ manner: ShutdownManner = .finishRunning
     ) async throws {
-        if let endReason { throw endReason }
         do {
             try await run(.shutdown(manner))
         } catch let error as WorkerClientError {

@@ -22,7 +22,8 @@ public import WorkerThreads
 ///
 /// A task that is cancelled stops waiting and throws `CancellationError`; its command, once sent, is
 /// carried out all the same. When the connection ends, every task that waits is told so, and the
-/// client is over: make a new one.
+/// client is over: make a new one. What was not sent by then, and what comes later, is
+/// `.notConnected`, unless it was `close()` that ended it.
 public final class AsyncWorkerClient: Sendable {
     /// Where the daemon is.
     public let address: WorkerAddress
@@ -70,7 +71,7 @@ public final class AsyncWorkerClient: Sendable {
         let ownThread = try thread == nil ? startThread(address) : nil
         guard let worker = thread ?? ownThread else { fatalError("one of them is there") }
         let interruption = Interruption()
-        let (budget, pushes) = (Budget(options), PushBoard())
+        let (budget, pushes) = (Budget(options, address), PushBoard())
         let pipeline = try await withTaskCancellationHandler {
             do {
                 return try await worker.submit {
@@ -150,9 +151,10 @@ public final class AsyncWorkerClient: Sendable {
     private func send(
         _ chunks: [[UInt8]], _ pending: PendingReply, within limits: Budget.Limits = .applied
     ) throws(WorkerClientError) {
-        try budget.take(byteCount: chunks.reduce(0) { $0 + $1.count }, within: limits)
+        let byteCount = chunks.reduce(0) { $0 + $1.count }
+        try budget.take(byteCount: byteCount, within: limits)
         // If the buffer refuses, it lets go of the place, and that is an answer.
-        let place = ReplyPlace(pending, budget)
+        let place = ReplyPlace(pending, budget, byteCount: byteCount)
         if pipeline.buffer.add(PipelinedCommand(chunks: chunks, place: place)) {
             pipeline.buffer.fire()
         }

@@ -16,8 +16,10 @@ final class Budget: Sendable {
     private let state = Mutex(State())
     private let outstandingCountMax: Int
     private let unsentByteCountMax: Int
+    private let address: WorkerAddress
 
-    init(_ options: ClientOptions) {
+    init(_ options: ClientOptions, _ address: WorkerAddress) {
+        self.address = address
         outstandingCountMax = options.outstandingCountMax
         unsentByteCountMax = options.unsentByteCountMax
     }
@@ -38,7 +40,7 @@ final class Budget: Sendable {
     /// - Thread: any thread.
     func take(byteCount: Int, within limits: Limits) throws(WorkerClientError) {
         try state.withLock { (state) throws(WorkerClientError) in
-            if let end = state.end { throw end }
+            if let end = state.end { throw end.asUnsent(to: address) }
             if limits == .applied { try checkRoom(for: byteCount, state) }
             state.outstandingCount += 1
             state.unsentByteCount += byteCount
@@ -74,6 +76,14 @@ final class Budget: Sendable {
             state.end = reason
             state.hasDaemonLeft = isByDaemon
         }
+    }
+
+    /// What a command is told that gets no answer.
+    ///
+    /// - Parameter isSent: whether the daemon may have got it.
+    func failure(isSent: Bool) -> WorkerClientError {
+        let reason = endReason ?? .closed("the thread that serves the client has ended")
+        return isSent ? reason : reason.asUnsent(to: address)
     }
 
     /// Whether it is over because the daemon ended the connection.

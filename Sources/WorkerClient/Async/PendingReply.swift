@@ -69,18 +69,27 @@ final class ReplyPlace: Sendable {
     private let budget: Budget
     /// Touched by the connection's thread, and in `deinit`; nothing is published by it.
     private let isAnswered = Atomic<Bool>(false)
+    /// Whether the daemon may have got something of the command; touched by the same.
+    private let isSent = Atomic<Bool>(false)
+    /// How long the command is.
+    let byteCount: Int
 
     /// - Parameter budget: a command's share of it was taken, and is given back at the end.
-    init(_ pending: PendingReply, _ budget: Budget) {
+    init(_ pending: PendingReply, _ budget: Budget, byteCount: Int) {
         self.pending = pending
         self.budget = budget
+        self.byteCount = byteCount
     }
 
     deinit {
         if isAnswered.load(ordering: .relaxed) { return }
         budget.answered()
-        let reason = budget.endReason ?? .closed("the thread that serves the client has ended")
-        pending.answer(.failure(reason))
+        pending.answer(.failure(budget.failure(isSent: isSent.load(ordering: .relaxed))))
+    }
+
+    /// Notes whether the daemon may have got something of the command.
+    func note(isSent: Bool) {
+        self.isSent.store(isSent, ordering: .relaxed)
     }
 
     func answer(_ reply: RESPValue) {

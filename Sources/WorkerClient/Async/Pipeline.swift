@@ -61,6 +61,7 @@ final class Pipeline {
 
     deinit {
         budget.end(.closed("the thread that serves the client has ended"))
+        noteUnsent()
         if let reason = budget.endReason { pushes.finish(reason) }
         // Commands that came too late for the loop are let go of with the buffer's content.
         buffer?.invalidate()
@@ -90,6 +91,7 @@ final class Pipeline {
     private func send(_ commands: [PipelinedCommand]) {
         for command in commands {
             outbox.append(command.chunks)
+            command.place.note(isSent: true)
             places.append(command.place)
         }
         act { () throws(WorkerClientError) in try flush() }
@@ -140,8 +142,19 @@ final class Pipeline {
             budget.end(error, isByDaemon: wire.hasEnded)
             port?.invalidate()
             buffer?.invalidate()
+            noteUnsent()
             places.removeAll()
             pushes.finish(error)
+        }
+    }
+
+    /// Finds the commands of which nothing went out, the last ones: that is known of them.
+    private func noteUnsent() {
+        var byteCount = outbox.byteCount
+        for place in places.reversed() {
+            byteCount -= place.byteCount
+            if byteCount < 0 { return }
+            place.note(isSent: false)
         }
     }
 }
