@@ -25,17 +25,17 @@ extension AsyncWorkerClient {
                 }
             }
             let call = Call<Int>.watch(id)
-            do throws(WorkerClientError) {
-                let reply = try pushes.add(continuation, ticket, for: id) {
-                    () throws(WorkerClientError) in try send(call)
-                }
-                // As the reply is read: the connection may end a moment later, and is not the reason then.
-                reply.wait { answer in
-                    do {
-                        _ = try call.value(of: answer.get())
-                    } catch {
-                        continuation.finish(throwing: error)
+            do {
+                try pushes.add(continuation, ticket, for: id) {
+                    // As the reply is read: the connection may end a moment later, and is not the reason then.
+                    let early = try send(call).wait { answer in
+                        do {
+                            _ = try call.value(of: answer.get())
+                        } catch {
+                            continuation.finish(throwing: error)
+                        }
                     }
+                    if let early { _ = try call.value(of: early.get()) }
                 }
             } catch {
                 continuation.finish(throwing: error)

@@ -126,7 +126,10 @@ public final class AsyncWorkerClient: Sendable {
         let pending = PendingReply()
         let reply = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                guard pending.wait({ continuation.resume(with: $0) }) else { return }
+                if let early = pending.wait({ continuation.resume(with: $0) }) {
+                    // The command need not be sent.
+                    return continuation.resume(with: early)
+                }
                 do throws(WorkerClientError) {
                     try send(call.encoded, pending)
                 } catch {

@@ -19,12 +19,11 @@ final class PendingReply: Sendable {
 
     private let state = Mutex(State.new)
 
-    /// Calls `receive` once there is an answer, on the thread that gives it, or here and now.
+    /// Has `receive` called once there is an answer, on the thread that gives it.
     ///
-    /// - Returns: false when there was one already: the command need not be sent.
-    @discardableResult
-    func wait(_ receive: @escaping Receiver) -> Bool {
-        let early = state.withLock { state -> Answer? in
+    /// - Returns: the answer that there is already: then it is not called.
+    func wait(_ receive: @escaping Receiver) -> Answer? {
+        state.withLock { state in
             switch state {
             case .new:
                 state = .waited(receive)
@@ -35,9 +34,6 @@ final class PendingReply: Sendable {
             case .waited, .over: fatalError("a reply is waited for once")
             }
         }
-        guard let early else { return true }
-        receive(early)
-        return false
     }
 
     /// Gives the answer; a later one changes nothing.

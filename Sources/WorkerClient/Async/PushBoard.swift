@@ -24,17 +24,14 @@ final class PushBoard: Sendable {
 
     /// Adds one who watches.
     ///
-    /// - Parameter watch: called first, while none can be removed: so what it says comes before what
-    ///   is said when this one goes. If it throws, nobody is added.
-    /// - Returns: what `watch` does.
-    func add<Sent: Sendable>(
-        _ stream: Stream.Continuation, _ ticket: UInt64, for job: UInt64,
-        watch: () throws(WorkerClientError) -> Sent
-    ) throws(WorkerClientError) -> Sent {
-        try state.withLock { (state) throws(WorkerClientError) -> Sent in
-            let sent = try watch()
+    /// - Parameter watch: called first, while none can be removed or told of the connection's end: so what
+    ///   it says comes before what is said when this one goes. If it throws, nobody is added.
+    func add(
+        _ stream: Stream.Continuation, _ ticket: UInt64, for job: UInt64, watch: () throws -> Void
+    ) throws {
+        try state.withLock { state in
+            try watch()
             state.streams[job, default: [:]][ticket] = stream
-            return sent
         }
     }
 
