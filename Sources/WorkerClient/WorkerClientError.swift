@@ -22,7 +22,8 @@ public enum WorkerClientError: Error, Equatable, Sendable {
     case timedOut(after: Duration)
     /// What answers does not speak as workerd does; the connection was closed.
     case protocolFault(String)
-    /// The connection ended before the reply: whether the command was carried out is not known.
+    /// The connection ended: whether a command without a reply was carried out is not known, nor what
+    /// becomes of a job that was watched.
     case closed(String)
     /// More commands, or bytes of commands, are outstanding than the client's limit allows; this one
     /// was not sent.
@@ -56,8 +57,7 @@ extension WorkerClientError: CustomStringConvertible {
             "no reply within \(limit); whether the command was carried out is not known"
         case .protocolFault(let fault): "this is not how workerd answers: \(fault)"
         case .closed(let reason):
-            "the connection ended before the reply (\(reason)); whether the command was carried "
-                + "out is not known"
+            "the connection ended (\(reason)); what became of what was asked for is not known"
         case .tooManyOutstanding(let limit):
             "more is outstanding than the limit of \(limit) allows; wait for replies, then try again"
         }

@@ -97,6 +97,22 @@ struct `workerctl` {
         }
     }
 
+    @Test func `a watch that was answered and broke off says nothing of a reply`() throws {
+        let server = try FakeServer(
+            { session in try session.greet() },
+            { session in
+                try session.greet()
+                #expect(try session.command() == ["WATCH", "5"])
+                try session.send(":1\r\n>4\r\n+job\r\n:5\r\n+waiting\r\n%1\r\n+attempt\r\n:0\r\n")
+            })
+        let run = try CommandLineRun(["--socket", server.address.description, "watch", "5"])
+        #expect(run.status == 69)
+        #expect(run.text == "waiting\n")
+        #expect(
+            run.errors.contains("can't watch job 5: the connection ended (the daemon hung up);"))
+        try server.finish()
+    }
+
     @Test func `a backup is made, and its path printed`() throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(in: scratch, store: scratch.file("jobs.sqlite"))
