@@ -8,6 +8,9 @@ public import Synchronization
 
 extension ThreadRunLoop {
     /// Something that can be put into modes of a run loop: a source, port, timer or observer.
+    ///
+    /// It is in one loop only. Any thread may put it into another one after it has left its last mode,
+    /// and the common modes if it was added to them, be it from inside its own call.
     public class Item: @unchecked Sendable {
         // SAFETY: `valid` is atomic and changes under `lock`, `homes` is guarded by it. Subclasses
         // confine what they add: it is written by the thread that makes the item and then only on the
