@@ -27,17 +27,6 @@ final class Shared<Value: Sendable>: Sendable {
     }
 }
 
-/// An object that can be watched going away.
-final class Token: Sendable {}
-
-/// A weak reference that any thread may look at.
-final class WeakReference<Object: AnyObject & Sendable>: @unchecked Sendable {
-    // SAFETY: weak references may be read from any thread; it is written only by `init`.
-    private(set) weak var object: Object?
-
-    init(_ object: Object) { self.object = object }
-}
-
 /// Runs `body` on a system thread that is no worker, and waits for it.
 func onPlainThread(_ body: @escaping @Sendable () -> Void) throws {
     try onNewThread(body)

@@ -1,6 +1,7 @@
 // What a life game knows of its thread: what was handed over and asked for, and in which order it ran.
 
 import Kernel
+import Support
 import WorkerThreads
 
 /// An item that was handed to the thread.

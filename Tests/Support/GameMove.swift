@@ -1,7 +1,7 @@
 // Makes the program of a game smaller for as long as it still fails, so that a person can read it.
 
 /// One move of a program, which may hold others.
-protocol GameMove: Sendable {
+package protocol GameMove: Sendable {
     var moves: [Self] { get set }
 }
 
@@ -9,7 +9,9 @@ extension GameMove {
     /// The program without whatever it doesn't need to fail.
     ///
     /// - Parameter fails: whether a program still shows a failure.
-    static func shrink(_ program: [Self], while fails: ([Self]) throws -> Bool) rethrows -> [Self] {
+    package static func shrink(_ program: [Self], while fails: ([Self]) throws -> Bool) rethrows
+        -> [Self]
+    {
         for shorter in shorter(program) where try fails(shorter) {
             return try shrink(shorter, while: fails)
         }

@@ -1,0 +1,34 @@
+// Random lives of several loops: whatever is added to them, taken out, moved from one to another, signalled
+// and made invalid, from outside and by callouts, the promises of the documentation are kept.
+
+import RunLoops
+import Support
+import Testing
+
+@Suite struct `Random lives of loops` {
+    /// As `Scripts/lives` says, or enough for a test.
+    private static let seeds: Range<Int> = {
+        let first = askedNumber("LOOP_LIVES_SEED") ?? 1
+        return first..<first + (askedNumber("LOOP_LIVES") ?? 150)
+    }()
+
+    @Test(.timeLimit(.minutes(20)), arguments: 1...3, [true, false])
+    func `loops and their items keep their promises in any life`(
+        loopCount: Int, isCalm: Bool
+    ) throws {
+        for seed in Self.seeds {
+            var random = SeededRandom(seed: UInt64(seed))
+            let program = Move.program(&random)
+            let faults = try MovingGame.play(program, loopCount: loopCount, isCalm: isCalm)
+            if faults.isEmpty { continue }
+            // What threads do at once goes wrong once in a while.
+            let shortest = try Move.shrink(program) { shorter in
+                try (0..<20).contains { _ in
+                    try !MovingGame.play(shorter, loopCount: loopCount, isCalm: isCalm).isEmpty
+                }
+            }
+            Issue.record("seed \(seed): \(faults)\n\(shortest)")
+            return
+        }
+    }
+}
