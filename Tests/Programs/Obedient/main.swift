@@ -46,14 +46,21 @@ func obey(_ job: JobContext) throws -> String {
     return result
 }
 
-/// Starts a thread as any program may that knows nothing of the daemon's signals.
+/// Starts a thread as any program may that knows nothing of the daemon's signals, and waits until it runs:
+/// before, it holds back all signals.
 func startIdleThread() {
+    var ends: [CInt] = [0, 0]
+    pipe(&ends)
     var thread = pthread_t()
     pthread_create(
         &thread, nil,
-        { _ in
+        { end in
+            write(CInt(Int(bitPattern: end)), "!", 1)
             while true { pause() }
-        }, nil)
+        }, UnsafeMutableRawPointer(bitPattern: Int(ends[1])))
+    var byte: UInt8 = 0
+    read(ends[0], &byte, 1)
+    for end in ends { close(end) }
 }
 
 guard CommandLine.arguments.count == 3 else { exit(64) }
