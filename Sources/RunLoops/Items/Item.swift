@@ -106,7 +106,7 @@ extension ThreadRunLoop {
             if isOnLoopThread == true, let home = homes.takeOnly() {
                 settled(in: nil)
                 lock.unlock()
-                leaveCommonItems(of: home)
+                if isCommon { home.link.loop?.leaveCommonItems(self) }
                 if keepsModeAlive { home.liveCount -= 1 }
                 leave(home)
                 tell(whenLeft, of: home)
@@ -152,16 +152,9 @@ extension ThreadRunLoop {
         private final func depart() {
             // None: it has left by itself meanwhile.
             guard let home = states.first else { return letGo() }
-            leaveCommonItems(of: home)
+            if isCommon { home.link.loop?.leaveCommonItems(self) }
             for state in states { part(from: state) }
             letGo()
-        }
-
-        /// Leaves what was added to the common modes, if it is among it.
-        private final func leaveCommonItems(of home: ModeState) {
-            guard isCommon else { return }
-            isCommon = false
-            home.link.loop?.commonItems.remove(self)
         }
 
         /// Puts it into a mode, and notes it.

@@ -96,9 +96,6 @@ extension ThreadRunLoop {
             wakeLoop()
         }
 
-        /// Whether it watches a descriptor.
-        var watchesDescriptor: Bool { watched != nil }
-
         /// The descriptor that it watches; nil for one that is signalled.
         var watchedDescriptor: CInt? { watched?.descriptor }
 

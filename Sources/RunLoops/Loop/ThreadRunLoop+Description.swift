@@ -70,10 +70,7 @@ extension ThreadRunLoop: CustomStringConvertible {
                 "source order \(place(source.order))\(source.isSignalled ? ", signalled" : "")"
                     + ", made at \(source.madeAt)"
             }
-            + lines(of: state.signalledPorts) { port in
-                "port order \(place(port.order))\(port.isSignalled ? ", signalled" : "")"
-                    + ", made at \(port.madeAt)"
-            }
+            + lines(of: state.signalledPorts, describe)
             + lines(of: state.descriptors?.all ?? [], describe)
             + describeTimers(of: state)
             // Those that are told nothing only keep something with the loop.
@@ -85,9 +82,13 @@ extension ThreadRunLoop: CustomStringConvertible {
 
     private func describe(_ port: Port) -> String {
         if mainQueue?.isServed(by: port) == true { return "the main dispatch queue" }
-        let descriptor = port.watchedDescriptor.map { "\($0)" } ?? "no longer any"
-        return "port order \(place(port.order)) on descriptor \(descriptor) for \(port.interest)"
-            + ", made at \(port.madeAt)"
+        let event =
+            if let descriptor = port.watchedDescriptor {
+                " on descriptor \(descriptor) for \(port.interest)"
+            } else {
+                port.isSignalled ? ", signalled" : ""
+            }
+        return "port order \(place(port.order))\(event), made at \(port.madeAt)"
     }
 
     private func describeTimers(of state: ModeState) -> [String] {

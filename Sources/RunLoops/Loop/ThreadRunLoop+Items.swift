@@ -55,7 +55,7 @@ extension ThreadRunLoop {
     ///   descriptor, because only there the error can be told.
     /// - Blocks: never.
     public func add(_ port: Port, to mode: Mode = .default) throws(SystemError) {
-        guard port.watchesDescriptor else {
+        guard port.watchedDescriptor != nil else {
             addFromAnywhere(port, mode)
             return
         }
@@ -71,7 +71,7 @@ extension ThreadRunLoop {
     @discardableResult
     package func add(signalled item: SignalledItem, to mode: Mode = .default) -> Bool {
         require(
-            (item as? Port)?.watchesDescriptor != true, "watching a descriptor can fail")
+            (item as? Port)?.watchedDescriptor == nil, "watching a descriptor can fail")
         return addFromAnywhere(item, mode)
     }
 
@@ -173,7 +173,8 @@ extension ThreadRunLoop {
         if !item.isValid { leaveCommonItems(item) }
     }
 
-    private func leaveCommonItems(_ item: Item) {
+    /// Notes that an item is none of the common ones any more; on the loop's thread.
+    func leaveCommonItems(_ item: Item) {
         item.isCommon = false
         commonItems.remove(item)
     }

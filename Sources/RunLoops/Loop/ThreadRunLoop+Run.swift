@@ -193,13 +193,23 @@ extension ThreadRunLoop {
 
     private func tellObservers(_ activity: Activity, _ state: ModeState) {
         for observer in state.observers {
-            let handler =
-                state.observers.contains { $0 === observer }
-                ? observer.beginTelling(activity)
-                : observer.ifLastIn(link) { observer.beginTelling(activity) }
+            let handler = callOfListed(observer, in: state.observers) {
+                observer.beginTelling(activity)
+            }
             guard let handler else { continue }
             calling(.observer, from: observer.madeAt) { observer.tell(activity, handler) }
         }
+    }
+
+    /// What to call of an item in a round that has listed it.
+    ///
+    /// One that was called before it may have taken it out of the mode, which does not matter, and given it
+    /// to another loop, whose thread alone may call it from then on.
+    @inline(__always)
+    private func callOfListed<Listed: Item, Call>(
+        _ item: Listed, in list: ShortList<Listed>, _ look: () -> Call?
+    ) -> Call? {
+        list.contains { $0 === item } ? look() : item.ifLastIn(link, look)
     }
 
     /// Performs the sources that are signalled now; what they signal is for the next pass.
@@ -213,10 +223,10 @@ extension ThreadRunLoop {
         }
         var performed = false
         for source in state.sources.filter({ $0.isSignalled }) {
-            // One that was called before it may have taken it out of the mode, which does not matter, and
-            // given it to another loop, whose thread alone may call it from then on.
-            let isHere = state.sources.contains { $0 === source }
-            guard isHere ? perform(source) : performLeft(source) else { continue }
+            guard let call = callOfListed(source, in: state.sources, source.takeCall) else {
+                continue
+            }
+            perform(source, call)
             performed = true
             if onlyOne { break }
         }
@@ -225,19 +235,14 @@ extension ThreadRunLoop {
 
     private func perform(_ source: Source) -> Bool {
         guard let call = source.takeCall() else { return false }
-        return perform(source, call)
-    }
-
-    private func performLeft(_ source: Source) -> Bool {
-        guard let call = source.ifLastIn(link, source.takeCall) else { return false }
-        return perform(source, call)
+        perform(source, call)
+        return true
     }
 
     @inline(__always)
-    private func perform(_ source: Source, _ call: @Sendable () -> Void) -> Bool {
+    private func perform(_ source: Source, _ call: @Sendable () -> Void) {
         calling(.source, from: source.madeAt) { Callout.performSource(call) }
         counts.sources.increment()
-        return true
     }
 
     /// Calls the timers and time-outs that are due now; those which they add are for the next pass.
