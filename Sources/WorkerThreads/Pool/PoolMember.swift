@@ -47,11 +47,9 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     private var observer: ThreadRunLoop.Observer?
     /// Whether another one sits in its place: then the queues are no longer its affair.
     ///
-    /// Changed under the board's lock, and read under it or behind `door` or `farewells`, which publish it.
+    /// Changed under the board's lock, and read under it or behind `farewells`, which publish it.
     private let isReplaced = Atomic<Bool>(false)
-    /// Opens when its thread is at its end, or it gave up its seat.
-    private let door = WordLatch()
-    /// Told of the same.
+    /// Told when its thread is at its end, or it gave up its seat.
     private let farewells = Farewells()
 
     /// Items run in one go before timers and ports get their turn again.
@@ -88,11 +86,6 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
             let count = core.abandonedCount.load(ordering: .relaxed)
             queues.formerAbandonedCount.add(count, ordering: .relaxed)
         }
-        leave()
-    }
-
-    private func leave() {
-        door.open()
         farewells.end()
     }
 
@@ -110,7 +103,8 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     ///
     /// - Thread: any thread but its own.
     func waitUntilGone() {
-        door.wait()
+        let isTold = Latch()
+        if farewells.add(isTold, isTold.open) { isTold.wait() }
         if !isOut { core.ended.wait() }
     }
 
@@ -181,7 +175,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         observer?.invalidate()
         // The members hold one another by it.
         wakeOther = nil
-        leave()
+        farewells.end()
     }
 
     /// Wakes another member of the pool, also when the pool itself is gone; set by the pool before
