@@ -154,9 +154,9 @@ func waitUntilReady(
     _ number: CInt, for events: CShort, timeoutMilliseconds: CInt = -1
 ) throws(SystemError) -> Bool {
     var request = pollfd(fd: number, events: events, revents: 0)
-    let limit = TimeLimit(milliseconds: Int(timeoutMilliseconds))
+    let limit =
+        timeoutMilliseconds < 0 ? nil : TimeLimit(milliseconds: Int(timeoutMilliseconds))
     return try retrying("poll") {
-        let left = timeoutMilliseconds < 0 ? -1 : CInt(clamping: limit.millisecondsLeft)
-        return unsafe poll(&request, 1, left)
+        unsafe poll(&request, 1, limit.map { CInt(clamping: $0.millisecondsLeft) } ?? -1)
     } > 0
 }
