@@ -31,12 +31,15 @@ public enum WorkerClientError: Error, Equatable, Sendable {
 }
 
 extension WorkerClientError {
+    /// What whoever waits or comes later is told when the client itself was closed.
+    static let closedHere = WorkerClientError.closed("the client was closed")
+
     /// What ended a client, as it is told to a command that was not sent because of it.
     ///
     /// That the client was closed stays what it is: whoever did that knows.
     func asUnsent(to address: WorkerAddress) -> WorkerClientError {
         switch self {
-        case AsyncWorkerClient.closedHere: self
+        case .closedHere: self
         case .closed(let reason), .protocolFault(let reason):
             .notConnected(
                 address: address.description, reason: "\(reason), which ended this client",

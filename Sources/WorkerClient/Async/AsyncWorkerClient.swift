@@ -99,13 +99,11 @@ public final class AsyncWorkerClient: Sendable {
     /// - Thread: any thread.
     /// - Blocks: never.
     public func close() {
-        budget.end(Self.closedHere)
+        budget.end(.closedHere)
         pipeline.close()
-        pushes.finish(Self.closedHere)
+        pushes.finish(WorkerClientError.closedHere)
         ownThread?.stop()
     }
-
-    static let closedHere = WorkerClientError.closed("the client was closed")
 
     /// How many commands are without a reply, those of cancelled tasks included.
     ///

@@ -27,10 +27,10 @@ final class Interruption: Sendable {
     /// - Thread: any thread.
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// - Throws: `.closed` once it is over.
+    /// - Throws: `.closedHere` once it is over.
     /// - Thread: any thread.
     func check() throws(WorkerClientError) {
-        if isOver { throw .closed("the client was closed") }
+        if isOver { throw .closedHere }
     }
 
     /// How many connections have a thread asleep on them at this moment.
