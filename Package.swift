@@ -160,6 +160,7 @@ let package = Package(
         // The programs that tests run.
         testProgram("MainQueue"),
         testProgram("Callouts"),
+        testProgram("Descriptors"),
         testProgram("Ledger", may: ["WorkerDaemon"]),
         testProgram("Obedient", may: ["WorkerDaemon"]),
 

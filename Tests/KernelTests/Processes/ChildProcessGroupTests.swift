@@ -3,6 +3,7 @@
 
 import Glibc
 import Kernel
+import Support
 import Testing
 
 @Suite(.timeLimit(.minutes(20)))
@@ -98,56 +99,18 @@ struct ChildProcessGroupTests {
         #expect(outcome?.description == "exit status unknown")
     }
 
-    @Test func `children leave no descriptor and no zombie behind, nor do failures`() async {
-        await #expect(processExitsWith: .success) {
-            let before = try ProcessStatistics.openDescriptorCount()
-            for round in 0..<20 {
-                var child = try ChildProcess.spawn(ChildCommand(program: "/bin/true"))
-                if round % 2 == 0 {
-                    try waitUntilReadable(child.endDescriptor)
-                    if child.reap() != .exited(0) { exit(EXIT_FAILURE) }
-                }
-                let number = errorNumber { () throws(SystemError) in
-                    _ = try ChildProcess.spawn(ChildCommand(program: "/nowhere"))
-                }
-                if number != ENOENT { exit(EXIT_FAILURE) }
-            }
-            let after = try ProcessStatistics.openDescriptorCount()
-            let anyChild = waitpid(-1, nil, WNOHANG)
-            // The test's harness opens one or two meanwhile; a leak would be of twenty or more.
-            exit(after < before + 10 && anyChild == -1 ? EXIT_SUCCESS : EXIT_FAILURE)
-        }
+    @Test func `children leave no descriptor and no zombie behind, nor do failures`() throws {
+        let run = try ProgramRun(built: "ProgramDescriptors", ["children-and-failures"])
+        #expect(run.status == .exited(0), "\(run.output)")
     }
 
-    @Test func `three pipes are room enough for a child that has been started`() async {
-        await #expect(processExitsWith: .success) {
-            // The rest is taken.
-            var limit = rlimit(rlim_cur: 64, rlim_max: 64)
-            unsafe setrlimit(CInt(RLIMIT_NOFILE.rawValue), &limit)
-            var last = dup(0)
-            for _ in 0..<64 {
-                let number = dup(0)
-                if number >= 0 { last = number }
-            }
-            for number in (last - 5)...last { close(number) }
-            var child = try ChildProcess.spawn(ChildCommand(program: "/bin/true"))
-            try waitUntilReadable(child.endDescriptor)
-            exit(child.reap() == .exited(0) ? EXIT_SUCCESS : EXIT_FAILURE)
-        }
+    @Test func `three pipes are room enough for a child that has been started`() throws {
+        let run = try ProgramRun(built: "ProgramDescriptors", ["child-with-six-left"])
+        #expect(run.status == .exited(0), "\(run.output)")
     }
 
-    @Test func `a program without standard streams starts children that have theirs`() async {
-        await #expect(processExitsWith: .success) {
-            for number: CInt in 0...2 { close(number) }
-            var child = try ChildProcess.spawn(
-                ChildCommand(program: "/bin/sh", arguments: ["-c", "cat; cat <&0 >&2"]))
-            let input = try present(child.takeInput())
-            let output = try present(child.takeOutput())
-            _ = try input.write(contentsOf: Array("hello".utf8))
-            input.close()
-            let text = try readToEnd(output)
-            let status = try ended(&child)
-            exit(text == "hello" && status == .exited(0) ? EXIT_SUCCESS : EXIT_FAILURE)
-        }
+    @Test func `a program without standard streams starts children that have theirs`() throws {
+        let run = try ProgramRun(built: "ProgramDescriptors", ["child-without-streams"])
+        #expect(run.status == .exited(0), "\(run.output)")
     }
 }

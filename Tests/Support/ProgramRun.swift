@@ -1,15 +1,14 @@
 // Runs a program of this package to its end, for tests that need a process of their own.
 
-import Kernel
-import Support
+package import Kernel
 
 /// What a program printed, and how it ended.
-struct ProgramRun {
+package struct ProgramRun {
     /// Its output and its complaints, as they came.
-    let output: String
-    let status: ChildStatus?
+    package let output: String
+    package let status: ChildStatus?
 
-    init(_ program: String, _ arguments: [String]) throws {
+    package init(_ program: String, _ arguments: [String]) throws {
         // One pipe for both: nobody would read the other one meanwhile, and a full one is waited for.
         let merging = ["-c", "exec \"$0\" \"$@\" 2>&1", program] + arguments
         var child = try ChildProcess.spawn(ChildCommand(program: "/bin/sh", arguments: merging))
@@ -24,7 +23,7 @@ struct ProgramRun {
     }
 
     /// A program that was built with this test.
-    init(built name: String, _ arguments: [String]) throws {
+    package init(built name: String, _ arguments: [String]) throws {
         try self.init("\(try productsDirectory())/\(name)", arguments)
     }
 }
