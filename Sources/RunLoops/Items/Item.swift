@@ -120,7 +120,8 @@ extension ThreadRunLoop {
 
         /// Leaves the modes that it is in still, if the caller is their loop's thread; gives the lock back.
         ///
-        /// It was made invalid before: what another thread has asked of the loop may be on its way.
+        /// It was made invalid before: what another thread has asked of the loop may be on its way, or come
+        /// too late, if the loop ends.
         private final func leaveIfHere() {
             let home = states.first
             lock.unlock()
@@ -137,15 +138,6 @@ extension ThreadRunLoop {
             guard let loop = last?.link.loop else { return letGo() }
             // One that has ended calls nothing any more, and one that ends looks at nothing that has left it.
             if !loop.onThread({ [self] in letGo() }) { letGo() }
-        }
-
-        /// Takes it out of a loop that ends; on the loop's thread.
-        ///
-        /// Another thread may have made it invalid just now, and what that asked of the loop comes too
-        /// late: then this is the last moment at which it can be let go of.
-        final func leaveEndingLoop() {
-            invalidate()
-            depart()
         }
 
         /// Leaves the modes that it is in still, being invalid; on the loop's thread.

@@ -197,7 +197,7 @@ extension ThreadRunLoop {
         repeat {
             count += 1
             for state in modes {
-                state.items.forEach { $0.leaveEndingLoop() }
+                state.items.forEach { $0.invalidate() }
                 state.dropTimeouts()
             }
         } while count < Self.farewellCountMax && modes.contains { !$0.items.isEmpty }
