@@ -18,7 +18,7 @@ extension WorkerClient {
         let call = Call<Int>.watch(id)
         // Until the reply only: a job may take as long as it likes.
         var deadline = connection.deadline(after: options.replyTimeout)
-        guard try connection.send(call.encoded, before: deadline) else {
+        guard try connection.send(call.encoded, before: deadline) != .nothing else {
             throw Connection.hungUp(address)
         }
         var isAnswered = false

@@ -10,7 +10,7 @@ public enum WorkerClientError: Error, Equatable, Sendable {
     ///     `BUSY`, `NOAUTH`, `WRONGPASS`, `SHUTTINGDOWN`, `ERR`.
     ///   - message: for people.
     case daemon(word: String, message: String)
-    /// There is no connection, so the command was not sent.
+    /// There is no connection, so the command was not sent, or not all of it, and is not carried out.
     ///
     /// - Parameters:
     ///   - address: the path of the socket, or `host:port`.

@@ -125,6 +125,7 @@ struct `Asynchronous client and odd servers` {
             let isQueued = Latch()
             let server = try FakeServer({ session in
                 try session.greet()
+                read.yield(try session.command())
                 // Of more than a socket holds, a part is sent, and the rest waits at the client.
                 try session.waitForBytes()
                 read.yield([])
@@ -132,23 +133,26 @@ struct `Asynchronous client and odd servers` {
             })
             let thread = try WorkerThread(name: "shared")
             let client = try await AsyncWorkerClient.connect(to: server.address, on: thread)
+            let sent = own.start { try await client.fire("a") }
+            var arrived = commands.makeAsyncIterator()
+            #expect(await arrived.next() == ["FIRE", "a"])
             let large = [UInt8](repeating: 1, count: 8 << 20)
             let begun = own.start {
                 try await client.perform(onThread: "a", selector: "b", payload: large)
             }
-            var arrived = commands.makeAsyncIterator()
-            _ = await arrived.next()
-            let queued = own.start { try await client.fire("a") }
-            while client.outstandingCount < 2 { await Task.yield() }
+            #expect(await arrived.next() == [])
+            let queued = own.start { try await client.fire("b") }
+            while client.outstandingCount < 3 { await Task.yield() }
             // Behind the command, which the thread then has.
             try await thread.submit {}
             isQueued.open()
-            let error = await #expect(throws: WorkerClientError.self) { try await begun.value }
+            let error = await #expect(throws: WorkerClientError.self) { try await sent.value }
             guard case .closed(let reason) = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
             let notSent = Self.notSent(reason, client)
+            await #expect(throws: notSent) { try await begun.value }
             await #expect(throws: notSent) { try await queued.value }
             await #expect(throws: notSent) { try await client.ping() }
             #expect(client.outstandingCount == 0)

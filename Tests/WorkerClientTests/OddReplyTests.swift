@@ -361,6 +361,43 @@ struct `Blocking client and odd servers` {
         try server.finish()
     }
 
+    @Test func `a command that did not go out whole goes over a new connection`() throws {
+        let server = try FakeServer(
+            { session in
+                try session.greet()
+                try session.waitForBytes()
+            },
+            { session in
+                try session.greet()
+                #expect(try session.command().count == 4)
+                try session.send(":1\r\n")
+                try session.expectEnd()
+            })
+        let client = try WorkerClient(server.address)
+        // More than a socket holds.
+        let payload = [UInt8](repeating: 7, count: 8 << 20)
+        let job = try client.perform(onThread: "ledger", selector: "book", payload: payload)
+        #expect(job == 1)
+        client.close()
+        try server.finish()
+    }
+
+    @Test func `why a command was not taken whole is told`() throws {
+        let server = try FakeServer({ session in
+            try session.greet()
+            try session.waitForBytes()
+            try session.send("-BUSY no room\r\n")
+        })
+        let client = try WorkerClient(server.address)
+        let payload = [UInt8](repeating: 7, count: 8 << 20)
+        let error = clientError {
+            _ = try client.perform(onThread: "ledger", selector: "book", payload: payload)
+        }
+        #expect(word(error) == "BUSY")
+        client.close()
+        try server.finish()
+    }
+
     @Test func `a command is not sent a second time when its connection breaks`() throws {
         let server = try FakeServer(
             { session in

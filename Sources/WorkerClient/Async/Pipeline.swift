@@ -148,12 +148,13 @@ final class Pipeline {
         }
     }
 
-    /// Finds the commands of which nothing went out, the last ones: that is known of them.
+    /// Finds the commands that did not go out, the last ones, of the first perhaps a part: the daemon can't
+    /// have carried out any of them.
     private func noteUnsent() {
         var byteCount = outbox.byteCount
         for place in places.reversed() {
+            guard byteCount > 0 else { return }
             byteCount -= place.byteCount
-            if byteCount < 0 { return }
             place.note(isSent: false)
         }
     }

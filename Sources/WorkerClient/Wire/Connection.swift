@@ -25,15 +25,21 @@ struct Connection: ~Copyable {
     /// - Parameters:
     ///   - command: its chunks.
     ///   - limit: how long that may take; nil for as long as it takes.
-    /// - Returns: nil if the daemon had hung up before, and nothing of the command was sent.
+    /// - Returns: nil if the daemon hung up before all of the command was out, and so never had it.
     /// - Throws: `.timedOut`, `.closed`, `.protocolFault`; the connection is of no use afterwards.
     /// - Blocks: until the reply is there.
     mutating func exchange(
         _ command: [[UInt8]], within limit: Duration?
     ) throws(WorkerClientError) -> RESPValue? {
         let deadline = wait.deadline(after: limit)
-        guard try send(command, before: deadline) else { return nil }
-        return try reply(before: deadline)
+        let extent = try send(command, before: deadline)
+        if extent == .nothing { return nil }
+        do throws(WorkerClientError) {
+            return try reply(before: deadline)
+        } catch {
+            guard extent == .part && wire.hasEnded else { throw error }
+            return nil
+        }
     }
 
     /// Waits for the reply to what was sent.
@@ -55,15 +61,21 @@ struct Connection: ~Copyable {
     /// When waiting for so long, from now on, is over; nil if it never is.
     func deadline(after limit: Duration?) -> Deadline? { wait.deadline(after: limit) }
 
-    /// Sends a command.
+    /// How much of a command the daemon took.
+    enum Extent {
+        case nothing
+        /// It hung up in the middle of it, and may have said why.
+        case part
+        case whole
+    }
+
+    /// Sends a command, or as much of it as the daemon takes before it hangs up.
     ///
-    /// - Returns: false if the daemon had hung up before, and nothing of it was sent. One that hangs up
-    ///   in the middle of it may have said why.
     /// - Throws: `.timedOut`, `.closed`; the connection is of no use afterwards.
     /// - Blocks: until it is out.
     mutating func send(
         _ command: [[UInt8]], before deadline: Deadline?
-    ) throws(WorkerClientError) -> Bool {
+    ) throws(WorkerClientError) -> Extent {
         var outbox = Outbox()
         outbox.append(command)
         let byteCount = outbox.byteCount
@@ -72,7 +84,8 @@ struct Connection: ~Copyable {
             try wait.untilReady(before: deadline)
         }
         try watch(for: .readable)
-        return outbox.byteCount < byteCount
+        if outbox.isEmpty { return .whole }
+        return outbox.byteCount < byteCount ? .part : .nothing
     }
 
     /// - Returns: whether there is more to be sent.
