@@ -42,23 +42,36 @@ extension ThreadRunLoop {
         defer { if isMainQueueAway { mainQueue?.runEnds(in: self) } }
         let state = state(of: mode)
         prepareRun(in: state)
-        if isFinished(state) { return .finished }
         // A stop is meant for the innermost run: the outer run's is set aside meanwhile, and one
         // that was sent while no run was under way is forgotten.
         let pending = stopRequested.exchange(false, ordering: .sequentiallyConsistent)
         let outerStop = pending && innermostMode != nil
         beginRun(in: mode)
-        var run = Run(deadline: deadline, returnsAfterSource: returnAfterSourceHandled)
         let outerRunsBlocksNext = runsBlocksNext
         runsBlocksNext = false
-        tell(.entry, state)
-        let result = passes(&run, state)
-        tell(.exit, state)
+        // Begun before others' requests are done: a stop in a callout of those is this run's, and one of all
+        // runs that comes in a run nested there is this one's too.
+        let isEmpty = isFinished(state)
+        let result =
+            isEmpty ? .finished : fromEntryToExit(deadline, returnAfterSourceHandled, state)
         runsBlocksNext = outerRunsBlocksNext
         endRun()
         if innermostMode == nil { isUnwinding = false }
-        // Forgets a stop that came too late for this run, and gives the outer run back its own.
-        stopRequested.store(outerStop || isUnwinding, ordering: .sequentiallyConsistent)
+        // Forgets a stop that came too late for this run, and gives the outer run back its own. Where there was
+        // nothing to run, one that has come meanwhile is the outer run's.
+        if !isEmpty || outerStop || isUnwinding {
+            stopRequested.store(outerStop || isUnwinding, ordering: .sequentiallyConsistent)
+        }
+        return result
+    }
+
+    private func fromEntryToExit(
+        _ deadline: Instant, _ returnsAfterSource: Bool, _ state: ModeState
+    ) -> RunResult {
+        var run = Run(deadline: deadline, returnsAfterSource: returnsAfterSource)
+        tell(.entry, state)
+        let result = passes(&run, state)
+        tell(.exit, state)
         return result
     }
 

@@ -53,6 +53,31 @@ import Testing
         #expect(trace.all == ["nested done", "outer block at 1.000000000s"])
     }
 
+    @Test func `a stop in what others have asked for before a run ends that run`() throws {
+        try withScriptedLoop { loop, _ in
+            let stopper = ThreadRunLoop.Source(
+                schedule: { loop, _ in loop.stop() }, perform: {})
+            try onNewThread { loop.add(stopper) }
+            #expect(loop.run(for: .seconds(9)) == .stopped)
+            #expect(loop.now == Instant(nanoseconds: 0))
+            #expect(loop.run(for: .seconds(9)) == .timedOut)
+        }
+    }
+
+    @Test func `a stop of all runs ends the run that has nested one before its first pass`() throws
+    {
+        try withScriptedLoop { loop, _ in
+            let nesting = ThreadRunLoop.Source(
+                schedule: { loop, _ in
+                    loop.perform { loop.stopAllRuns() }
+                    #expect(loop.run(for: .seconds(1)) == .stopped)
+                }, perform: {})
+            try onNewThread { loop.add(nesting) }
+            #expect(loop.run(for: .seconds(9)) == .stopped)
+            #expect(loop.now == Instant(nanoseconds: 0))
+        }
+    }
+
     @Test func `a block may wait in a nested run for one that was queued with it`() throws {
         for mode: ThreadRunLoop.Mode in [.default, "inner"] {
             let trace = Trace()
