@@ -66,6 +66,9 @@ extension ThreadRunLoop {
 
         /// Asks for a perform, and wakes the loop that it is in, if any.
         ///
+        /// A source that is in no loop is performed by the one that it is put into. Who does that from a
+        /// callout wakes it: the callout may be the last one before the loop sleeps.
+        ///
         /// - Thread: any thread.
         /// - Blocks: never; a system call only if the loop sleeps.
         public func signalAndWake() {

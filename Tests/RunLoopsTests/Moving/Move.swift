@@ -7,7 +7,8 @@ import Support
 ///
 /// Items and loops are numbered; a number too large begins again at the first one.
 indirect enum Move: Sendable, Equatable {
-    /// Makes an item that is in no loop yet, and makes these moves in its first call.
+    /// Makes an item that is in no loop yet, and makes these moves in its first call, or as it enters or
+    /// leaves a mode for the first time, as its kind says.
     case make(MovedItem.Kind, [Move])
     case add(item: Int, loop: Int, mode: ThreadRunLoop.Mode)
     case remove(item: Int, mode: ThreadRunLoop.Mode)
@@ -19,6 +20,15 @@ indirect enum Move: Sendable, Equatable {
     case signal(item: Int)
     /// Sets a timer to a date so many milliseconds from now.
     case setDate(item: Int, Int)
+    /// Has a port listen to its descriptor, or not.
+    case listen(item: Int, Bool)
+    /// Has a loop call a closure that makes moves so many milliseconds from now.
+    case schedule(loop: Int, mode: ThreadRunLoop.Mode, Int, [Move])
+    case cancelTimeout(Int)
+    /// Puts a time-out off to so many milliseconds from now.
+    case postpone(timeout: Int, Int)
+    /// Measures a loop from now on, or no more.
+    case measure(loop: Int, Bool)
     /// Makes moves in a block of a loop.
     case perform(loop: Int, [Move])
     /// Runs the loop once more, inside of a callout.
@@ -54,13 +64,21 @@ extension Move {
         let loop = random.below(3)
         return switch random.below(100) {
         case 0..<10: make(&random, depth: depth, ends: ends)
-        case 10..<26: .add(item: item, loop: loop, mode: mode(&random))
-        case 26..<32: .remove(item: item, mode: mode(&random))
-        case 32..<48: .carry(item: item, loop: loop, mode: mode(&random))
-        case 48..<51: .free(item: item)
-        case 51..<56: .invalidate(item: item)
-        case 56..<72: .signal(item: item)
-        case 72..<75: .setDate(item: item, random.below(4))
+        case 10..<24: .add(item: item, loop: loop, mode: mode(&random))
+        case 24..<30: .remove(item: item, mode: mode(&random))
+        case 30..<44: .carry(item: item, loop: loop, mode: mode(&random))
+        case 44..<47: .free(item: item)
+        case 47..<51: .invalidate(item: item)
+        case 51..<63: .signal(item: item)
+        case 63..<65: .setDate(item: item, random.below(4))
+        case 65..<67: .listen(item: item, random.chance(50))
+        case 67..<71:
+            .schedule(
+                loop: loop, mode: random.chance(70) ? .default : "A", random.below(4),
+                moves(&random, depth: depth, ends: ends))
+        case 71..<72: .cancelTimeout(item)
+        case 72..<74: .postpone(timeout: item, random.below(4))
+        case 74..<75: .measure(loop: loop, random.chance(70))
         case 75..<80: .perform(loop: loop, moves(&random, depth: depth, ends: ends))
         case 80..<85: depth > 0 ? .nest(mode: random.chance(70) ? .default : "A") : .settle
         case 85..<87: .stop(loop: loop)
@@ -97,7 +115,7 @@ extension Move: GameMove {
     var moves: [Move] {
         get {
             switch self {
-            case .make(_, let moves), .perform(_, let moves): moves
+            case .make(_, let moves), .perform(_, let moves), .schedule(_, _, _, let moves): moves
             default: []
             }
         }
@@ -105,6 +123,8 @@ extension Move: GameMove {
             switch self {
             case .make(let kind, _): self = .make(kind, newValue)
             case .perform(let loop, _): self = .perform(loop: loop, newValue)
+            case .schedule(let loop, let mode, let milliseconds, _):
+                self = .schedule(loop: loop, mode: mode, milliseconds, newValue)
             default: break
             }
         }
@@ -122,6 +142,13 @@ extension Move: CustomStringConvertible {
         case .invalidate(let item): "invalidate \(item)"
         case .signal(let item): "signal \(item)"
         case .setDate(let item, let milliseconds): "date of \(item) in \(milliseconds)"
+        case .listen(let item, let isOn): "\(isOn ? "listen" : "be deaf") to \(item)"
+        case .schedule(let loop, let mode, let milliseconds, let moves):
+            "in \(milliseconds) in \(mode) of \(loop) \(moves)"
+        case .cancelTimeout(let timeout): "cancel time-out \(timeout)"
+        case .postpone(let timeout, let milliseconds):
+            "postpone \(timeout) to \(milliseconds) from now"
+        case .measure(let loop, let isOn): "\(isOn ? "measure" : "don't measure") \(loop)"
         case .perform(let loop, let moves): "perform in \(loop) \(moves)"
         case .nest(let mode): "nest \(mode)"
         case .stop(let loop): "stop \(loop)"

@@ -9,12 +9,18 @@ import Support
 struct MovedItem: Sendable {
     enum Kind: Sendable, Equatable, CaseIterable {
         case source
+        /// Makes its moves as it enters a mode.
+        case enteringSource
+        /// Makes its moves as it leaves a mode.
+        case leavingSource
         case port
         case watcher
         case timer
         case repeatingTimer
         case observer
         case onceObserver
+
+        var isSource: Bool { self == .source || self == .enteringSource || self == .leavingSource }
     }
 
     let kind: Kind
@@ -22,8 +28,10 @@ struct MovedItem: Sendable {
     let bell: Bell?
     /// Held by its callouts alone.
     let token: WeakReference<Token>
-    /// The moves of its next call.
+    /// The moves of its next call, or of the next mode that it enters or leaves.
     var moves: [Move]
+    /// Whether its port listens to nothing.
+    var isDeaf = false
     /// Whose it is: only that loop may be asked to take it.
     var owner: Int?
     /// Whose it was, the last one at the end.

@@ -6,6 +6,7 @@ import Support
 /// The books of one game.
 struct MovingBooks: Sendable {
     var items: [MovedItem] = []
+    var timeouts: [MovedTimeout] = []
     var commonModes: [[ThreadRunLoop.Mode]]
     var faults: [String] = []
 
@@ -69,6 +70,12 @@ struct MovingBooks: Sendable {
             fault("\(item) \(kind) is called again")
         }
         if kind == .observer, items[item].callDepth > 1 { fault("\(item) is told as it is told") }
+        if items[item].isDeaf { fault("\(item) \(kind) is called though it listens to nothing") }
+        return kind == .enteringSource || kind == .leavingSource ? [] : takeMoves(of: item)
+    }
+
+    /// The moves that an item has left to make; it makes them once.
+    mutating func takeMoves(of item: Int) -> [Move] {
         defer { items[item].moves = [] }
         return items[item].moves
     }
@@ -76,7 +83,8 @@ struct MovingBooks: Sendable {
     /// Whether a descriptor is ready of which the kernel is about to tell a loop: it sleeps until then.
     func isAnyReady(_ loops: [PlayedLoop]) -> Bool {
         items.contains { item in
-            guard let bell = item.bell, let owner = item.owner, !loops[owner].isOver else {
+            guard let bell = item.bell, !item.isDeaf, let owner = item.owner, !loops[owner].isOver
+            else {
                 return false
             }
             return item.item.isValid && item.item.modes.contains(loops[owner].mode)
@@ -86,12 +94,15 @@ struct MovingBooks: Sendable {
 
     mutating func end(_ item: Int) { items[item].callDepth -= 1 }
 
+    /// Notes that a source has entered a mode, or left one, and says which moves it makes.
     mutating func noteScheduled(
         _ item: Int, in mode: ThreadRunLoop.Mode, of loop: Int?, by step: Int
-    ) {
+    ) -> [Move] {
         let key = "\(mode) of \(loop.map(String.init) ?? "?")"
         let count = items[item].scheduled[key, default: 0] + step
         if !(0...1).contains(count) { fault("\(item) scheduled \(count) times in \(key)") }
         items[item].scheduled[key] = count
+        let kind: MovedItem.Kind = step > 0 ? .enteringSource : .leavingSource
+        return items[item].kind == kind ? takeMoves(of: item) : []
     }
 }

@@ -19,6 +19,13 @@ extension MovingGame {
         case .invalidate(let item): withItem(item) { invalidate($0) }
         case .signal(let item): withItem(item) { signal($0) }
         case .setDate(let item, let milliseconds): withItem(item) { setDate($0, milliseconds) }
+        case .listen(let item, let isOn): withItem(item) { listen($0, isOn) }
+        case .schedule(let loop, let mode, let milliseconds, let moves):
+            schedule(on: loop % loops.count, mode, milliseconds, moves)
+        case .cancelTimeout(let timeout): withTimeout(timeout) { cancelTimeout($0) }
+        case .postpone(let timeout, let milliseconds):
+            withTimeout(timeout) { postpone($0, milliseconds) }
+        case .measure(let loop, let isOn): loops[loop % loops.count].loop.isMeasured = isOn
         case .perform(let loop, let moves):
             loops[loop % loops.count].loop.perform(inModes: PlayedLoop.modes) { [self] in
                 for move in moves { play(move) }
@@ -49,7 +56,7 @@ extension MovingGame {
             }
             let item: ThreadRunLoop.Item =
                 switch kind {
-                case .source:
+                case .source, .enteringSource, .leavingSource:
                     ThreadRunLoop.Source(
                         order: number % 3,
                         schedule: { [self] in scheduled(number, $0, $1, 1) },
@@ -95,11 +102,12 @@ extension MovingGame {
     ) {
         let index = loops.firstIndex { $0.loop === loop }
         if !loop.isOnThread { books.withLock { $0.fault("\(number) scheduled elsewhere") } }
-        books.withLock { $0.noteScheduled(number, in: mode, of: index, by: step) }
+        let moves = books.withLock { $0.noteScheduled(number, in: mode, of: index, by: step) }
+        for move in moves { play(move) }
     }
 
     /// Does something on a loop's thread, now if it is this one.
-    private func on(_ loop: Int, _ body: @escaping @Sendable () -> Void) {
+    func on(_ loop: Int, _ body: @escaping @Sendable () -> Void) {
         if here == loop { return body() }
         loops[loop].loop.perform(inModes: PlayedLoop.modes, body)
     }
@@ -138,7 +146,11 @@ extension MovingGame {
     ) {
         let loop = loops[loop].loop
         switch item {
-        case let item as ThreadRunLoop.Source: loop.add(item, to: mode)
+        case let item as ThreadRunLoop.Source:
+            loop.add(item, to: mode)
+            // One that was signalled in no loop could wake none, and this may be its last callout before it
+            // sleeps.
+            if item.isSignalled { loop.wakeUp() }
         case let item as ThreadRunLoop.Timer: loop.add(item, to: mode)
         case let item as ThreadRunLoop.Observer: loop.add(item, to: mode)
         case let item as ThreadRunLoop.Port:
@@ -186,6 +198,10 @@ extension MovingGame {
                     return nil
                 }
                 books.items[number].isLeaving = true
+                // One of the last callouts of a loop, whose end made it invalid.
+                if loops[owner].isOver && !item.item.isValid {
+                    books.items[number].isInvalid = true
+                }
                 return item.item
             }
             guard let item else { return }
@@ -237,6 +253,19 @@ extension MovingGame {
             // In no loop it might be somebody else's.
             guard timer.loop === loops[owner].loop else { return }
             timer.fireDate = clock.now().advanced(by: .milliseconds(milliseconds))
+        }
+    }
+
+    private func listen(_ number: Int, _ isOn: Bool) {
+        let (item, owner, kind) = books.withLock { books in
+            (books.items[number].item, books.items[number].owner, books.items[number].kind)
+        }
+        guard kind == .watcher, let port = item as? ThreadRunLoop.Port, let owner else { return }
+        on(owner) { [self] in
+            // In no loop it might be somebody else's.
+            guard port.loop === loops[owner].loop else { return }
+            books.withLock { $0.items[number].isDeaf = !isOn }
+            port.interest = isOn ? .readable : []
         }
     }
 

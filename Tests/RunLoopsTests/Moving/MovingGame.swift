@@ -96,15 +96,15 @@ final class MovingGame: Sendable {
             }
             return books.faults
         }
-        let items = books.withLock { books in
-            defer { books.items = [] }
-            return books.items
+        let (items, timeouts) = books.withLock { books in
+            defer { (books.items, books.timeouts) = ([], []) }
+            return (books.items, books.timeouts)
         }
         return End(
             faults: faults, game: WeakReference(self),
             loops: loops.map { WeakReference($0.loop) },
             items: items.map { WeakReference($0.item) },
-            tokens: items.map(\.token))
+            tokens: items.map(\.token) + timeouts.map(\.token))
     }
 
     /// The number of the loop whose thread calls.
@@ -116,7 +116,7 @@ final class MovingGame: Sendable {
     }
 
     private func waitForRest(after what: String) throws {
-        let limit = SystemClock().now().advanced(by: .seconds(60))
+        let limit = SystemClock().now().advanced(by: .seconds(20))
         while !isSettled {
             guard SystemClock().now() < limit else {
                 throw Unexpected(
@@ -138,6 +138,10 @@ final class MovingGame: Sendable {
     }
 
     private func checkAtRest(after what: String) {
+        checkTimeoutsAtRest(after: what)
+        for (index, loop) in loops.enumerated() where loop.loop.runningCallout != nil {
+            books.withLock { $0.fault("after \(what): loop \(index) calls something at rest") }
+        }
         let count = books.withLock { $0.items.count }
         for index in 0..<count {
             let item = books.withLock { $0.items[index] }
@@ -158,7 +162,7 @@ final class MovingGame: Sendable {
                 continue
             }
             let scheduled = item.scheduled.filter { $0.value == 1 }.map(\.key).sorted()
-            if item.kind == .source, scheduled != modes.map({ "\($0) of \(owner)" }).sorted() {
+            if item.kind.isSource, scheduled != modes.map({ "\($0) of \(owner)" }).sorted() {
                 fault("is scheduled in \(scheduled), and in \(modes) of \(owner)")
             }
             if loops[owner].isOver { continue }
