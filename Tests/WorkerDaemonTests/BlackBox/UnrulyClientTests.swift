@@ -6,10 +6,11 @@ import Support
 import Testing
 
 @Suite struct `Unruly clients` {
-    private func timeOfPing(of client: TestClient) throws -> Duration {
-        let start = SystemClock().now()
+    /// How much the daemon computes until it has answered a client.
+    private func costOfPing(of client: TestClient, _ daemon: TestDaemon) throws -> Duration {
+        let before = try processorTime(of: daemon.processID)
         _ = try client.call("PING")
-        return start.duration(to: SystemClock().now())
+        return try processorTime(of: daemon.processID) - before
     }
 
     @Test(.timeLimit(.minutes(20)))
@@ -176,15 +177,15 @@ import Testing
             }
             let last = try daemon.connect()
             try last.send("RESULT", .integer(job), "WAIT")
-            var longest = Duration.zero
+            var highest = Duration.zero
             for client in crowd {
                 while try client.isSilent(forMilliseconds: 10) {
-                    longest = max(longest, try timeOfPing(of: healthy))
+                    highest = max(highest, try costOfPing(of: healthy, daemon))
                 }
-                longest = max(longest, try timeOfPing(of: healthy))
+                highest = max(highest, try costOfPing(of: healthy, daemon))
                 for _ in 0..<count { #expect(try client.reply().errorWord == "TIMEOUT") }
             }
-            #expect(longest < .seconds(3))
+            #expect(highest < .seconds(3))
             // Who has more patience is told when it ends.
             #expect(try healthy.call("CANCEL", .integer(job)).text == "cancelled")
             #expect(try last.reply().errorWord == "CANCELLED")

@@ -84,6 +84,20 @@ func children(of processID: Int) throws -> [Int] {
     }
 }
 
+/// The time that all threads of a process have spent computing.
+///
+/// What something costs a process is told by it, however long the machine keeps that process waiting.
+func processorTime(of processID: Int) throws -> Duration {
+    let bytes = try File.read("/proc/\(processID)/stat", atMost: 4_096)
+    let text = String(decoding: bytes, as: UTF8.self)
+    // Fields 14 and 15; the third one follows the program's name.
+    let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+    guard fields.count > 13, let user = Int64(fields[12]), let system = Int64(fields[13]) else {
+        throw Unexpected("stat: \(text)")
+    }
+    return .seconds(user + system) / sysconf(CInt(_SC_CLK_TCK))
+}
+
 /// The memory that a process occupies, in bytes.
 func residentBytes(of processID: Int) throws -> Int {
     let bytes = try File.read("/proc/\(processID)/statm", atMost: 4_096)
