@@ -24,11 +24,13 @@ import Testing
             let client = try daemon.connect()
             #expect(try client.perform("images", "tries", "x") == 1)
             try client.waitUntil(1, is: "delayed")
+            // Between two attempts, however late this is, and until it is over.
+            try client.pauseAndWait("images")
             let job = try client.call("JOB", 1)
             let attempt = try #require(job["attempt"]?.integer)
             #expect(job["failure"] == .null)
             #expect(job["last-failure"]?.text?.contains("no \(attempt)") == true, "\(job)")
-            let listed = try client.call("JOBS", "images", "delayed").elements?.first
+            let listed = try client.call("JOBS", "images").elements?.first
             #expect(listed?["last-failure"]?.text?.contains("no ") == true)
             let waited = try client.call("RESULT", 1, "WAIT", 1)
             #expect(waited.errorWord == "TIMEOUT")
@@ -48,8 +50,11 @@ import Testing
             let client = try daemon.connect()
             let watcher = try daemon.connect()
             _ = try watcher.call("HELLO", 3)
+            // It begins when it is watched.
+            _ = try client.call("PAUSE", "images")
             #expect(try client.perform("images", "holds", "x") == 1)
             #expect(try watcher.call("WATCH", 1) == .integer(1))
+            _ = try client.call("RESUME", "images")
             var pushed: RESPValue?
             while pushed == nil {
                 guard case .push(let parts) = try watcher.reply() else { continue }
