@@ -49,10 +49,14 @@ import Testing
             for _ in 0..<count { _ = try client.reply() }
             #expect(try client.call("RESULT", .integer(count), "WAIT").errorWord == "FAILED")
             let lines = daemon.log.split(separator: "\n").filter { $0.contains("(fail) failed") }
-            #expect(lines.count >= 10)
             #expect(lines.count < count / 2)
-            #expect(lines.prefix(10).map { $0.contains("are left out") }.filter { $0 } == [true])
-            #expect(lines[9].contains("see JOBS failed"))
+            // Ten of a second are written, and the tenth says that more are not; a second in which
+            // the machine held up the daemon has fewer.
+            let isLast = lines.map { $0.contains("are left out") }
+            let parts = isLast.split(separator: true, omittingEmptySubsequences: false)
+            #expect(parts.count > 1)
+            #expect(parts.dropLast().allSatisfy { $0.count >= 9 })
+            #expect(lines.filter { $0.contains("see JOBS failed") }.count == parts.count - 1)
         }
     }
 }
