@@ -375,7 +375,7 @@ struct `workerctl` {
     @Test func `a port is reached with the password of a file`() throws {
         let scratch = try Scratch()
         let file = try scratch.write(Array("hunter2\n".utf8), to: "password")
-        let free = try Listener(at: .tcp(TCPAddress("127.0.0.1:0"))).address.description
+        let free = try freePort().description
         let daemon = try TestDaemon(
             listen: "tcp: \"\(free)\", passwordFile: \"\(file)\"", in: scratch)
         let good = try CommandLineRun(["ping", "--tcp", free, "--password-file", file])

@@ -187,8 +187,7 @@ struct `Blocking client` {
     @Test func `a port asks for the password`() throws {
         let scratch = try Scratch()
         let file = try scratch.write(Array("hunter2\n".utf8), to: "password")
-        // Some port of the machine is free; the kernel says which.
-        let free = try Listener(at: .tcp(TCPAddress("127.0.0.1:0"))).address.description
+        let free = try freePort(at: "127.0.0.1").description
         let daemon = try TestDaemon(
             listen: "tcp: \"\(free)\", passwordFile: \"\(file)\"", in: scratch)
         let client = try WorkerClient(.tcp(free, password: "hunter2"))

@@ -152,11 +152,8 @@ final class TestDaemon {
 
 /// A loopback address of a test's own, and a port that is free there.
 func freeLoopbackAddress() throws -> (text: String, address: SocketAddress) {
-    let parts = (0..<3).map { _ in Int.random(in: 1...254) }
-    let host = "127.\(parts[0]).\(parts[1]).\(parts[2])"
-    let listener = try Listener(at: .tcp(TCPAddress("\(host):0")))
-    let text = "\(listener.address)"
-    return (text, .tcp(try TCPAddress(text)))
+    let address = try freePort()
+    return ("\(address)", .tcp(address))
 }
 
 extension Scratch {
