@@ -23,3 +23,21 @@ package final class TestDirectory: Sendable {
     /// The path of a file in it.
     package func file(_ name: String) -> String { "\(path)/\(name)" }
 }
+
+extension TestDirectory {
+    /// Makes a program of a text.
+    ///
+    /// Another process writes the file: whatever is started elsewhere at that moment would inherit
+    /// it from us, open for writing until its own program begins, and what somebody has open for
+    /// writing can't be executed.
+    package func writeProgram(_ text: String, to name: String) throws {
+        try File.write(Array(text.utf8), to: file("\(name).text"))
+        var child = try ChildProcess.spawn(
+            ChildCommand(
+                program: "/usr/bin/install",
+                arguments: ["-m", "755", file("\(name).text"), file(name)]))
+        try waitUntilReady(child.endDescriptor.number)
+        let status = child.reap()
+        guard status == .exited(0) else { throw Unexpected("install: \(status as Any)") }
+    }
+}

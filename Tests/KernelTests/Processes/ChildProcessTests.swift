@@ -101,7 +101,7 @@ struct ChildProcessTests {
             _ = try ChildProcess.spawn(ChildCommand(program: text))
         }
         let script = directory.file("script")
-        try File.write(Array("#!/nowhere/interpreter\n".utf8), to: script, mode: 0o700)
+        try directory.writeProgram("#!/nowhere/interpreter\n", to: "script")
         #expect(throws: SystemError(operation: "posix_spawn \(script)", errno: ENOENT)) {
             _ = try ChildProcess.spawn(ChildCommand(program: script))
         }

@@ -19,22 +19,6 @@ extension Scratch {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Makes a program of a text.
-    ///
-    /// Another process writes the file: whatever is started elsewhere at that moment would inherit
-    /// it from us, open for writing until its own program begins, and what somebody has open for
-    /// writing can't be executed.
-    func writeProgram(_ text: String, to name: String) throws {
-        try write(text, to: "\(name).text")
-        var child = try ChildProcess.spawn(
-            ChildCommand(
-                program: "/usr/bin/install",
-                arguments: ["-m", "755", file("\(name).text"), file(name)]))
-        _ = isReady(child.endDescriptor.number, for: POLLIN, within: patienceMilliseconds)
-        let status = child.reap()
-        guard status == .exited(0) else { throw Unexpected("install: \(status as Any)") }
-    }
-
     func has(_ name: String) -> Bool { (try? File.kind(of: file(name))) != nil }
 
     /// The number that a program has written to a file, once it has.
