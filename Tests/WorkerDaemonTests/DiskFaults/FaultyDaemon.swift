@@ -20,14 +20,14 @@ struct DiskFault: CustomStringConvertible {
     var description: String { "\(error) \(calls) \(number) \(count)" }
 }
 
-/// The shim, compiled when it is first needed.
+/// The shim, compiled when it is first needed; in one step, as a daemon of another run may load it.
 private let shim: Result<String, Unexpected> = {
     do {
         let library = "\(try productsDirectory())/disk-faults.so"
         let source = "\(repositoryDirectory)/Tests/Preload/disk-faults.c"
         let command =
             "$(command -v clang || command -v cc) -std=gnu11 -O1 -shared -fPIC '\(source)'"
-            + " -o '\(library)'"
+            + " -o '\(library)'$$ && mv '\(library)'$$ '\(library)'"
         var child = try ChildProcess.spawn(
             ChildCommand(program: "/bin/sh", arguments: ["-c", command]))
         _ = isReady(child.endDescriptor.number, for: POLLIN, within: patienceMilliseconds)
