@@ -145,6 +145,7 @@ import Testing
     func `an address that is taken is status 69 and leaves no socket behind`() throws {
         let scratch = try Scratch()
         try scratch.write("secret\n", to: "password")
+        try File.setMode(0o644, of: scratch.file("password"))
         let listener = try Listener(at: .tcp(TCPAddress("127.0.0.1:0")))
         let setup = Setup(listen: "tcp: \"\(listener.address)\", passwordFile: \"$DIR/password\"")
         try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
