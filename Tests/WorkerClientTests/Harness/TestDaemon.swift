@@ -29,7 +29,9 @@ final class TestDaemon {
             """
         let file = try scratch.write(Array(text.utf8), to: "workerd.json5")
         var child = try ChildProcess.spawn(
-            ChildCommand(program: product("workerd"), arguments: ["--config", file]))
+            ChildCommand(
+                program: product("workerd"), arguments: ["--config", file],
+                environment: environmentOfNoService()))
         child.closeInput()
         guard let errors = child.takeErrors() else { throw Unexpected("no standard error") }
         self.child = consume child

@@ -14,6 +14,7 @@ import Testing
         var child = try ChildProcess.spawn(
             ChildCommand(
                 program: "\(try productsDirectory())/SnippetGreeter",
+                environment: environmentOfNoService(),
                 workingDirectory: scratch.path))
         var client: TestClient?
         try eventually("the greeter listens") {

@@ -14,7 +14,8 @@ import Testing
         var child = try ChildProcess.spawn(
             ChildCommand(
                 program: "\(try productsDirectory())/workerd",
-                arguments: ["--config", scratch.file("workerd.json5")]))
+                arguments: ["--config", scratch.file("workerd.json5")],
+                environment: environmentOfNoService()))
         guard let log = child.takeErrors() else { throw Unexpected("no log") }
         // Listens.
         try waitUntilReady(log.number)

@@ -42,7 +42,8 @@ import Testing
 
     private func output(of scenario: [String]) throws -> String {
         let command = ChildCommand(
-            program: "\(try productsDirectory())/workbench", arguments: scenario + ["--quick"])
+            program: "\(try productsDirectory())/workbench", arguments: scenario + ["--quick"],
+            environment: environmentOfNoService())
         var child = try ChildProcess.spawn(command)
         child.closeInput()
         guard let output = child.takeOutput() else { throw Unexpected("its output was taken") }

@@ -75,9 +75,8 @@ final class TestDaemon {
                 path ?? program,
             ]
                 + arguments)
-        var environment = Program.inheritedEnvironment()
+        var environment = environmentOfNoService()
         environment["LOG"] = scratch.file(logName)
-        environment["JOURNAL_STREAM"] = nil
         environment.merge(more) { $1 }
         command.environment = environment
         var child = try ChildProcess.spawn(command)
