@@ -51,7 +51,7 @@ import Testing
         program: String, arguments: String
     ) throws {
         let path = "\(try productsDirectory())/\(program)"
-        let script = "mount -t tmpfs none /proc && exec \(path) \(arguments)"
+        let script = "mount -t tmpfs none /proc && exec '\(path)' \(arguments)"
         let daemon = try TestDaemon(
             arguments: [
                 "--user", "--map-root-user", "--pid", "--fork", "--mount", "sh", "-c", script,
