@@ -27,13 +27,14 @@ struct Comparison {
     /// Plays a program on both machines, each on a thread of its own.
     ///
     /// Where the kernel kept a thread from running until something was late, and so what was observed
-    /// is chance, it is played again at half the pace. What is late by as many units at three slow
-    /// paces was not held up: it is late.
+    /// is chance, it is played again at half the pace, and at the slowest again and again. What is late
+    /// by as many units in three slow plays was not held up: it is late.
     static func of(_ program: Program) throws -> Comparison {
         var unit = Duration.milliseconds(1)
         var plays = 0
         var last: Comparison?
         var sameCount = 0
+        var slowCount = 0
         while true {
             let pace = unit
             let ours = try onNewThread { Player.play(program, on: OurMachine.self, unit: pace) }
@@ -46,8 +47,8 @@ struct Comparison {
             let isSame = last?.ours == comparison.ours && last?.theirs == comparison.theirs
             sameCount = isSame && unit > .milliseconds(15) ? sameCount + 1 : 0
             last = comparison
-            if !isVoid || sameCount == 2 || unit > .milliseconds(100) { return comparison }
-            unit *= 2
+            if !isVoid || sameCount == 2 || slowCount == 10 { return comparison }
+            if unit > .milliseconds(100) { slowCount += 1 } else { unit *= 2 }
         }
     }
 
