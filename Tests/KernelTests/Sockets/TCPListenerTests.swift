@@ -9,7 +9,7 @@ import Testing
 struct TCPListenerTests {
     @Test(arguments: ["127.0.0.1:0", "[::1]:0"])
     func `a port that the kernel chooses is told and takes connections`(text: String) throws {
-        guard hasAddress(text) else { return }
+        guard hasAddress(text) else { try Test.cancel("this machine has no address ::1") }
         let listener = try Listener(at: SocketAddress(text))
         guard case .tcp(let address) = listener.address else {
             Issue.record("it listens at a tcp address, but: \(listener.address)")
@@ -119,8 +119,13 @@ private func noDelay(_ descriptor: borrowing Descriptor) -> CInt {
     return value
 }
 
-/// Whether this machine has IPv6 at all, for addresses of that kind.
+/// Whether this machine has the address ::1, for addresses of that kind.
+///
+/// Where the kernel has IPv6 it may be switched off, as in many containers.
 private func hasAddress(_ text: String) -> Bool {
     guard text.hasPrefix("[") else { return true }
-    return (try? File.kind(of: "/proc/net/if_inet6")) == .regular(isExecutable: false)
+    let bytes = (try? File.read("/proc/net/if_inet6", atMost: 1 << 20)) ?? []
+    let loopback = String(repeating: "0", count: 31) + "1 "
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        .contains { $0.hasPrefix(loopback) }
 }
