@@ -9,6 +9,10 @@ internal import Synchronization
 /// The queues of a pool, shared by its members and whoever submits.
 final class PoolQueues: Sendable {
     let board: Mutex<PoolBoard<PerformRequest>>
+    /// Tells this pool's tickets from those of others, also of one that is gone and lay here before.
+    let number = PoolQueues.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+    /// Publishes nothing.
+    private static let lastNumber = Atomic<UInt64>(0)
     let limit: Int
     let whenFull: WhenFull
     /// How much gave way to newer work.

@@ -77,7 +77,7 @@ extension WorkerPool {
         _ placed: (@Sendable (Ticket) -> Void)?, _ board: inout PoolBoard<PerformRequest>
     ) -> Addition {
         let stopped = SubmitError.stopped(thread: threadName(of: queue))
-        let pool = ObjectIdentifier(queues)
+        let pool = queues.number
         if let placed {
             board.lineUp(
                 request, for: queue, lane: lane, isWanted: { !request.isDecided }

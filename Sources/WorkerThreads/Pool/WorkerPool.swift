@@ -27,7 +27,8 @@ public enum SubmitPriority: Int, Sendable, Hashable, CaseIterable {
 public final class WorkerPool: Sendable {
     /// Names an item while it waits.
     public struct Ticket: Sendable, Hashable {
-        let pool: ObjectIdentifier
+        /// The number of its pool.
+        let pool: UInt64
         let queue: PoolQueue
         typealias Place = PriorityFIFO<PerformRequest>.Ticket
 
@@ -290,7 +291,7 @@ public final class WorkerPool: Sendable {
     /// - Blocks: never.
     @discardableResult
     public func cancel(_ ticket: Ticket) -> Bool {
-        ticket.pool == ObjectIdentifier(queues) && remove(ticket)
+        ticket.pool == queues.number && remove(ticket)
     }
 
     @discardableResult
@@ -468,7 +469,7 @@ public final class WorkerPool: Sendable {
     func ticket(
         _ place: Ticket.Place, _ queue: PoolQueue, _ key: SubmitKey? = nil
     ) -> Ticket {
-        Ticket(pool: ObjectIdentifier(queues), queue: queue, place: place, key: key)
+        Ticket(pool: queues.number, queue: queue, place: place, key: key)
     }
 
     func threadName(of queue: PoolQueue) -> String {

@@ -133,6 +133,22 @@ import WorkerThreads
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `the ticket of a pool that is gone takes nothing back from a later one`() throws {
+        // Later ones come to lie where earlier ones were, if not each time.
+        var earlier: [WorkerPool.Ticket] = []
+        for _ in 0..<50 {
+            let pool = try WorkerPool(name: "passing")
+            pool.pause()
+            let ticket = try pool.enqueue {}
+            #expect(!earlier.contains(ticket))
+            #expect(!earlier.contains { pool.cancel($0) })
+            earlier.append(ticket)
+            pool.stop()
+            pool.join()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `cancel says true if and only if the item never ran, under contention`() throws {
         let pool = try WorkerPool(name: "contended", count: 2)
         let itemCount = 2_000
