@@ -64,6 +64,8 @@ final class NotedPerform: AnsweredPerform, @unchecked Sendable {
     override var isDecided: Bool { request.isDecided }
 
     override func run() {
+        // Nothing begins of one that was cancelled.
+        guard !request.isDecided else { return }
         ThreadRunLoop.current.callingMeasured(.perform, posted) { request.perform() }
     }
 

@@ -153,6 +153,16 @@ import WorkerThreads
         #expect(told.value as? SubmitError == .stopped(thread: "ledger"))
     }
 
+    @Test func `counts no start of what was cancelled`() throws {
+        let worker = try WorkerThread(name: "ledger")
+        worker.isMeasured = true
+        let gate = try worker.hold()
+        worker.cancel(try worker.enqueue { Issue.record("it was cancelled") })
+        gate.open()
+        try worker.submitAndWait {}
+        #expect(worker.runLoop.measurements?.submitToStart.count == 2)
+    }
+
     @Test func `calls steps of tasks what they are`() async throws {
         let worker = try WorkerThread(name: "actors")
         worker.isMeasured = true
