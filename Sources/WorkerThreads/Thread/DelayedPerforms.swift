@@ -10,14 +10,28 @@ internal import Synchronization
 /// whoever takes the entry has won.
 final class DelayedPerforms: Sendable {
     /// What is performed on a target.
-    struct Call: Sendable, Hashable {
-        let selector: String
+    struct Call: Sendable {
+        let name: Name
         let argument: AnySendableHashable
+
+        init(selector: String, argument: AnySendableHashable) {
+            name = Name(selector: selector, argumentHash: argument.hashValue)
+            self.argument = argument
+        }
+    }
+
+    /// What a call is found by under the lock.
+    ///
+    /// Of the argument only its hash: how it is hashed and compared is code of its own, which may take
+    /// locks, or ask for performs, and so has its turn without the lock.
+    struct Name: Sendable, Hashable {
+        let selector: String
+        let argumentHash: Int
     }
 
     struct Entry {
         let target: ObjectIdentifier
-        fileprivate(set) var call: Call
+        let call: Call
         /// What a ticket names: it holds its closure until it is told that it never runs.
         let request: TicketedPerform?
         var timer: ThreadRunLoop.Timer?
@@ -26,44 +40,37 @@ final class DelayedPerforms: Sendable {
     private struct State {
         var entries: [UInt64: Entry] = [:]
         /// The numbers of all entries once more, so that a cancel looks at its own only.
-        var index: [ObjectIdentifier: [Call: Set<UInt64>]] = [:]
+        var index: [ObjectIdentifier: [Name: Set<UInt64>]] = [:]
         var nextID: UInt64 = 0
         var isClosed = false
 
         mutating func insert(_ entry: Entry) -> UInt64 {
-            var entry = entry
-            // The index's own, so that none of its keys ends under the lock, and with it an argument that
-            // may cancel performs in its `deinit`.
-            if let calls = index[entry.target], let place = calls.index(forKey: entry.call) {
-                entry.call = calls[place].key
-            }
             nextID += 1
             entries[nextID] = entry
-            index[entry.target, default: [:]][entry.call, default: []].insert(nextID)
+            index[entry.target, default: [:]][entry.call.name, default: []].insert(nextID)
             return nextID
         }
 
         mutating func remove(_ id: UInt64) -> Entry? {
             guard let entry = entries.removeValue(forKey: id) else { return nil }
-            index[entry.target]?[entry.call]?.remove(id)
-            if index[entry.target]?[entry.call]?.isEmpty == true {
-                index[entry.target]?[entry.call] = nil
-            }
-            if index[entry.target]?.isEmpty == true { index[entry.target] = nil }
+            let (target, name) = (entry.target, entry.call.name)
+            index[target]?[name]?.remove(id)
+            if index[target]?[name]?.isEmpty == true { index[target]?[name] = nil }
+            if index[target]?.isEmpty == true { index[target] = nil }
             return entry
         }
 
         func ids(
-            target: ObjectIdentifier, selector: String?, argument: AnySendableHashable?
+            target: ObjectIdentifier, selector: String?, argumentHash: Int?
         ) -> [UInt64] {
-            guard let calls = index[target] else { return [] }
-            if let selector, let argument {
-                return Array(calls[Call(selector: selector, argument: argument)] ?? [])
+            guard let names = index[target] else { return [] }
+            if let selector, let argumentHash {
+                return Array(names[Name(selector: selector, argumentHash: argumentHash)] ?? [])
             }
-            return calls.flatMap { call, ids -> Set<UInt64> in
+            return names.flatMap { name, ids -> Set<UInt64> in
                 let isMeant =
-                    (selector == nil || call.selector == selector)
-                    && (argument == nil || call.argument == argument)
+                    (selector == nil || name.selector == selector)
+                    && (argumentHash == nil || name.argumentHash == argumentHash)
                 return isMeant ? ids : []
             }
         }
@@ -106,10 +113,14 @@ final class DelayedPerforms: Sendable {
     func cancel(
         target: ObjectIdentifier, selector: String?, argument: AnySendableHashable?
     ) -> Int {
-        let cancelled = state.withLock { state in
-            state.ids(target: target, selector: selector, argument: argument)
-                .compactMap { state.remove($0) }
+        let hash = argument?.hashValue
+        let found = state.withLock { state in
+            state.ids(target: target, selector: selector, argumentHash: hash)
+                .map { id in (id: id, argument: state.entries[id]?.call.argument) }
         }
+        // Without the lock, as `Name` says. Who is performed meanwhile is not found any more.
+        let meant = argument == nil ? found : found.filter { $0.argument == argument }
+        let cancelled = state.withLock { state in meant.compactMap { state.remove($0.id) } }
         for entry in cancelled { entry.timer?.invalidate() }
         return cancelled.count
     }

@@ -21,7 +21,8 @@ private final class Performer: Sendable {
     }
 }
 
-/// An argument that is equal to others, and cancels what is to be performed on it when it ends.
+/// An argument that is equal to others, and cancels what is to be performed on it when it is hashed, is
+/// compared, or ends.
 private final class Equal: Sendable, Hashable {
     let worker: WorkerThread
 
@@ -29,9 +30,12 @@ private final class Equal: Sendable, Hashable {
 
     deinit { worker.cancelPreviousPerforms(target: self) }
 
-    static func == (one: Equal, other: Equal) -> Bool { true }
+    static func == (one: Equal, other: Equal) -> Bool {
+        one.worker.cancelPreviousPerforms(target: one)
+        return true
+    }
 
-    func hash(into hasher: inout Hasher) {}
+    func hash(into hasher: inout Hasher) { worker.cancelPreviousPerforms(target: self) }
 
     static let meet = Selector<Performer, Equal>("meet") { target, _ in target.trace.note("meet") }
 }
@@ -348,6 +352,20 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         worker.stop()
         worker.join()
         #expect(target.trace.all == ["meet"])
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: ["meet", nil])
+    func `an argument that is looked for may cancel others`(selector: String?) throws {
+        let (worker, _) = try stillWorker()
+        let target = Performer(Trace())
+        for delay in 1...2 {
+            try worker.perform(
+                Equal.meet, on: target, with: Equal(worker), afterDelay: .seconds(delay))
+        }
+        try worker.perform(Performer.note, on: target, with: 1, afterDelay: .seconds(1))
+        let cancelledCount = worker.cancelPreviousPerforms(
+            target: target, selector: selector, argument: Equal(worker))
+        #expect(cancelledCount == 2)
     }
 
     @Test(.timeLimit(.minutes(20)))
