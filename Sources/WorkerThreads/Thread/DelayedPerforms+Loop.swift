@@ -3,6 +3,7 @@
 internal import Kernel
 internal import RunLoops
 internal import Structures
+internal import Synchronization
 
 extension ThreadRunLoop {
     /// What waits for its delay in this loop; nil as long as nothing has.
@@ -42,11 +43,12 @@ extension ThreadRunLoop {
                 selector.body(target, argument)
             }
         }
-        let timer = Timer(after: delay) { _ in
+        let timer = Timer(after: delay) { [unowned performs] _ in
             let loop = ThreadRunLoop.current
-            // Another one that was due in the same pass has paused or stopped the thread.
-            if loop.holdsRequests {
-                loop.performUnlessHeld(inModes: modes, perform)
+            // Another one that was due in the same pass has paused or stopped the thread, or what that
+            // held back is yet to have its turn.
+            if loop.holdsRequests || performs.holdsBack {
+                performs.holdBack(perform, in: loop, modes: modes)
             } else {
                 perform()
             }
@@ -56,5 +58,28 @@ extension ThreadRunLoop {
         for mode in modes { add(timer, to: mode) }
         // What a loop that ends did not take is told, what it took it counts.
         if isStopped() && performs.take(id) { throw .stopped(thread: thread) }
+    }
+}
+
+extension DelayedPerforms {
+    /// Whether one that has come due was held back, and has not had its turn since: those that come due
+    /// behind it wait as well.
+    ///
+    /// - Thread: the loop's own thread.
+    var holdsBack: Bool { heldBackCount.load(ordering: .relaxed) > 0 }
+
+    /// Performs one that has come due once its thread holds nothing any more, behind those that were held
+    /// back before.
+    ///
+    /// - Thread: the loop's own thread.
+    func holdBack(
+        _ perform: @escaping @Sendable () -> Void, in loop: ThreadRunLoop,
+        modes: [ThreadRunLoop.Mode]
+    ) {
+        heldBackCount.add(1, ordering: .relaxed)
+        loop.performUnlessHeld(inModes: modes) { [unowned self] in
+            heldBackCount.subtract(1, ordering: .relaxed)
+            perform()
+        }
     }
 }

@@ -76,6 +76,12 @@ final class DelayedPerforms: Sendable {
         }
     }
 
+    /// How many have come due and were held back since (`DelayedPerforms+Loop.swift`); changed on the loop's
+    /// thread only.
+    ///
+    /// Publishes nothing.
+    let heldBackCount = Atomic<Int>(0)
+
     private let state = Mutex(State())
 
     /// Makes room for a perform and gives it its number.

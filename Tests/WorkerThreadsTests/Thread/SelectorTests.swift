@@ -170,6 +170,27 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `one that comes due as the thread goes on overtakes none that a pause held back`() throws {
+        let (worker, clock) = try stillWorker()
+        let trace = Trace()
+        let target = Performer(trace)
+        let pause = Selector<Performer, NoArgument>("pause") { [unowned worker] _ in
+            worker.pause()
+        }
+        try worker.perform(pause, on: target, afterDelay: .seconds(1))
+        try worker.perform(Performer.count, on: target, with: 1, afterDelay: .seconds(2))
+        worker.runLoop.add(
+            ThreadRunLoop.Timer(after: .seconds(3)) { [unowned worker] _ in worker.resume() })
+        try worker.perform(Performer.count, on: target, with: 2, afterDelay: .seconds(4))
+        clock.advance(by: .seconds(5))
+        try worker.settle()
+        #expect(trace.take() == ["count 1", "count 2"])
+        try worker.perform(Performer.count, on: target, with: 3, afterDelay: .zero)
+        try worker.settle()
+        #expect(trace.all == ["count 3"])
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `a stop from one that is performed refuses those behind it, in modes or delayed`() throws {
         let (worker, clock) = try stillWorker()
         let trace = Trace()
