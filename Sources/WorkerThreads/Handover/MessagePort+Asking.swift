@@ -52,8 +52,8 @@ extension MessagePort {
     ///   - timeout: how long to wait; nil for as long as it takes.
     ///   - clock: what the time limit goes by.
     /// - Returns: the answer.
-    /// - Throws: `PortError`; `CancellationError` as soon as the task is cancelled. The message is
-    ///   received all the same, and its answer refused.
+    /// - Throws: `PortError`; `CancellationError` as soon as the task is cancelled. A message that was
+    ///   sent by then is received all the same, and its answer refused.
     /// - Thread: any task.
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func ask<Body, Reply>(
