@@ -87,7 +87,10 @@ extension ThreadRunLoop {
             guard mode == .common else { return item.part(from: state(of: mode)) }
             guard commonItems.contains(item) else { return }
             leaveCommonItems(item)
-            for mode in commonModes { item.part(from: state(of: mode)) }
+            // Its callout may put it back as it leaves one of them.
+            for mode in commonModes where !commonItems.contains(item) {
+                item.part(from: state(of: mode))
+            }
         }
     }
 
@@ -111,7 +114,7 @@ extension ThreadRunLoop {
             guard !commonModes.contains(mode) else { return }
             commonModes.append(mode)
             // One that entered before it may have taken it out.
-            for item in commonItems.inSequence where item.isCommon {
+            for item in commonItems.inSequence where commonItems.contains(item) {
                 putOrTrap(item, into: mode)
             }
         }
@@ -156,10 +159,11 @@ extension ThreadRunLoop {
         let before = item.modes
         let wasCommon = commonItems.contains(item)
         // First of all: as it enters one of them, its callout may take it out again, or make another common.
+        // The list tells, and not the mark: once out it may be in another loop, whose thread marks it.
         commonItems.append(item)
         item.isCommon = true
         do throws(SystemError) {
-            for mode in commonModes where item.isCommon {
+            for mode in commonModes where commonItems.contains(item) {
                 try item.join(state(of: mode), of: self)
             }
         } catch {
@@ -175,8 +179,7 @@ extension ThreadRunLoop {
 
     /// Notes that an item is none of the common ones any more; on the loop's thread.
     func leaveCommonItems(_ item: Item) {
-        item.isCommon = false
-        commonItems.remove(item)
+        if commonItems.remove(item) { item.isCommon = false }
     }
 
     private func putOrTrap(_ item: Item, into mode: Mode) {

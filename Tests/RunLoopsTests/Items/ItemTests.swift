@@ -4,6 +4,7 @@ import Kernel
 import RunLoops
 import RunLoopsTesting
 import Support
+import Synchronization
 import Testing
 
 /// A thread with a run loop that runs until it is told to end.
@@ -350,5 +351,21 @@ struct `Items and other threads` {
             ThreadRunLoop.current.add(source)
             try onNewThread { ThreadRunLoop.current.add(source) }
         }
+    }
+
+    @Test func `one that its cancel puts back into the common modes is in all of them`() throws {
+        let modes = try withScriptedLoop { loop, _ in
+            loop.addCommonMode("other")
+            let itself = Mutex<ThreadRunLoop.Source?>(nil)
+            let source = ThreadRunLoop.Source(cancel: { _, _ in
+                guard let source = itself.withLock({ $0.take() }) else { return }
+                loop.add(source, to: .common)
+            }) {}
+            itself.withLock { $0 = source }
+            loop.add(source, to: .common)
+            loop.remove(source, from: .common)
+            return loop.contains(source, in: .common) ? source.modes : []
+        }
+        #expect(Set(modes) == [.default, "other"])
     }
 }

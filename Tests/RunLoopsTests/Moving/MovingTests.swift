@@ -4,6 +4,7 @@ import Kernel
 import RunLoops
 import RunLoopsTesting
 import Support
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(20)))
@@ -98,5 +99,45 @@ struct `Items that are moved to another loop` {
         }
         there.end()
         #expect(trace.all.isEmpty)
+    }
+
+    @Test func `one that moves to another loop as it enters a common mode enters no more of them`()
+        throws
+    {
+        let there = try RunningLoop(thread: "there")
+        let isThere = try withScriptedLoop { loop, _ in
+            loop.addCommonMode("other")
+            let itself = Mutex<ThreadRunLoop.Source?>(nil)
+            let source = ThreadRunLoop.Source(schedule: { here, _ in
+                guard here === loop, let source = itself.withLock({ $0.take() }) else { return }
+                loop.remove(source, from: .common)
+                there.loop.performAndWait { there.loop.add(source, to: .common) }
+            }) {}
+            itself.withLock { $0 = source }
+            loop.add(source, to: .common)
+            return source.loop === there.loop && !loop.contains(source, in: .common)
+        }
+        #expect(isThere)
+        there.end()
+    }
+
+    @Test func `one that moves to another loop while a mode becomes common does not enter that`()
+        throws
+    {
+        let there = try RunningLoop(thread: "there")
+        let isThere = try withScriptedLoop { loop, _ in
+            let source = ThreadRunLoop.Source {}
+            let mover = ThreadRunLoop.Source(schedule: { _, mode in
+                guard mode == "other" else { return }
+                loop.remove(source, from: .common)
+                there.loop.performAndWait { there.loop.add(source, to: .common) }
+            }) {}
+            loop.add(mover, to: .common)
+            loop.add(source, to: .common)
+            loop.addCommonMode("other")
+            return source.loop === there.loop
+        }
+        #expect(isThere)
+        there.end()
     }
 }
