@@ -185,15 +185,19 @@ extension ThreadRunLoop {
         /// All that this thread does to it comes before it is known to have left its last mode: from then on
         /// it may be another thread's, which puts it into its own loop, or lets go of what it would call.
         final func part(from state: ModeState) {
-            lock.lock()
-            let isThere = states.contains { $0 === state }
-            lock.unlock()
-            guard isThere else { return }
+            guard isIn(state) else { return }
             let notice = whenLeft
             leave(state)
             let isOver = forget(state)
             tell(notice, of: state)
             if isOver { letGo() }
+        }
+
+        /// Whether it is in a mode; on that mode's thread, also if it is another loop's by now.
+        private func isIn(_ state: ModeState) -> Bool {
+            lock.lock()
+            defer { lock.unlock() }
+            return states.contains { $0 === state }
         }
 
         /// Notes that it is no longer in a mode in which it was.

@@ -200,7 +200,8 @@ extension ThreadRunLoop {
         repeat {
             count += 1
             for state in modes {
-                state.items.forEach { $0.invalidate() }
+                // What left before may have moved it to another loop in its last callout.
+                for item in state.items where item.isIn(state) { item.invalidate() }
                 state.dropTimeouts()
             }
         } while count < Self.farewellCountMax && modes.contains { !$0.items.isEmpty }

@@ -140,4 +140,22 @@ struct `Items that are moved to another loop` {
         #expect(isThere)
         there.end()
     }
+
+    @Test func `one that the last call of another moves from a loop that ends is not taken along`()
+        throws
+    {
+        let there = try RunningLoop(thread: "there")
+        let moved = ThreadRunLoop.Source(order: 1) {}
+        try onNewThread {
+            let loop = ThreadRunLoop.current
+            loop.add(moved)
+            loop.add(
+                ThreadRunLoop.Source(cancel: { _, _ in
+                    loop.remove(moved)
+                    there.loop.performAndWait { there.loop.add(moved) }
+                }) {})
+        }
+        #expect(moved.isValid && moved.loop === there.loop)
+        there.end()
+    }
 }
