@@ -194,7 +194,7 @@ extension ThreadRunLoop {
         }
 
         /// Whether it is in a mode; on that mode's thread, also if it is another loop's by now.
-        private func isIn(_ state: ModeState) -> Bool {
+        final func isIn(_ state: ModeState) -> Bool {
             lock.lock()
             defer { lock.unlock() }
             return states.contains { $0 === state }

@@ -74,13 +74,14 @@ final class ModeState: @unchecked Sendable {
     /// Whether nothing could ever happen in this mode; observers alone keep nothing alive.
     var isEmpty: Bool { liveCount == 0 }
 
-    /// Everything in this mode but timers that fire right now, and time-outs, which are no items.
+    /// Everything in this mode but timers that fire right now, and time-outs, which are no items; in the
+    /// sequence in which it leaves a loop that ends.
     var items: [ThreadRunLoop.Item] {
         var items: [ThreadRunLoop.Item] = sources.map { $0 }
         items += signalledPorts.map { $0 }
         items += descriptors?.all ?? []
         items += timerHeap.values.compactMap(\.timer)
-        return items + observers.map { $0 }
+        return items + observers.reversed()
     }
 
     /// Whether a port without a descriptor is signalled.

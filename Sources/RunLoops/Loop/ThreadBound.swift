@@ -7,7 +7,8 @@
 /// The box may be captured and let go of anywhere. What is in it is opened on the loop's own thread
 /// only, as `Confined`'s value is, and its `deinit` runs there too: soon after the last reference to the
 /// box is gone, and at the latest when the thread ends. That is what a handle wants that has to be
-/// closed where it was opened.
+/// closed where it was opened. When the thread ends these values go last of all that is in the loop, the
+/// one that was boxed last first: what goes before may use them as it goes.
 ///
 /// ```swift
 /// let database = try worker.submitAndWait { ThreadBound(Database(path: path), to: .current) }

@@ -195,15 +195,19 @@ extension ThreadRunLoop {
     private static let farewellCountMax = 10
 
     /// Takes everything out of all modes, which is invalid then; on the loop's thread, when it ends.
+    ///
+    /// Last of all the observers of the default mode, the one that was added last first: with them end the
+    /// values of `ThreadBound`, which what goes before may use as it goes.
     func takeOutAll() {
         var count = 0
         repeat {
             count += 1
-            for state in modes {
+            for state in modes.reversed() {
+                state.dropTimeouts()
                 // What left before may have moved it to another loop in its last callout.
                 for item in state.items where item.isIn(state) { item.invalidate() }
-                state.dropTimeouts()
             }
-        } while count < Self.farewellCountMax && modes.contains { !$0.items.isEmpty }
+        } while count < Self.farewellCountMax
+            && modes.contains { !$0.isEmpty || !$0.observers.isEmpty }
     }
 }

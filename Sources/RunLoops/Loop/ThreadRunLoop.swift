@@ -365,9 +365,10 @@ public final class ThreadRunLoop: @unchecked Sendable {
         requests.close(into: &left, waiting: SystemThread.yield)
         // Whoever asked to add or to remove an item is told by its callouts that it came and went.
         for case .action(let action) in left { action() }
+        left = []
+        pendingBlocks.removeAll()
         takeOutAll()
         commonItems.removeAll()
-        pendingBlocks.removeAll()
         owner = nil
         measuring.withLock { $0.end(isMeasured) }
         otherModes.removeAll()

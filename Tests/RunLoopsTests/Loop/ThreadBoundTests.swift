@@ -92,4 +92,37 @@ import Testing
         let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
         #expect(text.contains("the value of a ThreadBound is for the loop's own thread only"))
     }
+
+    @Test func `can be used by all that goes before it when the thread ends`() throws {
+        /// Uses a handle as it goes.
+        final class User: Sendable {
+            private let box: ThreadBound<Handle>
+            private let name: String
+            private let trace: Trace
+
+            init(_ name: String, _ box: ThreadBound<Handle>, _ trace: Trace) {
+                (self.name, self.box, self.trace) = (name, box, trace)
+            }
+
+            deinit {
+                box.value.use()
+                trace.note(name)
+            }
+        }
+        let trace = Trace()
+        try onNewThread {
+            let loop = ThreadRunLoop.current
+            let box = ThreadBound(Handle(trace), to: loop)
+            let later = ThreadBound(User("boxed later", box, trace), to: loop)
+            let (waiting, due) = (User("block", box, trace), User("time-out", box, trace))
+            loop.perform(inModes: ["other"]) { _ = waiting }
+            loop.schedule(after: .seconds(1)) { _ = due }
+            loop.add(
+                ThreadRunLoop.Source(cancel: { _, _ in
+                    box.value.use()
+                    trace.note("cancel")
+                }) { _ = later }, to: "other")
+        }
+        #expect(trace.all.count == 5 && trace.all.last == "at home", "\(trace.all)")
+    }
 }
