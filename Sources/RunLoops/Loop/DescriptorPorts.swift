@@ -1,6 +1,7 @@
 // The descriptors of one mode, and the ports that wait for them. Confined to the loop's thread; made
 // when the mode gets its first descriptor, so that one without any sleeps on a futex and is smaller.
 
+internal import Glibc
 internal import Kernel
 internal import Structures
 
@@ -28,6 +29,10 @@ final class DescriptorPorts {
     func watch(
         _ port: ThreadRunLoop.Port, descriptor: CInt, for interest: Readiness
     ) throws(SystemError) -> Handle {
+        // The kernel would take it: it does not know of one that rests.
+        if let owner = owners[descriptor], resting.contains(owner.rawValue) {
+            throw SystemError(operation: "watch descriptor \(descriptor)", errno: EEXIST)
+        }
         let handle = ports.insert(port)
         do throws(SystemError) {
             try set.add(descriptor, for: interest, token: handle.rawValue)

@@ -437,4 +437,25 @@ struct `Port on a descriptor` {
         }
         #expect(readiness == ["true"])
     }
+
+    @Test func `one that was told of the end and sleeps keeps its descriptor for itself`() throws {
+        let words = try withScriptedLoop { loop, poller in
+            let trace = Trace()
+            let first = ThreadRunLoop.Port(watching: 7, for: []) { _, _ in trace.note("first") }
+            try loop.add(first)
+            poller.setReady(7, .closed)
+            loop.stepOnePass()
+            let second = scripted(7, "second", trace)
+            do throws(SystemError) { try loop.add(second) } catch {
+                trace.note(error.errno == EEXIST ? "refused" : "\(error)")
+            }
+            first.interest = .readable
+            loop.stepOnePass()
+            first.invalidate()
+            try loop.add(second)
+            loop.stepOnePass()
+            return trace.all
+        }
+        #expect(words.count == 4 && words.prefix(3) == ["first", "refused", "first"], "\(words)")
+    }
 }
