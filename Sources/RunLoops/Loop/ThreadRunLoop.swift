@@ -371,6 +371,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         commonItems.removeAll()
         owner = nil
         measuring.withLock { $0.end(isMeasured) }
+        if isMeasured { watch.load()?.finish() }
         otherModes.removeAll()
         defaultState.giveBack()
         link.thread.store(LoopLink.nobody, ordering: .releasing)

@@ -167,6 +167,12 @@ package final class LoopWatch: @unchecked Sendable {
             number: number, after: .nanoseconds(elapsed))
     }
 
+    /// Counts what the thread has done until now, and nothing from now on; it ends.
+    func finish() {
+        enter(Stretch(state: Stretch.between))
+        restart()
+    }
+
     /// Lets nobody reach the thread any more; it ends.
     func close() {
         let guardian = reached.withLock { reached in

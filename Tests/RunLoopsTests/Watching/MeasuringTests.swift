@@ -268,4 +268,18 @@ private final class Bystander: LoopGuardian {
         #expect(!loop.madeWatch.setGuardian(Bystander(), limit: .seconds(1)))
         #expect(loop.madeWatch.addresses(during: loop.madeWatch.read().number).isEmpty)
     }
+
+    @Test func `is over when the thread ends, and has counted until then`() throws {
+        let clock = ManualClock()
+        let loop = try onNewThread {
+            let loop = ThreadRunLoop.makeCurrent(clock: clock)
+            loop.isMeasured = true
+            loop.perform {}
+            loop.run(until: .distantPast)
+            clock.advance(by: .seconds(2))
+            return loop
+        }
+        clock.advance(by: .seconds(3_600))
+        #expect(loop.measurements?.busy == .seconds(2))
+    }
 }
