@@ -186,6 +186,7 @@ extension ThreadRunLoop {
 
     private func sleep(_ run: inout Run, _ state: ModeState, _ runsBefore: UInt64) {
         tell(.beforeWaiting, state)
+        runDepth?.sleepBegins()
         // A run nested in this pass has taken wake-ups that were meant for this mode too.
         if runCount != runsBefore { poller.wake() }
         var deadline = run.deadline

@@ -85,6 +85,12 @@ final class ThreadPools {
         close(index)
     }
 
+    /// Lets go of what was autoreleased after the observer had emptied the innermost run's pool, or in the
+    /// call that put it into the mode: that round is over without it.
+    fileprivate func emptyForSleep() {
+        if let index = indexOfRun { empty(index) }
+    }
+
     /// How many runs of the thread's loop are under way.
     private var runDepth: Int {
         if let knownDepth { return knownDepth.value }
@@ -170,6 +176,9 @@ final class RunDepth {
         self.value = value
         self.pools = pools
     }
+
+    /// The innermost run is about to sleep, and all observers were told so.
+    func sleepBegins() { pools?.emptyForSleep() }
 
     /// The innermost run has ended.
     func endRun() {

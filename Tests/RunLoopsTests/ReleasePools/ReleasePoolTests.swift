@@ -290,4 +290,27 @@ private final class TextBox: Sendable {
     var texts: [String] { stored.withLock { $0 } }
 }
 
-private struct Failure: Error {}
+private struct Failure: Error {
+
+    @Test(arguments: [false, true])
+    func `what an observer of the waiting autoreleases goes before the sleep`(isFirst: Bool) throws
+    {
+        let trace = Trace()
+        try withScriptedLoop { loop, poller in
+            loop.keepAlive()
+            // Else the observers that empty the pool are added in the round that tells of the sleep.
+            if !isFirst {
+                loop.perform { ReleasePool.autorelease(Mortal("earlier", trace)) }
+                loop.stepOnePass()
+            }
+            loop.add(
+                ThreadRunLoop.Observer(.beforeWaiting, repeats: false, order: .max) { _, _ in
+                    ReleasePool.autorelease(Mortal("object", trace))
+                })
+            poller.at(.seconds(1)) { trace.note("asleep, holding \(ReleasePool.heldCount)") }
+            _ = loop.run(for: .seconds(2))
+        }
+        #expect(
+            trace.all == (isFirst ? [] : ["earlier gone"]) + ["object gone", "asleep, holding 0"])
+    }
+}
