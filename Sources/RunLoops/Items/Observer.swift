@@ -51,13 +51,11 @@ extension ThreadRunLoop {
             super.init()
         }
 
-        /// Begins to tell it of what it is to be told: it is valid, interested, and not being told right now.
+        /// Begins to tell it of what it is to be told: it is valid, and not being told right now.
         ///
         /// - Returns: what to call, which `tell` does; nil if nothing.
-        func beginTelling(_ activity: Activity) -> Handler? {
-            guard activities.contains(activity), isValid, !isBeingTold.load(ordering: .acquiring)
-            else { return nil }
-            guard let handler else { return nil }
+        func beginTelling() -> Handler? {
+            guard isValid, !isBeingTold.load(ordering: .acquiring), let handler else { return nil }
             isBeingTold.store(true, ordering: .relaxed)
             return handler
         }

@@ -206,9 +206,10 @@ extension ThreadRunLoop {
     }
 
     private func tellObservers(_ activity: Activity, _ state: ModeState) {
-        for observer in state.observers {
+        // Those that are not interested first: a `ThreadBound` is one, and there may be thousands.
+        for observer in state.observers where observer.activities.contains(activity) {
             let handler = callOfListed(observer, in: state.observers) {
-                observer.beginTelling(activity)
+                observer.beginTelling()
             }
             guard let handler else { continue }
             calling(.observer, from: observer.madeAt) { observer.tell(activity, handler) }
