@@ -38,7 +38,7 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
     private var endlessSleepCount = 0
     package private(set) var scriptEnded: ScriptEnded?
 
-    /// So many sleeps are recorded; what came before is forgotten.
+    /// So many sleeps are told; up to twice as many are recorded, and what came before is forgotten.
     private static let recordedSleepLimit = 10_000
     /// So often the runs are ended before the test is: it runs the loop again and again.
     private static let endlessSleepLimit = 1_000
@@ -119,7 +119,7 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
     /// The loop's sleeps so far, the last 10,000.
     public var sleeps: [Sleep] {
         loop?.preconditionOnLoop()
-        return recorded
+        return recorded.suffix(Self.recordedSleepLimit)
     }
 
     // MARK: What the loop calls
@@ -134,8 +134,8 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
         sleeping.store(true, ordering: .relaxed)
         let end = sleep(on: set, until: deadline, ready: &ready)
         sleeping.store(false, ordering: .relaxed)
-        if recorded.count >= Self.recordedSleepLimit {
-            recorded.removeFirst(Self.recordedSleepLimit / 2)
+        if recorded.count >= 2 * Self.recordedSleepLimit {
+            recorded.removeFirst(Self.recordedSleepLimit)
         }
         let isEndless = deadline == .distantFuture
         recorded.append(

@@ -126,4 +126,14 @@ private struct Oops: Error, Equatable {}
         #expect(pass.result == .finished)
         #expect(pass.wasIdle)
     }
+
+    @Test func `tells the last 10,000 sleeps`() throws {
+        let (sleeps, count) = try withScriptedLoop { loop, poller in
+            loop.keepAlive()
+            for _ in 0..<20_001 { loop.run(for: .seconds(1)) }
+            return (poller.sleeps, loop.counters.sleepCount)
+        }
+        #expect(sleeps.count == 10_000)
+        #expect(sleeps.last?.began == .seconds(Int64(count) - 1))
+    }
 }
