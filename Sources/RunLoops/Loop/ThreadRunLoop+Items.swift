@@ -84,7 +84,11 @@ extension ThreadRunLoop {
     /// - Blocks: never.
     public func remove(_ item: Item, from mode: Mode = .default) {
         onThread { [self] in
-            guard mode == .common else { return item.part(from: state(of: mode)) }
+            guard mode == .common else {
+                // Not made for it: there is nothing in a mode that does not exist.
+                if let state = existingState(of: mode) { item.part(from: state) }
+                return
+            }
             guard commonItems.contains(item) else { return }
             leaveCommonItems(item)
             // Its callout may put it back as it leaves one of them.

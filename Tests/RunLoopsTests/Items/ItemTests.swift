@@ -368,4 +368,12 @@ struct `Items and other threads` {
         }
         #expect(Set(modes) == [.default, "other"])
     }
+
+    @Test func `to take one out of a mode that nobody knows makes no mode`() throws {
+        let text = try withScriptedLoop { loop, _ in
+            loop.remove(ThreadRunLoop.Source {}, from: "unknown")
+            return loop.describe()
+        }
+        #expect(!text.contains("unknown"))
+    }
 }
