@@ -73,7 +73,8 @@ extension ThreadRunLoop {
 
     /// What one pass did.
     public struct Pass: Sendable, Equatable {
-        /// `finished` when there was nothing in the mode, `stopped` after a stop, else `timedOut`.
+        /// `finished` when there was nothing in the mode, `stopped` when an observer of the entry stopped
+        /// the loop, so that no pass was made, else `timedOut`: also after a stop in the pass.
         public let result: RunResult
         /// Custom sources performed.
         public let sourceCount: Int

@@ -12,7 +12,8 @@ internal import Synchronization
 /// comes first. So an hour passes at once, and everything happens in a known order.
 ///
 /// A sleep that nothing could ever end ends all runs under way, and `withScriptedLoop` throws
-/// ``ScriptEnded``.
+/// ``ScriptEnded``. Who then runs the loop again and again, as `runForever()` does, is ended by a trap
+/// that says the same.
 ///
 /// - Thread: the loop's own thread, where the script runs too (traps elsewhere).
 public final class ScriptedPoller: Poller, @unchecked Sendable {

@@ -89,6 +89,8 @@ extension ThreadRunLoop {
         /// Makes the port ready and wakes its loop; several signals before the loop gets there
         /// are one.
         ///
+        /// One that watches a descriptor is ready when that is: a signal only wakes its loop.
+        ///
         /// - Thread: any thread.
         /// - Blocks: never; a system call only if the loop sleeps.
         public func signal() {

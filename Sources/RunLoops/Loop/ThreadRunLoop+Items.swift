@@ -109,6 +109,8 @@ extension ThreadRunLoop {
 
     /// Makes a mode common: it gets everything that was added to the common modes.
     ///
+    /// Traps if it can't watch a descriptor of theirs, for which it has a port already, say.
+    ///
     /// - Thread: any thread.
     /// - Blocks: never.
     /// - Source: CFRunLoopAddCommonMode.
@@ -124,7 +126,8 @@ extension ThreadRunLoop {
         }
     }
 
-    /// When the next timer of a mode is due; nil when it has none.
+    /// When the next timer or time-out of a mode is due; nil when none waits, as those don't that are being
+    /// called.
     ///
     /// - Thread: the loop's own thread.
     /// - Source: CFRunLoopGetNextTimerFireDate.

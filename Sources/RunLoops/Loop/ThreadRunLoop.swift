@@ -265,7 +265,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
     /// Makes the innermost run under way return `stopped` at the end of its pass.
     ///
-    /// Called while no run is under way it is forgotten. That is why a thread is stopped by a flag
+    /// A run that ends with that pass for another reason, a source that was handled or its deadline, says
+    /// so instead. Called while no run is under way it is forgotten. That is why a thread is stopped by a flag
     /// *and* a stop, with the flag looked at on the thread.
     ///
     /// - Thread: any thread.

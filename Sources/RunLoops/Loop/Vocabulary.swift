@@ -8,7 +8,7 @@ extension ThreadRunLoop {
     ///
     /// - Source: Apple, Threading Programming Guide, "Run Loop Modes".
     public struct Mode: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-        /// The name, compared byte for byte.
+        /// The name, compared as strings are: two ways to write the same characters are one name.
         public let name: String
 
         /// A mode of this name.

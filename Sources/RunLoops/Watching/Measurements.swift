@@ -86,6 +86,8 @@ extension ThreadRunLoop {
     }
 
     /// What was measured in a loop while it was measured.
+    ///
+    /// A callout or a sleep that was under way when measuring was switched off counts to its end.
     public struct Measurements: Sendable {
         /// Time asleep.
         public let asleep: Duration
