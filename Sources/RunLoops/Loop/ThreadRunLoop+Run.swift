@@ -126,8 +126,11 @@ extension ThreadRunLoop {
             let handledSource = pass(&run, state)
             if handledSource && run.returnsAfterSource { return .handledSource }
             if hasPassed(run.deadline) { return .timedOut }
+            // First others' requests: a run nested in a callout of those may take the wake-up of a stop, with
+            // which the next pass would not sleep.
+            let isEmpty = isFinished(state)
             if takeStop() { return .stopped }
-            if isFinished(state) { return .finished }
+            if isEmpty { return .finished }
         }
     }
 

@@ -78,6 +78,28 @@ import Testing
         }
     }
 
+    @Test func `a stop of all runs that comes between two passes ends the run without a wake-up`()
+        throws
+    {
+        try withScriptedLoop { loop, _ in
+            let nesting = ThreadRunLoop.Source(
+                schedule: { loop, _ in
+                    loop.perform { loop.stopAllRuns() }
+                    #expect(loop.run(for: .seconds(1)) == .stopped)
+                }, perform: {})
+            // The timer's block is the last of its pass, and what it asks for comes behind that.
+            let timer = ThreadRunLoop.Timer(after: .zero) { _ in
+                loop.perform {
+                    #expect(throws: Never.self) { try onNewThread { loop.add(nesting) } }
+                }
+            }
+            loop.add(timer)
+            loop.keepAlive()
+            #expect(loop.run(for: .seconds(9)) == .stopped)
+            #expect(loop.now == Instant(nanoseconds: 0))
+        }
+    }
+
     @Test func `a block may wait in a nested run for one that was queued with it`() throws {
         for mode: ThreadRunLoop.Mode in [.default, "inner"] {
             let trace = Trace()
