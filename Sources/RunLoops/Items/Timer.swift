@@ -141,10 +141,11 @@ extension ThreadRunLoop {
             callingLoop = loop.link.number
             for state in states { stopWaiting(in: state) }
             Callout.fireTimer(self, handler)
-            if intervalNanoseconds == 0 {
+            if intervalNanoseconds == 0 || !isValid {
+                // Also one that another thread has made invalid meanwhile: a loop that ends is not told of it.
                 invalidate()
             } else if endCall(for: calledFor, in: loop) {
-                for state in states { wait(in: state) }
+                for state in states { wait(in: state, until: date) }
             }
             return true
         }
@@ -196,7 +197,12 @@ extension ThreadRunLoop {
 
         override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
             state.timerCount += 1
-            if callingLoop == 0 || takeOver(for: loop) { wait(in: state) }
+            if callingLoop == 0 || takeOver(for: loop) {
+                wait(in: state, until: date)
+            } else if callingLoop != loop.link.number {
+                // Another loop calls it for the last time: here it is to be found if this one ends before.
+                wait(in: state, until: .distantFuture)
+            }
         }
 
         override func leave(_ state: ModeState) {
@@ -211,7 +217,8 @@ extension ThreadRunLoop {
         /// The latest instant at which it may fire.
         private var latest: Instant { date.advanced(byNanoseconds: toleranceNanoseconds) }
 
-        private func wait(in state: ModeState) {
+        private func wait(in state: ModeState, until date: Instant) {
+            let latest = date.advanced(byNanoseconds: toleranceNanoseconds)
             places.append(
                 state.timerHeap.insert(
                     fire: date.nanoseconds, latest: latest.nanoseconds, payload: .timer(self)))

@@ -54,6 +54,25 @@ struct `Items that are moved to another loop` {
         #expect(calls.count == 1)
     }
 
+    @Test func `a timer that fires once leaves a loop that ends while another one calls it`() throws
+    {
+        let (here, there) = (try RunningLoop(thread: "here"), try RunningLoop(thread: "there"))
+        let (moved, isToReturn) = (Latch(), Latch())
+        let timer = ThreadRunLoop.Timer(after: .zero) { timer in
+            here.loop.remove(timer)
+            there.loop.performAndWait { there.loop.add(timer) }
+            moved.open()
+            isToReturn.wait()
+        }
+        here.loop.add(timer)
+        moved.wait()
+        #expect(timer.loop === there.loop)
+        there.end()
+        #expect(timer.loop == nil && !timer.isValid)
+        isToReturn.open()
+        here.end()
+    }
+
     @Test(arguments: [false, true])
     func `a round calls nothing that it has listed and another loop has had since`(
         isLeftThere: Bool
