@@ -69,7 +69,7 @@ final class BoundedRequests: Sendable {
     private struct State {
         var requests = FIFO<PerformRequest>()
         /// Only while there is no room.
-        var newcomers = FIFO<Newcomer>()
+        var newcomers = WaitingLine<Newcomer>()
         var isResting = true
         var isClosed = false
     }
@@ -85,11 +85,13 @@ final class BoundedRequests: Sendable {
 
     /// - Parameter mayBlock: whether the caller can wait for room.
     func add(_ request: PerformRequest, mayBlock: Bool) -> Addition {
-        state.withLock { state in
+        // Let go of without the lock: what they hold is their senders' own.
+        var left: [Newcomer] = []
+        return state.withLock { state in
             if state.isClosed { return .closed }
             var dropped: PerformRequest?
             if state.requests.count >= limit {
-                guard drops else { return Self.line(up: request, mayBlock, &state) }
+                guard drops else { return Self.line(up: request, mayBlock, &state, &left) }
                 dropped = state.requests.popFirst()
             }
             state.requests.append(request)
@@ -99,12 +101,15 @@ final class BoundedRequests: Sendable {
     }
 
     private static func line(
-        up request: PerformRequest, _ mayBlock: Bool, _ state: inout State
+        up request: PerformRequest, _ mayBlock: Bool, _ state: inout State,
+        _ left: inout [Newcomer]
     ) -> Addition {
         let isAwaited = request.isAwaited
         guard isAwaited || mayBlock else { return .full }
         let admission = isAwaited ? nil : Admission<Void>()
-        state.newcomers.append(Newcomer(request: request, admission: admission))
+        let newcomer = Newcomer(request: request, admission: admission)
+        // The task of one that is decided was cancelled.
+        left = state.newcomers.join(newcomer, hasLeft: { $0.request.isDecided })
         return .waits(admission)
     }
 
@@ -138,7 +143,7 @@ final class BoundedRequests: Sendable {
     /// How many wait; those that wait for room are not among them.
     var count: Int { state.withLock { $0.requests.count } }
 
-    /// How many wait for room.
+    /// How many wait for room, tasks among them that were cancelled since.
     var newcomerCount: Int { state.withLock { $0.newcomers.count } }
 
     /// Refuses later requests.

@@ -4,19 +4,22 @@ package import Structures
 
 extension PoolBoard {
     /// Lines work up behind other work that there was no room for.
+    ///
+    /// - Returns: some of those that were cancelled meanwhile.
     package mutating func lineUp(
         _ work: Work, for queue: PoolQueue, lane: Int,
         isWanted: @escaping @Sendable () -> Bool = { true },
         tell: @escaping @Sendable (PriorityFIFO<Work>.Ticket?) -> Void
-    ) {
-        newcomers.append(
-            Newcomer(work: work, queue: queue, lane: lane, isWanted: isWanted, tell: tell))
+    ) -> [Admission] {
+        let newcomer = Newcomer(
+            work: work, queue: queue, lane: lane, isWanted: isWanted, tell: tell)
+        return newcomers.join(newcomer, hasLeft: { !$0.isWanted() }).map(Admission.none)
     }
 
     /// Whether work has lined up.
     package var hasNewcomers: Bool { !newcomers.isEmpty }
 
-    /// How much work has lined up.
+    /// How much work has lined up, some among it that was cancelled since.
     package var newcomerCount: Int { newcomers.count }
 
     /// Gives places to newcomers, in their order, while there is room; those whose queue is closed,
@@ -26,7 +29,7 @@ extension PoolBoard {
         var admissions: [Admission] = []
         while waitingCount < limit, let newcomer = newcomers.popFirst() {
             guard newcomer.isWanted(), !isClosed(newcomer.queue) else {
-                admissions.append(Admission(newcomer: newcomer, ticket: nil, wake: nil))
+                admissions.append(.none(newcomer))
                 continue
             }
             let (ticket, wake) = push(newcomer.work, to: newcomer.queue, lane: newcomer.lane)
@@ -38,16 +41,10 @@ extension PoolBoard {
     /// Takes those newcomers out of the line whose queue is closed.
     package mutating func refuseNewcomers() -> [Admission] {
         guard hasNewcomers else { return [] }
-        var admissions: [Admission] = []
-        for _ in 0..<newcomers.count {
-            guard let newcomer = newcomers.popFirst() else { break }
-            if isClosed(newcomer.queue) {
-                admissions.append(Admission(newcomer: newcomer, ticket: nil, wake: nil))
-            } else {
-                newcomers.append(newcomer)
-            }
-        }
-        return admissions
+        var line = newcomers
+        let refused = line.removeAll { isClosed($0.queue) }
+        newcomers = line
+        return refused.map(Admission.none)
     }
 
     /// Takes out the oldest work of the lowest priority, for newer work.

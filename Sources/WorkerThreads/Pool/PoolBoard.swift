@@ -30,7 +30,7 @@ package struct PoolBoard<Work> {
     private var idle: [Int] = []
     var shared = PriorityFIFO<Work>()
     var own: [PriorityFIFO<Work>]
-    var newcomers = FIFO<Newcomer>()
+    var newcomers = WaitingLine<Newcomer>()
     /// The keys that have work, and whose it is.
     var bindings: [SubmitKey: Binding] = [:]
     private var lastSequence: UInt64 = 0
@@ -52,6 +52,11 @@ package struct PoolBoard<Work> {
         let newcomer: Newcomer
         let ticket: PriorityFIFO<Work>.Ticket?
         let wake: Int?
+
+        /// It gets no place.
+        static func none(_ newcomer: Newcomer) -> Admission {
+            Admission(newcomer: newcomer, ticket: nil, wake: nil)
+        }
 
         /// Tells the newcomer.
         ///

@@ -8,7 +8,8 @@ extension WorkerPool {
     enum Addition {
         /// Wake the member, and refuse what was dropped for it.
         case added(Ticket, wake: Int?, dropped: PerformRequest?)
-        case waits(Admission<Ticket>?)
+        /// Tell those that have left the line.
+        case waits(Admission<Ticket>?, left: [PoolBoard<PerformRequest>.Admission])
         case full
         case closed
     }
@@ -79,14 +80,14 @@ extension WorkerPool {
         let stopped = SubmitError.stopped(thread: threadName(of: queue))
         let pool = queues.number
         if let placed {
-            board.lineUp(
+            let left = board.lineUp(
                 request, for: queue, lane: lane, isWanted: { !request.isDecided }
             ) { place in
                 // One that was cancelled has been told.
                 guard let place else { return _ = request.refuse(stopped) }
                 placed(Ticket(pool: pool, queue: queue, place: place, key: key))
             }
-            return .waits(nil)
+            return .waits(nil, left: left)
         }
         // Nobody else may be left to make room.
         if members.contains(where: { $0.isCurrent }) {
@@ -94,13 +95,13 @@ extension WorkerPool {
             return .full
         }
         let admission = Admission<Ticket>()
-        board.lineUp(request, for: queue, lane: lane) { place in
+        let left = board.lineUp(request, for: queue, lane: lane) { place in
             guard let place else {
                 if key != nil { _ = request.refuse(stopped) }
                 return admission.decide(.failure(stopped))
             }
             admission.decide(.success(Ticket(pool: pool, queue: queue, place: place, key: key)))
         }
-        return .waits(admission)
+        return .waits(admission, left: left)
     }
 }

@@ -457,7 +457,8 @@ public final class WorkerPool: Sendable {
                 queues.droppedCount.add(1, ordering: .relaxed)
             }
             return (ticket, wake)
-        case .waits(let admission):
+        case .waits(let admission, let left):
+            for newcomer in left { _ = newcomer.tell() }
             // Who gives it a place wakes the member.
             guard let admission else { return (nil, nil) }
             return (try admission.wait(), nil)

@@ -32,6 +32,18 @@ private final class Sender: Sendable {
     }
 }
 
+/// Begins a task that waits in a line, and cancels it there.
+private func cancelledInLine(
+    of length: () -> Int, _ submit: @escaping @Sendable () async throws -> Void
+) async {
+    let before = length()
+    let task = Task { try await submit() }
+    // Who joins may take the place of many that have left.
+    while length() == before { await Task.yield() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+}
+
 @Suite(.timeLimit(.minutes(20))) struct `A full worker` {
     @Test func `refuses, unless it is told otherwise`() throws {
         let worker = try WorkerThread(name: "small", maxQueued: 2)
@@ -139,6 +151,17 @@ private final class Sender: Sendable {
         worker.join()
         #expect(ran.isSet == (policy == .finishCurrent))
         #expect(worker.abandonedCount == (policy == .finishCurrent ? 1 : 0))
+    }
+
+    @Test func `is not filled by tasks that are cancelled while they wait for room`() async throws {
+        let worker = try WorkerThread(name: "patient", maxQueued: 1, whenFull: .wait)
+        let gate = try worker.hold()
+        try worker.enqueue {}
+        for _ in 0..<1_000 {
+            await cancelledInLine(of: { worker.newcomerCount }) { try await worker.submit {} }
+        }
+        #expect(worker.newcomerCount <= 64)
+        gate.open()
     }
 
     @Test func `forgets a task that is cancelled while it waits for room`() async throws {
@@ -268,6 +291,22 @@ private final class Sender: Sendable {
         #expect(pool.cancel(ticket))
         #expect(pool.newcomerCount == 0)
         #expect(pool.waitingCount == 0)
+        #expect(pool.boundKeyCount == 0)
+    }
+
+    @Test(arguments: [nil, "a key"] as [SubmitKey?])
+    func `is not filled by tasks that are cancelled in its line`(_ key: SubmitKey?) async throws {
+        let pool = try WorkerPool(name: "mail", count: 2, maxQueued: 1, whenFull: .wait)
+        pool.pause()
+        let ticket = try pool.enqueue { Issue.record("it was cancelled") }
+        for _ in 0..<1_000 {
+            await cancelledInLine(of: { pool.newcomerCount }) {
+                try await pool.submit(key: key) {}
+            }
+        }
+        #expect(pool.newcomerCount <= 64)
+        #expect(pool.cancel(ticket))
+        #expect(pool.newcomerCount == 0)
         #expect(pool.boundKeyCount == 0)
     }
 
