@@ -11,9 +11,16 @@ extension ThreadRunLoop {
 
     private var madeDelayedPerforms: DelayedPerforms {
         if let delayedPerforms { return delayedPerforms }
-        let made = companion.storeIfNil(DelayedPerforms())
+        let own = DelayedPerforms()
+        let made = companion.storeIfNil(own)
         guard let performs = made as? DelayedPerforms else {
             fatalError("a loop keeps delayed performs, not \(made)")
+        }
+        if performs === own {
+            // A worker has closed them before. Of one that has ended already, nothing is taken either.
+            let thread = threadName
+            let isToEnd = farewells.add(own) { [unowned own] in _ = own.close(thread: thread) }
+            if !isToEnd { _ = own.close(thread: thread) }
         }
         return performs
     }

@@ -49,7 +49,7 @@ extension ThreadRunLoop {
     ///   - selector: what to do.
     ///   - target: what to do it to; kept alive until it is done or cancelled, or the loop ends with
     ///     its thread: then it is not done.
-    ///   - argument: what to do it with.
+    ///   - argument: what to do it with; kept as long as the target.
     ///   - delay: from now, by the loop's clock.
     ///   - modes: in which modes of the loop it may be performed; without any it is not.
     ///   - fileID: the caller's file, noted while the loop is measured.
@@ -93,5 +93,5 @@ extension ThreadRunLoop {
     }
 
     /// The thread's name in errors.
-    private var threadName: String { isMain ? "main" : "of this run loop" }
+    var threadName: String { isMain ? "main" : "of this run loop" }
 }

@@ -96,4 +96,28 @@ import WorkerThreads
         }
         #expect(loop.cancelPreviousPerforms(target: Trace()) == 0)
     }
+
+    @Test func `after a delay go with the thread, and what they hold, whoever keeps its loop`()
+        throws
+    {
+        let target = Trace()
+        let never = Selector<Trace, Argument>("never") { _, _ in Issue.record("it is too early") }
+        let (loop, argument) = try onNewThread {
+            let loop = ThreadRunLoop.current
+            let argument = Argument()
+            #expect(throws: Never.self) {
+                try loop.perform(never, on: target, with: argument, afterDelay: .seconds(3_600))
+            }
+            return (loop, WeakReference(argument))
+        }
+        #expect(argument.object == nil)
+        #expect(loop.cancelPreviousPerforms(target: target) == 0)
+    }
+}
+
+/// An argument whose end can be watched.
+private final class Argument: Sendable, Hashable {
+    static func == (one: Argument, other: Argument) -> Bool { one === other }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
