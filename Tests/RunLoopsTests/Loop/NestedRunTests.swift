@@ -5,6 +5,15 @@ import RunLoops
 import RunLoopsTesting
 import Testing
 
+/// A source that runs the loop as it enters a mode, and has all runs stopped in there.
+private func sourceThatStopsAll() -> ThreadRunLoop.Source {
+    ThreadRunLoop.Source(
+        schedule: { loop, _ in
+            loop.perform { loop.stopAllRuns() }
+            #expect(loop.run(for: .seconds(1)) == .stopped)
+        }, perform: {})
+}
+
 @Suite struct `Nested runs` {
     @Test func `a source signalled and woken during a nested run performs without another wake`()
         throws
@@ -67,11 +76,7 @@ import Testing
     @Test func `a stop of all runs ends the run that has nested one before its first pass`() throws
     {
         try withScriptedLoop { loop, _ in
-            let nesting = ThreadRunLoop.Source(
-                schedule: { loop, _ in
-                    loop.perform { loop.stopAllRuns() }
-                    #expect(loop.run(for: .seconds(1)) == .stopped)
-                }, perform: {})
+            let nesting = sourceThatStopsAll()
             try onNewThread { loop.add(nesting) }
             #expect(loop.run(for: .seconds(9)) == .stopped)
             #expect(loop.now == Instant(nanoseconds: 0))
@@ -82,11 +87,7 @@ import Testing
         throws
     {
         try withScriptedLoop { loop, _ in
-            let nesting = ThreadRunLoop.Source(
-                schedule: { loop, _ in
-                    loop.perform { loop.stopAllRuns() }
-                    #expect(loop.run(for: .seconds(1)) == .stopped)
-                }, perform: {})
+            let nesting = sourceThatStopsAll()
             // The timer's block is the last of its pass, and what it asks for comes behind that.
             let timer = ThreadRunLoop.Timer(after: .zero) { _ in
                 loop.perform {
