@@ -86,7 +86,9 @@ package final class LoopWatch: @unchecked Sendable {
     private let longest = Atomic<Int64>(0)
     private let longestState = Atomic<UInt8>(Stretch.between)
     private let longestPlace = Place()
-    /// Whether what came before the next change was not measured.
+    /// Whether the thread may have done what was not measured before the next change.
+    ///
+    /// It matters to all but a sleep, in which nothing else happens.
     private let isFresh = Atomic<Bool>(true)
     /// Set by a guardian that wants to know when the loop leaves its sleep.
     private let alarm = Atomic<Bool>(false)
@@ -126,13 +128,13 @@ package final class LoopWatch: @unchecked Sendable {
         let now = clock.now()
         let left = current
         let began = Instant(nanoseconds: since.load(ordering: .relaxed))
-        let wasMeasured = !isFresh.load(ordering: .relaxed)
-        let elapsed = wasMeasured ? max(0, now.nanoseconds - began.nanoseconds) : 0
+        let isKnown = left.state == Stretch.asleep || !isFresh.load(ordering: .relaxed)
+        let elapsed = isKnown ? max(0, now.nanoseconds - began.nanoseconds) : 0
         let number = sequence.load(ordering: .relaxed)
         current = next
         sequence.store(number &+ 1, ordering: .relaxed)  // W1
         add(elapsed, of: left)
-        isFresh.store(false, ordering: .relaxed)
+        isFresh.store(false, ordering: .releasing)  // W1
         state.store(next.state, ordering: .releasing)  // W1
         since.store(now.nanoseconds, ordering: .releasing)  // W1
         place.store(next.location)
@@ -192,6 +194,8 @@ package final class LoopWatch: @unchecked Sendable {
         package let isAsleep: Bool
         package let callout: ThreadRunLoop.RunningCallout?
         package let since: Instant
+        /// Whether it has done only that since then.
+        fileprivate let isKnown: Bool
         fileprivate let asleep: Int64
         fileprivate let busy: Int64
         fileprivate let longest: ThreadRunLoop.LongestCallout?
@@ -213,14 +217,16 @@ package final class LoopWatch: @unchecked Sendable {
         let state = state.load(ordering: .acquiring)  // W1
         let since = Instant(nanoseconds: since.load(ordering: .acquiring))  // W1
         let location = place.load()
-        let kind = ThreadRunLoop.CalloutKind(rawValue: state)
+        let isAsleep = state == Stretch.asleep
+        let isKnown = isAsleep || !isFresh.load(ordering: .acquiring)  // W1
+        let kind = isKnown ? ThreadRunLoop.CalloutKind(rawValue: state) : nil
         let longestDuration = Duration.nanoseconds(longest.load(ordering: .acquiring))  // W1
         let longestKind = longestState.load(ordering: .acquiring)  // W1
         let longestLocation = longestPlace.load()
         return Reading(
-            number: number, isAsleep: state == Stretch.asleep,
+            number: number, isAsleep: isAsleep,
             callout: kind.map { .init(kind: $0, postedFrom: location, since: since) },
-            since: since, asleep: asleep.load(ordering: .acquiring),  // W1
+            since: since, isKnown: isKnown, asleep: asleep.load(ordering: .acquiring),  // W1
             busy: busy.load(ordering: .acquiring),  // W1
             longest: ThreadRunLoop.CalloutKind(rawValue: longestKind).map {
                 .init(kind: $0, postedFrom: longestLocation, duration: longestDuration)
@@ -230,7 +236,7 @@ package final class LoopWatch: @unchecked Sendable {
     /// All that was measured so far.
     func measurements(isOn: Bool) -> ThreadRunLoop.Measurements {
         let reading = read()
-        let isGoingOn = isOn && !isFresh.load(ordering: .relaxed)
+        let isGoingOn = isOn && reading.isKnown
         let going =
             isGoingOn ? max(0, reading.since.duration(to: clock.now()).nanosecondsClamped) : 0
         return ThreadRunLoop.Measurements(

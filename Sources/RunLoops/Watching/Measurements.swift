@@ -87,7 +87,8 @@ extension ThreadRunLoop {
 
     /// What was measured in a loop while it was measured.
     ///
-    /// A callout or a sleep that was under way when measuring was switched off counts to its end.
+    /// A callout or a sleep that was under way when measuring was switched off counts to its end. If
+    /// it was switched on again before that, only a sleep does: a callout may have run the loop.
     public struct Measurements: Sendable {
         /// Time asleep.
         public let asleep: Duration

@@ -208,6 +208,42 @@ import Testing
         #expect(texts == ["1.0 seconds 1", "1.0 seconds 1", "2.0 seconds 2"])
     }
 
+    @Test func `a sleep counts in full, though measuring is switched off and on again in it`()
+        throws
+    {
+        let measured = try withScriptedLoop { loop, poller in
+            loop.isMeasured = true
+            loop.keepAlive()
+            poller.at(.seconds(10)) {
+                loop.isMeasured = false
+                loop.isMeasured = true
+            }
+            _ = loop.run(for: .seconds(30))
+            return loop.measurements
+        }
+        #expect(measured?.asleep == .seconds(30))
+        #expect(measured?.busy == .zero)
+    }
+
+    @Test func `does not know a callout that has run the loop while nothing was measured`() throws {
+        let (running, measured) = try withScriptedLoop { loop, _ in
+            let trace = Trace()
+            loop.isMeasured = true
+            loop.keepAlive("inner")
+            loop.perform {
+                loop.isMeasured = false
+                _ = loop.run(mode: "inner", for: .seconds(3_600))
+                loop.isMeasured = true
+                trace.note(loop.runningCallout.map { "\($0)" } ?? "unknown")
+            }
+            _ = loop.run(until: .distantPast)
+            return (trace.all, loop.measurements)
+        }
+        #expect(running == ["unknown"])
+        #expect(measured?.busy == .zero)
+        #expect(measured?.longestCallout?.duration ?? .zero == .zero)
+    }
+
     @Test func `is part of the description`() throws {
         let text = try withScriptedLoop { loop, poller in
             loop.isMeasured = true

@@ -232,6 +232,28 @@ private func keepTheFrame() {}
         #expect(reports.all.isEmpty)
     }
 
+    @Test func `takes no callout for a hang that ran the loop while nobody watched`() throws {
+        let (worker, watchdog) = try start()
+        let (gate, inner) = (Gate(), Gate())
+        try worker.submit {
+            worker.unwatch()
+            gate.pass()
+            // Nobody measures when this begins.
+            ThreadRunLoop.current.perform(inModes: [.job]) { inner.pass() }
+            _ = ThreadRunLoop.current.run(mode: .job, until: .distantPast)
+        }
+        gate.reached.wait()
+        clock.advance(by: .seconds(3_600))
+        gate.open()
+        inner.reached.wait()
+        try worker.watch(limit: .seconds(2), by: watchdog, report: reports.report)
+        try watchdog.settle()
+        inner.open()
+        try worker.settle()
+        try watchdog.settle()
+        #expect(reports.all.isEmpty)
+    }
+
     @Test func `does not look after a thread that has ended before anybody measured it`() throws {
         let watchdog = try Watchdog(clock: clock)
         let worker = try WorkerThread(name: "gone", clock: clock)
