@@ -90,6 +90,8 @@ package final class LoopWatch: @unchecked Sendable {
     ///
     /// It matters to all but a sleep, in which nothing else happens.
     private let isFresh = Atomic<Bool>(true)
+    /// Whether the loop ever was measured: who only wants to know where its thread is needs this, too.
+    private let wasMeasured = Atomic<Bool>(false)
     /// Set by a guardian that wants to know when the loop leaves its sleep.
     private let alarm = Atomic<Bool>(false)
     private let limit = Atomic<Int64>(.max)
@@ -233,8 +235,9 @@ package final class LoopWatch: @unchecked Sendable {
             })
     }
 
-    /// All that was measured so far.
-    func measurements(isOn: Bool) -> ThreadRunLoop.Measurements {
+    /// All that was measured so far; nil if nothing ever was.
+    func measurements(isOn: Bool) -> ThreadRunLoop.Measurements? {
+        guard wasMeasured.load(ordering: .relaxed) else { return nil }
         let reading = read()
         let isGoingOn = isOn && reading.isKnown
         let going =
@@ -247,7 +250,10 @@ package final class LoopWatch: @unchecked Sendable {
     }
 
     /// Begins anew after a time in which nothing was measured.
-    func restart() { isFresh.store(true, ordering: .relaxed) }
+    func restart() {
+        isFresh.store(true, ordering: .relaxed)
+        wasMeasured.store(true, ordering: .relaxed)
+    }
 
     private var guardian: (any LoopGuardian)? { reached.withLock { $0.guardian } }
 

@@ -254,6 +254,13 @@ private func keepTheFrame() {}
         #expect(reports.all.isEmpty)
     }
 
+    @Test func `leaves no measurements where it never was`() throws {
+        let worker = try WorkerThread(name: "ledger", clock: clock)
+        worker.unwatch()
+        let hasNone = worker.runLoop.measurements == nil
+        #expect(hasNone)
+    }
+
     @Test func `does not look after a thread that has ended before anybody measured it`() throws {
         let watchdog = try Watchdog(clock: clock)
         let worker = try WorkerThread(name: "gone", clock: clock)
