@@ -142,7 +142,10 @@ extension ThreadRunLoop {
                 pendingBlocks.append(block)
                 continue
             }
-            calling(.block, block.posted) { Callout.runBlock(block.body) }
+            let posted = block.posted
+            var body = Optional((consume block).body)
+            // Let go of in the call: the end of what it holds is part of what the block does.
+            calling(.block, posted) { body.take().map(Callout.runBlock) }
             counts.blocks.increment()
         }
         holdsBlocks = !pendingBlocks.isEmpty

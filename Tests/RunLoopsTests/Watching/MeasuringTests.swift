@@ -244,6 +244,18 @@ import Testing
         #expect(measured?.longestCallout?.duration ?? .zero == .zero)
     }
 
+    @Test func `counts to a block what the end of that which it holds takes`() throws {
+        let measured = try withScriptedLoop { loop, poller in
+            loop.isMeasured = true
+            let clock = poller.manualClock
+            hold(Slow { clock.advance(by: .seconds(5)) }, in: loop)
+            _ = loop.run(until: .distantPast)
+            return loop.measurements
+        }
+        #expect(measured?.longestCallout?.kind == .block)
+        #expect(measured?.longestCallout?.duration == .seconds(5))
+    }
+
     @Test func `is part of the description`() throws {
         let text = try withScriptedLoop { loop, poller in
             loop.isMeasured = true
@@ -287,6 +299,20 @@ import Testing
         told.open()
         runner.join()
     }
+}
+
+/// Something whose end takes a while.
+private final class Slow: Sendable {
+    private let end: @Sendable () -> Void
+
+    init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+
+    deinit { end() }
+}
+
+/// Hands over a block that is all that keeps an object.
+private func hold(_ slow: consuming Slow, in loop: ThreadRunLoop) {
+    loop.perform { [slow] in _ = slow }
 }
 
 /// Somebody who has nothing to say.
