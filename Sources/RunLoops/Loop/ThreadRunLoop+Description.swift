@@ -24,7 +24,7 @@ extension ThreadRunLoop: CustomStringConvertible {
             summary,
             "  running: \(runningModes.isEmpty ? "no" : list(runningModes))"
                 + " · common modes: \(list(commonModes.sorted { $0.name < $1.name }))"
-                + " · blocks waiting: \(pendingBlocks.count)",
+                + " · blocks waiting: \(pendingBlocks.count + dueBlocks.count)",
         ]
         lines += measurements.map(describe) ?? []
         for state in modes.sorted(by: { $0.mode.name < $1.mode.name }) where isInUse(state) {

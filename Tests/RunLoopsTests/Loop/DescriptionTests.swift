@@ -55,6 +55,20 @@ import Testing
                 """)
     }
 
+    @Test func `it counts the blocks that wait behind the one that asks`() throws {
+        let texts = try withScriptedLoop { loop, _ in
+            let trace = Trace()
+            loop.perform(inModes: ["never"]) {}
+            for _ in 1...3 { loop.perform { trace.note("\(loop)") } }
+            _ = loop.run(until: .distantPast)
+            return trace.all
+        }
+        for (count, text) in zip([3, 2, 1], texts) {
+            #expect(text.contains(" · blocks waiting: \(count)\n"))
+        }
+        #expect(texts.count == 3)
+    }
+
     @Test func `of very many it tells the first, and how many more there are`() throws {
         let text = try withScriptedLoop { loop, _ in
             for number in 1...1_000 {
