@@ -182,6 +182,8 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         worker.runLoop.add(
             ThreadRunLoop.Timer(after: .seconds(3)) { [unowned worker] _ in worker.resume() })
         try worker.perform(Performer.count, on: target, with: 2, afterDelay: .seconds(4))
+        // All of them are in the loop: the timer that resumes it is not served while it is paused.
+        try worker.settle()
         clock.advance(by: .seconds(5))
         try worker.settle()
         #expect(trace.take() == ["count 1", "count 2"])
