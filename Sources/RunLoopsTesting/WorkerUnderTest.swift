@@ -47,6 +47,10 @@ extension WorkerThread {
     /// is due by the thread's clock. What other threads submit meanwhile may have or may not. What
     /// is held (while it is paused, or for another mode) stays held.
     ///
+    /// Bytes are not waited for: the thread sleeps until the kernel has told it of a descriptor that it
+    /// watches. Wait for what its port's handler does with them, or let a script make it ready
+    /// (``ScriptedPoller/setReady(_:_:)``).
+    ///
     /// - Parameter limit: how long to wait, in real time.
     /// - Throws: ``NotSettled`` when it was still busy by then.
     /// - Thread: any thread but this one.
