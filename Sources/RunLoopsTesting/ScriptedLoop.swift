@@ -101,7 +101,7 @@ extension ThreadRunLoop {
         public var wasIdle: Bool { sourceCount + portCount + timerCount + blockCount == 0 }
     }
 
-    /// Makes one pass in a mode, without sleeping, and tells what it did.
+    /// Makes one pass in a mode, without sleeping, and tells what it did, in runs nested in it too.
     ///
     /// What a callout of the pass asks for (a signal, a timer that is due at once) is for the next
     /// pass. Works on every loop, scripted or not.
