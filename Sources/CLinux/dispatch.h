@@ -15,6 +15,12 @@ static inline int clinux_main_queue_descriptor(void) {
     return _dispatch_get_main_queue_handle_4CF ? _dispatch_get_main_queue_handle_4CF() : -1;
 }
 
+/// Whether the main thread has ended, to dispatch_main or by itself: the main queue, which is served by any
+/// thread then, has no eventfd any more.
+static inline int clinux_main_queue_is_left(void) {
+    return _dispatch_get_main_queue_handle_4CF && _dispatch_get_main_queue_handle_4CF() < 0;
+}
+
 /// Runs what waits in the main queue; on the main thread.
 static inline void clinux_drain_main_queue(void) {
     if (_dispatch_main_queue_callback_4CF) _dispatch_main_queue_callback_4CF(NULL);

@@ -30,6 +30,21 @@ package final class DispatchMainQueue: MainQueue {
         if descriptor < 0 { return nil }
     }
 
+    /// Whether the main thread has left the main queue to others, which it does as it ends.
+    ///
+    /// That it does so by `dispatch_main()` can't be seen otherwise: it ends, but stays. While no
+    /// descriptor is to be had it is not known, and the answer is no.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    package static var isLeft: Bool {
+        // libdispatch makes the queue's own when first asked, and ends the program if it can't.
+        let room = eventfd(0, CInt(EFD_CLOEXEC))
+        guard room >= 0 else { return false }
+        _ = Glibc.close(room)
+        return clinux_main_queue_is_left() != 0
+    }
+
     package func drain() {
         // Read first: what is queued while the others run is then announced anew.
         var count: UInt64 = 0

@@ -221,6 +221,19 @@ public final class ThreadRunLoop: @unchecked Sendable {
         end()
     }
 
+    /// Ends a loop that is yet to be claimed, now that nobody will.
+    ///
+    /// - Thread: any thread; of several, one does it.
+    func abandonUnclaimed() {
+        let isMine = link.thread.compareExchange(
+            expected: LoopLink.unclaimed, desired: pthread_self(), ordering: .acquiringAndReleasing
+        ).exchanged
+        if isMine { end() }
+    }
+
+    /// Whether it is yet to be claimed.
+    var isUnclaimed: Bool { link.thread.load(ordering: .relaxed) == LoopLink.unclaimed }
+
     /// The time by which this loop's timers and deadlines go.
     ///
     /// - Thread: any thread.
@@ -236,9 +249,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// Gives the main thread its loop, if it is yet to claim it and calls.
     @inline(never)
     private func claimOnMainThread() -> Bool {
-        guard link.thread.load(ordering: .relaxed) == LoopLink.unclaimed, SystemThread.isMain else {
-            return false
-        }
+        guard isUnclaimed, SystemThread.isMain else { return false }
         link.thread.store(pthread_self(), ordering: .relaxed)
         keepForThread()
         return true

@@ -3,6 +3,7 @@
 import Glibc
 import Kernel
 import RunLoops
+import RunLoopsTesting
 import Support
 
 let scenarios: [String: @Sendable () throws -> Bool] = [
@@ -27,6 +28,11 @@ let scenarios: [String: @Sendable () throws -> Bool] = [
         let pipe = try Pipe()
         try loop.add(ThreadRunLoop.Port(watching: pipe.readEnd.number) { _, _ in })
         return !isOpen(0) && !isOpen(1)
+    },
+    "main-loop-with-none-left": {
+        var limit = rlimit(rlim_cur: 0, rlim_max: 0)
+        setrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
+        return try onNewThread { !ThreadRunLoop.main.isOnThread && ThreadRunLoop.main.perform {} }
     },
     "child-without-streams": {
         for number: CInt in 0...2 { close(number) }

@@ -2,6 +2,7 @@
 
 import Dispatch
 import Foundation
+import Kernel
 import RunLoops
 import RunLoopsTesting
 import Support
@@ -113,6 +114,29 @@ struct OurLoop: MainLoop {
     trace.note("\(box.loop?.run(mode: .default) ?? .finished)")
     precondition(box.loop === ThreadRunLoop.current && box.loop?.isOnThread == true)
     done.open()
+}
+
+/// The main thread leaves without ever having met its loop, which has taken something by then.
+@MainActor func left(_ loop: any MainLoop, _ trace: Trace) {
+    let isTaken = Latch()
+    Thread {
+        let captured = giveToken()
+        isTaken.open()
+        // Until the main thread is gone.
+        while ThreadRunLoop.main.perform({}) { sched_yield() }
+        print("kept: \(captured.object != nil)")
+        print("waited for: \(ThreadRunLoop.main.performAndWait {})")
+        exit(0)
+    }.start()
+    isTaken.wait()
+    dispatchMain()
+}
+
+/// Gives the main loop a block that captures an object.
+private func giveToken() -> WeakReference<Token> {
+    let token = Token()
+    precondition(ThreadRunLoop.main.perform { _ = token })
+    return WeakReference(token)
 }
 
 /// A main loop without work sleeps, and all of it in one pass.

@@ -35,7 +35,7 @@ private let moment = 0.05
     "after-source": afterSource,
     "never-finished": neverFinished, "late-common": lateCommon, "hops": hops,
     "own-calls": ownCalls, "early": early, "idle": idle, "signals": signals,
-    "isolated": isolated,
+    "isolated": isolated, "left": left,
 ]
 
 /// Main dispatch work and main actor work queued before the run, in order.

@@ -106,6 +106,18 @@ import Testing
         #expect(run.output == "early, on main: true\nstopped\n")
     }
 
+    @Test(.timeLimit(.minutes(20)))
+    func `it ends with a main thread that has never met it`() throws {
+        let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "left"])
+        #expect(run.status == .exited(0), "\(run.output)")
+        #expect(run.output == "kept: false\nwaited for: false\n")
+    }
+
+    @Test func `any thread may ask for it while no descriptor is left`() throws {
+        let run = try ProgramRun(built: "ProgramDescriptors", ["main-loop-with-none-left"])
+        #expect(run.status == .exited(0), "\(run.output)")
+    }
+
     @Test func `every thread is given the same one, which is not its own`() throws {
         let first = try onNewThread { ThreadRunLoop.main }
         let second = try onNewThread { ThreadRunLoop.main }
