@@ -36,7 +36,17 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     /// What else has work on this thread; asked while draining, and told when it ends.
     private var attachments: [any WorkerAttachment] = []
 
-    private static let local = ThreadLocal<WorkerCore>()
+    // SAFETY: the variable's objects are cores; it hands over the reference that it has.
+    private static let local: ThreadLocal<WorkerCore> = unsafe ThreadLocal(whenThreadEnds: {
+        address in
+        guard let address = unsafe address else { return }
+        let core = unsafe Unmanaged<WorkerCore>.fromOpaque(address).takeRetainedValue()
+        // Nobody would perform what it has taken, nor tell who waits for it.
+        require(
+            core.ended.isOpen,
+            "what ran on thread \(core.name) has ended it, as pthread_exit and Foundation's "
+                + "Thread.exit() do: use stop()")
+    })
 
     /// What the thread was told and has not heard yet: so seldom anything that it needs no inbox.
     private struct Orders {

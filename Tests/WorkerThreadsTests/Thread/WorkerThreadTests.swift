@@ -1,5 +1,6 @@
 // The life of a worker thread: it holds, goes on, finishes or refuses, and is gone afterwards.
 
+import Glibc
 import Kernel
 import RunLoops
 import RunLoopsTesting
@@ -41,6 +42,18 @@ import WorkerThreads
         await #expect(processExitsWith: .failure) {
             _ = try WorkerThread(name: "spinning", spinLimit: .milliseconds(11))
         }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `whoever ends the thread under what it has taken is told what to do`() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let worker = try WorkerThread(name: "cut off")
+            _ = try worker.enqueue { pthread_exit(nil) }
+            worker.join()
+        }
+        let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(text.contains("what ran on thread cut off has ended it"))
     }
 
     @Test(.timeLimit(.minutes(20)))
