@@ -10,9 +10,9 @@
 package struct WaitingLine<Element> {
     private var elements = FIFO<Element>()
     /// How many are in it when those that have left are looked for next.
-    private var nextLookCount = Self.leastLookCount
+    private var nextLookCount = Self.nextLookCount(after: 0)
 
-    private static var leastLookCount: Int { 64 }
+    private static func nextLookCount(after count: Int) -> Int { max(64, 2 * count) }
 
     /// An empty line.
     package init() {}
@@ -31,12 +31,15 @@ package struct WaitingLine<Element> {
         elements.append(element)
         guard elements.count >= nextLookCount else { return [] }
         let left = removeAll(where: hasLeft)
-        nextLookCount = max(Self.leastLookCount, 2 * elements.count)
+        nextLookCount = Self.nextLookCount(after: elements.count)
         return left
     }
 
     /// Takes the first element, or returns nil if there is none.
-    package mutating func popFirst() -> Element? { elements.popFirst() }
+    package mutating func popFirst() -> Element? {
+        defer { nextLookCount = min(nextLookCount, Self.nextLookCount(after: elements.count)) }
+        return elements.popFirst()
+    }
 
     /// Takes out all elements of a kind; the others keep their order.
     ///

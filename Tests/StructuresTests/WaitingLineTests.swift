@@ -29,4 +29,14 @@ import Testing
         while let number = line.popFirst() { rest.append(number) }
         #expect(rest == Array(0..<staying) + Array(staying + gone.count..<staying + 10_000))
     }
+
+    @Test func `holds few that have left, however long it was before`() {
+        var line = WaitingLine<Int>()
+        for number in 0..<1_000 { _ = line.join(number, hasLeft: { _ in false }) }
+        while line.popFirst() != nil {}
+        for number in 0..<1_000 {
+            _ = line.join(number, hasLeft: { _ in true })
+            #expect(line.count <= 64)
+        }
+    }
 }
