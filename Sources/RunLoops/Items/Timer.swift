@@ -214,14 +214,16 @@ extension ThreadRunLoop {
             handler = nil
         }
 
-        /// The latest instant at which it may fire.
-        private var latest: Instant { date.advanced(byNanoseconds: toleranceNanoseconds) }
+        /// The latest instant at which it may fire if it waits for a date.
+        private func latest(for date: Instant) -> Instant {
+            date.advanced(byNanoseconds: toleranceNanoseconds)
+        }
 
         private func wait(in state: ModeState, until date: Instant) {
-            let latest = date.advanced(byNanoseconds: toleranceNanoseconds)
             places.append(
                 state.timerHeap.insert(
-                    fire: date.nanoseconds, latest: latest.nanoseconds, payload: .timer(self)))
+                    fire: date.nanoseconds, latest: latest(for: date).nanoseconds,
+                    payload: .timer(self)))
         }
 
         private func stopWaiting(in state: ModeState) {
@@ -247,7 +249,7 @@ extension ThreadRunLoop {
             for state in states {
                 guard let place = places.first(where: { isPlace($0, in: state) }) else { continue }
                 _ = state.timerHeap.update(
-                    place, fire: date.nanoseconds, latest: latest.nanoseconds)
+                    place, fire: date.nanoseconds, latest: latest(for: date).nanoseconds)
             }
         }
     }

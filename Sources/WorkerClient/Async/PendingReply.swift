@@ -65,7 +65,7 @@ final class ReplyPlace: Sendable {
     private let budget: Budget
     /// Touched by the connection's thread, and in `deinit`; nothing is published by it.
     private let isAnswered = Atomic<Bool>(false)
-    /// Whether the daemon may have got something of the command; touched by the same.
+    /// Whether the daemon may have got all of the command; touched by the same.
     private let isSent = Atomic<Bool>(false)
     /// How long the command is.
     let byteCount: Int
@@ -83,7 +83,7 @@ final class ReplyPlace: Sendable {
         pending.answer(.failure(budget.failure(isSent: isSent.load(ordering: .relaxed))))
     }
 
-    /// Notes whether the daemon may have got something of the command.
+    /// Notes whether the daemon may have got all of the command.
     func note(isSent: Bool) {
         self.isSent.store(isSent, ordering: .relaxed)
     }
