@@ -101,7 +101,7 @@ extension ThreadRunLoop {
             case .block(let block):
                 pendingBlocks.append(block)
                 holdsBlocks = true
-            case .action(let action): action()
+            case .action(let action): calling(.change) { action() }
             }
         }
     }

@@ -376,10 +376,10 @@ public final class ThreadRunLoop: @unchecked Sendable {
         var left: [Request] = []
         requests.close(into: &left, waiting: SystemThread.yield)
         // Whoever asked to add or to remove an item is told by its callouts that it came and went.
-        for case .action(let action) in left { action() }
+        for case .action(let action) in left { calling(.change) { action() } }
         left = []
         pendingBlocks.removeAll()
-        takeOutAll()
+        calling(.change) { takeOutAll() }
         commonItems.removeAll()
         owner = nil
         measuring.withLock { $0.end(isMeasured) }

@@ -20,6 +20,9 @@ extension ThreadRunLoop {
         case perform = 7
         /// A step of a task or an actor runs.
         case task = 8
+        /// What another thread has asked for is done to the loop's items, `schedule` and `cancel` of a source
+        /// among that.
+        case change = 9
 
         /// Its name in a sentence.
         public var description: String {
@@ -31,6 +34,7 @@ extension ThreadRunLoop {
             case .block: "a block"
             case .perform: "a perform"
             case .task: "a step of a task"
+            case .change: "a change to the items"
             }
         }
     }

@@ -70,6 +70,24 @@ import Testing
         #expect(notes == ["\(line + 6)", "unknown", "\(line + 15)", "\(line + 8)"])
     }
 
+    @Test func `what another thread asked for is a change while it is done`() throws {
+        let there = try RunningLoop(thread: "there")
+        let trace = Trace()
+        there.loop.isMeasured = true
+        let note: ThreadRunLoop.Source.Registration = { loop, _ in
+            trace.note(loop.runningCallout.map { "\($0)" } ?? "unknown")
+        }
+        let source = ThreadRunLoop.Source(schedule: note, cancel: note) {}
+        there.loop.add(source)
+        there.loop.performAndWait {}
+        source.invalidate()
+        there.loop.performAndWait {}
+        #expect(trace.all == ["a change to the items", "a change to the items"])
+        there.loop.add(ThreadRunLoop.Source(cancel: note) {})
+        there.end()
+        #expect(trace.all.count == 3 && trace.all.last == "a change to the items")
+    }
+
     @Test func `names where a time-out was scheduled, and where an observer was made`() throws {
         let line: UInt = #line
         let notes = try withScriptedLoop { loop, _ in
