@@ -211,7 +211,7 @@ extension ThreadRunLoop {
     private func tellObservers(_ activity: Activity, _ state: ModeState) {
         // Those that are not interested first: a `ThreadBound` is one, and there may be thousands.
         for observer in state.observers where observer.activities.contains(activity) {
-            let handler = callOfListed(observer, in: state.observers) {
+            let handler = callOfListed(observer, in: state.observers, of: state) {
                 observer.beginTelling()
             }
             guard let handler else { continue }
@@ -225,10 +225,23 @@ extension ThreadRunLoop {
     /// to another loop, whose thread alone may call it from then on.
     @inline(__always)
     private func callOfListed<Listed: Item, Call>(
-        _ item: Listed, in list: ShortList<Listed>, _ look: () -> Call?
+        _ item: Listed, in list: ShortList<Listed>, of state: ModeState, _ look: () -> Call?
     ) -> Call? {
-        list.contains { $0 === item } ? look() : item.ifLastIn(link, look)
+        isListed(item, in: list, of: state) ? look() : item.ifLastIn(link, look)
     }
+
+    /// Whether an item of this mode's list is in it still.
+    @inline(__always)
+    private func isListed<Listed: Item>(
+        _ item: Listed, in list: ShortList<Listed>, of state: ModeState
+    ) -> Bool {
+        // The item knows by itself, under its lock. For a few it is sooner found in the list; of thousands that
+        // are called in one round, each would be looked for among all.
+        list.count > Self.searchedCount ? item.isIn(state) : list.contains { $0 === item }
+    }
+
+    /// The longest list that is searched.
+    private static let searchedCount = 16
 
     /// Performs the sources that are signalled now; what they signal is for the next pass.
     private func performSources(of state: ModeState, onlyOne: Bool) -> Bool {
@@ -241,9 +254,8 @@ extension ThreadRunLoop {
         }
         var performed = false
         for source in state.sources.filter({ $0.isSignalled }) {
-            guard let call = callOfListed(source, in: state.sources, source.takeCall) else {
-                continue
-            }
+            guard let call = callOfListed(source, in: state.sources, of: state, source.takeCall)
+            else { continue }
             perform(source, call)
             performed = true
             if onlyOne { break }
@@ -348,8 +360,7 @@ extension ThreadRunLoop {
 
     /// - Returns: whether it was signalled still, and in this mode: a port before it may have changed that.
     private func handleSignalled(_ port: Port, _ state: ModeState) -> Bool {
-        // Not asked of the port, which may be another thread's.
-        state.signalledPorts.contains { $0 === port } && port.isSignalled
+        isListed(port, in: state.signalledPorts, of: state) && port.isSignalled
             && calling(.port, from: port.madeAt) { port.handleIfSignalled() }
     }
 

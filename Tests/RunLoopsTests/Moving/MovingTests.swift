@@ -73,9 +73,10 @@ struct `Items that are moved to another loop` {
         here.end()
     }
 
-    @Test(arguments: [false, true])
+    // Whether an item of a long list is still in it is found out in another way.
+    @Test(arguments: [false, true], [0, 20])
     func `a round calls nothing that it has listed and another loop has had since`(
-        isLeftThere: Bool
+        isLeftThere: Bool, othersCount: Int
     ) throws {
         let trace = Trace()
         let there = try RunningLoop(thread: "there")
@@ -108,6 +109,11 @@ struct `Items that are moved to another loop` {
                     : ThreadRunLoop.Port { _, _ in move() }
             }
             for item in [teller, observer] { loop.add(item) }
+            for _ in 0..<othersCount {
+                loop.add(ThreadRunLoop.Observer(.exit) { _, _ in })
+                loop.add(ThreadRunLoop.Source {})
+                try loop.add(ThreadRunLoop.Port { _, _ in })
+            }
             for item in movers + [source, port] {
                 loop.add(signalled: item)
                 (item as? ThreadRunLoop.Source)?.signal()
