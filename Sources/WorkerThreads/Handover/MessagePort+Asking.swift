@@ -49,7 +49,8 @@ extension MessagePort {
     /// - Parameters:
     ///   - body: what it says.
     ///   - id: tells kinds of messages apart.
-    ///   - timeout: how long to wait; nil for as long as it takes.
+    ///   - timeout: how long to wait; nil for as long as it takes. Of zero it still sends, and an answer
+    ///     that comes at once may be in time.
     ///   - clock: what the time limit goes by.
     /// - Returns: the answer.
     /// - Throws: `PortError`; `CancellationError` as soon as the task is cancelled. A message that was

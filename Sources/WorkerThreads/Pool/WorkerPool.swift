@@ -23,7 +23,7 @@ public enum SubmitPriority: Int, Sendable, Hashable, CaseIterable {
 /// let size: Int = try await pool.submit(onThread: "images") { 42 }
 /// ```
 ///
-/// Letting go of the pool stops its threads.
+/// Letting go of the pool stops its threads, but for a member of which somebody keeps the handle.
 public final class WorkerPool: Sendable {
     /// Names an item while it waits.
     public struct Ticket: Sendable, Hashable {
@@ -57,7 +57,8 @@ public final class WorkerPool: Sendable {
     /// - Parameters:
     ///   - name: addresses the pool.
     ///   - count: how many threads, at least 1.
-    ///   - maxQueued: how many items may wait in all; more are refused with `SubmitError.full`.
+    ///   - maxQueued: how many items may wait in all, at least 1; more are refused with
+    ///     `SubmitError.full`.
     ///   - whenFull: what happens to a submitted item when so many wait. The oldest to be dropped is
     ///     that of the lowest priority; one that goes before the newer is not dropped for it.
     /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.
@@ -87,7 +88,8 @@ public final class WorkerPool: Sendable {
     /// - Parameters:
     ///   - name: addresses the pool.
     ///   - threads: a name for each member, all different.
-    ///   - maxQueued: how many items may wait in all; more are refused with `SubmitError.full`.
+    ///   - maxQueued: how many items may wait in all, at least 1; more are refused with
+    ///     `SubmitError.full`.
     ///   - whenFull: what happens to a submitted item when so many wait. The oldest to be dropped is
     ///     that of the lowest priority; one that goes before the newer is not dropped for it.
     /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.

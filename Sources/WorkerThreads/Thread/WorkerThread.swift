@@ -35,7 +35,7 @@ public final class WorkerThread: Sendable {
     /// - Parameters:
     ///   - name: shown by `ps`, debuggers and in this library's errors.
     ///   - maxQueued: how many submitted items may wait, and how many performs for their delay or for
-    ///     another mode; more are refused with `SubmitError.full`.
+    ///     another mode, at least 1; more are refused with `SubmitError.full`.
     ///   - whenFull: what happens to a submitted item when so many wait.
     ///   - stackByteCount: size of its stack; nil for the system's default.
     ///   - spinLimit: how long the thread looks for more work before it sleeps, as long as work comes
