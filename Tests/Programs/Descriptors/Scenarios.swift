@@ -30,8 +30,13 @@ let scenarios: [String: @Sendable () throws -> Bool] = [
         return !isOpen(0) && !isOpen(1)
     },
     "main-loop-with-none-left": {
-        var limit = rlimit(rlim_cur: 0, rlim_max: 0)
-        setrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
+        let resource = __rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue))
+        var limit = rlimit()
+        getrlimit(resource, &limit)
+        var none = rlimit(rlim_cur: 0, rlim_max: limit.rlim_max)
+        setrlimit(resource, &none)
+        // What looks at a process at its end, as for leaks, opens files.
+        defer { setrlimit(resource, &limit) }
         return try onNewThread { !ThreadRunLoop.main.isOnThread && ThreadRunLoop.main.perform {} }
     },
     "child-without-streams": {
