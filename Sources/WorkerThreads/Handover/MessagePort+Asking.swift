@@ -64,16 +64,7 @@ extension MessagePort {
         let waiter = Waiter<Reply>()
         let pending = PendingReply<Reply> { waiter.settle($0.mapError { $0 }) }
         let limit = timeout.map { timeout in
-            Task {
-                do {
-                    try await Task.sleep(for: min(timeout, .longestWait), clock: clock)
-                } catch is CancellationError {
-                    return
-                } catch {
-                    // The clock's own loop has ended: no time passes on it any more.
-                }
-                pending.settle(.failure(.timedOut))
-            }
+            TimeLimit(after: timeout, by: clock) { pending.settle(.failure(.timedOut)) }
         }
         defer { limit?.cancel() }
         return try await waiter.wait {
