@@ -36,6 +36,10 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     private let queue: PerformQueue
     /// Steps that came after the thread's end.
     private let late = Mutex(Late())
+    /// The number of the thread on which one of those runs right now; 0 for none.
+    ///
+    /// Publishes nothing: that thread alone finds its own number here.
+    private let lateThread = Atomic<Int32>(0)
     /// How many threads are queueing a step right now.
     ///
     /// Nobody keeps the executor for them: once a step is queued it may run, and let go of the last that
@@ -70,13 +74,21 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         if result == .closed { addLate(step) }
     }
 
-    /// Traps unless the caller runs on the thread; what `assumeIsolated` asks.
+    /// Traps unless the caller runs on the thread, or after its end in a step that goes on elsewhere; what
+    /// `assumeIsolated` asks.
     public func checkIsolated() {
-        require(loop.isOnThread, "not on the actor's worker thread")
+        require(isIsolating, "not on the actor's worker thread")
     }
 
-    /// Whether the caller runs on the thread; what Swift asks before it traps.
-    public func isIsolatingCurrentContext() -> Bool? { loop.isOnThread }
+    /// Whether the caller runs on the thread, or after its end in a step that goes on elsewhere; what Swift
+    /// asks before it traps.
+    public func isIsolatingCurrentContext() -> Bool? { isIsolating }
+
+    private var isIsolating: Bool {
+        if loop.isOnThread { return true }
+        let number = lateThread.load(ordering: .relaxed)
+        return number != 0 && number == SystemThread.ID.current.number
+    }
 
     /// Runs what waits, and takes nothing any more; on the worker's thread, or before anybody has it.
     ///
@@ -147,7 +159,9 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     /// Runs steps one after another; on one thread at a time, so that actors stay isolated.
     private func runLate() async {
         while let step = nextLate() {
+            lateThread.store(SystemThread.ID.current.number, ordering: .relaxed)
             run(step)
+            lateThread.store(0, ordering: .relaxed)
             // A task may wait step by step for another one, which needs a thread of the same few.
             await Task.yield()
         }

@@ -232,6 +232,20 @@ private actor Single {
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `what begins at once in a step after the thread's end may assume its isolation as well`()
+        async throws
+    {
+        let worker = try WorkerThread(name: "at once")
+        let resident = Resident(worker)
+        worker.stop()
+        worker.join()
+        let count = await Task(executorPreference: worker.executor) {
+            await Task.immediate { resident.assumed() }.value
+        }.value
+        #expect(count == 0)
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `a task that begins after the thread's end does not run inside the call that begins it`()
         async throws
     {
