@@ -276,7 +276,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
             // Before what runs goes on to the next: a member of a pool leaves that to others now.
             announceLife()
             // The nested run of a job goes on; what it is nested in ends after it.
-            if !isServingJob { loop.stopAllRuns() }
+            if isServingJob { announceHeld() } else { loop.stopAllRuns() }
         case .attach(let attachment):
             attachments.append(attachment)
             attachment.workerAttached(self)
@@ -294,6 +294,12 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         // Before the look at the life cycle: a change that comes after it interrupts anew.
         queue.resume()
         if life.withLock({ $0.holdsWaiting }) { queue.interrupt() }
+    }
+
+    /// Announces what a pause has held, where no run begins after it: in one that is nested in a job.
+    private func announceHeld() {
+        if !queue.isInterrupted { queue.announce() }
+        madeExecutor.load()?.announceWaiting()
     }
 
     /// A line about what waits; on the thread.

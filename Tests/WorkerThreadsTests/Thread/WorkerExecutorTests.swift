@@ -213,6 +213,43 @@ private actor Single {
         #expect(Set(trace.all) == ["nested", "submitted", "task"])
     }
 
+    @Test(.timeLimit(.minutes(20)), arguments: [nil, StopPolicy.finishQueued])
+    func `what a pause holds in a run that is nested in a job goes on in that run`(
+        policy: StopPolicy?
+    ) async throws {
+        let worker = try WorkerThread(name: "nested-in-job")
+        let trace = Trace()
+        let isNested = Latch()
+        let isJobDone = Flag()
+        try worker.enqueue {
+            guard let core = WorkerCore.current else { return }
+            core.loop.perform(inModes: [.job]) {
+                core.loop.perform(inModes: [.default]) { isNested.open() }
+                while isJobDone.isSet { _ = core.loop.run(mode: .default) }
+                core.loop.stop()
+            }
+            core.serveJob { !isJobDone.isSet }
+        }
+        isNested.wait()
+        worker.pause()
+        _ = worker.described()
+        try worker.enqueue { trace.note("submitted") }
+        let task = Task(executorPreference: worker.executor) { trace.note("task") }
+        for _ in 0..<3 { _ = worker.described() }
+        #expect(trace.all.isEmpty)
+        if let policy { worker.stop(policy) } else { worker.resume() }
+        for _ in 0..<3 { _ = worker.described() }
+        #expect(Set(trace.all) == ["submitted", "task"])
+        worker.runLoop.perform(inModes: [.default]) {
+            isJobDone.clear()
+            ThreadRunLoop.current.stop()
+        }
+        await task.value
+        worker.stop(.finishQueued)
+        worker.join()
+        #expect(Set(trace.all) == ["submitted", "task"])
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `tasks that outlive their thread finish, one step at a time`() async throws {
         let worker = try WorkerThread(name: "outlived")
