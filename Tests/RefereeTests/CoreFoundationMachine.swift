@@ -117,12 +117,12 @@ final class CoreFoundationMachine: Machine {
         context.schedule = { info, _, mode in
             guard let info, let mode else { return }
             let it = Unmanaged<Info>.fromOpaque(info).takeUnretainedValue()
-            it.player.schedule(it.index, CoreFoundationMachine.name(mode))
+            it.player.schedule(it.index, CoreFoundationMachine.modeName(mode).rawValue)
         }
         context.cancel = { info, _, mode in
             guard let info, let mode else { return }
             let it = Unmanaged<Info>.fromOpaque(info).takeUnretainedValue()
-            it.player.cancel(it.index, CoreFoundationMachine.name(mode))
+            it.player.cancel(it.index, CoreFoundationMachine.modeName(mode).rawValue)
         }
         context.perform = { info in
             guard let info else { return }
@@ -165,11 +165,11 @@ final class CoreFoundationMachine: Machine {
             kCFAllocatorSystemDefault, activities, repeats, order, callout, &context)
     }
 
-    private static func name(_ mode: CFRunLoopMode) -> String {
+    private static func modeName(_ mode: CFRunLoopMode) -> ModeName {
         for (name, its) in [(ModeName.a, "A"), (.b, "B")] where CFEqual(mode, Self.mode(its)) {
-            return name.rawValue
+            return name
         }
-        return ModeName.standard.rawValue
+        return .standard
     }
 
     private func ref(_ mode: ModeName) -> CFRunLoopMode {
@@ -271,6 +271,31 @@ final class CoreFoundationMachine: Machine {
         case .observer(let observer): CFRunLoopObserverIsValid(observer)
         case .timer(let timer): CFRunLoopTimerIsValid(timer)
         }
+    }
+
+    func fireDate(of timer: Int) -> Instant {
+        guard case .timer(let timer) = elements[timer] else { return .distantFuture }
+        return Self.instant(CFRunLoopTimerGetNextFireDate(timer))
+    }
+
+    func nextFireDate(in mode: ModeName) -> Instant? {
+        let date = CFRunLoopGetNextTimerFireDate(loop, ref(mode))
+        return date == 0 ? nil : Self.instant(date)
+    }
+
+    /// A date by our clock, read again if the thread was kept from running between the two clocks.
+    private static func instant(_ date: CFAbsoluteTime) -> Instant {
+        var instant = Instant.distantFuture
+        for _ in 0..<100 {
+            let start = SystemClock().now()
+            instant = start.advanced(by: .seconds(date - CFAbsoluteTimeGetCurrent()))
+            if start.duration(to: SystemClock().now()) < .microseconds(50) { break }
+        }
+        return instant
+    }
+
+    var currentMode: ModeName? {
+        CFRunLoopCopyCurrentMode(loop).map { Self.modeName($0) }
     }
 
     func watch(_ mode: ModeName) {

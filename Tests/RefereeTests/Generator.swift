@@ -192,7 +192,9 @@ struct Generator {
 
     private mutating func operation(depth: Int) -> Operation {
         let item = items.indices.randomElement(using: &random) ?? 0
-        switch Int.random(in: 0..<105, using: &random) {
+        switch Int.random(in: 0..<117, using: &random) {
+        case 113...: return .lookAtLoop
+        case 105...: return .look(item)
         case 104: return holdUp()
         case 100...: return .changeFromElsewhere(change())
         case 0..<15: return .add(item, mode())

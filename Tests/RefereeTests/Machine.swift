@@ -31,6 +31,12 @@ protocol Machine: AnyObject {
         -> ThreadRunLoop.RunResult
     func contains(_ item: Int, in mode: ModeName) -> Bool
     func isValid(_ item: Int) -> Bool
+    /// When a valid timer is due.
+    func fireDate(of timer: Int) -> Instant
+    /// When the first timer of a mode is due; nil without one.
+    func nextFireDate(in mode: ModeName) -> Instant?
+    /// The mode of the innermost run under way.
+    var currentMode: ModeName? { get }
     /// Whether the loop sleeps right now.
     var isWaiting: Bool { get }
     /// Adds the observers that call `player.isTold(_:in:)` first of all, and

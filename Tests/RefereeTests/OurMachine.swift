@@ -144,6 +144,14 @@ final class OurMachine: Machine {
 
     func isValid(_ item: Int) -> Bool { timeouts[item]?.isValid ?? items[item].isValid }
 
+    func fireDate(of timer: Int) -> Instant {
+        timeouts[timer]?.date ?? (items[timer] as? ThreadRunLoop.Timer)?.fireDate ?? .distantFuture
+    }
+
+    func nextFireDate(in mode: ModeName) -> Instant? { loop.nextTimerFireDate(in: mode.ours) }
+
+    var currentMode: ModeName? { loop.currentMode.flatMap { ModeName(rawValue: $0.name) } }
+
     func watch(_ mode: ModeName) {
         let player = player
         let observers = [

@@ -272,6 +272,8 @@ final class Player {
             machine.addCommonMode(mode)
             allMayBeAdded()
         case .enqueue(let block, let caller): enqueue(block, caller)
+        case .look(let item): trace.append(look(at: machine).words(of: item))
+        case .lookAtLoop: trace.append(look(at: machine).wordsOfLoop)
         case .run(let mode, let limit, let returnsAfterSource):
             run(mode, limit, returnsAfterSource, on: machine)
         }
@@ -414,14 +416,13 @@ final class Player {
         if isCompared { books.timetable.check(next: books.nextUnit) }
     }
 
+    private func look(at machine: any Machine) -> Look {
+        Look(program: program, machine: machine, books: books)
+    }
+
     private func noteEnd(of machine: any Machine) {
-        for item in program.items.indices {
-            var modes = ModeName.allCases.filter { machine.contains(item, in: $0) }
-            // CFRunLoopContainsTimer knows nothing of a timer that is common but in no mode.
-            if program.items[item].isTimer && modes == [.common] { modes = [] }
-            let list = modes.map(\.rawValue).joined(separator: ", ")
-            let state = machine.isValid(item) ? "valid" : "invalid"
-            trace.append("\(program.name(item)) is \(state), in \(list.isEmpty ? "no mode" : list)")
-        }
+        let look = look(at: machine)
+        trace += program.items.indices.map { look.words(of: $0) } + [look.wordsOfLoop]
+        checkTime()
     }
 }

@@ -158,6 +158,10 @@ indirect enum Operation: Sendable {
     case stop(Caller)
     case enqueue(Block, Caller)
     case addCommonMode(ModeName)
+    /// What it is told of an item is part of the trace.
+    case look(Int)
+    /// What it is told of the mode that the loop runs in, and of the first timer of each.
+    case lookAtLoop
     case run(ModeName, Limit, returnsAfterSource: Bool)
 }
 
@@ -224,6 +228,8 @@ extension Program: CustomStringConvertible {
             case .wakeUp(let caller): return ["\(indented)wake up\(by(caller))"]
             case .stop(let caller): return ["\(indented)stop\(by(caller))"]
             case .addCommonMode(let mode): return ["\(indented)make \(mode.rawValue) common"]
+            case .look(let item): return ["\(indented)look at \(name(item))"]
+            case .lookAtLoop: return ["\(indented)look at the loop"]
             case .enqueue(let block, let caller):
                 let modes = block.modes.map(\.rawValue).joined(separator: ", ")
                 return ["\(indented)enqueue block\(block.name) for \(modes)\(by(caller))"]
@@ -288,19 +294,19 @@ extension Operation {
     func mentions(_ index: Int) -> Bool {
         switch self {
         case .add(let item, _), .remove(let item, _), .invalidate(let item), .signal(let item, _),
-            .setDate(let item, _):
+            .setDate(let item, _), .look(let item):
             item == index
         case .changeFromElsewhere(let change): change.item == index
         case .enqueue(let block, _): block.script.contains { $0.mentions(index) }
         case .run(_, .sleeps(let endings), _): endings.contains { $0.act.mentions(index) }
-        case .wakeUp, .stop, .addCommonMode, .run, .holdUp: false
+        case .wakeUp, .stop, .addCommonMode, .run, .holdUp, .lookAtLoop: false
         }
     }
 
     /// Whether it can tell if a change by another thread, which has moved some items, is made already.
     func mayMeet(_ change: Change, of moved: some Sequence<Int>) -> Bool {
         switch self {
-        case .addCommonMode, .holdUp: return true
+        case .addCommonMode, .holdUp, .lookAtLoop: return true
         case .run: return false
         case .add(_, .common), .remove(_, .common):
             if case .makeCommon = change { return true }

@@ -37,6 +37,7 @@ final class TimeoutItem: Sendable {
     }
 
     var isValid: Bool { state.isValid }
+    var date: Instant { state.date }
 
     func isIn(_ mode: ModeName) -> Bool { state.mode == mode }
 

@@ -53,6 +53,11 @@ struct Timetable {
         start.advanced(by: self.unit * unit)
     }
 
+    /// The unit that begins next to a date, by the clock.
+    func unit(nextTo date: Instant) -> Int {
+        Int((start.duration(to: date) / unit).rounded())
+    }
+
     /// Lets the clock's time and the count begin together: nothing is due shortly.
     mutating func restart() {
         start = SystemClock().now().advanced(by: unit * -now)
