@@ -7,6 +7,8 @@ struct Generator {
     private var random: SeededRandom
     private var blockCount = 0
     private var items: [Item] = []
+    /// Those of a kind that there are many of.
+    private var crowd = 0..<0
 
     init(seed: UInt64) {
         random = SeededRandom(seed: seed)
@@ -16,14 +18,16 @@ struct Generator {
     mutating func program() -> Program {
         blockCount = 0
         items = kinds().map { Item(kind: $0, scripts: []) }
+        addCrowd()
         for index in items.indices {
-            let count = Int.random(in: 0...3, using: &random)
+            let count = Int.random(in: 0...(crowd.contains(index) ? 1 : 3), using: &random)
             items[index].scripts = (0..<count).map { _ in script(atMost: 2, depth: 2) }
         }
         var main = runsThatMissDates()
-        for index in items.indices where Int.random(in: 0..<10, using: &random) < 8 {
+        for index in items.indices.dropLast(crowd.count) where random.chance(80) {
             main.append(.add(index, mode()))
         }
+        main += gathering()
         for _ in 0..<Int.random(in: 4...12, using: &random) {
             main.append(operation(depth: 2))
             if Int.random(in: 0..<3, using: &random) == 0 { main.append(run()) }
@@ -39,7 +43,8 @@ struct Generator {
     ///
     /// It is called once for them, and keeps to those that come. Or it misses some as it is called.
     private mutating func runsThatMissDates() -> [Operation] {
-        let timers = items.indices.filter { items[$0].isTimer }.shuffled(using: &random)
+        let timers = items.indices.filter { items[$0].isTimer && hasPlace($0) }
+            .shuffled(using: &random)
         guard timers.count > 1, random.chance(30) else { return [] }
         for timer in timers[..<2] {
             let interval = Interval.often(Int.random(in: 1...2, using: &random))
@@ -55,6 +60,44 @@ struct Generator {
             run(.standard, Int.random(in: 1...4, using: &random)),
             run(.a, Int.random(in: 1...3, using: &random)),
         ]
+    }
+
+    /// Now and then there are more of a kind than the loop looks through one by one.
+    private mutating func addCrowd() {
+        crowd = items.count..<items.count
+        guard random.chance(10) else { return }
+        var orders = (Array(-40 ... -10) + Array(10...40)).shuffled(using: &random)
+        let choice = Int.random(in: 0..<4, using: &random)
+        for _ in 0..<Int.random(in: 18...24, using: &random) {
+            let kind: Item.Kind =
+                switch choice {
+                case 0: .source(order: orders.removeLast())
+                case 1:
+                    .observer(activities(), repeats: !random.chance(25), order: orders.removeLast())
+                case 2: .port(order: orders.removeLast(), watchesDescriptor: false)
+                default: .timer(dueWithoutPlace(), every: random.chance(50) ? .once : .rarely)
+                }
+            items.append(Item(kind: kind, scripts: []))
+        }
+        crowd = crowd.lowerBound..<items.count
+    }
+
+    /// Brings most of the crowd into one mode, and signals many of its sources.
+    private mutating func gathering() -> [Operation] {
+        let place = mode()
+        var operations: [Operation] = []
+        for index in crowd where random.chance(90) { operations.append(.add(index, place)) }
+        for index in crowd where items[index].isSource && random.chance(50) {
+            operations.append(.signal(index, .itself))
+        }
+        return operations
+    }
+
+    /// When a timer is due that has no place of its own in the timetable.
+    private mutating func dueWithoutPlace() -> Due { random.chance(70) ? .now : .never }
+
+    private func hasPlace(_ timer: Int) -> Bool {
+        items[..<timer].count(where: \.isTimer) < Timetable.lanes
     }
 
     private mutating func holdUp() -> Operation { .holdUp(Int.random(in: 1...7, using: &random)) }
@@ -149,6 +192,7 @@ struct Generator {
         guard let item = timers.randomElement(using: &random),
             case .timer(_, let interval) = items[item].kind
         else { return .signal(source(), caller()) }
+        guard hasPlace(item) else { return .setDate(item, dueWithoutPlace()) }
         switch Int.random(in: 0..<24, using: &random) {
         case 0: return .setDate(item, .past)
         case 1..<7: return .setDate(item, .now)
