@@ -97,12 +97,12 @@ struct Books {
         let wasInBriefRun = isInBriefRun
         let isPortTaken = runs.contains { $0.heldPort != nil }
         withRun { $0.hasNestedRun = true }
-        if limit == .brief { restartIfNothingIsDue() }
+        if limit.isBrief { restartIfNothingIsDue() }
         runs.append(
             Run(
-                mode: mode, deadline: limit == .brief ? timetable.briefLimit : nil,
+                mode: mode, deadline: limit.isBrief ? timetable.briefLimit : nil,
                 returnsAfterSource: returnsAfterSource))
-        if limit == .brief && wasInBriefRun { return .limitOfOuterRun }
+        if limit.isBrief && wasInBriefRun { return .limitOfOuterRun }
         if isPortTaken { return .eventTakenEarly }
         return blockDepth > 0 && blocksWaiting > 0 ? .blocksInNestedRun : nil
     }

@@ -180,7 +180,8 @@ struct Generator {
         let limit: Limit =
             switch Int.random(in: 0..<20, using: &random) {
             case 0: .brief
-            case 1..<10: .poll
+            case 1: .past
+            case 2..<10: .poll
             default: .sleeps((0..<Int.random(in: 0...3, using: &random)).map { _ in ending() })
             }
         let returnsAfterSource = Int.random(in: 0..<3, using: &random) == 0
@@ -202,11 +203,13 @@ struct Generator {
 
     private mutating func ending() -> Ending {
         let act: Ending.Act =
-            switch Int.random(in: 0..<11, using: &random) {
-            case 0..<2: .wakeUp
-            case 2: .signal(source())
-            case 3..<6: port().map { .signal($0) } ?? .wakeUp
-            case 6: .change(change())
+            switch Int.random(in: 0..<23, using: &random) {
+            case 0..<4: .wakeUp
+            case 4..<6: .signal(source())
+            case 6..<12: port().map { .signal($0) } ?? .wakeUp
+            case 12..<14: .change(change())
+            case 14: .enqueue(block(depth: 1))
+            case 15: .stop
             // Again and again, so that a timer that repeats has to keep its dates.
             default: .nothing
             }
@@ -264,10 +267,13 @@ struct Generator {
     }
 
     private mutating func enqueue(depth: Int) -> Operation {
+        .enqueue(block(depth: depth), caller())
+    }
+
+    private mutating func block(depth: Int) -> Block {
         blockCount += 1
         let name = blockCount
         let modes = Int.random(in: 0..<3, using: &random) > 0 ? [mode()] : [mode(), mode()]
-        let block = Block(name: name, modes: modes, script: script(atMost: 2, depth: depth))
-        return .enqueue(block, caller())
+        return Block(name: name, modes: modes, script: script(atMost: 2, depth: depth))
     }
 }

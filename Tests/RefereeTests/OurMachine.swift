@@ -135,7 +135,13 @@ final class OurMachine: Machine {
     func run(_ mode: ModeName, for duration: Duration, returnsAfterSource: Bool)
         -> ThreadRunLoop.RunResult
     {
-        loop.run(mode: mode.ours, for: duration, returnAfterSourceHandled: returnsAfterSource)
+        guard duration >= .zero else {
+            return loop.run(
+                mode: mode.ours, until: loop.now.advanced(by: duration),
+                returnAfterSourceHandled: returnsAfterSource)
+        }
+        return loop.run(
+            mode: mode.ours, for: duration, returnAfterSourceHandled: returnsAfterSource)
     }
 
     func contains(_ item: Int, in mode: ModeName) -> Bool {

@@ -215,6 +215,9 @@ final class Player {
             call(caller) { $0.signal(item) }
         case .change(let change) where pendingChange == nil:
             self.change(change, by: caller == .itself ? .another : caller, left: .afterWaiting)
+        case .enqueue(let block):
+            enqueue(block, caller, wakes: true)
+        case .stop: stop(caller)
         case .nothing where books.nextTimer(in: mode) != nil:
             mark(books.sleepsUntilNextEvent())
         default:
@@ -271,7 +274,7 @@ final class Player {
         case .addCommonMode(let mode):
             machine.addCommonMode(mode)
             allMayBeAdded()
-        case .enqueue(let block, let caller): enqueue(block, caller)
+        case .enqueue(let block, let caller): enqueue(block, caller, wakes: false)
         case .look(let item): trace.append(look(at: machine).words(of: item))
         case .lookAtLoop: trace.append(look(at: machine).wordsOfLoop)
         case .run(let mode, let limit, let returnsAfterSource):
@@ -368,6 +371,9 @@ final class Player {
         case .poll:
             endings.append([])
             duration = .zero
+        case .past:
+            endings.append([])
+            duration = .seconds(-1)
         case .sleeps(let all):
             endings.append(all)
             duration = books.timetable.longestRun
@@ -384,7 +390,8 @@ final class Player {
         trace.append("run in \(mode.rawValue) ends \(result)")
     }
 
-    private func enqueue(_ block: Block, _ caller: Caller) {
+    private func enqueue(_ block: Block, _ caller: Caller, wakes: Bool) {
+        if wakes { books.wakes() }
         books.blockIsQueued()
         let body = { [weak self] in
             guard let self, self.machine != nil else { return }
@@ -393,7 +400,10 @@ final class Player {
             play(block.script)
             books.blockEnds()
         }
-        call(caller) { $0.enqueue(inModes: block.modes, body) }
+        call(caller) { machine in
+            machine.enqueue(inModes: block.modes, body)
+            if wakes { machine.wakeUp() }
+        }
     }
 
     /// Does something on the thread that is to do it.

@@ -79,23 +79,30 @@ enum ModeName: String, Sendable, CaseIterable {
 }
 
 /// How long a run lasts.
-enum Limit: Sendable, Equatable {
+enum Limit: Sendable {
     /// A time limit of zero: one pass without sleeping.
     case poll
+    /// One that had passed before the run began, which is the same.
+    case past
     /// Until it has gone to sleep once more than these say: each ends one sleep, a stop the last.
     case sleeps([Ending])
     /// A few milliseconds, in which nobody but the program itself wakes the loop.
     case brief
+
+    var isBrief: Bool { if case .brief = self { true } else { false } }
 }
 
 /// What the player does to end a sleep that is about to begin.
-struct Ending: Sendable, Equatable {
-    enum Act: Sendable, Equatable {
+struct Ending: Sendable {
+    enum Act: Sendable {
         case wakeUp
         /// A source is signalled and the loop woken, or a port is signalled.
         case signal(Int)
         /// Another thread changes where an item is, and wakes the loop.
         case change(Change)
+        /// A block is queued and the loop woken.
+        case enqueue(Block)
+        case stop
         /// Nothing, if there is a timer that is due soon.
         case nothing
     }
@@ -231,8 +238,7 @@ extension Program: CustomStringConvertible {
             case .look(let item): return ["\(indented)look at \(name(item))"]
             case .lookAtLoop: return ["\(indented)look at the loop"]
             case .enqueue(let block, let caller):
-                let modes = block.modes.map(\.rawValue).joined(separator: ", ")
-                return ["\(indented)enqueue block\(block.name) for \(modes)\(by(caller))"]
+                return ["\(indented)enqueue \(words(block))\(by(caller))"]
                     + lines(block.script, indented: indented + "    ")
             case .run(let mode, let limit, let returnsAfterSource):
                 return [
@@ -260,9 +266,14 @@ extension Program: CustomStringConvertible {
         }
     }
 
+    private func words(_ block: Block) -> String {
+        "block\(block.name) for \(block.modes.map(\.rawValue).joined(separator: ", "))"
+    }
+
     private func words(_ limit: Limit) -> String {
         switch limit {
         case .poll: return "one pass"
+        case .past: return "one pass, too late"
         case .brief: return "briefly"
         case .sleeps(let endings):
             let ends = endings.map { ending in
@@ -270,6 +281,8 @@ extension Program: CustomStringConvertible {
                 case .wakeUp: "a wake-up\(by(ending.caller))"
                 case .signal(let item): "a signal of \(name(item))\(by(ending.caller))"
                 case .change(let change): "\(words(change))\(by(ending.caller))"
+                case .enqueue(let block): "\(words(block))\(by(ending.caller))"
+                case .stop: "a stop\(by(ending.caller))"
                 case .nothing: "a timer"
                 }
             }
@@ -284,9 +297,15 @@ extension Ending.Act {
         switch self {
         case .signal(let item): item == index
         case .change(let change): change.item == index
-        case .wakeUp, .nothing: false
+        case .enqueue(let block): block.mentions(index)
+        case .wakeUp, .stop, .nothing: false
         }
     }
+}
+
+extension Block {
+    /// Whether an item occurs in it.
+    func mentions(_ index: Int) -> Bool { script.contains { $0.mentions(index) } }
 }
 
 extension Operation {
@@ -297,7 +316,7 @@ extension Operation {
             .setDate(let item, _), .look(let item):
             item == index
         case .changeFromElsewhere(let change): change.item == index
-        case .enqueue(let block, _): block.script.contains { $0.mentions(index) }
+        case .enqueue(let block, _): block.mentions(index)
         case .run(_, .sleeps(let endings), _): endings.contains { $0.act.mentions(index) }
         case .wakeUp, .stop, .addCommonMode, .run, .holdUp, .lookAtLoop: false
         }

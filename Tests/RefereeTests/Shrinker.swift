@@ -90,6 +90,8 @@ enum Shrinker {
         case .enqueue(let block, let caller):
             return (caller == .itself ? [] : [.enqueue(block, .itself)])
                 + insides(block).map { .enqueue($0, caller) }
+        case .run(let mode, .past, let returnsAfterSource):
+            return [.run(mode, .poll, returnsAfterSource: returnsAfterSource)]
         case .run(let mode, .sleeps(let endings), let returnsAfterSource):
             return insides(endings).map {
                 .run(mode, .sleeps($0), returnsAfterSource: returnsAfterSource)
@@ -115,16 +117,16 @@ enum Shrinker {
     }
 
     private static func insides(_ endings: [Ending]) -> [[Ending]] {
-        let simplest = Ending(act: .wakeUp, caller: .itself)
-        return endings.indices.flatMap { index -> [[Ending]] in
+        endings.indices.flatMap { index -> [[Ending]] in
             var shorter = endings
             shorter.remove(at: index)
             var simpler = endings
             simpler[index].caller = .itself
             var plain = endings
-            plain[index] = simplest
-            if endings[index] == simplest { return [shorter] }
-            return endings[index].caller == .itself ? [shorter, plain] : [shorter, simpler, plain]
+            plain[index] = Ending(act: .wakeUp, caller: .itself)
+            let isItself = endings[index].caller == .itself
+            if isItself, case .wakeUp = endings[index].act { return [shorter] }
+            return isItself ? [shorter, plain] : [shorter, simpler, plain]
         }
     }
 }
