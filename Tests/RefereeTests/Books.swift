@@ -60,6 +60,8 @@ struct Books {
     private var isWakeInDoubt = false
     /// Whether it was sent in a block, which a pass runs before it looks for events or after it.
     private var isWakeFromBlock = false
+    /// Whether a wake-up was sent for a block that this pass runs, which ours leaves out.
+    private var isWakeSaved = false
     /// Whether a wake-up was sent that only ours keeps for the next sleep.
     var isWakeLeft = false
 
@@ -138,7 +140,10 @@ struct Books {
         guard let run = runs.last, run.passCount > 0, !run.hasPolled else { return }
         withRun { $0.hasPolled = true }
         let isStale = isStale(run.mode)
-        if !isStale && !isWakeFromBlock { isWakePending = false }
+        if !isStale && !isWakeFromBlock {
+            isWakePending = false
+            isWakeSaved = false
+        }
         isWakeInDoubt = isWakePending && (isStale || isWakeInDoubt)
     }
 
@@ -157,6 +162,7 @@ struct Books {
         sleeps()
         guard let run = runs.last else { return nil }
         if isStale(run.mode) || isWakeInDoubt { return .staleTimer }
+        if isWakeSaved { return .wakeSaved }
         return isWakeLeft || run.hasNestedRun ? .onePassMore : nil
     }
 
@@ -183,6 +189,7 @@ struct Books {
         isWakeFromBlock = false
         hasLooked()
         isWakeLeft = false
+        isWakeSaved = false
         let late = runs.last?.sleepsUntil.map { timetable.sleeps(until: $0) }
         let port = readyPortsOfMode.first
         withRun { run in
@@ -202,6 +209,12 @@ struct Books {
         }
         if blockDepth > 0 { isWakeFromBlock = true }
         if hasPolled || blockDepth > 0 { isWakeLeft = true }
+    }
+
+    /// Whoever queues a block wakes the loop for it.
+    mutating func wakesForBlock(from caller: Caller) {
+        wakes()
+        if caller == .itself && !runs.isEmpty { isWakeSaved = true }
     }
 
     mutating func withRun(_ change: (inout Run) -> Void) {

@@ -239,6 +239,11 @@ final class CoreFoundationMachine: Machine {
         CFRunLoopPerformBlock(loop, array, body)
     }
 
+    func perform(inModes modes: [ModeName], _ body: @escaping () -> Void) {
+        enqueue(inModes: modes, body)
+        wakeUp()
+    }
+
     func addCommonMode(_ mode: ModeName) { CFRunLoopAddCommonMode(loop, ref(mode)) }
 
     func run(_ mode: ModeName, for duration: Duration, returnsAfterSource: Bool)

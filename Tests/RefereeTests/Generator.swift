@@ -208,7 +208,7 @@ struct Generator {
             case 4..<6: .signal(source())
             case 6..<12: port().map { .signal($0) } ?? .wakeUp
             case 12..<14: .change(change())
-            case 14: .enqueue(block(depth: 1))
+            case 14: .perform(block(depth: 1))
             case 15: .stop
             // Again and again, so that a timer that repeats has to keep its dates.
             default: .nothing
@@ -267,7 +267,8 @@ struct Generator {
     }
 
     private mutating func enqueue(depth: Int) -> Operation {
-        .enqueue(block(depth: depth), caller())
+        let block = block(depth: depth)
+        return random.chance(40) ? .perform(block, caller()) : .enqueue(block, caller())
     }
 
     private mutating func block(depth: Int) -> Block {

@@ -5,7 +5,7 @@ import RunLoops
 
 /// A run loop with the items of a program, on the thread that made it.
 ///
-/// - Thread: its own; `change`, `signal`, `wakeUp`, `stop`, `enqueue` and `isWaiting` any.
+/// - Thread: its own; `change`, `signal`, `wakeUp`, `stop`, `enqueue`, `perform` and `isWaiting` any.
 protocol Machine: AnyObject {
     /// Whether observers are told of the waiting although a port is ready, so that there is none.
     static var tellsOfWaitingWithReadyPort: Bool { get }
@@ -26,6 +26,8 @@ protocol Machine: AnyObject {
     func wakeUp()
     func stop()
     func enqueue(inModes modes: [ModeName], _ body: @escaping () -> Void)
+    /// Queues a block and wakes the loop for it.
+    func perform(inModes modes: [ModeName], _ body: @escaping () -> Void)
     func addCommonMode(_ mode: ModeName)
     func run(_ mode: ModeName, for duration: Duration, returnsAfterSource: Bool)
         -> ThreadRunLoop.RunResult

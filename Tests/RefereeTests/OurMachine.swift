@@ -130,6 +130,11 @@ final class OurMachine: Machine {
         _ = loop.enqueue(inModes: modes.map(\.ours)) { body.value() }
     }
 
+    func perform(inModes modes: [ModeName], _ body: @escaping () -> Void) {
+        let body = Carried(value: body)
+        loop.perform(inModes: modes.map(\.ours)) { body.value() }
+    }
+
     func addCommonMode(_ mode: ModeName) { loop.addCommonMode(mode.ours) }
 
     func run(_ mode: ModeName, for duration: Duration, returnsAfterSource: Bool)

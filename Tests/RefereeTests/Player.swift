@@ -215,8 +215,10 @@ final class Player {
             call(caller) { $0.signal(item) }
         case .change(let change) where pendingChange == nil:
             self.change(change, by: caller == .itself ? .another : caller, left: .afterWaiting)
-        case .enqueue(let block):
-            enqueue(block, caller, wakes: true)
+        case .perform(let block):
+            let body = body(of: block)
+            call(caller) { $0.perform(inModes: block.modes, body) }
+            books.wakes()
         case .stop: stop(caller)
         case .nothing where books.nextTimer(in: mode) != nil:
             mark(books.sleepsUntilNextEvent())
@@ -274,7 +276,13 @@ final class Player {
         case .addCommonMode(let mode):
             machine.addCommonMode(mode)
             allMayBeAdded()
-        case .enqueue(let block, let caller): enqueue(block, caller, wakes: false)
+        case .enqueue(let block, let caller):
+            let body = body(of: block)
+            call(caller) { $0.enqueue(inModes: block.modes, body) }
+        case .perform(let block, let caller):
+            let body = body(of: block)
+            books.wakesForBlock(from: caller)
+            call(caller) { $0.perform(inModes: block.modes, body) }
         case .look(let item): trace.append(look(at: machine).words(of: item))
         case .lookAtLoop: trace.append(look(at: machine).wordsOfLoop)
         case .run(let mode, let limit, let returnsAfterSource):
@@ -390,19 +398,15 @@ final class Player {
         trace.append("run in \(mode.rawValue) ends \(result)")
     }
 
-    private func enqueue(_ block: Block, _ caller: Caller, wakes: Bool) {
-        if wakes { books.wakes() }
+    /// What a block that is queued now does.
+    private func body(of block: Block) -> () -> Void {
         books.blockIsQueued()
-        let body = { [weak self] in
+        return { [weak self] in
             guard let self, self.machine != nil else { return }
             trace.append("block\(block.name) runs")
             books.blockBegins()
             play(block.script)
             books.blockEnds()
-        }
-        call(caller) { machine in
-            machine.enqueue(inModes: block.modes, body)
-            if wakes { machine.wakeUp() }
         }
     }
 

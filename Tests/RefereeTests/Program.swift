@@ -101,7 +101,7 @@ struct Ending: Sendable {
         /// Another thread changes where an item is, and wakes the loop.
         case change(Change)
         /// A block is queued and the loop woken.
-        case enqueue(Block)
+        case perform(Block)
         case stop
         /// Nothing, if there is a timer that is due soon.
         case nothing
@@ -164,6 +164,8 @@ indirect enum Operation: Sendable {
     case wakeUp(Caller)
     case stop(Caller)
     case enqueue(Block, Caller)
+    /// A block is queued and the loop woken for it.
+    case perform(Block, Caller)
     case addCommonMode(ModeName)
     /// What it is told of an item is part of the trace.
     case look(Int)
@@ -240,6 +242,9 @@ extension Program: CustomStringConvertible {
             case .enqueue(let block, let caller):
                 return ["\(indented)enqueue \(words(block))\(by(caller))"]
                     + lines(block.script, indented: indented + "    ")
+            case .perform(let block, let caller):
+                return ["\(indented)perform \(words(block))\(by(caller))"]
+                    + lines(block.script, indented: indented + "    ")
             case .run(let mode, let limit, let returnsAfterSource):
                 return [
                     "\(indented)run in \(mode.rawValue), \(words(limit))"
@@ -281,7 +286,7 @@ extension Program: CustomStringConvertible {
                 case .wakeUp: "a wake-up\(by(ending.caller))"
                 case .signal(let item): "a signal of \(name(item))\(by(ending.caller))"
                 case .change(let change): "\(words(change))\(by(ending.caller))"
-                case .enqueue(let block): "\(words(block))\(by(ending.caller))"
+                case .perform(let block): "\(words(block))\(by(ending.caller))"
                 case .stop: "a stop\(by(ending.caller))"
                 case .nothing: "a timer"
                 }
@@ -297,7 +302,7 @@ extension Ending.Act {
         switch self {
         case .signal(let item): item == index
         case .change(let change): change.item == index
-        case .enqueue(let block): block.mentions(index)
+        case .perform(let block): block.mentions(index)
         case .wakeUp, .stop, .nothing: false
         }
     }
@@ -316,7 +321,7 @@ extension Operation {
             .setDate(let item, _), .look(let item):
             item == index
         case .changeFromElsewhere(let change): change.item == index
-        case .enqueue(let block, _): block.mentions(index)
+        case .enqueue(let block, _), .perform(let block, _): block.mentions(index)
         case .run(_, .sleeps(let endings), _): endings.contains { $0.act.mentions(index) }
         case .wakeUp, .stop, .addCommonMode, .run, .holdUp, .lookAtLoop: false
         }

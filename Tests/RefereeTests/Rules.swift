@@ -30,6 +30,9 @@ enum Rule: String, CaseIterable {
     /// that is sent outside of runs, or by a callout after the sleep, and after a nested run it looks
     /// once more before it sleeps. A pass too many costs little, one too few loses work.
     case onePassMore
+    /// CFRunLoop is woken by whoever queues a block, and makes a pass for it although the one under way
+    /// runs it. Ours sees that, and keeps no wake-up.
+    case wakeSaved
     /// CFRunLoop tells observers of the waiting although a port is ready. Ours does not, by Apple's
     /// guide, and the player hides it from both; but an observer of one time has had its time.
     case readyBeforeWaiting

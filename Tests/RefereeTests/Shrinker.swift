@@ -90,6 +90,9 @@ enum Shrinker {
         case .enqueue(let block, let caller):
             return (caller == .itself ? [] : [.enqueue(block, .itself)])
                 + insides(block).map { .enqueue($0, caller) }
+        case .perform(let block, let caller):
+            return [.enqueue(block, caller)] + (caller == .itself ? [] : [.perform(block, .itself)])
+                + insides(block).map { .perform($0, caller) }
         case .run(let mode, .past, let returnsAfterSource):
             return [.run(mode, .poll, returnsAfterSource: returnsAfterSource)]
         case .run(let mode, .sleeps(let endings), let returnsAfterSource):

@@ -119,7 +119,7 @@ extension Program {
         }
         let setters = items.indices.filter { $0 != index && (timersRun || items[$0].isTimer) }
         var operations = setters.flatMap { items[$0].scripts.flatMap { $0 } }
-        if timersRun { operations += main.filter { if case .enqueue = $0 { true } else { false } } }
+        if timersRun { operations += main.filter { $0.block != nil } }
         return operations.flatMap(\.withThoseInBlocks).contains {
             if case .setDate(index, _) = $0 { true } else { false }
         }
@@ -130,9 +130,17 @@ extension Program {
 }
 
 extension Operation {
+    /// The block that it queues.
+    fileprivate var block: Block? {
+        switch self {
+        case .enqueue(let block, _), .perform(let block, _): block
+        default: nil
+        }
+    }
+
     /// It, and what the block does that it enqueues.
     fileprivate var withThoseInBlocks: [Operation] {
-        guard case .enqueue(let block, _) = self else { return [self] }
+        guard let block else { return [self] }
         return [self] + block.script.flatMap(\.withThoseInBlocks)
     }
 }
