@@ -22,6 +22,9 @@ struct Generator {
         for index in items.indices {
             let count = Int.random(in: 0...(crowd.contains(index) ? 1 : 3), using: &random)
             items[index].scripts = (0..<count).map { _ in script(atMost: 2, depth: 2) }
+            guard items[index].isSource else { continue }
+            if random.chance(8) { items[index].whenScheduled = script(atMost: 2, depth: 1) }
+            if random.chance(8) { items[index].whenCancelled = script(atMost: 2, depth: 1) }
         }
         var main = runsThatMissDates()
         for index in items.indices.dropLast(crowd.count) where random.chance(80) {

@@ -29,6 +29,11 @@ final class Player {
     private var wasMovedInBlock = false
     /// Whether another thread changes where items are outside of runs.
     private var isChangedByAnother = false
+    /// Whether an item enters or leaves one mode right now, which may do something then.
+    private var isOneMove = false
+    /// Sources that have done what they do as they enter a mode, and as they leave one.
+    private var entered: Set<Int> = []
+    private var left: Set<Int> = []
     /// Items that were added to the common modes at some time.
     private var common: Set<Int> = []
     /// Modes that sources entered and left meanwhile: when in the pass is open.
@@ -121,15 +126,44 @@ final class Player {
 
     func schedule(_ item: Int, _ mode: String) {
         register("\(program.name(item)) is scheduled in \(mode)")
+        if isOneMove && entered.insert(item).inserted {
+            playAsItMoves(program.items[item].whenScheduled)
+        }
         // When a source enters a mode that another thread asked for is open, and on which thread.
         guard let mode = program.items[item].makesCommon, pendingChange == nil, !isChangedByAnother
         else { return }
-        machine?.addCommonMode(mode)
+        move(to: .common) { machine?.addCommonMode(mode) }
         allMayBeAdded()
     }
 
     func cancel(_ item: Int, _ mode: String) {
         register("\(program.name(item)) is cancelled in \(mode)")
+        if isOneMove && left.insert(item).inserted {
+            playAsItMoves(program.items[item].whenCancelled)
+        }
+    }
+
+    /// Plays what a source does as it enters or leaves a mode; what else moves is told afterwards.
+    private func playAsItMoves(_ script: [Operation]) {
+        guard let machine else { return }
+        isOneMove = false
+        defer { isOneMove = true }
+        for operation in script {
+            play(operation, on: machine)
+            mark(books.standingRule())
+            checkTime()
+        }
+    }
+
+    /// Moves an item into a mode or out of it, or all that are common.
+    ///
+    /// What it does as it moves is played for one mode alone: of several the sequence is open, and
+    /// CFRunLoop holds its lock meanwhile, as it does when it takes out what was made invalid.
+    private func move(to mode: ModeName, _ act: () -> Void) {
+        let was = isOneMove
+        isOneMove = mode != .common && pendingChange == nil
+        act()
+        isOneMove = was
     }
 
     private func register(_ word: String) {
@@ -256,11 +290,11 @@ final class Player {
         switch operation {
         case .add(let item, let mode):
             note(item, in: mode)
-            machine.add(item, to: mode)
+            move(to: mode) { machine.add(item, to: mode) }
             mark(books.portIsAdded(item))
         case .remove(let item, let mode):
             mark(books.removes(item))
-            machine.remove(item, from: mode)
+            move(to: mode) { machine.remove(item, from: mode) }
         case .invalidate(let item):
             mark(books.invalidates(item))
             machine.invalidate(item)

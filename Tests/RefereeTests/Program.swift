@@ -24,6 +24,13 @@ struct Item: Sendable {
     var scripts: [[Operation]]
     /// A mode that a source makes common whenever it enters one.
     var makesCommon: ModeName?
+    /// What a source does when it first enters a mode of which it is known that it is this one.
+    var whenScheduled: [Operation] = []
+    /// The same, when it first leaves one.
+    var whenCancelled: [Operation] = []
+
+    /// All that its callouts do.
+    var allScripts: [[Operation]] { scripts + [whenScheduled, whenCancelled] }
 
     var isSource: Bool { if case .source = kind { true } else { false } }
     var isPort: Bool { if case .port = kind { true } else { false } }
@@ -207,8 +214,13 @@ extension Program: CustomStringConvertible {
             if let mode = items[index].makesCommon {
                 lines.append("    makes \(mode.rawValue) common when it enters a mode")
             }
-            for (round, script) in items[index].scripts.enumerated() where !script.isEmpty {
-                lines.append("    callout \(round + 1):")
+            let callouts =
+                items[index].scripts.enumerated().map { ("callout \($0 + 1):", $1) } + [
+                    ("entering a mode:", items[index].whenScheduled),
+                    ("leaving a mode:", items[index].whenCancelled),
+                ]
+            for (title, script) in callouts where !script.isEmpty {
+                lines.append("    \(title)")
                 lines += self.lines(script, indented: "        ")
             }
         }
@@ -216,7 +228,7 @@ extension Program: CustomStringConvertible {
     }
 
     private func isUsed(_ index: Int) -> Bool {
-        let all = main + items.flatMap { $0.scripts.flatMap { $0 } }
+        let all = main + items.flatMap { $0.allScripts.flatMap { $0 } }
         return all.contains { $0.mentions(index) }
     }
 

@@ -44,6 +44,13 @@ enum Shrinker {
                 changed.items[index].makesCommon = nil
                 result.append(changed)
             }
+            for path in [\Item.whenScheduled, \Item.whenCancelled] {
+                for shorter in smaller(program.items[index][keyPath: path]) {
+                    var changed = program
+                    changed.items[index][keyPath: path] = shorter
+                    result.append(changed)
+                }
+            }
             for (round, script) in scripts.enumerated() {
                 for shorter in smaller(script) {
                     var changed = scripts

@@ -95,7 +95,7 @@ extension Program {
         let own = items[index].scripts.flatMap { $0.flatMap(\.withThoseInBlocks) }
         if own.contains(where: { if case .run = $0 { true } else { false } }) { return false }
         var modes: Set<ModeName> = []
-        let scripts = items.flatMap(\.scripts) + [main]
+        let scripts = items.flatMap(\.allScripts) + [main]
         for operation in scripts.flatMap({ $0.flatMap(\.withThoseInBlocks) }) {
             switch operation {
             case .add(index, let mode): modes.insert(mode)
@@ -116,9 +116,13 @@ extension Program {
                 && item.scripts.contains { script in
                     script.contains { if case .run = $0 { true } else { false } }
                 }
+                || (item.whenScheduled + item.whenCancelled).contains {
+                    if case .run = $0 { true } else { false }
+                }
         }
         let setters = items.indices.filter { $0 != index && (timersRun || items[$0].isTimer) }
         var operations = setters.flatMap { items[$0].scripts.flatMap { $0 } }
+        operations += items.flatMap { $0.whenScheduled + $0.whenCancelled }
         if timersRun { operations += main.filter { $0.block != nil } }
         return operations.flatMap(\.withThoseInBlocks).contains {
             if case .setDate(index, _) = $0 { true } else { false }
