@@ -9,6 +9,8 @@ struct Generator {
     private var items: [Item] = []
     /// Those of a kind that there are many of.
     private var crowd = 0..<0
+    /// Whose callout is being made up.
+    private var own: Int?
 
     init(seed: UInt64) {
         random = SeededRandom(seed: seed)
@@ -21,11 +23,13 @@ struct Generator {
         addCrowd()
         for index in items.indices {
             let count = Int.random(in: 0...(crowd.contains(index) ? 1 : 3), using: &random)
+            own = index
             items[index].scripts = (0..<count).map { _ in script(atMost: 2, depth: 2) }
             guard items[index].isSource else { continue }
             if random.chance(8) { items[index].whenScheduled = script(atMost: 2, depth: 1) }
             if random.chance(8) { items[index].whenCancelled = script(atMost: 2, depth: 1) }
         }
+        own = nil
         var main = runsThatMissDates()
         for index in items.indices.dropLast(crowd.count) where random.chance(80) {
             main.append(.add(index, mode()))
@@ -193,7 +197,8 @@ struct Generator {
 
     private mutating func setDate() -> Operation {
         let timers = items.indices.filter { items[$0].isTimer }
-        guard let item = timers.randomElement(using: &random),
+        let itself = own.flatMap { items[$0].isTimer && random.chance(40) ? $0 : nil }
+        guard let item = itself ?? timers.randomElement(using: &random),
             case .timer(_, let interval) = items[item].kind
         else { return .signal(source(), caller()) }
         guard hasPlace(item) else { return .setDate(item, dueWithoutPlace()) }
@@ -241,7 +246,8 @@ struct Generator {
     }
 
     private mutating func operation(depth: Int) -> Operation {
-        let item = items.indices.randomElement(using: &random) ?? 0
+        let any = items.indices.randomElement(using: &random) ?? 0
+        let item = own.flatMap { random.chance(20) ? $0 : nil } ?? any
         switch Int.random(in: 0..<117, using: &random) {
         case 113...: return .lookAtLoop
         case 105...: return .look(item)
