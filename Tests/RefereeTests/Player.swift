@@ -122,6 +122,8 @@ final class Player {
         timersSet.remove(item)
         callout(of: item)
         mark(books.timerEnds(item, wasSet: timersSet.contains(item)))
+        // Its own call may have set it to now, while something else is ready.
+        if timersSet.contains(item) { mark(books.standingRule()) }
     }
 
     func schedule(_ item: Int, _ mode: String) {
