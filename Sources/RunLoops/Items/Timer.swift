@@ -26,8 +26,15 @@ extension ThreadRunLoop {
         public var interval: Duration? {
             intervalNanoseconds > 0 ? .nanoseconds(intervalNanoseconds) : nil
         }
-        /// How much later than its date it may fire, so that neighbours share one wake-up.
-        public var tolerance: Duration { .nanoseconds(toleranceNanoseconds) }
+        /// How much later than its date it may fire, so that neighbours share one wake-up; of what it is set
+        /// to, at most half the interval is used.
+        ///
+        /// - Thread: the loop's own thread once it is in a loop.
+        /// - Source: CFRunLoopTimerSetTolerance.
+        public var tolerance: Duration {
+            get { .nanoseconds(toleranceNanoseconds) }
+            set { changeTolerance(newValue) }
+        }
         // First, where `Item` leaves room: a million timers are 16 MB smaller for it.
         /// Whether its handler tells where it was added.
         private var tellsPlace = false
@@ -38,7 +45,7 @@ extension ThreadRunLoop {
         /// The number of the loop that calls it right now; 0 for none.
         private var callingLoop: UInt32 = 0
         private let intervalNanoseconds: Int64
-        private let toleranceNanoseconds: Int64
+        private var toleranceNanoseconds: Int64
         private var date: Instant
         private var handler: Handler?
         /// Its places in the heaps of its modes, as many as it has modes; none while it is called.
@@ -69,13 +76,18 @@ extension ThreadRunLoop {
         ) {
             date = fireDate
             intervalNanoseconds = max(0, interval?.nanosecondsClamped ?? 0)
-            // More than half an interval would let two firings fall together.
-            let most = intervalNanoseconds > 0 ? intervalNanoseconds / 2 : Int64.max
             // Most have none, and a Duration is twice as wide as what it is made of here.
             toleranceNanoseconds =
-                tolerance == .zero ? 0 : min(max(0, tolerance.nanosecondsClamped), most)
+                tolerance == .zero ? 0 : Self.usable(tolerance, intervalNanoseconds)
             self.handler = consume handler
             super.init()
+        }
+
+        /// How much of a tolerance is used, in nanoseconds.
+        private static func usable(_ tolerance: Duration, _ interval: Int64) -> Int64 {
+            // More than half an interval would let two firings fall together.
+            let most = interval > 0 ? interval / 2 : Int64.max
+            return min(max(0, tolerance.nanosecondsClamped), most)
         }
 
         /// A timer that is first due a while after it is added to a loop, by that loop's clock.
@@ -245,7 +257,19 @@ extension ThreadRunLoop {
             loop?.preconditionOnLoop("the fireDate of a timer that is in a loop")
             isYetToBegin.store(false, ordering: .relaxed)
             date = newDate
-            guard loop != nil, callingLoop == 0 else { return }
+            if loop != nil { waitAnew() }
+        }
+
+        private func changeTolerance(_ tolerance: Duration) {
+            let loop = loop
+            loop?.preconditionOnLoop("the tolerance of a timer that is in a loop")
+            toleranceNanoseconds = Self.usable(tolerance, intervalNanoseconds)
+            if loop != nil { waitAnew() }
+        }
+
+        /// Tells the heaps that it waits in of a new date or tolerance; while it is called it waits in none.
+        private func waitAnew() {
+            guard callingLoop == 0 else { return }
             for state in states {
                 guard let place = places.first(where: { isPlace($0, in: state) }) else { continue }
                 _ = state.timerHeap.update(

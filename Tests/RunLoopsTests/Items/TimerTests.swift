@@ -118,6 +118,44 @@ private func milliseconds(_ loop: ThreadRunLoop) -> Int64 { loop.now.nanoseconds
         #expect(once.interval == nil)
     }
 
+    @Test func `its tolerance can be set when it is made, while it waits, and in its own call`()
+        throws
+    {
+        let (dates, sleeps) = try withScriptedLoop { loop, _ in
+            let trace = Trace()
+            let timer = ThreadRunLoop.Timer(after: .milliseconds(100), every: .milliseconds(100)) {
+                timer in
+                trace.note("\(milliseconds(loop))")
+                if milliseconds(loop) == 220 { timer.tolerance = .zero }
+            }
+            timer.tolerance = .seconds(9)
+            #expect(timer.tolerance == .milliseconds(50))
+            loop.add(timer)
+            loop.add(timer, to: "other")
+            _ = loop.run(mode: "other", until: at(160))
+            timer.tolerance = .milliseconds(20)
+            #expect(timer.fireDate == at(200))
+            _ = loop.run(until: at(450))
+            return (trace.all, loop.counters.sleepCount)
+        }
+        #expect(dates == ["150", "220", "300", "400"])
+        #expect(sleeps == 6)
+    }
+
+    @Test func `whoever sets its tolerance from another thread is told what to do`() async throws {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            let timer = ThreadRunLoop.Timer(after: .seconds(1)) { _ in }
+            ThreadRunLoop.current.add(timer)
+            try onNewThread { timer.tolerance = .seconds(1) }
+        }
+        let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(
+            text.contains("the tolerance of a timer that is in a loop is for the loop's own thread")
+        )
+    }
+
     @Test func `timers that are due together fire by date, equal dates as they were added`() throws
     {
         let trace = Trace()
