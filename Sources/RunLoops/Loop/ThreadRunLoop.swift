@@ -316,6 +316,15 @@ public final class ThreadRunLoop: @unchecked Sendable {
         return innermostMode
     }
 
+    /// The modes that there are: the default one, and each that was run or that something was put into.
+    ///
+    /// - Thread: the loop's own thread.
+    /// - Source: CFRunLoopCopyAllModes.
+    public var allModes: [Mode] {
+        preconditionOnLoop()
+        return modes.map(\.mode)
+    }
+
     /// The state of a mode, made on first use.
     func state(of mode: Mode) -> ModeState { state(at: index(of: mode)) }
 

@@ -376,4 +376,17 @@ struct `Items and other threads` {
         }
         #expect(!text.contains("unknown"))
     }
+
+    @Test func `all modes are those that were run, furnished or made common`() throws {
+        let modes = try withScriptedLoop { loop, _ in
+            #expect(loop.allModes == [.default])
+            loop.add(ThreadRunLoop.Source {}, to: "furnished")
+            loop.addCommonMode("common too")
+            _ = loop.run(mode: "run", until: .distantPast)
+            loop.add(ThreadRunLoop.Observer { _, _ in }, to: .common)
+            _ = loop.contains(ThreadRunLoop.Source {}, in: "asked for")
+            return loop.allModes
+        }
+        #expect(modes == [.default, "furnished", "run", "common too"])
+    }
 }
