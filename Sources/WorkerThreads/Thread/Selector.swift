@@ -34,7 +34,8 @@ extension WorkerThread {
     ///   - target: what to do it to; kept alive until it is done.
     ///   - argument: what to do it with.
     ///   - waitUntilDone: whether to block the caller until it has been performed.
-    ///   - modes: in which modes of the loop it may be performed; without any it is not.
+    ///   - modes: in which modes of the loop it may be performed; without any it is not. In `.default` alone
+    ///     it keeps its order with what is submitted, in others with the blocks of the loop.
     ///   - fileID: the caller's file, noted while the thread is measured.
     ///   - line: the caller's line.
     /// - Throws: `stopped` or `full` when it was refused.
