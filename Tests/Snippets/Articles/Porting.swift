@@ -13,6 +13,51 @@ final class Camera: Sendable {
 }
 // end
 
+// sample: controller-class
+final class Controller {  // not Sendable: it belongs to one thread
+    private var count = 0
+
+    func tick(_ timer: ThreadRunLoop.Timer) {
+        count += 1
+        if count == 3 { timer.invalidate() }
+    }
+}
+// end
+
+func controller() {
+    // sample: controller
+    let loop = ThreadRunLoop.current
+    let controller = Confined(Controller(), to: loop)
+    let timer = ThreadRunLoop.Timer(after: .zero, every: .milliseconds(5)) { timer in
+        controller.value.tick(timer)
+        if !timer.isValid { loop.stop() }
+    }
+    timer.tolerance = .milliseconds(1)
+    loop.add(timer)
+    print(loop.run())
+    // end
+}
+
+func priority() throws {
+    // sample: priority
+    let worker = try WorkerThread(name: "indexer")
+    try worker.submit {
+        // Of this thread only, on Linux; Swift has the constant's type and the parameter's as two.
+        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+    }
+    // end
+}
+
+/// A run loop on a thread that is no worker.
+func ownThread() {
+    ThreadRunLoop.current.perform { ThreadRunLoop.current.stop() }
+    // sample: own-thread
+    let loop = ThreadRunLoop.current
+    loop.add(ThreadRunLoop.Source {})  // keeps the run alive, and can't fail as a port can
+    while loop.run(returnAfterSourceHandled: true) == .handledSource {}
+    // end
+}
+
 func perform() throws {
     // sample: perform
     let worker = try WorkerThread(name: "camera")
