@@ -98,6 +98,13 @@ public final class WorkerThread: Sendable {
     /// - Thread: any thread.
     public static var currentName: String? { WorkerCore.current?.name }
 
+    /// Whether the worker thread that the caller runs on was asked to stop; false on other threads.
+    ///
+    /// For work that takes long, to end early. It need not hold the handle for that, and with it the thread.
+    ///
+    /// - Thread: any thread.
+    public static var isCurrentStopped: Bool { WorkerCore.current?.queue.refusesMore ?? false }
+
     /// Holds everything that is submitted from now on, and what waits; what runs is finished.
     ///
     /// - Thread: any thread.
