@@ -106,6 +106,8 @@ private final class Owner: @unchecked Sendable {
             loop.add(source, to: .common)
             #expect(!loop.contains(source, in: .common))
             #expect(source.isValid && source.modes.isEmpty)
+            // It is in no loop that would let go of it at its end, and its callouts keep it.
+            source.invalidate()
         }
         #expect(trace.all == ["cancel default"])
     }
