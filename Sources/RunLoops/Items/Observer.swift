@@ -71,11 +71,11 @@ extension ThreadRunLoop {
         override var keepsModeAlive: Bool { false }
 
         override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
-            state.observers.insertByOrder(self)
+            state.insert(self)
         }
 
         override func leave(_ state: ModeState) {
-            state.observers.remove(self)
+            state.remove(self)
         }
 
         override func letGo() {

@@ -42,10 +42,22 @@ final class ModeState: @unchecked Sendable {
     /// Observers by `order`, equal ones in the sequence in which they were added.
     var observers: ShortList<ThreadRunLoop.Observer> {
         _read { yield unsafe uncheckedObservers }
-        _modify {
-            yield unsafe &uncheckedObservers
-            observed = unsafe uncheckedObservers.reduce(into: []) { $0.formUnion($1.activities) }
+    }
+
+    func insert(_ observer: ThreadRunLoop.Observer) {
+        unsafe uncheckedObservers.insertByOrder(observer)
+        observed.formUnion(observer.activities)
+    }
+
+    func remove(_ observer: ThreadRunLoop.Observer) {
+        unsafe uncheckedObservers.remove(observer)
+        var left: ThreadRunLoop.Activity = []
+        for index in observers.indices {
+            left.formUnion(observers[index].activities)
+            // Mostly one of the first: where there are very many, they want the same.
+            if left == observed { return }
         }
+        observed = left
     }
 
     /// Ports without a descriptor, by `order`.
