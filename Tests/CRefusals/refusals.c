@@ -10,6 +10,8 @@
 
 int refusals_epoll_pwait2(void) { return SYS_epoll_pwait2; }
 
+int refusals_futex(void) { return SYS_futex; }
+
 int refusals_refuse(int call, int error) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),

@@ -6,6 +6,7 @@
 // After U. Drepper, "Futexes Are Tricky" (2011), the second of its mutexes.
 
 internal import CLinux
+internal import Glibc
 public import Synchronization
 
 /// A lock that is part of the object which it guards.
@@ -39,8 +40,11 @@ package struct WordLock: ~Copyable, Sendable {
     @usableFromInline
     borrowing func wait() {
         while word.exchange(2, ordering: .acquiring) != 0 {
+            let result = unsafe clinux_futex_wait(address, 2, nil)
             // Woken, or changed before the kernel looked, or a signal: all look again.
-            _ = unsafe clinux_futex_wait(address, 2, nil)
+            require(
+                result == 0 || result == -EAGAIN || result == -EINTR,
+                "futex wait failed with errno \(-result)")
         }
     }
 

@@ -4,6 +4,9 @@
 /// The number of epoll_pwait2(2).
 int refusals_epoll_pwait2(void);
 
+/// The number of futex(2).
+int refusals_futex(void);
+
 /// Lets each call of that number fail with `error` from now on, for the calling thread and those that it
 /// starts. Returns 0 or -errno.
 int refusals_refuse(int call, int error);
