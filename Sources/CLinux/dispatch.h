@@ -10,6 +10,11 @@
 extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
 extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
 
+/// Whether the program has libdispatch.
+static inline int clinux_has_main_queue(void) {
+    return _dispatch_get_main_queue_handle_4CF != NULL;
+}
+
 /// The eventfd that is readable when work waits in the main queue; -1 without libdispatch.
 static inline int clinux_main_queue_descriptor(void) {
     return _dispatch_get_main_queue_handle_4CF ? _dispatch_get_main_queue_handle_4CF() : -1;

@@ -3,6 +3,7 @@
 
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// A queue of work for one thread that somebody else keeps and that thread's run loop serves.
 package protocol MainQueue: AnyObject, Sendable {
@@ -21,13 +22,30 @@ package protocol MainQueue: AnyObject, Sendable {
 package final class DispatchMainQueue: MainQueue {
     package let descriptor: CInt
 
+    /// Whether the descriptor is made: from then on asking for it can't fail.
+    private static let isMade = Atomic<Bool>(false)
+
     /// The main queue; nil in a program without libdispatch.
     ///
     /// It belongs to libdispatch, and so does the descriptor, which is made by the first call and
     /// stays open until the process ends.
-    package init?() {
+    ///
+    /// - Throws: EMFILE, ENFILE or ENOMEM when there is no room for the descriptor.
+    package init?() throws(SystemError) {
+        guard clinux_has_main_queue() != 0 else { return nil }
+        try Self.findRoom()
         descriptor = clinux_main_queue_descriptor()
         if descriptor < 0 { return nil }
+        Self.isMade.store(true, ordering: .relaxed)
+    }
+
+    /// Looks whether there is room for the descriptor.
+    ///
+    /// libdispatch makes it when first asked, and ends the program without a word if it can't.
+    private static func findRoom() throws(SystemError) {
+        if isMade.load(ordering: .relaxed) { return }
+        _ = Descriptor(
+            owning: try retrying("eventfd of the main queue") { eventfd(0, CInt(EFD_CLOEXEC)) })
     }
 
     /// Whether the main thread has left the main queue to others, which it does as it ends.
@@ -38,10 +56,8 @@ package final class DispatchMainQueue: MainQueue {
     /// - Thread: any thread.
     /// - Blocks: never.
     package static var isLeft: Bool {
-        // libdispatch makes the queue's own when first asked, and ends the program if it can't.
-        let room = eventfd(0, CInt(EFD_CLOEXEC))
-        guard room >= 0 else { return false }
-        _ = Glibc.close(room)
+        do throws(SystemError) { try findRoom() } catch { return false }
+        defer { isMade.store(true, ordering: .relaxed) }
         return clinux_main_queue_is_left() != 0
     }
 

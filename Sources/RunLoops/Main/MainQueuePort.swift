@@ -13,7 +13,7 @@ final class MainQueuePort: @unchecked Sendable {
     // SAFETY: confined to the loop's thread: `runBegins`, `runEnds` and the port's handler are called
     // there only. Made by any thread, before the loop is known to others.
 
-    private let open: @Sendable () -> (any MainQueue)?
+    private let open: @Sendable () throws(SystemError) -> (any MainQueue)?
     private var isOpened = false
     private var port: ThreadRunLoop.Port?
     private var isDraining = false
@@ -21,7 +21,7 @@ final class MainQueuePort: @unchecked Sendable {
 
     /// - Parameter open: finds the queue, when the loop runs for the first time; nil says that the
     ///   program has none.
-    init(open: @escaping @Sendable () -> (any MainQueue)?) {
+    init(open: @escaping @Sendable () throws(SystemError) -> (any MainQueue)?) {
         self.open = open
     }
 
@@ -47,19 +47,25 @@ final class MainQueuePort: @unchecked Sendable {
 
     private func openQueue(for loop: ThreadRunLoop) {
         isOpened = true
-        guard let queue = open() else { return }
-        port = ThreadRunLoop.Port(watching: queue.descriptor) { [unowned self] _, _ in
-            isDraining = true
-            Callout.serveMainQueue(queue)
-            isDraining = false
+        orTrap { () throws(SystemError) in
+            guard let queue = try open() else { return }
+            port = ThreadRunLoop.Port(watching: queue.descriptor) { [unowned self] _, _ in
+                isDraining = true
+                Callout.serveMainQueue(queue)
+                isDraining = false
+            }
         }
         addPort(to: loop)
     }
 
     private func addPort(to loop: ThreadRunLoop) {
         guard let port else { return }
+        orTrap { () throws(SystemError) in try loop.add(port, to: .common) }
+    }
+
+    private func orTrap(_ body: () throws(SystemError) -> Void) {
         do throws(SystemError) {
-            try loop.add(port, to: .common)
+            try body()
         } catch {
             fatalError("the main loop can't watch the main dispatch queue: \(error)")
         }

@@ -6,7 +6,8 @@ internal import Kernel
 extension ThreadRunLoop {
     /// Made by whoever asks first; taken over by the main thread when it first meets it.
     private static let mainLoop = ThreadRunLoop(
-        unclaimedOn: SystemPoller(), mainQueue: MainQueuePort { DispatchMainQueue() })
+        unclaimedOn: SystemPoller(),
+        mainQueue: MainQueuePort { () throws(SystemError) in try DispatchMainQueue() })
 
     /// The main thread's run loop.
     ///
@@ -18,6 +19,7 @@ extension ThreadRunLoop {
     /// `DispatchQueue.main.async { }` and `Task { @MainActor in }` run in it, as a port would be
     /// handled. While there is such a queue, its common modes are never `finished`. A run from
     /// inside the main queue's own work serves the queue no further, and is finished as any other.
+    /// The first run takes three descriptors for that, and stops the program where none are left.
     ///
     /// A program whose main thread ends without the program (after `dispatch_main()`, or an
     /// asynchronous `main` that has been suspended) has no main thread to run it any more: then

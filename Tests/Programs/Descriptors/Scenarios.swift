@@ -39,6 +39,30 @@ let scenarios: [String: @Sendable () throws -> Bool] = [
         defer { setrlimit(resource, &limit) }
         return try onNewThread { !ThreadRunLoop.main.isOnThread && ThreadRunLoop.main.perform {} }
     },
+    // Traps.
+    "main-loop-run-with-none-left": {
+        var limit = rlimit(rlim_cur: 0, rlim_max: 0)
+        setrlimit(__rlimit_resource_t(UInt32(RLIMIT_NOFILE.rawValue)), &limit)
+        ThreadRunLoop.main.run(for: .zero)
+        return true
+    },
+    // Traps.
+    "doorbell-closed-by-another": {
+        let poller = SystemPoller()
+        // The kernel gives the lowest numbers that are free: the set's is the first, and then comes the bell's.
+        let lowest = dup(2)
+        close(lowest)
+        let set = try poller.makeSet()
+        let waker = try SystemThread(name: "waker") {
+            while !poller.isAsleep {}
+            close(lowest + 1)
+            poller.wake()
+        }
+        var ready: [ReadyEvent] = []
+        poller.wait(on: set, until: .distantFuture, ready: &ready)
+        waker.join()
+        return true
+    },
     "child-without-streams": {
         for number: CInt in 0...2 { close(number) }
         var child = try ChildProcess.spawn(

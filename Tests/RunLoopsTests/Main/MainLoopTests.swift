@@ -118,6 +118,13 @@ import Testing
         #expect(run.status == .exited(0), "\(run.output)")
     }
 
+    @Test(.timeLimit(.minutes(20)))
+    func `without a descriptor for the main queue it stops the program with a word`() throws {
+        let run = try ProgramRun(built: "ProgramDescriptors", ["main-loop-run-with-none-left"])
+        #expect(run.status != .exited(0))
+        #expect(run.output.contains("the main loop can't watch the main dispatch queue"))
+    }
+
     @Test func `every thread is given the same one, which is not its own`() throws {
         let first = try onNewThread { ThreadRunLoop.main }
         let second = try onNewThread { ThreadRunLoop.main }
