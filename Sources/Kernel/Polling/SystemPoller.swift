@@ -147,11 +147,25 @@ package final class SystemPoller: Poller {
         case Word.parked:
             _ = unsafe clinux_futex_wake(address, 1)
         case Word.polling:
-            var one: UInt64 = 1
-            // EAGAIN means that the counter is full: the doorbell rings already.
-            _ = unsafe Glibc.write(doorbellNumber.load(ordering: .acquiring), &one, 8)
+            ring()
         default:
             break
+        }
+    }
+
+    /// Rings the doorbell.
+    ///
+    /// Whoever has closed it by mistake, one too often or with all that he did not know, is told: the
+    /// loop would sleep for ever, and nobody would know why.
+    private func ring() {
+        var one: UInt64 = 1
+        while unsafe Glibc.write(doorbellNumber.load(ordering: .acquiring), &one, 8) < 0 {
+            // The counter is full: it rings already.
+            if errno == EAGAIN { return }
+            require(
+                errno == EINTR,
+                "a run loop can't be woken (errno \(errno)): was its descriptor closed by somebody "
+                    + "else?")
         }
     }
 

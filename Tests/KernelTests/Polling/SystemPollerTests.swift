@@ -281,6 +281,12 @@ struct SystemPollerDescriptorTests {
         _ = readEnd.number
     }
 
+    @Test func `a wake that can't get through stops the program with a word`() throws {
+        let run = try ProgramRun(built: "ProgramDescriptors", ["doorbell-closed-by-another"])
+        #expect(run.status != .exited(0))
+        #expect(run.output.contains("a run loop can't be woken"))
+    }
+
     @Test func `two sets watch the same descriptor independently`() throws {
         let poller = SystemPoller()
         let sets = try (0..<2).map { _ in try poller.makeSet() }
