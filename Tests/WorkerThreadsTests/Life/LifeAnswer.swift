@@ -1,5 +1,6 @@
 // What the sender of an item is told of it, once, and on which a game can wait.
 
+import Glibc
 import Kernel
 import RunLoopsTesting
 import Synchronization
@@ -59,7 +60,17 @@ func waitUntil(_ isSo: () -> Bool) -> Bool {
 /// Runs what tasks do that wait for an item, once they have been suspended: the threads that tasks share
 /// may all be playing.
 enum LifeAudience {
-    private static let worker = Result { try WorkerThread(name: "audience") }
+    private static let worker = Result {
+        // What looks for lost memory at the process's end can't see the blocks of an inbox.
+        atexit { LifeAudience.end() }
+        return try WorkerThread(name: "audience")
+    }
+
+    private static func end() {
+        guard case .success(let worker) = worker else { return }
+        worker.stop()
+        worker.join()
+    }
 
     /// Begins in place, so that the item has its turn when this returns.
     static func task(
