@@ -13,6 +13,22 @@ private struct Mishap: Error, Equatable {
 
 @Suite struct `Submitting to a worker thread` {
     @Test(.timeLimit(.minutes(20)))
+    func `what takes long can ask whether its thread was told to stop`() throws {
+        let worker = try WorkerThread(name: "long")
+        let begun = Latch()
+        try worker.submit {
+            #expect(!WorkerThread.isCurrentStopped)
+            begun.open()
+            while !WorkerThread.isCurrentStopped { SystemThread.yield() }
+        }
+        begun.wait()
+        #expect(!WorkerThread.isCurrentStopped)
+        worker.stop()
+        worker.join()
+        #expect(!WorkerThread.isCurrentStopped)
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `row 19: waiting on the thread itself runs in place, elsewhere it waits`() throws {
         let worker = try WorkerThread(name: "place")
         let trace = Trace()

@@ -237,22 +237,6 @@ import WorkerThreads
         #expect(trace.all.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(20)))
-    func `what takes long can ask whether its thread was told to stop`() throws {
-        let worker = try WorkerThread(name: "long")
-        let begun = Latch()
-        try worker.submit {
-            #expect(!WorkerThread.isCurrentStopped)
-            begun.open()
-            while !WorkerThread.isCurrentStopped { SystemThread.yield() }
-        }
-        begun.wait()
-        #expect(!WorkerThread.isCurrentStopped)
-        worker.stop()
-        worker.join()
-        #expect(!WorkerThread.isCurrentStopped)
-    }
-
     @Test(.timeLimit(.minutes(20)), arguments: [StopPolicy.finishCurrent, .finishQueued])
     func `a stop heard in a run that a job has nested ends the thread too`(
         policy: StopPolicy
