@@ -13,7 +13,8 @@
 //           an object: the reference is counted up by who posts; the other thread writes to the
 //           object, as the posted work does, and counts the block and the reference down, each as
 //           Swift does, by a look and an exchange. There is room for all on the way. With four
-//           producers each claims its slot by an addition. "line" is how long a
+//           producers each claims its slot by an addition, and with one for what captures nothing, as
+//           whoever lets any thread post has to. "line" is how long a
 //           cache line takes to the other core and back: on a virtual machine that changes by a
 //           factor of five from one second to the next, and all else with it. Posting while the
 //           thread is held is done twice: "fresh call" into memory that the process has never touched, which is the
@@ -33,7 +34,8 @@ extension Scenario {
         name: "post",
         question: "What does it cost to hand work to a thread that is awake?",
         note: "floor: 32 bytes allocated here and freed there, through a ring; for what captures "
-            + "nothing, the ring alone; counted: with an object that both count and use",
+            + "nothing, the ring alone; counted: with an object that both count and use, or for what "
+            + "captures nothing with slots claimed by an addition, so that any thread may post",
         metrics: [
             Metric(name: "total", unit: "ns"),
             Metric(name: "call", unit: "ns"),
@@ -73,7 +75,7 @@ extension Scenario {
         var cases = Cases.ofLoops(
             group, postCount, quick: quickPostCount, slow: slowPostCount, measure)
         if let blockSize { cases.append(floor(group, measure, blockSize)) }
-        if measure.shape != .bare { cases.append(counted(group, measure)) }
+        cases.append(measure.shape == .bare ? claimed(group) : counted(group, measure))
         return cases.map { item in
             var item = item
             item.hasSystemMalloc = hasSystemMalloc
@@ -116,6 +118,19 @@ extension Scenario {
         }
     }
 
+    /// The ring alone, but for a slot that is claimed by an addition: any thread may post here.
+    private static func claimed(_ group: String) -> Case {
+        Case(
+            group: group, contender: Contender.counted, operations: postCount,
+            quickOperations: quickPostCount
+        ) { count, _ in
+            var sample = Sample()
+            sample.values["total"] = try perPost(measure_handover_of_many(count, 0, 1, 0), count)
+            sample.hash = UInt64(count)
+            return sample
+        }
+    }
+
     private static func perPost(_ duration: Int64, _ count: Int) throws -> Double {
         guard duration >= 0 else { throw WorkbenchError("no floor: errno \(-duration)") }
         return Double(duration) / Double(count)
@@ -136,6 +151,7 @@ extension Scenario {
             make(Contender.dispatch, DispatchCommandLoop.self),
             make(Contender.coreFoundation, CoreFoundationCommandLoop.self),
         ] + Cases.ofLibraries(make) + [floor(group, measure, 0)]
+            + (measure.isByMany ? [] : [claimed(group)])
     }
 
     private struct CommandCaseMaker: LibraryCaseMaker {
