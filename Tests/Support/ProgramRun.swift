@@ -8,9 +8,12 @@ package struct ProgramRun {
     package let output: String
     package let status: ChildStatus?
 
-    package init(_ program: String, _ arguments: [String]) throws {
+    /// - Parameter isStopped: whether it is to stop with a word: then nobody needs a backtrace, for which it
+    ///   would have to fork as it dies.
+    package init(_ program: String, _ arguments: [String], isStopped: Bool = false) throws {
         // One pipe for both: nobody would read the other one meanwhile, and a full one is waited for.
-        let merging = ["-c", "exec \"$0\" \"$@\" 2>&1", program] + arguments
+        let setting = isStopped ? "SWIFT_BACKTRACE=enable=no " : ""
+        let merging = ["-c", "\(setting)exec \"$0\" \"$@\" 2>&1", program] + arguments
         var child = try ChildProcess.spawn(ChildCommand(program: "/bin/sh", arguments: merging))
         child.closeInput()
         guard let output = child.takeOutput() else {
@@ -23,7 +26,7 @@ package struct ProgramRun {
     }
 
     /// A program that was built with this test.
-    package init(built name: String, _ arguments: [String]) throws {
-        try self.init("\(try productsDirectory())/\(name)", arguments)
+    package init(built name: String, _ arguments: [String], isStopped: Bool = false) throws {
+        try self.init("\(try productsDirectory())/\(name)", arguments, isStopped: isStopped)
     }
 }

@@ -282,7 +282,8 @@ struct SystemPollerDescriptorTests {
     }
 
     @Test func `a wake that can't get through stops the program with a word`() throws {
-        let run = try ProgramRun(built: "ProgramDescriptors", ["doorbell-closed-by-another"])
+        let run = try ProgramRun(
+            built: "ProgramDescriptors", ["doorbell-closed-by-another"], isStopped: true)
         #expect(run.status != .exited(0))
         #expect(run.output.contains("a run loop can't be woken"))
     }

@@ -120,7 +120,8 @@ import Testing
 
     @Test(.timeLimit(.minutes(20)))
     func `without a descriptor for the main queue it stops the program with a word`() throws {
-        let run = try ProgramRun(built: "ProgramDescriptors", ["main-loop-run-with-none-left"])
+        let run = try ProgramRun(
+            built: "ProgramDescriptors", ["main-loop-run-with-none-left"], isStopped: true)
         #expect(run.status != .exited(0))
         #expect(run.output.contains("the main loop can't watch the main dispatch queue"))
     }
