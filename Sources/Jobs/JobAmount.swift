@@ -29,10 +29,22 @@ package struct JobAmount: Hashable, Sendable {
         amount.byteCount += more.byteCount
     }
 
+    /// Takes an amount from a budget, which may go below zero.
     @inlinable
-    package static func -= (amount: inout JobAmount, less: JobAmount) {
-        amount.count -= less.count
-        amount.byteCount -= less.byteCount
+    package static func -= (budget: inout JobAmount, used: JobAmount) {
+        budget.count -= used.count
+        budget.byteCount -= used.byteCount
+    }
+
+    /// Takes an amount from a count, but not below zero.
+    ///
+    /// - Returns: false if there was less than that: a miscount, which the caller reports.
+    @inlinable
+    package mutating func subtract(_ less: JobAmount) -> Bool {
+        let hasEnough = count >= less.count && byteCount >= less.byteCount
+        count = max(0, count - less.count)
+        byteCount = max(0, byteCount - less.byteCount)
+        return hasEnough
     }
 }
 

@@ -51,8 +51,23 @@ package final class SteppedDaemon {
     /// The thread that writes jobs down; nil if they are kept in memory.
     package var journalThread: WorkerThread? { journal?.thread }
 
+    /// How many queues have jobs to load that nothing loads; 0 unless the daemon has a fault.
+    package var stalledQueueCount: Int { service.desk.stalledQueueCount }
+
+    /// How often a count had to be repaired; 0 unless the daemon has a fault.
+    package var miscountCount: Int { service.desk.durable?.miscounts.count ?? 0 }
+
     /// How many jobs failed ones have made the desk look at, for whether they have to wait behind them.
     package var lookedAtCount: Int { service.desk.lookedAtCount }
+
+    /// Keeps the store's thread from taking commands; `releaseStore` lets it go on.
+    ///
+    /// Commands for the store collect meanwhile. A simulation interleaves the loop's passes with
+    /// the store's transactions this way.
+    package func holdStore() { journal?.thread.pause() }
+
+    /// Lets the store's thread take commands again.
+    package func releaseStore() { journal?.thread.resume() }
 
     /// Makes a connection.
     ///
@@ -77,6 +92,7 @@ package final class SteppedDaemon {
     ///
     /// - Blocks: until they have ended.
     package func end() {
+        releaseStore()
         for lane in lanes { lane.pool.join() }
         service.close()
         journal?.close(nextNumber: service.desk.store.nextNumber)

@@ -6,9 +6,12 @@ internal import Synchronization
 package final class Flag: Sendable {
     private let value = Atomic<Bool>(true)
 
-    package init() {}
+    /// - Parameter isSet: whether it begins set.
+    package init(_ isSet: Bool = true) { if !isSet { clear() } }
 
     package var isSet: Bool { value.load(ordering: .acquiring) }
+
+    package func set() { value.store(true, ordering: .releasing) }
 
     package func clear() { value.store(false, ordering: .releasing) }
 }

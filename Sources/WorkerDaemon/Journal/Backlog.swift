@@ -1,20 +1,46 @@
-// How much of a queue of durable jobs is in memory: all of it as long as it is short, its head when
-// it is long. The rest is parked in the journal, and brought when the head has become short.
+// The durable jobs of a queue, and how many of them there are: in memory or parked, which is in the
+// store only.
 
 internal import Jobs
+
+/// Counts that would have become negative: each is a fault of the daemon.
+///
+/// Limits and figures read counts, decisions do not, so that a wrong count can't lose a job.
+/// Confined to the desk's thread.
+final class Miscounts {
+    private let log: Log
+    /// How often a count had to be repaired.
+    private(set) var count = 0
+
+    init(_ log: Log) { self.log = log }
+
+    /// Reports a count that was repaired.
+    func report(_ what: String, of queue: QueueName) {
+        count += 1
+        log.error(
+            "miscounted \(what) of thread \(queue.thread), priority \(queue.priority.name): "
+                + "repaired; please report this fault")
+    }
+}
 
 /// How much waits for something, in memory or not.
 ///
 /// Confined to the desk's thread.
 final class JobLoad {
-    /// What is in the journal only, or on its way there: in turn, delayed, buffered.
+    /// Parked jobs: in turn, delayed, buffered.
     private var inTurn = JobAmount()
     private var delayed = JobAmount()
     private var buffered = JobAmount()
-    /// The same together.
-    fileprivate(set) var parkedSum = JobAmount()
     /// Durable jobs that have not ended.
     fileprivate(set) var all = JobAmount()
+
+    /// All parked jobs.
+    var parkedSum: JobAmount {
+        var sum = inTurn
+        sum += delayed
+        sum += buffered
+        return sum
+    }
 
     fileprivate func park(_ state: JobState, _ amount: JobAmount) {
         switch state {
@@ -22,7 +48,15 @@ final class JobLoad {
         case .buffered: buffered += amount
         case .waiting, .running, .done, .failed, .cancelled: inTurn += amount
         }
-        parkedSum += amount
+    }
+
+    /// - Returns: false if fewer were parked; none is counted then.
+    fileprivate func unpark(_ state: JobState, _ amount: JobAmount) -> Bool {
+        switch state {
+        case .delayed: delayed.subtract(amount)
+        case .buffered: buffered.subtract(amount)
+        case .waiting, .running, .done, .failed, .cancelled: inTurn.subtract(amount)
+        }
     }
 
     /// What is parked in a state.
@@ -40,7 +74,7 @@ final class JobLoad {
 ///
 /// Confined to the desk's thread.
 final class Backlog {
-    /// As what a job in memory counts, until its end.
+    /// Which part of the queue's memory a job is counted in, until its end.
     enum Part {
         case inTurn
         /// It was delayed once.
@@ -51,46 +85,34 @@ final class Backlog {
 
     let queue: QueueName
     let lane: Lane
-    /// What waits for its lane, and for all.
+    /// How much waits for its lane, and for all.
     let laneLoad: JobLoad
     private let load: JobLoad
-    private let window: MemoryWindow
-    /// In turn and in memory: uncommitted, waiting or running.
-    private(set) var inMemory = JobAmount()
-    /// In turn, and in the journal only or on its way there, as far as it has been counted.
-    private(set) var parkedCount = 0
-    /// Whether more of before may be parked, counted or not.
-    private var mayHoldMore: Bool
-    private var isLoading = false
+    private let miscounts: Miscounts
+    /// Parked jobs in turn, as far as they have been counted.
+    private var parkedInTurn = JobAmount()
+    /// The jobs in turn.
+    var window: QueueWindow
     /// The delayed and buffered ones.
     var held: HeldWindow
 
-    /// - Parameter mayHoldMore: whether jobs of before may be in the journal.
+    /// - Parameter mayHoldMore: whether the store may have jobs of an earlier run.
     init(
         _ queue: QueueName, of lane: Lane, laneLoad: JobLoad, load: JobLoad,
-        window: MemoryWindow, mayHoldMore: Bool
+        limits: MemoryWindow, miscounts: Miscounts, mayHoldMore: Bool
     ) {
         self.queue = queue
         self.lane = lane
         self.laneLoad = laneLoad
         self.load = load
-        self.window = window
-        self.mayHoldMore = mayHoldMore
-        held = HeldWindow(window, horizon: mayHoldMore ? .first : .last)
+        self.miscounts = miscounts
+        window = QueueWindow(limits, mayHoldMore: mayHoldMore)
+        held = HeldWindow(limits, horizon: mayHoldMore ? .first : .last)
     }
-
-    /// Whether a new job may come into memory: none of before is parked, and there is room.
-    var takesToMemory: Bool {
-        parkedCount == 0 && !mayHoldMore && inMemory.count < window.countMax
-            && inMemory.byteCount < window.byteCountMax
-    }
-
-    /// Whether all that is in turn is in memory.
-    var isAllInMemory: Bool { parkedCount == 0 && !mayHoldMore }
 
     func addInMemory(_ part: Part, byteCount: Int) {
         switch part {
-        case .inTurn: inMemory += .one(byteCount)
+        case .inTurn: window.add(byteCount: byteCount)
         case .held: held.add(byteCount: byteCount)
         case .apart: break
         }
@@ -99,18 +121,19 @@ final class Backlog {
     }
 
     func removeFromMemory(_ id: JobID, _ part: Part, byteCount: Int) {
-        switch part {
-        case .inTurn: inMemory -= .one(byteCount)
-        case .held: held.remove(id, byteCount: byteCount)
-        case .apart: break
-        }
-        laneLoad.all -= .one(byteCount)
-        load.all -= .one(byteCount)
+        let wasCounted =
+            switch part {
+            case .inTurn: window.remove(byteCount: byteCount)
+            case .held: held.remove(id, byteCount: byteCount)
+            case .apart: true
+            }
+        if !wasCounted { miscounts.report("jobs in memory", of: queue) }
+        removeFromAll(.one(byteCount))
     }
 
     /// Jobs are parked that were in no memory.
     func addParked(_ state: JobState, _ amount: JobAmount) {
-        if state == .waiting { parkedCount += amount.count }
+        if state == .waiting { parkedInTurn += amount }
         laneLoad.park(state, amount)
         laneLoad.all += amount
         load.park(state, amount)
@@ -119,27 +142,23 @@ final class Backlog {
 
     /// Jobs are no longer parked.
     func removeParked(_ state: JobState, _ amount: JobAmount) {
-        let less = JobAmount(count: -amount.count, byteCount: -amount.byteCount)
-        addParked(state, less)
+        var wereCounted = state == .waiting ? parkedInTurn.subtract(amount) : true
+        if !laneLoad.unpark(state, amount) { wereCounted = false }
+        if !load.unpark(state, amount) { wereCounted = false }
+        if !wereCounted { miscounts.report("parked \(state.rawValue) jobs", of: queue) }
+        removeFromAll(amount)
     }
 
-    /// How many jobs to ask the journal for; nil if none is wanted, or some are on their way.
-    func nextLoad() -> (limit: Int, byteCount: Int)? {
-        guard !isAllInMemory, !isLoading, inMemory.count <= window.countMax / 2,
-            inMemory.byteCount <= window.byteCountMax / 2
-        else { return nil }
-        isLoading = true
-        return (
-            min(window.loadCountMax, window.countMax - inMemory.count),
-            window.byteCountMax - inMemory.byteCount
-        )
+    private func removeFromAll(_ amount: JobAmount) {
+        let isOfLane = laneLoad.all.subtract(amount)
+        let isOfAll = load.all.subtract(amount)
+        if !isOfLane || !isOfAll { miscounts.report("jobs", of: queue) }
     }
 
-    /// What was asked for has come, or could not be read.
-    ///
-    /// - Parameter isEnd: whether nothing of before is behind it.
-    func loadEnded(isEnd: Bool) {
-        isLoading = false
-        if isEnd { mayHoldMore = false }
+    /// Checks the count of parked jobs once all jobs in turn are in memory.
+    func checkParked() {
+        guard window.isWhole, parkedInTurn != JobAmount() else { return }
+        miscounts.report("parked jobs in turn", of: queue)
+        removeParked(.waiting, parkedInTurn)
     }
 }

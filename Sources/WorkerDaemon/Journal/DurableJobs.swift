@@ -63,9 +63,10 @@ final class DurableJobs {
     private var questions: [UInt64: Question] = [:]
     private var lastTicket: UInt64 = 0
 
-    init(_ journal: Journal, _ window: MemoryWindow) {
+    init(_ journal: Journal, _ window: MemoryWindow, log: Log) {
         self.journal = journal
         self.window = window
+        miscounts = Miscounts(log)
     }
 
     /// What of before has been counted.
@@ -85,6 +86,7 @@ final class DurableJobs {
     /// Commands under way that take back all of a thread and selector.
     var recalls: [Recall] = []
     let load = JobLoad()
+    let miscounts: Miscounts
     /// The one that was looked up last: most clients ask for the same again and again.
     private var recentBacklog: Backlog?
     private var laneLoads: [ObjectIdentifier: JobLoad] = [:]
@@ -129,8 +131,8 @@ final class DurableJobs {
             return backlog
         }
         let backlog = Backlog(
-            queue, of: lane, laneLoad: load(of: lane), load: load, window: window,
-            mayHoldMore: mayHoldMore)
+            queue, of: lane, laneLoad: load(of: lane), load: load, limits: window,
+            miscounts: miscounts, mayHoldMore: mayHoldMore)
         backlogs[queue] = backlog
         return backlog
     }
@@ -160,12 +162,17 @@ final class DurableJobs {
     func removeOrphan(_ id: JobID, byteCount: Int, from queue: QueueName) {
         guard hasCounted(id) else { return }
         parkedAgain.remove(id)
-        orphans.remove(byteCount: byteCount, from: queue)
+        if !orphans.remove(byteCount: byteCount, from: queue) {
+            miscounts.report("orphaned jobs", of: queue)
+        }
     }
 
     /// A job that nobody serves was taken back.
     func removeUnserved(_ job: SQLiteStore.Counted, from queue: QueueName) {
-        if hasCounted(job.id) { unserved.remove(job.selector, from: queue) }
+        guard hasCounted(job.id) else { return }
+        if !unserved.remove(job.selector, from: queue) {
+            miscounts.report("jobs of an unknown selector", of: queue)
+        }
     }
 
     /// Whether a parked job was counted as one; it is not parked any more.

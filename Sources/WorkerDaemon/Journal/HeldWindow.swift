@@ -45,9 +45,12 @@ struct HeldWindow {
 
     mutating func add(byteCount: Int) { inMemory += .one(byteCount) }
 
-    mutating func remove(_ id: JobID, byteCount: Int) {
-        inMemory -= .one(byteCount)
+    /// Counts a job out that has left memory.
+    ///
+    /// - Returns: false if the count was too small; it is 0 then.
+    mutating func remove(_ id: JobID, byteCount: Int) -> Bool {
         unreleased[id] = nil
+        return inMemory.subtract(.one(byteCount))
     }
 
     /// A job is not to be brought once more by what is on its way.

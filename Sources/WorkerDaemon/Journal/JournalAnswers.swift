@@ -17,6 +17,8 @@ struct JournalAnswers {
     /// A command behind it in the same transaction may let failed ones run again, which the desk does not
     /// know until that one's answer: read later, these would come twice.
     private var delayed: [Result<SQLiteStore.Batch, StoreFault>] = []
+    /// What each load of jobs in turn has read at its place: a load sees the changes before it only.
+    private var loaded: [Result<SQLiteStore.Batch, StoreFault>] = []
     private var told: [JournalAnswer] = []
     /// How many were accepted, or not, since the last answer of another kind.
     private var acceptedCount = 0
@@ -37,6 +39,16 @@ struct JournalAnswers {
     /// What the next of these commands has read; nil if there was no transaction, or it has failed.
     mutating func takeDelayed() -> Result<SQLiteStore.Batch, StoreFault>? {
         delayed.isEmpty ? nil : delayed.removeFirst()
+    }
+
+    /// - Parameter batch: what was read at the place of the command.
+    mutating func keepLoaded(_ batch: Result<SQLiteStore.Batch, StoreFault>) {
+        loaded.append(batch)
+    }
+
+    /// What the next load of jobs in turn has read; nil if there was no transaction, or it has failed.
+    mutating func takeLoaded() -> Result<SQLiteStore.Batch, StoreFault>? {
+        loaded.isEmpty ? nil : loaded.removeFirst()
     }
 
     /// The next job that was to be accepted is on the disk, or isn't if there is a fault.

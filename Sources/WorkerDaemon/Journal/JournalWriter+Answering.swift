@@ -23,9 +23,8 @@ extension JournalWriter {
             if fault == nil { stockTaking.give(settled.jobs) }
             answers.append(
                 .settled(ticket: ticket, fault.map { .failure($0) } ?? .success(settled)))
-        case .accept(let new): finish(new, &answers)
-        case .acceptOnce(let new, _): finish(new, &answers)
-        case .run(let runs): for made in runs { finish(made.new, &answers) }
+        case .accept, .acceptOnce: answers.appendAccepted()
+        case .run(let runs): for _ in runs { answers.appendAccepted() }
         case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket),
             .keepDue(_, let ticket):
             answers.append(.confirmed(ticket: ticket, fault))
@@ -52,14 +51,8 @@ extension JournalWriter {
             let result = fault.map { Result.failure($0) } ?? .success(cancelled)
             answers.append(.cancelled(ticket: ticket, result))
         case .load(let queue, let limit, let byteCount):
-            let result = reading { () throws(StoreFault) in
-                let batch = try store.inTurn(
-                    queue, after: broughtThrough[queue], limit: limit,
-                    byteCount: byteCount)
-                if let last = batch.jobs.last { broughtThrough.note(last.id, of: queue) }
-                stockTaking.give(batch.jobs)
-                return batch
-            }
+            let result = answers.takeLoaded() ?? load(queue, limit, byteCount, store)
+            if case .success(let batch) = result { stockTaking.give(batch.jobs) }
             answers.append(.loaded(queue, result))
         case .find(let id, let ticket):
             let result = reading { () throws(StoreFault) in try store.job(id) }
@@ -74,12 +67,19 @@ extension JournalWriter {
         }
     }
 
-    private func finish(_ new: NewJob, _ answers: inout JournalAnswers) {
-        // Without a copy of the job, which is large.
-        if !new.isParked, new.job.state == .waiting {
-            broughtThrough.note(new.job.id, of: new.job.queue)
+    /// The next parked jobs in turn of a queue.
+    func load(
+        _ queue: QueueName, _ limit: Int, _ byteCount: Int, _ store: SQLiteStore
+    ) -> Result<SQLiteStore.Batch, StoreFault> {
+        reading { () throws(StoreFault) in
+            let batch = try store.inTurn(
+                queue, after: broughtThrough[queue], limit: limit, byteCount: byteCount)
+            if let last = batch.jobs.last {
+                throughBeforeLoads.append((queue, broughtThrough[queue]))
+                broughtThrough.note(last.id, of: queue)
+            }
+            return batch
         }
-        answers.appendAccepted()
     }
 
     private func loaded(

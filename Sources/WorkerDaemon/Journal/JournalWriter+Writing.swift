@@ -9,8 +9,14 @@ extension JournalWriter {
         _ answers: inout JournalAnswers
     ) throws(StoreFault) {
         switch commands[place] {
-        case .accept(let new): try store.accept(new.job)
-        case .run(let runs): for made in runs { try store.accept(made.new.job, of: made.run) }
+        case .accept(let new):
+            try store.accept(new.job)
+            noteMemory(new)
+        case .run(let runs):
+            for made in runs {
+                try store.accept(made.new.job, of: made.run)
+                noteMemory(made.new)
+            }
         case .keepSchedule(let record, _): try store.keep(record)
         case .dropSchedule(let name, _): try store.dropSchedule(name)
         case .acceptOnce(let new, let name):
@@ -19,6 +25,7 @@ extension JournalWriter {
             } else {
                 try store.accept(new.job)
             }
+            noteMemory(new)
         case .settle(let failed, let fate, let part, let ticket):
             answers.settled[ticket] = try store.settle(failed, fate, part, at: now)
         case .fire(let part, let ticket):
@@ -31,6 +38,8 @@ extension JournalWriter {
             }
         case .loadDelayed(let queue, let place, let limit, let byteCount):
             answers.keepDelayed(delayed(queue, after: place, limit, byteCount, nil, store))
+        case .load(let queue, let limit, let byteCount):
+            answers.keepLoaded(load(queue, limit, byteCount, store))
         case .keepDue(let moment, _): try store.keepDue(at: moment)
         case .pause(let change): try store.keep(change)
         case .askToEnd(let id): try store.askToEnd(id)
@@ -53,7 +62,15 @@ extension JournalWriter {
             ]
         case .cancelPart(let part, let ticket):
             answers.cancelledParts[ticket] = try store.cancel(part, behind: broughtThrough, at: now)
-        case .begun, .confirm, .load, .find, .findNamed, .list, .answer: break
+        case .begun, .confirm, .find, .findNamed, .list, .answer: break
+        }
+    }
+
+    /// A new job is in memory: what is parked of its queue is behind it.
+    private func noteMemory(_ new: NewJob) {
+        // Without a copy of the job, which is large.
+        if !new.isParked, new.job.state == .waiting {
+            broughtThrough.note(new.job.id, of: new.job.queue)
         }
     }
 

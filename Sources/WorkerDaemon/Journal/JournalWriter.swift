@@ -39,6 +39,8 @@ final class JournalWriter {
     /// Whether the latest transaction is with the kernel only.
     private var hasUnsynced = false
     var broughtThrough = BroughtThrough()
+    /// What the loads of this transaction have changed of it, to be undone if it fails.
+    var throughBeforeLoads: [(queue: QueueName, id: JobID)] = []
     /// Whether what is pending has waited, and goes with what comes from the buffer now.
     private var hasWaited = false
     /// Fires the buffer if something is in it; returns whether there was.
@@ -176,6 +178,7 @@ final class JournalWriter {
         var answers = JournalAnswers()
         let isSynced = batch.areSynced
         if batch.areWrites || (isSynced && hasUnsynced) {
+            throughBeforeLoads.removeAll(keepingCapacity: true)
             do throws(StoreFault) {
                 let now = wall.unixMilliseconds()
                 try store.transaction(at: now, isSynced: isSynced) { () throws(StoreFault) in
@@ -190,6 +193,9 @@ final class JournalWriter {
                 health.noteMoving(store.checkpointFault)
             } catch {
                 answers = JournalAnswers(fault: error)
+                for (queue, id) in throughBeforeLoads.reversed() {
+                    broughtThrough.note(id, of: queue)
+                }
                 pending = PendingCommands(recordsOf: batch)
                 health.noteFailure(error, at: wall.unixMilliseconds())
             }

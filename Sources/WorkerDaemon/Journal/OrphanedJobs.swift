@@ -38,7 +38,9 @@ struct OrphanedJobs {
     }
 
     /// A job was taken back that had been counted.
-    mutating func remove(byteCount: Int, from queue: QueueName) {
-        amounts[queue]? -= .one(byteCount)
+    ///
+    /// - Returns: false if none was counted.
+    mutating func remove(byteCount: Int, from queue: QueueName) -> Bool {
+        amounts[queue]?.subtract(.one(byteCount)) ?? false
     }
 }

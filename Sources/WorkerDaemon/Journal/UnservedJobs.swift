@@ -40,7 +40,11 @@ struct UnservedJobs {
     }
 
     /// A job was taken back that had been counted.
-    mutating func remove(_ selector: String, from queue: QueueName) {
-        counts[queue]?[selector]? -= 1
+    ///
+    /// - Returns: false if none was counted.
+    mutating func remove(_ selector: String, from queue: QueueName) -> Bool {
+        guard let count = counts[queue]?[selector], count > 0 else { return false }
+        counts[queue]?[selector] = count - 1
+        return true
     }
 }

@@ -37,7 +37,7 @@ extension JobDesk {
         let isDelayed = !hold && request.dueAt.map { $0 > now } == true
         let state: JobState = hold ? .buffered : isDelayed ? .delayed : .waiting
         // What is delayed is parked only when it is on the disk, if at all.
-        let isParked = hold || !isDelayed && !backlog.takesToMemory
+        let isParked = hold || !isDelayed && !backlog.window.admit()
         let id = isParked ? store.takeNumber() : try takeNumber(for: request, at: now)
         let kept = request.job(id, hold: hold, retry, acceptedAt: now)
         if !isParked { store.keep(kept) }
@@ -146,12 +146,12 @@ extension JobDesk {
 
     /// A job is on the disk, or could not get there.
     ///
-    /// - Returns: false if it was taken back meanwhile, or parked: what is parked may be wanted now.
+    /// - Returns: whether it goes on in memory; else its queue may want a load.
     private func committed(_ accepting: DurableJobs.Accepting, _ fault: StoreFault?) -> Bool {
         let id = accepting.id
         if let fault {
             forget(accepting, .failure(Self.busy(fault)))
-            return true
+            return false
         }
         accepting.answer(.success(id))
         guard let job = accepting.job, live[id] === job else { return false }
@@ -195,8 +195,20 @@ extension JobDesk {
     /// How many jobs in a state are in the journal and not in memory.
     func parkedCount(_ state: JobState) -> Int { durable?.load.parked(state).count ?? 0 }
 
-    /// Whether the journal has no more jobs that are in turn than memory has.
-    var areAllInMemory: Bool { durable?.backlogs.values.allSatisfy(\.isAllInMemory) != false }
+    /// Whether every job in turn is in memory; those of stopped threads wait for a restart.
+    var areAllInMemory: Bool {
+        durable?.backlogs.values.allSatisfy { $0.window.isWhole || isStopped($0) } != false
+    }
+
+    /// How many queues have jobs to load although nothing is on its way to load them: a fault.
+    var stalledQueueCount: Int {
+        guard let durable, !durable.isClosed else { return 0 }
+        return durable.backlogs.values.count { $0.window.wantsLoad && !isStopped($0) }
+    }
+
+    private func isStopped(_ backlog: Backlog) -> Bool {
+        (try? backlog.lane.pool.isStopped(onThread: backlog.queue.thread)) != false
+    }
 
     /// How many jobs wait for a lane's threads, in memory or not.
     func shownWaitingCount(of lane: Lane) -> Int {
@@ -207,12 +219,10 @@ extension JobDesk {
     /// Asks the journal for the next jobs of a queue, if there is room for some.
     func bringMore(of backlog: Backlog) {
         // Mostly there is none: all that is in turn is in memory, and all that is delayed.
-        if backlog.isAllInMemory, backlog.held.horizon == .last { return }
-        guard let durable, !durable.isClosed,
-            (try? backlog.lane.pool.isStopped(onThread: backlog.queue.thread)) == false
-        else { return }
+        if backlog.window.isWhole, backlog.held.horizon == .last { return }
+        guard let durable, !durable.isClosed, !isStopped(backlog) else { return }
         bringMoreHeld(of: backlog)
-        guard let load = backlog.nextLoad() else { return }
+        guard let load = backlog.window.nextLoad() else { return }
         tell(.load(backlog.queue, limit: load.limit, byteCount: load.byteCount))
     }
 
@@ -220,17 +230,21 @@ extension JobDesk {
         guard let durable, let backlog = durable.backlogs[queue] else { return }
         switch result {
         case .success(let batch):
-            backlog.loadEnded(isEnd: batch.isEnd)
+            backlog.window.loadEnded(isEnd: batch.isEnd)
             // Going down: they are in the journal, and stay there.
             guard !durable.isClosed else { return }
             for job in batch.jobs where isServed(job) {
+                guard live[job.id] == nil else {
+                    log.error("job \(job.id) is in memory and was loaded once more; please report")
+                    continue
+                }
                 durable.unpark(job.id, .waiting, byteCount: job.payload.count, from: backlog)
                 if !takeBack(job, backlog) { bring(job, to: backlog) }
             }
-            // None: those that are counted are on their way to the journal, which will say so.
-            if !batch.jobs.isEmpty { bringMore(of: backlog) }
+            bringMore(of: backlog)
+            backlog.checkParked()
         case .failure:
-            backlog.loadEnded(isEnd: false)
+            backlog.window.loadEnded(isEnd: false)
             lookAgain(at: backlog)
         }
     }

@@ -90,7 +90,7 @@ final class JobDesk {
         waitingMax = JobAmount(
             count: store.limits.liveCountMax, byteCount: store.limits.liveByteCountMax)
         startedAt = clocks.wall.unixMilliseconds()
-        durable = journal.map { DurableJobs($0, window) }
+        durable = journal.map { DurableJobs($0, window, log: log) }
         self.children = children
         self.loop = loop
         wall = clocks.wall

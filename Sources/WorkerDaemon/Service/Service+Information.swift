@@ -69,6 +69,8 @@ extension Service {
             ("orphaned_jobs", "\(desk.orphanedCount)"),
             ("running_children", "\(desk.children.count)"),
             ("stuck_jobs", "\(desk.stuckCount)"),
+            ("stalled_queues", "\(desk.stalledQueueCount)"),
+            ("miscounts", "\(desk.durable?.miscounts.count ?? 0)"),
             ("replaced_threads", "\(desk.replacedThreadCount)"),
         ]
     }

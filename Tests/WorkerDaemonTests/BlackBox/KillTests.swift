@@ -15,6 +15,8 @@ import Testing
     private static let outstandingCount = 16
     /// One in so many batches of a pool's client has a job that holds up its key for a second.
     private static let stumbleInterval = 40
+    /// One life in so many is let run all of its jobs before it is killed.
+    private static let quietInterval = 5
     /// Jobs that may wait before clients are held back, so that a run ends soon after its kills.
     private static let waitingCountMax = 3_000
 
@@ -23,6 +25,8 @@ import Testing
         struct Pages {
             /// The numbers that were given, by thread.
             var given: [String: [Int]] = [:]
+            /// Those of jobs that were handed in under a name.
+            var named: [String: Int] = [:]
             /// Those of keys, by key.
             var keyed: [String: Set<Int>] = [:]
             /// How many jobs were handed in that fail at first and hold up their key.
@@ -32,10 +36,16 @@ import Testing
 
         let pages = Mutex(Pages())
         let goesOn = Flag()
+        /// Whether clients are to hand in nothing for a while.
+        let isQuiet = Flag(false)
 
-        func note(_ reply: RESPValue, thread: String, key: String?) {
+        func note(_ reply: RESPValue, thread: String, key: String? = nil, name: String? = nil) {
             pages.withLock { pages in
                 if let id = reply.integer {
+                    if let name, let first = pages.named.updateValue(id, forKey: name) {
+                        if first != id { pages.refusals.append("\(name) is \(id), was \(first)") }
+                        return
+                    }
                     pages.given[thread, default: []].append(id)
                     if let key { pages.keyed[key, default: []].insert(id) }
                 } else {
@@ -65,7 +75,9 @@ import Testing
         defer { book.goesOn.clear() }
         let address = SocketAddress.unix(try UnixAddress(scratch.file("s")))
         let clients = try ["a", "b", "c", "a"].enumerated().map { index, thread in
-            try TestThread(name: "client \(index)") { Self.submit(to: thread, at: address, book) }
+            try TestThread(name: "client \(index)") {
+                Self.submit(to: thread, from: index, at: address, book)
+            }
         }
         var random = SeededRandom(seed: Self.seed)
         for _ in 0..<Self.killCount {
@@ -73,8 +85,10 @@ import Testing
             // Some die before they listen.
             if !random.chance(10) { try? waitUntilServed(address) }
             pause(milliseconds: random.below(60))
+            if random.below(Self.quietInterval) == 0 { try letAllRun(at: address, book) }
             try daemon.send(.kill)
             #expect(try daemon.end().contains("SIGKILL"), "\(daemon.log)")
+            #expect(!daemon.log.contains("please report"), "\(daemon.log), seed \(Self.seed)")
         }
         try finish(setup, scratch, address) {
             // However little the clients got done between the kills: each has handed in something.
@@ -100,6 +114,19 @@ import Testing
         try eventually("somebody answers") { (try? TestClient(address)) != nil }
     }
 
+    /// Lets clients rest until the daemon has run all jobs in turn: none may wait for an idle thread.
+    private func letAllRun(at address: SocketAddress, _ book: Book) throws {
+        book.isQuiet.set()
+        defer { book.isQuiet.clear() }
+        guard let client = try? TestClient(address) else { return }
+        try eventually("no thread is idle while jobs wait for it, seed \(Self.seed)") {
+            try client.figure("waiting_jobs") == 0 && client.figure("running_jobs") == 0
+                && client.figure("delayed_jobs") == 0
+        }
+        #expect(try client.figure("stalled_queues") == 0, "seed \(Self.seed)")
+        #expect(try client.figure("miscounts") == 0, "seed \(Self.seed)")
+    }
+
     /// Lets the daemon run all that is left.
     ///
     /// - Parameter endClients: while it serves.
@@ -119,24 +146,41 @@ import Testing
         #expect(try daemon.end() == "exit status 0")
     }
 
+    /// A job that a client hands in.
+    private struct Order {
+        let selector: String
+        var key: String?
+        /// Under which it is handed in, maybe again.
+        var name: String?
+    }
+
     /// Hands in jobs until all is over, over a new connection whenever one breaks.
-    private static func submit(to thread: String, at address: SocketAddress, _ book: Book) {
+    private static func submit(
+        to thread: String, from index: Int, at address: SocketAddress, _ book: Book
+    ) {
+        var random = SeededRandom(seed: seed &+ UInt64(index))
+        var nameCount = 0
         var batchCount = 0
         while book.goesOn.isSet {
-            guard let client = try? TestClient(address) else {
+            guard !book.isQuiet.isSet, let client = try? TestClient(address) else {
                 pause(milliseconds: 1)
                 continue
             }
-            let keys = (0..<outstandingCount).map { thread == "c" ? "k\($0 % 5)" : nil }
             do {
-                while book.goesOn.isSet {
-                    let stumbles = thread == "c" && batchCount % stumbleInterval == 0
-                    if stumbles { book.pages.withLock { $0.stumbleCount += 1 } }
+                while book.goesOn.isSet, !book.isQuiet.isSet {
+                    let orders: [Order]
+                    if thread == "c" {
+                        let stumbles = batchCount % stumbleInterval == 0
+                        if stumbles { book.pages.withLock { $0.stumbleCount += 1 } }
+                        orders = keyedBatch(stumbles: stumbles)
+                    } else {
+                        orders = namedBatch(of: index, &nameCount, &random)
+                    }
                     batchCount += 1
-                    try client.send(batch(to: thread, keys, stumbles: stumbles))
-                    for key in keys {
+                    try client.send(orders.flatMap { bytes(of: $0, to: thread) })
+                    for order in orders {
                         let reply = try client.reply()
-                        book.note(reply, thread: thread, key: key)
+                        book.note(reply, thread: thread, key: order.key, name: order.name)
                         if reply.errorWord == "BUSY" { pause(milliseconds: 1) }
                     }
                 }
@@ -147,19 +191,38 @@ import Testing
         }
     }
 
-    /// Jobs for a thread; the first of them may be one that fails at first and holds up its key.
-    private static func batch(
-        to thread: String, _ keys: [String?], stumbles: Bool
-    ) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for (index, key) in keys.enumerated() {
-            var words: [CommandArgument] = ["PERFORM", .text(thread)]
-            words.append(stumbles && index == 0 ? "stumble" : "note")
-            if let key { words += ["KEY", .text(key)] }
-            if stumbles && index == 0 { words += ["RETRY", 5, "BLOCK"] }
-            bytes += TestClient.bytes(words + ["a payload"])
+    /// Jobs with keys; the first of them may be one that fails at first and holds up its key.
+    private static func keyedBatch(stumbles: Bool) -> [Order] {
+        (0..<outstandingCount).map { index in
+            Order(selector: stumbles && index == 0 ? "stumble" : "note", key: "k\(index % 5)")
         }
-        return bytes
+    }
+
+    /// New jobs, and jobs of before that are handed in again under their names.
+    private static func namedBatch(
+        of client: Int, _ nameCount: inout Int, _ random: inout SeededRandom
+    ) -> [Order] {
+        // Small writes meet a restart's first loads, large ones fill the queue.
+        let count = random.chance(60) ? 1 + random.below(3) : outstandingCount
+        return (0..<count).map { _ in
+            switch random.below(4) {
+            case 0:
+                nameCount += 1
+                return Order(selector: "note", name: "n\(client)-\(nameCount)")
+            case 1 where nameCount > 0:
+                let number = max(1, nameCount - random.below(20))
+                return Order(selector: "note", name: "n\(client)-\(number)")
+            default: return Order(selector: "note")
+            }
+        }
+    }
+
+    private static func bytes(of order: Order, to thread: String) -> [UInt8] {
+        var words: [CommandArgument] = ["PERFORM", .text(thread), .text(order.selector)]
+        if let key = order.key { words += ["KEY", .text(key)] }
+        if let name = order.name { words += ["UNIQUE", .text(name)] }
+        if order.selector == "stumble" { words += ["RETRY", 5, "BLOCK"] }
+        return TestClient.bytes(words + ["a payload"])
     }
 
     private func check(_ ledger: String, _ book: Book) {

@@ -216,8 +216,11 @@ struct Book {
         guard !entry.isDue, let due = entry.wallDue, due.upperBound - wallShift > now else {
             return .waiting
         }
-        let (from, to) = (due.lowerBound - wallShift, due.upperBound - wallShift)
+        var (from, to) = (due.lowerBound - wallShift, due.upperBound - wallShift)
         if entry.attempt == 0 { return .delayed(until: to) }
+        // A restart shortens a pause that a clock set back has made longer than it can be.
+        let longest = now + Int64(1_000) << Int64(entry.attempt - entry.forgivenCount - 1) * 5 / 4
+        (from, to) = (min(from, longest), min(to, longest))
         return .pausing(from: from, to: to, isKnown: from > now)
     }
 
@@ -439,7 +442,8 @@ struct Book {
                     && other.isVolatile == begun.isVolatile && other.id ?? .max < id
             }
             if let passed {
-                throw SimulationFault("job \(id) began before job \(passed.id ?? 0)")
+                throw SimulationFault(
+                    "job \(id) began before job \(passed.id ?? 0) (token \(passed.token))")
             }
         }
     }

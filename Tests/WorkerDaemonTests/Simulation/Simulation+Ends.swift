@@ -31,6 +31,10 @@ extension Simulation {
     private static let liveStates = ["delayed", "buffered", "waiting", "running"]
 
     func submitAndCrash() throws {
+        if random.chance(50) {
+            try askOfSlowStore(besideCrash: true)
+            return try crash("crash of a slow store")
+        }
         try submit()
         if random.chance(50) { try fire() }
         // Not both: a job may be asked to end while the desk is told of its end.
@@ -89,6 +93,8 @@ extension Simulation {
     /// Looks at all that there is after a restart.
     private func comeBack() throws {
         pausedThreads.allHaveArrived()
+        // Requests that meet the first loads.
+        if random.chance(50) { try askOfSlowStore(besideCrash: true) }
         try world.settle()
         try observe()
         try world.ask(["THREADS"]) { [unowned self] in try pausedThreads.check($0) }

@@ -16,6 +16,7 @@ extension Simulation {
     func settle() throws {
         try world.settle()
         try observe()
+        try world.checkFigures()
         try book.checkSequence()
         let now = world.clock.milliseconds
         try book.checkNothingWaits(at: now, isCrowded: isCrowded) { thread in

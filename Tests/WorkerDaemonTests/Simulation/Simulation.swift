@@ -57,7 +57,9 @@ final class Simulation {
         let words = fault.split { !$0.isNumber && !$0.isLetter }
         let token = words.firstIndex(of: "token").map { String(words[$0 + 1]) }
         let before = steps.dropLast(40).filter { step in
-            let isEndOfLife = step.contains("crash") || step.contains("shutdown")
+            let isEndOfLife =
+                step.contains("crash") || step.contains("shutdown")
+                || step.contains("clock")
             return isEndOfLife || step.split { !$0.isNumber }.contains { $0 == token ?? "" }
         }
         return before + steps.suffix(40)
@@ -86,7 +88,8 @@ final class Simulation {
         case ..<880: try pauseOrResume()
         case ..<890: try setClock()
         case ..<960: try lookAtSome()
-        case ..<975: try askSeveralThings()
+        case ..<968: try askSeveralThings()
+        case ..<975: try askOfSlowStore(besideCrash: false)
         case ..<977: return try sweep()
         case ..<990: return try submitAndCrash()
         case ..<996: return try crash("crash")

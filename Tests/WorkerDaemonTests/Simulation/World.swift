@@ -83,6 +83,16 @@ final class World {
     /// How many jobs failed ones have made the daemon look at.
     var lookedAtCount: Int { daemon.lookedAtCount }
 
+    /// Says whether the daemon's own figures show a fault.
+    func checkFigures() throws {
+        if daemon.miscountCount > 0 {
+            throw SimulationFault("\(daemon.miscountCount) counts were repaired")
+        }
+        if daemon.stalledQueueCount > 0 {
+            throw SimulationFault("\(daemon.stalledQueueCount) queues have stalled")
+        }
+    }
+
     // MARK: - Talking
 
     /// Sends a command.
@@ -106,6 +116,30 @@ final class World {
         repeat {
             try restThreads()
         } while try servePass()
+    }
+
+    /// Keeps the store from taking commands: what is asked collects before it.
+    func holdStore() throws {
+        // Else it may or may not take a command that it was just told of.
+        try restThreads()
+        daemon.holdStore()
+        try restThreads()
+    }
+
+    /// Lets the store take commands again.
+    func releaseStore() { daemon.releaseStore() }
+
+    /// Lets a held store do all that it was told so far; its answers wait for the loop's next pass.
+    func letStoreCatchUp() throws {
+        daemon.releaseStore()
+        try restThreads()
+        try holdStore()
+    }
+
+    /// Makes one pass of the daemon's loop while the store is held.
+    func servePassWithoutStore() throws {
+        try restThreads()
+        _ = try servePass()
     }
 
     /// Makes one pass of the daemon's loop.
