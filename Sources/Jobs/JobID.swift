@@ -6,6 +6,9 @@ package struct JobID: Comparable, Hashable, Sendable, CustomStringConvertible {
     /// The number, from 1 on.
     @usableFromInline package let number: UInt64
 
+    /// Larger than the number of every job.
+    package static let max = JobID(.max)
+
     /// Names the job with `number`.
     @inlinable
     package init(_ number: UInt64) { self.number = number }

@@ -275,9 +275,11 @@ package struct MemoryStore {
     /// - Parameters:
     ///   - thread: only those for this thread; `nil` for all.
     ///   - state: only those in this state; `nil` for all.
+    ///   - numbers: only those with a number in this range.
     ///   - limit: no more than these, nor than `Limits.listCountMax`.
     package func list(
-        thread: String?, state: JobState?, limit: Int, order: JobOrder
+        thread: String?, state: JobState?, in numbers: Range<JobID> = JobID(0)..<JobID.max,
+        limit: Int, order: JobOrder
     ) -> [Job] {
         let wanted = min(limit, Limits.listCountMax, count(thread: thread, state: state))
         guard wanted > 0 else { return [] }
@@ -290,6 +292,7 @@ package struct MemoryStore {
         while found.count < most, let slot = next {
             next = order == .oldestFirst ? entries.slot(after: slot) : entries.slot(before: slot)
             guard tally == nil || tally == entries[slot]?.tally else { continue }
+            guard let id = entries[slot]?.job.id, numbers.contains(id) else { continue }
             guard state == nil || state == entries[slot]?.job.state else { continue }
             if let job = entries[slot]?.job { found.append(job) }
         }

@@ -192,18 +192,19 @@ extension SQLiteStore {
     ///
     /// - Complexity: O(those that are held for the queue), in the index alone.
     package func newestHeld(
-        _ queue: QueueName, state: JobState, limit: Int
+        _ queue: QueueName, state: JobState, before end: JobID = .max, limit: Int
     ) throws(StoreFault) -> [Job] {
         let rows = try cached(
             """
             SELECT \(Self.liveColumns(payload: "x''")) FROM jobs WHERE id IN (
                 SELECT id FROM jobs WHERE held > 0 AND thread = ? AND priority = ? AND held = ?
-                ORDER BY id DESC LIMIT ?)
+                AND id < ? ORDER BY id DESC LIMIT ?)
             """)
         try rows.bind(1, queue.thread)
         try rows.bind(2, Int64(queue.priority.rawValue))
         try rows.bind(3, Self.heldCode(of: state))
-        try rows.bind(4, Int64(limit))
+        try rows.bind(4, Int64(clamping: end.number))
+        try rows.bind(5, Int64(limit))
         return try Self.liveJobs(rows)
     }
 

@@ -61,21 +61,23 @@ extension SQLiteStore {
         return try endedPacks.job(id.number)
     }
 
-    /// The newest jobs of a queue behind one, without their payloads.
+    /// The newest jobs of a queue between two numbers, both excluded, without their payloads.
     package func newestInTurn(
-        _ queue: QueueName, after id: JobID, limit: Int
+        _ queue: QueueName, after id: JobID, before end: JobID = .max, limit: Int
     ) throws(StoreFault) -> [Job] {
         let rows = try cached(
             """
             SELECT \(Self.liveColumns(payload: "x''")) FROM jobs
-            WHERE held = 0 AND thread = ? AND priority = ? AND id > ? ORDER BY id DESC LIMIT ?
+            WHERE held = 0 AND thread = ? AND priority = ? AND id > ? AND id < ?
+            ORDER BY id DESC LIMIT ?
             """)
         try rows.bind(1, queue.thread)
         try rows.bind(2, Int64(queue.priority.rawValue))
         try rows.bind(3, Int64(clamping: id.number))
-        try rows.bind(4, Int64(limit))
+        try rows.bind(4, Int64(clamping: end.number))
+        try rows.bind(5, Int64(limit))
         var jobs = try Self.liveJobs(rows)
-        jobs += try waitingPacks.newestInTurn(queue, after: id, limit: limit)
+        jobs += try waitingPacks.newestInTurn(queue, after: id, before: end, limit: limit)
         return Self.newest(jobs, limit)
     }
 
@@ -83,15 +85,15 @@ extension SQLiteStore {
         Array(jobs.sorted { $1.id < $0.id }.prefix(limit))
     }
 
-    /// The newest jobs that have ended, without their results.
+    /// The newest jobs before a number that have ended, without their results.
     package func newestEnded(
-        thread: String?, state: JobState?, limit: Int
+        thread: String?, state: JobState?, before end: JobID = .max, limit: Int
     ) throws(StoreFault) -> [Job] {
         let rows = try cached(
             """
             SELECT \(Self.endedColumns(result: "NULL")) FROM ended
             WHERE (?1 IS NULL OR thread = ?1) AND (?2 IS NULL OR outcome = ?2
-                OR (?2 = 2 AND outcome = 3))
+                OR (?2 = 2 AND outcome = 3)) AND id < ?4
             ORDER BY id DESC LIMIT ?3
             """)
         let code: Int64? =
@@ -105,9 +107,10 @@ extension SQLiteStore {
         try rows.bind(1, thread)
         try rows.bind(2, code)
         try rows.bind(3, Int64(limit))
+        try rows.bind(4, Int64(clamping: end.number))
         var jobs: [Job] = []
         while try rows.step() { jobs.append(Self.endedJob(rows)) }
-        jobs += try endedPacks.newest(thread: thread, state: state, limit: limit)
+        jobs += try endedPacks.newest(thread: thread, state: state, before: end, limit: limit)
         return Self.newest(jobs, limit)
     }
 

@@ -49,7 +49,7 @@ enum JobCommands {
         guard desk.isDurable(request) else {
             let id = try desk.accept(request)
             guard let wait = options.wait else { return .integer(Int(id.number)) }
-            desk.wait(for: id, session, token: session.reserve().number, within: wait)
+            service.wait(for: id, session, token: session.reserve().number, within: wait)
             return nil
         }
         // The journal never answers at once: the place among the replies is taken before.
@@ -60,7 +60,7 @@ enum JobCommands {
             try desk.acceptOrFind(request) { result in
                 switch (result, wait) {
                 case (.success(let id), let limit?):
-                    desk.wait(for: id, session, token: slot.number, within: limit)
+                    service.wait(for: id, session, token: slot.number, within: limit)
                 case (.success(let id), nil): session.fill(slot, with: .integer(Int(id.number)))
                 case (.failure(let error), _): session.fill(slot, with: error.reply)
                 }
@@ -142,13 +142,17 @@ enum JobCommands {
         }
         guard desk.durable != nil else { throw desk.noJob(id) }
         let slot = Pledge(session)
-        desk.lookUp(id) { found in
-            // It may have come into memory since, where more is known of it.
-            slot.fill(
-                found.map {
-                    let job = desk.store.job(id) ?? $0
-                    return .map(describe(job, desk) + details(job) + desk.progressEntries(of: id))
-                })
+        service.ask(.lookup, byteCount: Service.descriptionByteCount, for: session) { grant in
+            desk.lookUp(id) { found in
+                defer { withExtendedLifetime(grant) {} }
+                // It may have come into memory since, where more is known of it.
+                slot.fill(
+                    found.map {
+                        let job = desk.store.job(id) ?? $0
+                        return .map(
+                            describe(job, desk) + details(job) + desk.progressEntries(of: id))
+                    })
+            }
         }
         return slot.take()
     }
@@ -165,9 +169,13 @@ enum JobCommands {
                 return try bulk(desk.result(of: id))
             }
             let slot = Pledge(session)
-            desk.lookUp(id) { found in
-                slot.fill(
-                    found.flatMap { JobDesk.answer($0, id) }.map { $0.map { .bulk($0) } ?? .null })
+            service.ask(.lookup, byteCount: Service.resultByteCount, for: session) { grant in
+                desk.lookUp(id) { found in
+                    defer { withExtendedLifetime(grant) {} }
+                    slot.fill(
+                        found.flatMap { JobDesk.answer($0, id) }
+                            .map { $0.map { .bulk($0) } ?? .null })
+                }
             }
             return slot.take()
         }
@@ -178,7 +186,7 @@ enum JobCommands {
         let limit =
             command.count == 4
             ? try command.count(at: 3, "WAIT", max: PerformOptions.millisecondsMax) : nil
-        desk.wait(for: id, session, token: session.reserve().number, within: limit)
+        service.wait(for: id, session, token: session.reserve().number, within: limit)
         return nil
     }
 
@@ -217,11 +225,36 @@ enum JobCommands {
             let jobs = desk.listStuck(thread: thread, limit: limit)
             return .array(jobs.map { .map(describe($0, desk)) })
         }
-        let slot = Pledge(session)
-        desk.list(thread: thread, state: state, limit: limit) {
-            slot.fill($0.map { .array($0.map { .map(describe($0, desk)) }) })
+        list(service, session, thread, state, limit)
+        return nil
+    }
+
+    /// Answers with a listing, which is written slice by slice.
+    private static func list(
+        _ service: Service, _ session: Session, _ thread: String?, _ state: JobState?, _ limit: Int
+    ) {
+        let (desk, slot, writer) = (service.desk, session.reserve(), session.writer)
+        service.ask(.listing, byteCount: limit * Service.rowByteCount, for: session) { grant in
+            var (count, rows) = (0, [UInt8]())
+            let listing = Listing(
+                thread: thread, state: state, limit: limit,
+                take: { [weak session] jobs in
+                    for job in jobs { writer.write(.map(describe(job, desk)), to: &rows) }
+                    count += jobs.count
+                    return session?.isOpen == true
+                },
+                then: { [weak session] result in
+                    defer { withExtendedLifetime(grant) {} }
+                    switch result {
+                    case .failure(let error): session?.fill(slot, with: error.reply)
+                    case .success:
+                        var reply: [UInt8] = []
+                        writer.writeArrayHeader(count: count, to: &reply)
+                        session?.fill(slot, encoded: reply + rows)
+                    }
+                })
+            desk.list(listing)
         }
-        return slot.take()
     }
 
     private static func bulk(

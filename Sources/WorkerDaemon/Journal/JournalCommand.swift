@@ -118,6 +118,8 @@ struct JobListing: Sendable {
     let queues: [QueueName]
     let thread: String?
     let state: JobState?
+    /// Only jobs with smaller numbers.
+    let before: JobID
     let limit: Int
 }
 

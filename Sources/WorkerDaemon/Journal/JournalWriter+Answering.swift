@@ -129,23 +129,25 @@ extension JournalWriter {
     }
 
     private func list(_ listing: JobListing, _ store: SQLiteStore) throws(StoreFault) -> [Job] {
-        let (state, limit) = (listing.state, listing.limit)
+        let (state, end, limit) = (listing.state, listing.before, listing.limit)
         var jobs: [Job] = []
         if state?.isEnded != false {
-            jobs += try store.newestEnded(thread: listing.thread, state: state, limit: limit)
+            jobs += try store.newestEnded(
+                thread: listing.thread, state: state, before: end, limit: limit)
         }
         for queue in listing.queues {
             if state == nil || state == .waiting {
                 jobs += try store.newestInTurn(
-                    queue, after: broughtThrough[queue], limit: limit)
+                    queue, after: broughtThrough[queue], before: end, limit: limit)
                 if stockTaking.hasUnserved(in: queue) {
                     jobs += try store.newestInTurn(
-                        queue, through: broughtThrough[queue], limit: limit
+                        queue, through: min(broughtThrough[queue], JobID(end.number - 1)),
+                        limit: limit
                     ) { !stockTaking.serves($0.selector) }
                 }
             }
             for held in [JobState.delayed, .buffered] where state == nil || state == held {
-                jobs += try store.newestHeld(queue, state: held, limit: limit)
+                jobs += try store.newestHeld(queue, state: held, before: end, limit: limit)
             }
         }
         jobs.sort { $1.id < $0.id }

@@ -11,7 +11,11 @@ extension JobDesk {
     /// - Parameters:
     ///   - token: given back with the outcome.
     ///   - limit: tells TIMEOUT after so many milliseconds; nil waits as long as it takes.
-    func wait(for id: JobID, _ receiver: any OutcomeReceiver, token: UInt64, within limit: Int?) {
+    ///   - grant: kept until the store has been asked.
+    func wait(
+        for id: JobID, _ receiver: any OutcomeReceiver, token: UInt64, within limit: Int?,
+        _ grant: QuestionQueue.Grant? = nil
+    ) {
         if let job = live[id] {
             return job.waiters.add(waiter(receiver, token: token, within: limit, for: id))
         }
@@ -20,6 +24,7 @@ extension JobDesk {
             return receiver.receive(result(of: id), token: token)
         }
         lookUp(id) { [unowned self] found in
+            defer { withExtendedLifetime(grant) {} }
             // It may have come into memory, or ended, since the question was asked.
             if live[id] != nil || store.job(id) != nil {
                 wait(for: id, receiver, token: token, within: limit)

@@ -44,41 +44,4 @@ extension JobDesk {
             })
         tell(.confirm(ticket: ticket))
     }
-
-    /// Lists the newest jobs, in memory and in the journal.
-    func list(
-        thread: String?, state: JobState?, limit: Int,
-        _ body: @escaping (Result<[Job], WireError>) -> Void
-    ) {
-        func inMemory() -> [Job] {
-            noteRunning()
-            forgetExpired()
-            return store.list(thread: thread, state: state, limit: limit, order: .newestFirst)
-        }
-        guard let durable else { return body(.success(inMemory())) }
-        let hasAny = durable.load.all.count > 0 || durable.unserved.count > 0
-        let wantsParked = state?.isEnded != true && hasAny
-        var queues = durable.backlogs.values.filter { backlog in
-            wantsParked && (thread == nil || backlog.queue.thread == thread)
-        }.map(\.queue)
-        if state?.isEnded != true { queues += durable.orphans.queues(of: thread) }
-        let listing = JobListing(queues: queues, thread: thread, state: state, limit: limit)
-        let ticket = durable.expect(
-            .listed { [unowned self] result in
-                switch result {
-                case .failure(let fault): body(.failure(Self.busy(fault)))
-                case .success(let stored):
-                    // Now, and not when it was asked: what was brought meanwhile is parked no more.
-                    let known = inMemory()
-                    let now = wall.unixMilliseconds()
-                    let others = stored.filter {
-                        store.state(of: $0.id) == nil
-                            && !store.limits.haveExpired(for: $0, at: now)
-                    }
-                    let all = (known + others).sorted { $1.id < $0.id }
-                    body(.success(Array(all.prefix(limit))))
-                }
-            })
-        tell(.list(listing, ticket: ticket))
-    }
 }

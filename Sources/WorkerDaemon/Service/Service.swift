@@ -43,6 +43,13 @@ final class Service: SessionDelegate {
     private var lastSessionEnded: (() -> Void)?
     private let sessionLimits: SessionLimits
     private let outputRound: OutputRound
+    /// Questions with large answers, or such that the store has to be asked for.
+    private(set) lazy var questions: QuestionQueue = QuestionQueue(whenRoom: { [unowned self] in
+        let service = Confined(self, to: loop)
+        loop.perform { service.value.questions.advance() }
+    })
+    /// Looks for clients that do not read, as long as others wait for room.
+    var readerWatch: ThreadRunLoop.Timer?
     /// Tells the main thread that a client wants the daemon to go down.
     private let shutdownAsked: @Sendable (ShutdownManner) -> Void
 
@@ -144,6 +151,7 @@ final class Service: SessionDelegate {
 
     func sessionEnded(_ session: Session, reason: String) {
         sessions[session.number] = nil
+        questions.forget(session.number)
         desk.watches.removeAll(of: session)
         if sessions.isEmpty { lastSessionEnded.take()?() }
         log.debug("client \(session.number) left: \(reason)")

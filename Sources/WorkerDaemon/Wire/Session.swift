@@ -11,6 +11,8 @@ protocol SessionDelegate: AnyObject {
     var holdsBack: Bool { get }
     /// Executes a command; answers through the session, now or later.
     func execute(_ command: Command, for session: Session)
+    /// So many bytes of answers wait for the client to read them; few count as none.
+    func session(_ session: Session, hasUnread byteCount: Int)
     /// The session has ended, for this reason.
     func sessionEnded(_ session: Session, reason: String)
 }
@@ -69,8 +71,15 @@ final class Session {
     private var socket: Socket?
     private var port: ThreadRunLoop.Port?
     private(set) var writer = ReplyWriter(version: .two)
+    /// An answer on its way to the client.
+    private enum Answer {
+        case value(RESPValue)
+        /// A whole reply as it goes over the wire.
+        case encoded([UInt8])
+    }
+
     /// Answers that came before an earlier one, by the number of their slot.
-    private var early: [UInt64: RESPValue] = [:]
+    private var early: [UInt64: Answer] = [:]
     private var earlyByteCount = 0
     private var firstSlot: UInt64 = 0
     private var nextSlot: UInt64 = 0
@@ -85,11 +94,21 @@ final class Session {
     /// What is told unasked, once the client has read what is on its way to it.
     private var heldPushes = HeldPushes()
     private var isExecuting = false
+    /// Questions of the client that wait for room for their answers.
+    var questionCount = 0
+    /// What the delegate was told last of unread answers.
+    private var toldByteCount = 0
+    /// When the client has last read something, or had nothing to read.
+    private(set) var lastRead = Instant(nanoseconds: 0)
 
     /// Bytes asked for by one read, and taken in one go before others get their turn.
     private static let readByteCount = 64 << 10
     /// While so much waits for the client, what is told unasked is held back.
     private static let pushByteCountMax = 64 << 10
+    /// Fewer unread bytes than this are not told to the delegate.
+    private static let toldByteCountMin = 16 << 10
+    /// A client with so many questions in line asks no more until one is answered.
+    private static let questionCountMax = 16
     private static let valueByteCount = MemoryLayout<RESPValue>.stride
 
     init(
@@ -139,6 +158,9 @@ final class Session {
 
     /// How many bytes wait for the client to read them, or for an earlier answer.
     var outputByteCount: Int { output.byteCount + earlyByteCount }
+
+    /// Whether the client has many bytes of answers to read.
+    var hasUnread: Bool { toldByteCount > 0 }
 
     /// Whether it is still connected.
     var isOpen: Bool { socket != nil }
@@ -220,19 +242,25 @@ final class Session {
     }
 
     /// Gives the answer of a reserved place.
-    func fill(_ slot: Slot, with value: RESPValue) {
+    func fill(_ slot: Slot, with value: RESPValue) { fill(slot, .value(value)) }
+
+    /// Gives the answer of a reserved place as the bytes of a whole reply.
+    func fill(_ slot: Slot, encoded bytes: [UInt8]) { fill(slot, .encoded(bytes)) }
+
+    private func fill(_ slot: Slot, _ answer: Answer) {
         guard socket != nil else { return }
+        defer { noteOutput() }
         // Before this one is added: one large reply may go over, whoever reads it gets it.
         if outputByteCount > limits.outputByteCountMax {
             return close("\(outputByteCount) bytes wait to be sent (limits.outputBacklog)")
         }
         guard slot.number == firstSlot else {
             require(slot.number > firstSlot, "a command is answered once")
-            early[slot.number] = value
-            earlyByteCount += Self.byteCount(of: value)
+            early[slot.number] = answer
+            earlyByteCount += Self.byteCount(of: answer)
             return
         }
-        write(value)
+        write(answer)
         firstSlot += 1
         while !early.isEmpty, let next = early.removeValue(forKey: firstSlot) {
             earlyByteCount -= Self.byteCount(of: next)
@@ -269,6 +297,7 @@ final class Session {
         early.removeAll()
         earlyByteCount = 0
         output = OutputQueue()
+        noteOutput()
         delegate.sessionEnded(self, reason: reason)
     }
 
@@ -349,6 +378,7 @@ final class Session {
     private var isHeldBack: Bool {
         pendingReplyCount >= limits.pendingReplyCountMax
             || outputByteCount >= limits.outputByteCountSoftMax
+            || questionCount >= Self.questionCountMax
             || pendingReplyCount > 0 && !hasHungUp && delegate.holdsBack
     }
 
@@ -357,6 +387,22 @@ final class Session {
         // Half closed: what is outstanding is still sent. A client that is gone altogether shows
         // itself as a hang-up, or by an error when something is sent to it.
         if pendingReplyCount == 0 { closeWhenSent() }
+    }
+
+    /// Tells the delegate how much is unread.
+    private func noteOutput() {
+        let unread = outputByteCount >= Self.toldByteCountMin ? outputByteCount : 0
+        guard unread != toldByteCount else { return }
+        if unread < toldByteCount || toldByteCount == 0 { lastRead = loop.now }
+        toldByteCount = unread
+        delegate.session(self, hasUnread: unread)
+    }
+
+    private func write(_ answer: Answer) {
+        switch answer {
+        case .value(let value): write(value)
+        case .encoded(let bytes): output.appendWhole(bytes)
+        }
     }
 
     private func write(_ value: RESPValue) {
@@ -370,6 +416,13 @@ final class Session {
     }
 
     /// What an answer takes while it is held for the client: a result its bytes, a list more than it has on the wire.
+    private static func byteCount(of answer: Answer) -> Int {
+        switch answer {
+        case .value(let value): byteCount(of: value)
+        case .encoded(let bytes): bytes.count
+        }
+    }
+
     private static func byteCount(of value: RESPValue) -> Int {
         switch value {
         case .bulk(let bytes), .verbatim(_, let bytes): return bytes.count
@@ -399,6 +452,7 @@ final class Session {
 
     private func flush() {
         guard let socket else { return }
+        defer { noteOutput() }
         do throws(SystemError) {
             var isAllSent = try output.send(to: socket.descriptor)
             while isAllSent, writeHeldPushes() {

@@ -136,12 +136,18 @@ final class EndedPacks {
         return try table.whole { () throws(DamagedRecord) in try row.pack.job(index, of: nil) }
     }
 
-    /// The newest jobs, without their results.
-    func newest(thread: String?, state: JobState?, limit: Int) throws(StoreFault) -> [Job] {
+    /// The newest jobs before a number, without their results.
+    func newest(
+        thread: String?, state: JobState?, before end: JobID, limit: Int
+    ) throws(StoreFault) -> [Job] {
         try flush()
         guard limit > 0, state == nil || state == .done || state == .cancelled else { return [] }
         var jobs: [Job] = []
-        let rows = try table.packs("ORDER BY last_id DESC")
+        let rows = try table.packs(
+            "WHERE last_id < ?1 AND first_id < ?2 ORDER BY last_id DESC")
+        let (last, isTooLarge) = end.number.addingReportingOverflow(Pack.spanMax)
+        try rows.bind(1, Int64(clamping: isTooLarge ? .max : last))
+        try rows.bind(2, Int64(clamping: end.number))
         defer { rows.reset() }
         while try rows.step() {
             let row = try table.row(rows)
@@ -151,7 +157,8 @@ final class EndedPacks {
                 let job = try table.whole { () throws(DamagedRecord) in
                     try row.pack.job(index, of: nil, withBytes: false)
                 }
-                guard thread == nil || job.thread == thread, state == nil || job.state == state
+                guard thread == nil || job.thread == thread, state == nil || job.state == state,
+                    job.id < end
                 else { continue }
                 jobs.append(job)
             }

@@ -25,11 +25,12 @@ extension WaitingPacks {
 
     /// The newest jobs of a queue behind one, without their payloads.
     func newestInTurn(
-        _ queue: QueueName, after id: JobID, limit: Int
+        _ queue: QueueName, after id: JobID, before end: JobID, limit: Int
     ) throws(StoreFault) -> [Job] {
         var jobs: [Job] = []
         guard limit > 0 else { return jobs }
-        try forEach(queue, after: id, isAscending: false) { row, index throws(DamagedRecord) in
+        try forEach(queue, after: id, before: end, isAscending: false) {
+            row, index throws(DamagedRecord) in
             jobs.append(try row.pack.job(index, of: queue, withBytes: false))
             return jobs.count < limit
         }
@@ -52,26 +53,30 @@ extension WaitingPacks {
         return jobs
     }
 
-    /// Looks at the jobs of a queue behind one until the body returns false.
+    /// Looks at the jobs of a queue between two numbers until the body returns false.
     private func forEach(
-        _ queue: QueueName, after id: JobID, isAscending: Bool,
+        _ queue: QueueName, after id: JobID, before end: JobID = .max, isAscending: Bool,
         _ body: (PackTable.Row, Int) throws(DamagedRecord) -> Bool
     ) throws(StoreFault) {
         try flush()
         let rows = try table.packs(
             """
-            WHERE thread = ? AND priority = ? AND last_id > ?
+            WHERE thread = ? AND priority = ? AND last_id > ? AND last_id < ? AND first_id < ?
             ORDER BY last_id \(isAscending ? "ASC" : "DESC")
             """)
         try rows.bind(1, queue.thread)
         try rows.bind(2, Int64(queue.priority.rawValue))
         try rows.bind(3, Int64(clamping: id.number))
+        // The numbers of a pack are never far apart.
+        let (last, isTooLarge) = end.number.addingReportingOverflow(Pack.spanMax)
+        try rows.bind(4, Int64(clamping: isTooLarge ? .max : last))
+        try rows.bind(5, Int64(clamping: end.number))
         defer { rows.reset() }
         while try rows.step() {
             let row = try table.row(rows)
             let indices = row.pack.keptIndices
             for index in isAscending ? indices : indices.reversed()
-            where row.pack.ids[index] > id.number {
+            where row.pack.ids[index] > id.number && row.pack.ids[index] < end.number {
                 let goesOn = try table.whole { () throws(DamagedRecord) in try body(row, index) }
                 guard goesOn else { return }
             }

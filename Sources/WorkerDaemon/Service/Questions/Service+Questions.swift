@@ -1,0 +1,74 @@
+// Questions of clients at the service: each is asked of the desk when there is room for its answer.
+
+internal import Jobs
+internal import Kernel
+internal import RESP
+internal import RunLoops
+
+extension Service {
+    /// How long a client may leave large answers unread while other clients wait for room.
+    private static let readingPatience = Duration.seconds(5)
+    /// What a job's description is expected to take.
+    static let descriptionByteCount = 4 << 10
+    /// What a result of unknown size is expected to take: as much as one client may have unread, so
+    /// that one at a time is in flight for a client.
+    static let resultByteCount = QuestionQueue.Limits().clientByteCountMax
+    /// What a row of a listing takes on the wire, about.
+    static let rowByteCount = 128
+
+    /// Asks something for a client when there is room for the answer.
+    ///
+    /// - Parameters:
+    ///   - byteCount: what the answer is expected to take.
+    ///   - begin: makes the answer; to keep its argument until the client has it. Not called once the
+    ///     client has left.
+    func ask(
+        _ kind: QuestionQueue.Kind, byteCount: Int, for session: Session,
+        begin: @escaping (QuestionQueue.Grant) -> Void
+    ) {
+        session.questionCount += 1
+        questions.ask(kind, byteCount: byteCount, for: session.number) { [unowned session] grant in
+            session.questionCount -= 1
+            begin(grant)
+        }
+        watchReaders()
+    }
+
+    /// Answers a command with the outcome of a job, which the store may have to be asked for.
+    func wait(for id: JobID, _ session: Session, token: UInt64, within limit: Int?) {
+        guard desk.durable != nil, desk.live[id] == nil, desk.store.state(of: id) == nil else {
+            return desk.wait(for: id, session, token: token, within: limit)
+        }
+        ask(.lookup, byteCount: Self.resultByteCount, for: session) { [unowned self] grant in
+            desk.wait(for: id, session, token: token, within: limit, grant)
+        }
+    }
+
+    func session(_ session: Session, hasUnread byteCount: Int) {
+        questions.noteBacklog(byteCount, of: session.number)
+        watchReaders()
+    }
+
+    /// Disconnects clients that do not read their answers while other clients wait for that room.
+    private func watchReaders() {
+        guard readerWatch == nil, questions.isExhausted else { return }
+        let service = Confined(self, to: loop)
+        let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: .seconds(1))) { _ in
+            service.value.dropSlowReaders()
+        }
+        readerWatch = timer
+        loop.add(timer)
+    }
+
+    private func dropSlowReaders() {
+        readerWatch = nil
+        guard questions.isExhausted else { return }
+        let last = loop.now.advanced(by: .zero - Self.readingPatience)
+        for session in sessions.values where session.hasUnread && session.lastRead < last {
+            session.close(
+                "it left \(session.outputByteCount) bytes of answers unread for "
+                    + "\(Self.readingPatience), and other clients waited for that room")
+        }
+        watchReaders()
+    }
+}

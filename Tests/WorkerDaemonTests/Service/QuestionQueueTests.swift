@@ -1,0 +1,125 @@
+// Questions of clients, granted in turn within limits: random clients that ask, read late and leave.
+
+import Support
+import Testing
+import WorkerDaemon
+
+@Suite struct `Questions of clients` {
+    private static func limits() -> QuestionQueue.Limits {
+        var limits = QuestionQueue.Limits()
+        limits.byteCountMax = 100
+        limits.clientByteCountMax = 30
+        limits.lookupCountMax = 3
+        limits.listingCountMax = 1
+        return limits
+    }
+
+    @Test func `clients are granted in turn, however many questions one has`() {
+        let queue = QuestionQueue(Self.limits(), whenRoom: {})
+        var granted: [UInt64] = []
+        var grants: [QuestionQueue.Grant] = []
+        for client: UInt64 in [1, 1, 1, 1, 2, 3] {
+            queue.ask(.listing, byteCount: 1, for: client) {
+                granted.append(client)
+                grants.append($0)
+            }
+        }
+        #expect(granted == [1])
+        while !grants.isEmpty {
+            grants.removeFirst()
+            queue.advance()
+        }
+        #expect(granted == [1, 1, 2, 3, 1, 1])
+        #expect(queue.byteCount == 0)
+    }
+
+    @Test func `a client with a full backlog is held, and others go on`() {
+        let queue = QuestionQueue(Self.limits(), whenRoom: {})
+        var granted: [UInt64] = []
+        queue.noteBacklog(30, of: 1)
+        for client: UInt64 in [1, 2] {
+            queue.ask(.lookup, byteCount: 1, for: client) { _ in granted.append(client) }
+        }
+        #expect(granted == [2])
+        queue.noteBacklog(29, of: 1)
+        queue.advance()
+        #expect(granted == [2, 1])
+    }
+
+    @Test func `questions of a client that has left are dropped`() {
+        let queue = QuestionQueue(Self.limits(), whenRoom: {})
+        var grants: [QuestionQueue.Grant] = []
+        for client: UInt64 in [1, 2] {
+            queue.ask(.listing, byteCount: 5, for: client) { grants.append($0) }
+        }
+        queue.forget(2)
+        #expect(queue.waitingCount == 0)
+        grants.removeAll()
+        queue.advance()
+        #expect(grants.isEmpty && queue.byteCount == 0)
+    }
+
+    @Test func `nothing is granted while all clients' unread answers are at the limit`() {
+        let queue = QuestionQueue(Self.limits(), whenRoom: {})
+        var granted: [UInt64] = []
+        for client: UInt64 in 1...4 { queue.noteBacklog(25, of: client) }
+        queue.ask(.lookup, byteCount: 1, for: 5) { _ in granted.append(5) }
+        #expect(granted.isEmpty && queue.isExhausted)
+        queue.forget(3)
+        queue.advance()
+        #expect(granted == [5] && !queue.isExhausted)
+    }
+
+    @Test(arguments: UInt64(1)...20)
+    func `every question of a client that reads is granted, within the limits`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var isRoomTold = false
+        let queue = QuestionQueue(Self.limits(), whenRoom: { isRoomTold = true })
+        var grants: [(client: UInt64, kind: QuestionQueue.Kind, grant: QuestionQueue.Grant)] = []
+        var backlogs: [UInt64: Int] = [:]
+        var (askedCount, grantedCount) = (0, 0)
+        func ask() {
+            let client = UInt64(1 + random.below(5))
+            let kind: QuestionQueue.Kind = random.chance(50) ? .lookup : .listing
+            askedCount += 1
+            queue.ask(kind, byteCount: 1 + random.below(20), for: client) {
+                grantedCount += 1
+                grants.append((client, kind, $0))
+            }
+        }
+        func answer() {
+            guard !grants.isEmpty else { return }
+            let (client, _, _) = grants.remove(at: random.below(grants.count))
+            backlogs[client, default: 0] += random.below(20)
+            queue.noteBacklog(backlogs[client] ?? 0, of: client)
+        }
+        func read() {
+            guard let client = backlogs.keys.sorted().randomElement(using: &random) else { return }
+            backlogs[client] = random.below((backlogs[client] ?? 0) + 1)
+            queue.noteBacklog(backlogs[client] ?? 0, of: client)
+        }
+        for _ in 0..<2_000 {
+            switch random.below(10) {
+            case ..<3: ask()
+            case ..<6: answer()
+            default: read()
+            }
+            if isRoomTold {
+                isRoomTold = false
+                queue.advance()
+            }
+            #expect(grants.count { $0.kind == .lookup } <= 3)
+            #expect(grants.count { $0.kind == .listing } <= 1)
+            #expect(queue.byteCount >= 0 && queue.waitingCount >= 0)
+        }
+        for _ in 0..<20_000 where grantedCount < askedCount || !grants.isEmpty {
+            answer()
+            read()
+            if isRoomTold {
+                isRoomTold = false
+                queue.advance()
+            }
+        }
+        #expect(grantedCount == askedCount)
+    }
+}
