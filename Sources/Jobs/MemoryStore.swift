@@ -292,7 +292,11 @@ package struct MemoryStore {
         while found.count < most, let slot = next {
             next = order == .oldestFirst ? entries.slot(after: slot) : entries.slot(before: slot)
             guard tally == nil || tally == entries[slot]?.tally else { continue }
-            guard let id = entries[slot]?.job.id, numbers.contains(id) else { continue }
+            guard let id = entries[slot]?.job.id else { continue }
+            guard numbers.contains(id) else {
+                if !hasAdopted, order == .newestFirst, id < numbers.lowerBound { break }
+                continue
+            }
             guard state == nil || state == entries[slot]?.job.state else { continue }
             if let job = entries[slot]?.job { found.append(job) }
         }

@@ -81,6 +81,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
     package var owner: (any RunLoopOwner)?
     /// Blocks that wait for a run in their mode, in order of arrival.
     var pendingBlocks: [Block] = []
+    /// Whether the thread ends, and the loop with it.
+    private var isEnding = false
     /// Blocks that get their turn one after another right now.
     var dueBlocks = FIFO<Block>()
     /// Whether a block waits or is due.
@@ -376,8 +378,17 @@ public final class ThreadRunLoop: @unchecked Sendable {
         return nil
     }
 
+    /// Tells the owner of the calling thread's loop, as it ends, that so many closures, messages or
+    /// commands were taken and never have their turn.
+    ///
+    /// Does nothing on a thread whose loop does not end.
+    package static func noteAbandoned(_ count: Int) {
+        guard count > 0, let loop = local.current, loop.isEnding else { return }
+        loop.owner?.abandoned(count)
+    }
+
     /// Takes everything out of the loop: sources are cancelled, items invalid, later requests
-    /// refused; blocks that still wait are dropped.
+    /// refused; blocks that still wait are dropped, and the owner is told how many.
     ///
     /// - Thread: the loop's own thread, when it ends.
     func end() {
@@ -385,8 +396,12 @@ public final class ThreadRunLoop: @unchecked Sendable {
         var left: [Request] = []
         requests.close(into: &left, waiting: SystemThread.yield)
         // Whoever asked to add or to remove an item is told by its callouts that it came and went.
+        isEnding = true
         for case .action(let action) in left { calling(.change) { action() } }
+        for case .block(let block) in left { pendingBlocks.append(block) }
         left = []
+        // A block that may be held is known, and counted, by what holds it.
+        Self.noteAbandoned(pendingBlocks.count { !$0.mayBeHeld })
         pendingBlocks.removeAll()
         calling(.change) { takeOutAll() }
         commonItems.removeAll()
@@ -417,4 +432,9 @@ package protocol RunLoopOwner: AnyObject {
     ///
     /// - Thread: the loop's own thread.
     func holdsRequests(in mode: ThreadRunLoop.Mode) -> Bool
+
+    /// So many closures, messages or commands that were taken never have their turn: the loop ends.
+    ///
+    /// - Thread: the loop's own thread.
+    func abandoned(_ count: Int)
 }

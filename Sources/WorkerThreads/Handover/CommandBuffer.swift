@@ -63,6 +63,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
         let backToBuffer = BackReference<CommandBuffer>()
         let backToSource = BackReference<ThreadRunLoop.Source>()
         let store = CommandStore<Command>(limit: limit)
+        let closer = StoreCloser(store)
         self.store = store
         source = ThreadRunLoop.Source(
             order: order,
@@ -73,6 +74,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
             },
             cancel: { loop, mode in backToBuffer.target?.tellCancelled(loop, mode) },
             perform: {
+                defer { withExtendedLifetime(closer) {} }
                 if !drain(store) { backToSource.target?.signalAndWake() }
             }, fileID: fileID, line: line)
         backToBuffer.target = self
@@ -134,9 +136,18 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     /// - Thread: the loop's own thread, or any thread once no loop performs it.
     @discardableResult
     public func invalidate() -> [Command] {
+        // First: what an invalid source leaves behind counts as abandoned.
+        let left = store.close()
         source.invalidate()
-        return store.close()
+        return left
     }
+
+    /// How many commands were added and never performed, because the loop's thread had ended.
+    ///
+    /// `invalidate` returns them.
+    ///
+    /// - Thread: any thread; final once the thread has been joined.
+    public var abandonedCount: Int { store.abandonedCount.load(ordering: .relaxed) }
 
     /// Whether nothing waits.
     ///

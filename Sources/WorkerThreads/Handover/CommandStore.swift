@@ -1,7 +1,9 @@
 // What a command buffer holds: commands that wait, and the array in which they are handed over.
 
 internal import Kernel
+internal import RunLoops
 public import Structures
+internal import Synchronization
 
 /// The commands of one buffer, added by many threads and drained by one.
 @usableFromInline
@@ -13,6 +15,10 @@ final class CommandStore<Command: Sendable>: @unchecked Sendable {
     /// Empty between two drains; kept for its memory.
     @usableFromInline var batch: [Command] = []
     @usableFromInline var pace = StreamPace()
+    /// Commands that waited at the end of the loop's thread.
+    private let leftBehind = Mutex<[Command]>([])
+    /// How many those were.
+    let abandonedCount = Atomic<Int>(0)
 
     /// The most commands for which the array's memory is kept.
     @inlinable static var keptCount: Int { 4_096 }
@@ -57,10 +63,33 @@ final class CommandStore<Command: Sendable>: @unchecked Sendable {
 
     /// Refuses later commands; on the loop's thread, or when no loop performs the source any more.
     ///
-    /// - Returns: those that waited.
+    /// - Returns: those that waited, also at the end of the loop's thread.
     func close() -> [Command] {
         var left: [Command] = []
         inbox.close(into: &left, waiting: SystemThread.yield)
-        return left
+        return leftBehind.withLock { leftBehind in
+            defer { leftBehind = [] }
+            return leftBehind + left
+        }
     }
+
+    /// Refuses later commands, and keeps those that waited for `close`: no loop performs them.
+    fileprivate func abandon() {
+        let left = close()
+        guard !left.isEmpty else { return }
+        abandonedCount.add(left.count, ordering: .relaxed)
+        ThreadRunLoop.noteAbandoned(left.count)
+        leftBehind.withLock { $0 = left }
+    }
+}
+
+/// Closes a store when its source, which alone holds this, becomes invalid.
+///
+/// So a command is either added before, and counted or returned, or refused.
+final class StoreCloser<Command: Sendable>: Sendable {
+    private let store: CommandStore<Command>
+
+    init(_ store: CommandStore<Command>) { self.store = store }
+
+    deinit { store.abandon() }
 }

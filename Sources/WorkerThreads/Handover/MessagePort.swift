@@ -4,6 +4,7 @@
 internal import Kernel
 public import RunLoops
 public import Structures
+internal import Synchronization
 
 /// What became of a message.
 public enum SendResult: Sendable, Hashable {
@@ -18,7 +19,8 @@ public enum SendResult: Sendable, Hashable {
 /// A port to which any thread sends messages, received one by one on a loop's thread.
 ///
 /// It costs no descriptor. Like every port it keeps its mode alive, and what arrives while the loop
-/// runs in another mode is held. When its loop's thread ends, what it holds is let go of.
+/// runs in another mode is held. When its loop's thread ends, waiting messages are dropped and
+/// counted in `abandonedCount`, here and of the worker.
 ///
 /// Keep it for as long as it is to receive: its loop does not. Once the last reference to it is gone
 /// it is invalid, and whoever waits for an answer is told.
@@ -85,7 +87,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
         // A loop whose thread has ended takes nothing: what waits here would wait for ever.
         if !loop.add(signalled: port, to: mode) {
             port.invalidate()
-            mailbox.close()
+            mailbox.abandon()
         }
     }
 
@@ -106,6 +108,11 @@ public final class MessagePort<Message: Sendable>: Sendable {
     /// - Thread: any thread; out of date as soon as it is known, but once false, always false.
     public var isValid: Bool { port.isValid && !mailbox.inbox.isClosed }
 
+    /// How many messages were sent and never received, because the loop's thread had ended.
+    ///
+    /// - Thread: any thread; final once the thread has been joined.
+    public var abandonedCount: Int { mailbox.abandonedCount.load(ordering: .relaxed) }
+
     /// The loop that receives; nil as long as there is none.
     var receivingLoop: ThreadRunLoop? { port.loop }
 
@@ -120,6 +127,8 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
     // box once no loop handles it. The rest is safe from any thread.
     @usableFromInline let inbox = Inbox<Message>()
     @usableFromInline let room: Room
+    /// Messages that were dropped at the end of the loop's thread.
+    let abandonedCount = Atomic<Int>(0)
 
     @usableFromInline
     init(limit: Int) { room = Room(limit: limit) }
@@ -143,6 +152,15 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
     }
 }
 
+extension Mailbox {
+    /// Takes no more, and counts what waits: nobody receives it any more.
+    func abandon() {
+        let count = close().count
+        abandonedCount.add(count, ordering: .relaxed)
+        ThreadRunLoop.noteAbandoned(count)
+    }
+}
+
 /// The receiving side of a port, which only its handler holds.
 ///
 /// So it goes when the port becomes invalid, be it that its loop's thread ends, and lets go of what
@@ -159,7 +177,7 @@ final class Receiver<Message: Sendable>: Sendable {
     }
 
     deinit {
-        mailbox.close()
+        mailbox.abandon()
     }
 
     /// Receives what is there now; what arrives from now on is for the next pass.

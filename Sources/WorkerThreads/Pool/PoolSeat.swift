@@ -45,7 +45,13 @@ final class PoolThreads: Sendable {
     }
 
     func replace(_ index: Int, by thread: WorkerThread) {
-        current.withLock { $0[index] = thread }
+        // A new array: other threads read the old one's elements without the lock.
+        current.withLock { current in
+            var changed = Array(current)
+            changed.reserveCapacity(current.count + 1)
+            changed[index] = thread
+            current = changed
+        }
         isChanged.store(true, ordering: .releasing)
     }
 }

@@ -25,6 +25,18 @@ extension ThreadRunLoop {
         return performs
     }
 
+    /// Takes no more delayed performs, and forgets those that wait.
+    ///
+    /// Decided once: a perform that comes at the same moment is either refused or counted.
+    ///
+    /// - Parameter thread: the name of the loop's thread, for errors.
+    /// - Returns: how many waited.
+    /// - Thread: the loop's own thread, at its end.
+    func closeDelayedPerforms(thread: String) -> Int {
+        if delayedPerforms == nil { _ = companion.storeIfNil(DelayedPerforms.closed) }
+        return delayedPerforms?.close(thread: thread) ?? 0
+    }
+
     /// Performs a selector once a delay has passed.
     ///
     /// - Parameters:

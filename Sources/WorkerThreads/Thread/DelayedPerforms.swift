@@ -84,6 +84,13 @@ final class DelayedPerforms: Sendable {
 
     private let state = Mutex(State())
 
+    /// Stands for those of a thread that has ended without any: it takes none.
+    static let closed = {
+        let closed = DelayedPerforms()
+        _ = closed.close(thread: "")
+        return closed
+    }()
+
     /// Makes room for a perform and gives it its number.
     ///
     /// - Parameters:

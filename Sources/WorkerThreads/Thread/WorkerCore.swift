@@ -18,7 +18,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     let ended = WordLatch()
     private var isServingJob = false
     private var wantsOuterStop = false
-    /// Requests that were refused because the thread stopped before their turn came.
+    /// What was taken and never had its turn, because the thread ended before.
     let abandonedCount = Atomic<Int>(0)
     /// Performs that wait for a mode of their own.
     let held = HeldPerforms()
@@ -126,8 +126,8 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         // What came in at the same moment as the thread was done was taken, and runs as well.
         let leftCount =
             queue.close(performing: stopPolicy == .finishQueued)
-            + held.close(thread: name) + (loop.delayedPerforms?.close(thread: name) ?? 0)
-        abandonedCount.add(leftCount, ordering: .releasing)
+            + held.close(thread: name) + loop.closeDelayedPerforms(thread: name)
+        abandoned(leftCount)
         madeExecutor.load()?.close()
         ended.open()
     }
@@ -142,6 +142,8 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     package func holdsRequests(in mode: ThreadRunLoop.Mode) -> Bool {
         Self.performModes.contains(mode) && life.withLock { $0.holdsWaiting }
     }
+
+    package func abandoned(_ count: Int) { abandonedCount.add(count, ordering: .releasing) }
 
     /// Puts into a mode what a worker has there, when it is first run: most threads are never
     /// paused, serve no job and drain nothing.

@@ -160,8 +160,11 @@ public final class WorkerThread: Sendable {
         joined.open()
     }
 
-    /// How many submitted items never ran because the thread was stopped before their turn, those
-    /// that waited for their delay or for another mode among them.
+    /// How many submitted items never ran because the thread ended before their turn.
+    ///
+    /// Whatever the thread has taken either runs or is counted here: submitted closures, performs
+    /// that waited for their delay or for another mode, blocks of its run loop, and what message
+    /// ports and command buffers in its loop held.
     ///
     /// - Thread: any thread; final after `join()`.
     public var abandonedCount: Int { core.abandonedCount.load(ordering: .acquiring) }

@@ -68,6 +68,11 @@ import WorkerDaemon
         queue.forget(3)
         queue.advance()
         #expect(granted == [5] && !queue.isExhausted)
+        queue.noteBacklog(25, of: 3)
+        queue.ask(.lookup, byteCount: 1, for: 6) { _ in granted.append(6) }
+        #expect(queue.isExhausted)
+        queue.forget(6)
+        #expect(!queue.isExhausted, "nobody waits for that room any more")
     }
 
     @Test(arguments: UInt64(1)...20)

@@ -77,7 +77,15 @@ struct LifeItem: Sendable {
     /// Whether it is of this kind, and waits.
     func waits(as kind: Kind) -> Bool { self.kind == kind && progress == .waits }
 
-    /// Whether the thread counts it as abandoned if it never runs, and holds it in a pause.
+    /// Whether the thread counts it as abandoned if it never runs.
+    var isCountedIfLeft: Bool {
+        switch kind {
+        case .submitted, .awaited, .delayed, .performed, .command, .message, .block: true
+        case .task, .sleeper: false
+        }
+    }
+
+    /// Whether the thread refuses it after a stop, and holds it in a pause.
     var isCounted: Bool {
         switch kind {
         case .submitted, .awaited, .delayed, .performed: true
@@ -309,7 +317,9 @@ struct LifeBooks: Sendable {
         if life.stop == .finishQueued && !linedAtStop.contains(leftCount) {
             faults.append("\(leftCount) were left out, \(linedAtStop) waited for room")
         }
-        let left = items.count { $0.isCounted && $0.progress == .waits && !$0.isSentBack }
+        let left = items.count {
+            $0.isCountedIfLeft && $0.progress == .waits && !$0.isSentBack
+        }
         let expected = max(0, left - linedAtStop.upperBound)...max(0, left - linedAtStop.lowerBound)
         if !expected.contains(abandonedCount) {
             faults.append("\(abandonedCount) abandoned, not \(expected)")

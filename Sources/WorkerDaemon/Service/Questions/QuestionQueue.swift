@@ -87,7 +87,9 @@ package final class QuestionQueue {
 
     /// Whether questions wait because clients do not read their answers.
     package var isExhausted: Bool {
-        byteCount >= limits.byteCountMax && lines.contains { !$0.turns.isEmpty }
+        // A client that has left keeps its turn until it is passed over.
+        byteCount >= limits.byteCountMax
+            && lines.contains { line in line.turns.contains { line.questions[$0] != nil } }
     }
 
     /// Asks something for a client.
