@@ -11,6 +11,10 @@ public struct WorkerAddress: Sendable, Hashable, CustomStringConvertible {
 
     let door: Door
     let password: [UInt8]?
+    /// Whether the path is one that the library looks at by itself: its directory is checked too.
+    var isUsual = false
+    /// A user whose server is trusted.
+    var trustedUserID: UInt32?
 
     /// The socket of a daemon on this machine.
     ///
@@ -30,17 +34,24 @@ public struct WorkerAddress: Sendable, Hashable, CustomStringConvertible {
             door: .tcp(hostAndPort: hostAndPort), password: password.map { Array($0.utf8) })
     }
 
-    /// Where a daemon usually is: `$WORKERD_SOCKET`, else `/tmp/workerd.sock` or
-    /// `/run/workerd/workerd.sock`, whichever exists.
+    /// The usual socket of a daemon: `$WORKERD_SOCKET`, else the first one that exists of
+    /// `/run/workerd/workerd.sock`, `$XDG_RUNTIME_DIR/workerd/workerd.sock` and
+    /// `$HOME/.workerd/run/workerd.sock`.
     ///
-    /// - Returns: the first of the two if neither exists, so that the error names it.
+    /// - Returns: the first of these if none exists, so that the error names it.
     /// - Blocks: for the disk.
     public static func standard() -> WorkerAddress {
-        let named = Program.inheritedEnvironment()["WORKERD_SOCKET"] ?? ""
-        if !named.isEmpty { return .unix(named) }
-        let usual = ["/tmp/workerd.sock", "/run/workerd/workerd.sock"]
+        let environment = Program.inheritedEnvironment()
+        if let named = environment["WORKERD_SOCKET"], !named.isEmpty { return .unix(named) }
+        var usual = ["/run/workerd/workerd.sock"]
+        for (name, directory) in [("XDG_RUNTIME_DIR", "workerd"), ("HOME", ".workerd/run")] {
+            guard let parent = environment[name], parent.hasPrefix("/") else { continue }
+            usual.append("\(parent)/\(directory)/workerd.sock")
+        }
         let found = usual.first { (try? File.kind(of: $0)) == .socket }
-        return .unix(found ?? usual[0])
+        var address = WorkerAddress.unix(found ?? usual[0])
+        address.isUsual = true
+        return address
     }
 
     /// The path, or `host:port`; never the password.

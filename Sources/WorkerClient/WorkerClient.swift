@@ -8,7 +8,7 @@ internal import Synchronization
 /// A client of the daemon that waits for each answer.
 ///
 /// ```swift
-/// let client = try WorkerClient(.unix("/tmp/workerd.sock"))
+/// let client = try WorkerClient(.unix("/run/workerd/workerd.sock"))
 /// let id = try client.perform(onThread: "ledger", selector: "book", payload: Array("42".utf8))
 /// let receipt = try client.result(of: id, wait: .forever)
 /// ```

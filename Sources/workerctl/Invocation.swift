@@ -111,9 +111,21 @@ struct Invocation {
             throw .usage(
                 "--password-file is for --tcp; a socket asks for none", try: "workerctl help")
         }
-        if let path = text(.socket) { return .unix(path) }
-        guard let tcp = text(.tcp) else { return .standard() }
+        guard let tcp = text(.tcp) else {
+            let address = text(.socket).map(WorkerAddress.unix) ?? .standard()
+            return try trustedUserID().map(address.trusting) ?? address
+        }
         return .tcp(tcp, password: try password())
+    }
+
+    private func trustedUserID() throws(Failure) -> UInt32? {
+        guard let name = text(.trustUser) else { return nil }
+        guard let userID = UInt32(name) ?? UserID.named(name) else {
+            throw .usage(
+                "--trust-user is a user of this machine, or its number, not '\(name)'",
+                try: "id -u NAME")
+        }
+        return userID
     }
 
     private func password() throws(Failure) -> String? {

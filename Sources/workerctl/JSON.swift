@@ -1,5 +1,7 @@
 // A JSON document, written. No reader, no Foundation.
 
+internal import Wording
+
 /// A value of a JSON document; the keys of an object keep their order.
 indirect enum JSON {
     case null
@@ -61,7 +63,7 @@ indirect enum JSON {
             case "\n": output += "\\n"
             case "\r": output += "\\r"
             case "\t": output += "\\t"
-            case "\u{0}"..<" ", "\u{7F}":
+            case _ where isControl(scalar):
                 let digits = String(scalar.value, radix: 16)
                 output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: output.unicodeScalars.append(scalar)

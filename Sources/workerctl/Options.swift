@@ -6,6 +6,7 @@ enum Option: String, CaseIterable {
     case socket = "--socket"
     case tcp = "--tcp"
     case passwordFile = "--password-file"
+    case trustUser = "--trust-user"
     case json = "--json"
     case help = "--help"
     case version = "--version"
@@ -49,6 +50,7 @@ enum Option: String, CaseIterable {
         case .all: .value("SELECTOR")
         case .wait: .optionalDuration("MS")
         case .socket: .value("PATH")
+        case .trustUser: .value("NAME|UID")
         case .tcp: .value("HOST:PORT")
         case .passwordFile, .file: .value("FILE")
         case .delay, .timeout, .every: .value("DURATION")
@@ -64,7 +66,9 @@ enum Option: String, CaseIterable {
     }
 
     /// What every command takes.
-    static let common: [Option] = [.socket, .tcp, .passwordFile, .json, .help, .version]
+    static let common: [Option] = [
+        .socket, .trustUser, .tcp, .passwordFile, .json, .help, .version,
+    ]
 
     /// How it is written: `--delay DURATION`.
     var usage: String {
@@ -78,8 +82,9 @@ enum Option: String, CaseIterable {
     var summary: String {
         switch self {
         case .socket:
-            "the daemon's socket; else $WORKERD_SOCKET, /tmp/workerd.sock or "
-                + "/run/workerd/workerd.sock"
+            "the daemon's socket; else $WORKERD_SOCKET, /run/workerd/workerd.sock or one below "
+                + "$XDG_RUNTIME_DIR/workerd or ~/.workerd/run"
+        case .trustUser: "trust a socket of this user, beside root's, workerd's and one's own"
         case .tcp: "a daemon's port, such as 127.0.0.1:7711"
         case .passwordFile: "the file whose first line is the password for --tcp"
         case .json: "print one JSON document"

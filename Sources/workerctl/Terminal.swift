@@ -1,6 +1,7 @@
 // What goes to standard output and how it looks there.
 
 internal import Kernel
+internal import Wording
 
 /// Colours, where a person sees them.
 struct Style {
@@ -36,23 +37,8 @@ struct Style {
 }
 
 enum Terminal {
-    /// Text without what could move a terminal's cursor or end a line: `\x1b` in its place.
-    static func printable(_ text: String) -> String {
-        let isControl = { (scalar: Unicode.Scalar) in
-            scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
-        }
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        var shown = ""
-        for scalar in text.unicodeScalars {
-            if isControl(scalar) {
-                let digits = String(scalar.value, radix: 16)
-                shown += "\\x" + (digits.count < 2 ? "0" : "") + digits
-            } else {
-                shown.unicodeScalars.append(scalar)
-            }
-        }
-        return shown
-    }
+    /// Text in one line without what a terminal obeys.
+    static func printable(_ text: String) -> String { Wording.printable(text) }
 }
 
 enum Output {
@@ -64,11 +50,11 @@ enum Output {
         try write(document.text + "\n")
     }
 
-    /// Bytes as they are; on a terminal a line's end behind them, if there is none.
+    /// Bytes as they are; on a terminal a text without controls, with a line's end behind it.
     static func writeResult(_ bytes: [UInt8]) throws(Failure) {
-        let lineFeed = UInt8(ascii: "\n")
-        let isLineOpen = !bytes.isEmpty && bytes.last != lineFeed
-        try write(isLineOpen && StandardStream.output.isTerminal ? bytes + [lineFeed] : bytes)
+        guard StandardStream.output.isTerminal, !bytes.isEmpty else { return try write(bytes) }
+        let text = Wording.printable(String(decoding: bytes, as: UTF8.self), except: ["\n", "\t"])
+        try write(text.hasSuffix("\n") ? text : text + "\n")
     }
 
     private static func write(_ bytes: [UInt8]) throws(Failure) {

@@ -49,6 +49,15 @@ package struct TCPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// What one client has of addresses: an IPv4 address, or the 64 bits of an IPv6 network.
+    package var network: String {
+        if bytes.count == 4 { return bytes.map(String.init).joined(separator: ".") }
+        if bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255]) {
+            return bytes[12...].map(String.init).joined(separator: ".")
+        }
+        return bytes[..<8].map { String($0, radix: 16) }.joined(separator: ":") + "/64"
+    }
+
     /// Whether only this machine can reach it.
     package var isLoopback: Bool {
         if bytes.count == 4 { return bytes[0] == 127 }

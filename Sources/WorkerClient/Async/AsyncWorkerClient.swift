@@ -9,7 +9,7 @@ public import WorkerThreads
 /// A client of the daemon for tasks: any number of commands are under way at the same time.
 ///
 /// ```swift
-/// let client = try await AsyncWorkerClient.connect(to: .unix("/tmp/workerd.sock"))
+/// let client = try await AsyncWorkerClient.connect(to: .unix("/run/workerd/workerd.sock"))
 /// async let small = client.performAndWait(onThread: "images", selector: "thumbnail", payload: a)
 /// async let other = client.performAndWait(onThread: "images", selector: "thumbnail", payload: b)
 /// let pictures = try await [small, other]

@@ -17,9 +17,9 @@ extension Connection {
     ) throws(WorkerClientError) -> Connection {
         try interruption.check()
         var connection: Connection
+        let socket = try connect(to: address, options)
+        try address.checkServer(at: socket)
         do throws(SocketError) {
-            let timeout = max(1, options.connectTimeout.wholeMilliseconds)
-            let socket = try address.resolved().connect(timeoutMilliseconds: timeout)
             connection = try adopt(socket, options, interruption)
         } catch {
             throw notConnected(address, error)
@@ -32,6 +32,17 @@ extension Connection {
             throw error
         }
         return connection
+    }
+
+    private static func connect(
+        to address: WorkerAddress, _ options: ClientOptions
+    ) throws(WorkerClientError) -> Descriptor {
+        do throws(SocketError) {
+            let timeout = max(1, options.connectTimeout.wholeMilliseconds)
+            return try address.resolved().connect(timeoutMilliseconds: timeout)
+        } catch {
+            throw notConnected(address, error)
+        }
     }
 
     private static func adopt(

@@ -22,6 +22,7 @@ enum ConnectionCommands {
             "auth", 2...3, .connection, usage: "[user] password",
             "Gives the password.", permission: .unauthenticated,
             execute: { service, session, command throws(WireError) in
+                if try service.passwordGate.postpones(command, of: session, service) { return nil }
                 try authenticate(
                     service, session, user: command.count == 3 ? command.text(at: 1) : "default",
                     password: command.bytes(at: command.count - 1))
@@ -43,7 +44,7 @@ enum ConnectionCommands {
             "reset", 1...1, .connection, "Makes the connection as new.",
             permission: [.unauthenticated, .inTransaction],
             execute: { service, session, _ throws(WireError) in
-                session.reset()
+                service.reset(session)
                 service.desk.watches.removeAll(of: session)
                 return .simpleString("RESET")
             }),
@@ -66,6 +67,8 @@ enum ConnectionCommands {
             else { throw WireError(.noProto, "unsupported protocol version: 2 and 3 are spoken") }
             version = known
         }
+        let isGuess = (2..<max(2, command.count)).contains { command.matches($0, "AUTH") }
+        if isGuess, try service.passwordGate.postpones(command, of: session, service) { return nil }
         var index = 2
         var name: String?
         while index < command.count {
@@ -109,9 +112,10 @@ enum ConnectionCommands {
             return
         }
         guard user == "default", isEqual(password, expected) else {
+            service.passwordGate.guessedWrong(session)
             throw WireError(.wrongPass, "invalid username-password pair or user is disabled.")
         }
-        session.authenticate()
+        service.letIn(session)
     }
 
     /// Compares in a time that depends on the guess's length only.

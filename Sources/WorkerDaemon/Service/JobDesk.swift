@@ -316,5 +316,5 @@ extension Priority {
 func quoted(_ name: String) -> String {
     // Scalars, not characters: one character may have any number of them.
     let shown = name.unicodeScalars.prefix(64)
-    return "'\(String(shown))\(shown.endIndex == name.endIndex ? "" : "…")'"
+    return "'\(printable(String(shown)))\(shown.endIndex == name.endIndex ? "" : "…")'"
 }

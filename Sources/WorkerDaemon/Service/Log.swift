@@ -2,6 +2,7 @@
 
 internal import Kernel
 internal import Synchronization
+internal import Wording
 
 /// Writes what happens to standard error.
 ///
@@ -58,7 +59,8 @@ package final class Log: Sendable {
             isForJournal
             ? "<\(level.journalNumber)>"
             : "\(WallClock.utc(WallClock.unixMilliseconds())) \(level.rawValue): "
-        return Array(text.split(separator: "\n").map { "\(prefix)\($0)\n" }.joined().utf8)
+        return Array(
+            text.split(separator: "\n").map { "\(prefix)\(printable(String($0)))\n" }.joined().utf8)
     }
 }
 

@@ -39,6 +39,9 @@ final class Service: SessionDelegate {
     private(set) var rejectedCount: UInt64 = 0
     private(set) var commandCount: UInt64 = 0
     private var doors: [Door] = []
+    private var strangers: StrangerPlaces
+    let passwordGate: PasswordGate
+    private let warningOfHTTP: RareWarning
     private var shutdown: Shutdown?
     private var lastSessionEnded: (() -> Void)?
     private let sessionLimits: SessionLimits
@@ -68,6 +71,12 @@ final class Service: SessionDelegate {
             desk: desk, directory: configuration.backups, loop: loop, log: log)
         outputRound = OutputRound(on: loop)
         let limits = configuration.limits
+        strangers = StrangerPlaces(placeCount: limits.connections)
+        passwordGate = PasswordGate(on: loop, log)
+        warningOfHTTP = RareWarning(on: loop, log) { count, peer in
+            "HTTP \(peer), where commands are expected"
+                + (count == 1 ? "" : ": the last of \(count) within a minute")
+        }
         sessionLimits = SessionLimits(
             command: CommandLimits(argumentByteCountMax: limits.payloadBytes),
             pendingReplyCountMax: limits.pipeline,
@@ -145,13 +154,31 @@ final class Service: SessionDelegate {
             session.lastCommand = found.name
             if let reply = try found.execute(self, session, command) { session.reply(reply) }
         } catch {
+            // Only a command that fails costs this look.
+            if HTTPRequest.isBegun(by: command), commands[command.text(at: 0).lowercased()] == nil {
+                warningOfHTTP.happened(from: session.ends.description)
+                return session.close("no client of this protocol")
+            }
             session.reply(error.reply)
         }
+    }
+
+    /// Serves a client that has given the password: its place is no stranger's any more.
+    func letIn(_ session: Session) {
+        session.authenticate()
+        strangers.remove(session.number)
+    }
+
+    /// Makes a session as new; where a password is asked for it is a stranger again.
+    func reset(_ session: Session) {
+        session.reset()
+        if !session.isAuthenticated { expectPassword(of: session) }
     }
 
     func sessionEnded(_ session: Session, reason: String) {
         sessions[session.number] = nil
         questions.forget(session.number)
+        strangers.remove(session.number)
         desk.watches.removeAll(of: session)
         if sessions.isEmpty { lastSessionEnded.take()?() }
         log.debug("client \(session.number) left: \(reason)")
@@ -169,6 +196,11 @@ final class Service: SessionDelegate {
             rejectedCount += 1
             // A courtesy: whether it arrives or not, the connection is closed.
             _ = try? socket.send(contentsOf: Array("-ERR max number of clients reached\r\n".utf8))
+            return
+        }
+        if asksForPassword, let refusal = strangers.refusal(of: ends.network) {
+            rejectedCount += 1
+            _ = try? socket.send(contentsOf: Array("-ERR \(refusal)\r\n".utf8))
             return
         }
         let number = connectionCount
@@ -198,6 +230,7 @@ final class Service: SessionDelegate {
 
     /// Closes a connection that has not given the password in time: it takes somebody's place.
     private func expectPassword(of session: Session) {
+        strangers.insert(session.number, from: session.ends.network)
         let waiting = Confined((service: self, number: session.number), to: loop)
         let limit = loop.now.advanced(by: Self.passwordPatience)
         let timer = ThreadRunLoop.Timer(at: limit) { _ in

@@ -8,11 +8,14 @@ struct ConnectionEnds: CustomStringConvertible {
     let client: String
     /// Where it came in.
     let server: String
+    /// The client's network: limits hold for all connections from there.
+    let network: String
 
     /// Both ends of a connection that has no address of the client's own.
     init(at door: String) {
         client = door
         server = door
+        network = door
     }
 
     /// The ends of a TCP connection.
@@ -22,6 +25,7 @@ struct ConnectionEnds: CustomStringConvertible {
         let ends = (try? SocketAddress.peer(of: socket), try? SocketAddress.bound(socket))
         client = ends.0?.description ?? "?:0"
         server = ends.1?.description ?? door
+        if case .tcp(let address) = ends.0 { network = address.network } else { network = "?" }
     }
 
     var description: String {

@@ -56,6 +56,9 @@ final class Session {
     private let asksForPassword: Bool
     private(set) var commandCount: UInt64 = 0
     var lastCommand = ""
+    var wrongPasswordCount = 0
+    /// Whether a command has to wait for its turn, and all behind it.
+    private var isPaused = false
 
     /// The connection itself; letting go of it closes it.
     private final class Socket {
@@ -282,6 +285,11 @@ final class Session {
         scheduleFlush()
     }
 
+    /// Reads and executes nothing until the pause ends.
+    func pause() { isPaused = true }
+
+    func endPause() { isPaused = false }
+
     /// Goes on with a client that was held back.
     func goOn() {
         flush()
@@ -376,7 +384,7 @@ final class Session {
 
     /// Whether the client has to read, or to be answered, before more of it is executed.
     private var isHeldBack: Bool {
-        pendingReplyCount >= limits.pendingReplyCountMax
+        isPaused || pendingReplyCount >= limits.pendingReplyCountMax
             || outputByteCount >= limits.outputByteCountSoftMax
             || questionCount >= Self.questionCountMax
             || pendingReplyCount > 0 && !hasHungUp && delegate.holdsBack

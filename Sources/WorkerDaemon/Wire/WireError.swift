@@ -2,6 +2,7 @@
 // for people.
 
 internal import RESP
+internal import Wording
 
 /// An error reply.
 struct WireError: Error, Equatable {
@@ -43,5 +44,8 @@ struct WireError: Error, Equatable {
         self.message = message
     }
 
-    var reply: RESPValue { .error("\(word.rawValue) \(message)") }
+    /// The error as it is sent; line ends become blanks on their way.
+    var reply: RESPValue {
+        .error("\(word.rawValue) \(printable(message, except: ["\n", "\r", "\t"]))")
+    }
 }

@@ -146,4 +146,28 @@ import Testing
             }
         }
     }
+
+    @Test(
+        .timeLimit(.minutes(20)),
+        arguments: [
+            "\u{1B}[31m", "\u{7F}", "\u{9B}2J", "\u{202E}", "\u{2066}", "\u{200F}", "\u{2028}",
+        ])
+    func `a name with controls of a terminal is shown without them`(control: String) throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            let first = try #require(control.unicodeScalars.first)
+            let name = CommandArgument.text("a\(control)b")
+            for reply in [
+                try client.call("PERFORM", name, "echo", "x"),
+                try client.call("PERFORM", "images", name, "x"), try client.call(name),
+                try client.call("PERFORM", "images", "fail", "WAIT", name),
+            ] {
+                let message = try #require(reply.errorMessage)
+                #expect(!message.unicodeScalars.contains(first))
+                #expect(message.contains(#"a\"#), "\(message)")
+            }
+            // Data stays as it is.
+            #expect(try client.call("ECHO", name).text == "a\(control)b")
+        }
+    }
 }

@@ -47,22 +47,77 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
-    func `AUTH takes the right password and no other`() throws {
+    @Test(
+        .timeLimit(.minutes(20)),
+        arguments: [
+            "", "open", "open sesam", "open sesame!", "OPEN SESAME", "open sesameopen sesame",
+            "open sesame\0", "open sesame\n",
+        ])
+    func `AUTH takes the right password and no other`(wrong: String) throws {
         try withDoor { _, address in
             let client = try TestClient(address)
-            for wrong: CommandArgument in [
-                "", "open", "open sesam", "open sesame!", "OPEN SESAME", "open sesameopen sesame",
-                "open sesame\0", "open sesame\n",
-            ] {
-                #expect(try client.call("AUTH", wrong).errorWord == "WRONGPASS")
-                #expect(try client.call("PING").errorWord == "NOAUTH")
-            }
+            #expect(try client.call("AUTH", .text(wrong)).errorWord == "WRONGPASS")
+            #expect(try client.call("PING").errorWord == "NOAUTH")
+            #expect(try client.call("AUTH", "open sesame") == .simpleString("OK"))
+            #expect(try client.call("PING") == .simpleString("PONG"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `AUTH takes one user, and a wrong guess takes nothing away`() throws {
+        try withDoor { _, address in
+            let client = try TestClient(address)
             #expect(try client.call("AUTH", "root", "open sesame").errorWord == "WRONGPASS")
             #expect(try client.call("AUTH", "open sesame") == .simpleString("OK"))
             #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
             #expect(try client.call("AUTH", "wrong").errorWord == "WRONGPASS")
             #expect(try client.call("AUTH", "default", "open sesame") == .simpleString("OK"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a client that guesses passwords is slowed down, then disconnected, and logged`() throws {
+        try withDoor { daemon, address in
+            let guesser = try TestClient(address)
+            let guess = TestClient.bytes(["AUTH", "wrong"])
+            try guesser.send([[UInt8]](repeating: guess, count: 1_000).flatMap { $0 })
+            let replies = try guesser.repliesUntilClosed()
+            #expect(replies.count == 5)
+            #expect(replies.allSatisfy { $0.errorWord == "WRONGPASS" })
+            #expect(daemon.log.contains("warning: a wrong password from 127.0.0.1"))
+            #expect(daemon.log.split(separator: "\n").count { $0.contains("wrong password") } == 1)
+            // A new connection of the address has to wait its turn; nothing else waits.
+            let again = try TestClient(address)
+            try again.send("HELLO", "3", "AUTH", "default", "open sesame")
+            #expect(try again.isSilent(forMilliseconds: 100))
+            #expect(try daemon.connect().call("PING") == .simpleString("PONG"))
+            #expect(try again.reply()["proto"]?.integer == 3)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `strangers leave places to clients that have given the password`() throws {
+        try withDoor(limits: "connections: 40") { daemon, address in
+            let clients = try (1...8).map { _ in
+                let client = try TestClient(address)
+                #expect(try client.call("AUTH", "open sesame") == .simpleString("OK"))
+                return client
+            }
+            // They have given the password and take no stranger's place.
+            let strangers = try (1...5).map { _ in try TestClient(address) }
+            for stranger in strangers {
+                #expect(try stranger.call("PING").errorWord == "NOAUTH")
+            }
+            let refusal = try TestClient(address).repliesUntilClosed()
+            #expect(refusal.first?.errorMessage?.contains("have yet to give the password") == true)
+            #expect(try clients[0].call("PING") == .simpleString("PONG"))
+            // A client that gives the password makes room; one that resets is a stranger again.
+            #expect(try strangers[0].call("AUTH", "open sesame") == .simpleString("OK"))
+            #expect(try clients[1].call("RESET") == .simpleString("RESET"))
+            #expect(try TestClient(address).repliesUntilClosed().count == 1)
+            #expect(try strangers[1].call("AUTH", "open sesame") == .simpleString("OK"))
+            #expect(try TestClient(address).call("PING").errorWord == "NOAUTH")
+            #expect(try daemon.connect().figure("rejected_connections") == 2)
         }
     }
 
@@ -132,7 +187,8 @@ import Testing
                 strangers.append(stranger)
             }
             let full = RESPValue.error("ERR max number of clients reached")
-            #expect(try TestClient(address).repliesUntilClosed() == [full])
+            let refusal = try TestClient(address).repliesUntilClosed()
+            #expect(refusal.first?.errorWord == "ERR")
             let clients = try (1...3).map { _ in try daemon.connect() }
             for client in clients { #expect(try client.call("PING") == .simpleString("PONG")) }
             #expect(try daemon.connect().repliesUntilClosed() == [full])

@@ -285,4 +285,31 @@ import Testing
         try eventually("that is told too") { daemon.log.contains("have come in or left") }
         #expect(daemon.log.split(separator: "no descriptor left").count == 2)
     }
+
+    @Test(
+        .timeLimit(.minutes(20)),
+        arguments: [
+            "POST / HTTP/1.1\r\n", "post /x HTTP/1.0\r\n", "GET / HTTP/1.1\r\n",
+            "OPTIONS * HTTP/1.1\r\n", "host: 127.0.0.1:7711\r\n", "PRI * HTTP/2.0\r\n",
+        ])
+    func `a browser is disconnected at its first line and runs no command`(line: String) throws {
+        try withDaemon { daemon in
+            let browser = try daemon.connect()
+            try browser.send(
+                text: line + "Content-Length: 30\r\n\r\nPERFORM images echo harm\r\nQUIT\r\n")
+            #expect(try browser.repliesUntilClosed() == [])
+            let client = try daemon.connect()
+            #expect(try client.figure("total_jobs_accepted") == 0)
+            #expect(daemon.log.contains("warning: HTTP"))
+            // No second line of the log within the minute.
+            let other = try daemon.connect()
+            try other.send(text: line + "QUIT\r\n")
+            #expect(try other.repliesUntilClosed() == [])
+            #expect(daemon.log.split(separator: "\n").count { $0.contains("HTTP") } == 1)
+            // An argument of a command is data.
+            #expect(try client.call("ECHO", "HTTP/1.1").text == "HTTP/1.1")
+            let refused = try client.call("PERFORM", "nowhere", "echo", "HTTP/1.1")
+            #expect(refused.errorWord == "NOTHREAD")
+        }
+    }
 }

@@ -10,7 +10,7 @@ internal import WorkerDaemon
         let sample = try ConfigurationReader(files: .table).parse(
             bytes: bytes, fileName: "workerd.json5")
 
-        #expect(sample.listen.unix == "/tmp/workerd.sock")
+        #expect(sample.listen.unix == "/run/workerd/workerd.sock")
         #expect(sample.threads.map(\.name) == ["images", "mail", "ledger"])
         #expect(sample.threads.map(\.count) == [1, 4, 1])
         #expect(sample.selectors.map(\.name) == ["gzip", "shout"])

@@ -1,0 +1,36 @@
+// What a terminal gets of the texts of others, and what a pipe gets.
+
+import Kernel
+import Support
+import Testing
+
+@Suite(.timeLimit(.minutes(20)))
+struct `A terminal` {
+    @Test func `gets a result without controls, and a pipe gets it as it is`() throws {
+        let daemon = try TestDaemon()
+        let result = "a\u{1B}[31mb\u{202E}c\n"
+        let piped = try daemon.workerctl("perform", "images", "echo", result, "--wait")
+        #expect(piped.text == result)
+        // script(1) gives the program a terminal, and passes its output on.
+        let program = try product("workerctl")
+        var command = ChildCommand(
+            program: "/usr/bin/script",
+            arguments: [
+                "-qec", "'\(program)' perform images echo \"$RESULT\" --wait", "/dev/null",
+            ])
+        command.environment = [
+            "PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", "WORKERD_SOCKET": daemon.socket,
+            "RESULT": result,
+        ]
+        var child = try ChildProcess.spawn(command)
+        child.closeInput()
+        guard let output = child.takeOutput() else { throw Unexpected("no output") }
+        let shown = String(
+            decoding: try output.readEverything("output", atMost: 1 << 20), as: UTF8.self)
+        try waitUntilReady(child.endDescriptor.number)
+        _ = child.reap()
+        #expect(shown.contains(#"a\x1b[31mb\u{202e}c"#), "\(shown)")
+        #expect(!shown.unicodeScalars.contains("\u{1B}"))
+        #expect(!shown.unicodeScalars.contains("\u{202E}"))
+    }
+}
