@@ -71,6 +71,7 @@ private final class RunningDaemon {
         manager = ServiceManager(
             Program.inheritedEnvironment(), processID: ProcessStatistics.processID, log: log)
         children = ChildRegistry(of: configuration.ownPlace)
+        try Self.checkAddressSpace(for: configuration)
         do throws(SystemError) {
             try StandardStream.openMissing()
             Signal.ignoreBrokenPipes()
@@ -95,6 +96,26 @@ private final class RunningDaemon {
         let (store, recovery) = try openStore(serving: Set(handlers.keys))
         journal = store
         service = try startService(handlers, events, recovery)
+    }
+
+    /// What the process maps beside its worker threads.
+    private static let ownAddressSpace = 64 << 20
+    /// What a thread maps: its stack of 8 MB, and the part of the allocator that is its own.
+    private static let threadAddressSpace = 40 << 20
+    /// The threads `main`, `io`, `journal` and one that copies the store.
+    private static let ownThreadCount = 4
+
+    /// Refuses to start where threads could not be made, or would crash for want of memory.
+    private static func checkAddressSpace(for configuration: Configuration) throws(DaemonError) {
+        guard let limit = try? ResourceLimit.addressSpaceBytes.current().soft else { return }
+        let threadCount = configuration.threads.reduce(ownThreadCount) { $0 + $1.count }
+        let needed = ownAddressSpace + threadCount * threadAddressSpace
+        guard limit < UInt64(needed) else { return }
+        throw DaemonError(
+            "can't start: the limit of address space is \(limit >> 20) MB, and "
+                + "\(counted(threadCount, "thread")) take about \(needed >> 20) MB: raise it "
+                + "(ulimit -v, LimitAS= of a unit), or configure fewer threads",
+            exitStatus: DaemonError.systemFault)
     }
 
     /// Says in the log what a program finds out by its first SIGTERM only.

@@ -33,6 +33,10 @@ extension Configuration {
         package var directory: String?
         /// What is added to the environment it gets, or replaced there.
         package var environment: [String: String] = [:]
+        /// Variables of the daemon's own environment that it gets beside the usual ones.
+        package var passedVariables: [String] = []
+        /// Whether it gets all of the daemon's environment.
+        package var inheritsEnvironment = false
         /// How many further attempts follow one that failed, unless the job says otherwise.
         package var retryCountMax = 0
 
@@ -77,6 +81,9 @@ extension Configuration.Selector: ConfigurationSection {
         section.read("directory", into: &directory, .directory)
         section.values(
             "environment", into: &environment, .variable, isName: Self.isEnvironmentName)
+        section.read(
+            "passEnvironment", into: &passedVariables, .variableNames(Self.isEnvironmentName))
+        section.read("inheritEnvironment", into: &inheritsEnvironment, .boolean)
         section.read("retries", into: &retryCountMax, .whole(0...Self.retryCountLimit))
         section.read("retry", into: &retryManner, .choice)
     }
@@ -100,6 +107,28 @@ extension ValueRule<String> {
 
     fileprivate static var argument: ValueRule { text(such: "-9c", byteCountMax: byteCountMax) }
     fileprivate static var variable: ValueRule { text(such: "C.UTF-8", byteCountMax: byteCountMax) }
+}
+
+extension ValueRule<[String]> {
+    /// Names of environment variables, at most 1,024.
+    fileprivate static func variableNames(
+        _ isName: @escaping (String, Place) -> Bool
+    ) -> ValueRule {
+        ValueRule { value, place in
+            guard case .array(let elements, _) = value, elements.count <= 1024 else {
+                place.wrongType(value, expected: "a list of at most 1024 names such as [\"TZ\"]")
+                return nil
+            }
+            var names: [String] = []
+            for (index, element) in elements.enumerated() {
+                let place = place.element(index, at: element.position)
+                let rule = ValueRule<String>.text(such: "TZ", byteCountMax: 1024)
+                guard let name = rule.read(element, place), isName(name, place) else { return nil }
+                names.append(name)
+            }
+            return names
+        }
+    }
 }
 
 extension ValueRule<Configuration.Selector.Program> {

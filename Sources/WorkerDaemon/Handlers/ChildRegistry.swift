@@ -16,6 +16,8 @@ final class ChildRegistry: Sendable {
 
     /// What each child has in its environment, to be known by.
     let mark: ProgramMark
+    /// Jobs whose programs wait for descriptors.
+    let startLine = StartLine()
     private let state = Mutex(State())
 
     /// - Parameter daemon: what no two daemons have at the same time, and a daemon keeps over restarts.

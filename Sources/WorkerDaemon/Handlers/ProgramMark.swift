@@ -102,8 +102,10 @@ struct ProgramMark: Sendable {
 
 extension Configuration {
     /// What no two daemons have at the same time: the file of their jobs, or a door.
+    ///
+    /// By its real path: a restart through a symbolic link finds the programs of the life before.
     var ownPlace: String {
-        store.path(in: Program.inheritedEnvironment()) ?? listen.unix
-            ?? listen.tcp.map { "\($0)" } ?? ""
+        let path = store.path(in: Program.inheritedEnvironment()) ?? listen.unix
+        return path.map { File.realPath(of: $0) } ?? listen.tcp.map { "\($0)" } ?? ""
     }
 }

@@ -61,14 +61,16 @@ final class ProgramRun {
 
     /// Starts the program and serves it until it has ended.
     ///
+    /// - Parameter started: called once it runs.
     /// - Throws: that it can't be started.
-    func run() throws(SystemError) -> Outcome {
+    func run(_ started: () -> Void) throws(SystemError) -> Outcome {
         do throws(SystemError) {
             try start()
         } catch {
             cleanUp()
             throw error
         }
+        started()
         worker.serveJob { status != nil }
         cleanUp()
         return outcome()
@@ -78,8 +80,8 @@ final class ProgramRun {
         var command = ChildCommand(
             program: selector.program.executable,
             arguments: Array(selector.program.arguments.dropFirst()))
-        command.environment = Program.inheritedEnvironment()
-            .filter { !ServiceManager.variables.contains($0.key) }
+        command.environment =
+            inheritedEnvironment
             .merging(selector.environment) { $1 }
             .merging(jobEnvironment) { $1 }
         command.workingDirectory = selector.directory
@@ -122,6 +124,19 @@ final class ProgramRun {
         command.arguments =
             ["-c", script, "\(byteCount >> 10)", command.program] + command.arguments
         command.program = "/bin/sh"
+    }
+
+    /// Variables of the daemon that every program gets: the others may hold its secrets.
+    private static let usualVariables: Set = ["PATH", "HOME", "LANG", "TMPDIR"]
+
+    /// What the program gets of the daemon's environment.
+    private var inheritedEnvironment: [String: String] {
+        let all = Program.inheritedEnvironment()
+        if selector.inheritsEnvironment {
+            return all.filter { !ServiceManager.variables.contains($0.key) }
+        }
+        let wanted = Self.usualVariables.union(selector.passedVariables)
+        return all.filter { wanted.contains($0.key) }
     }
 
     /// What the program can learn about its job beside the payload.

@@ -71,6 +71,27 @@ import Testing
         #expect(left.map(isRunning) == [false, false, true])
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `are known when the store is reached through a symbolic link`() throws {
+        let scratch = try Scratch()
+        try Directory.create(scratch.file("real"), mode: 0o700)
+        guard unsafe symlink(scratch.file("real"), scratch.file("link")) == 0 else {
+            throw Unexpected("symlink: \(errno)")
+        }
+        var setup = Self.setup(.durable)
+        setup.store = "\"$DIR/real/jobs.sqlite\""
+        let first = try TestDaemon(setup, in: scratch)
+        defer { first.kill() }
+        let left = try Self.startBusy(first, scratch)
+        defer { for process in left { _ = kill(pid_t(process), SIGKILL) } }
+        try first.crash()
+        setup.store = "\"$DIR/link/jobs.sqlite\""
+        let second = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { second.kill() }
+        #expect(left.map(isRunning) == [false, false, true])
+        #expect(try second.connect().call("RESULT", 1, "WAIT").text == "")
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `are left alone by other daemons`() throws {
         let scratch = try Scratch()

@@ -37,6 +37,20 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `is started in its turn where there are few for many`() throws {
+        var setup = Setup()
+        setup.threads = "images: { count: 8 }"
+        setup.selectors = "shout: { program: [\"tr\", \"a-z\", \"A-Z\"] },"
+        let daemon = try TestDaemon(setup, in: Scratch(), limited: "ulimit -n 30")
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        for number in 0..<40 {
+            try client.send("PERFORM", "images", "shout", "WAIT", .text("a\(number)"))
+        }
+        for number in 0..<40 { #expect(try client.reply().text == "A\(number)", "\(daemon.log)") }
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `can be cancelled meanwhile, and waits no longer than it may`() throws {
         try withFullDaemon { daemon, client, others in

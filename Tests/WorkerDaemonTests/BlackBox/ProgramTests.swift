@@ -36,6 +36,37 @@ import Testing
         }
     }
 
+    @Test(
+        .timeLimit(.minutes(2)),
+        arguments: [
+            ("", "HOME LANG PATH TMPDIR"),
+            ("passEnvironment: [\"TOKEN\", \"NOT_THERE\"]", "HOME LANG PATH TMPDIR TOKEN"),
+            ("inheritEnvironment: true", "HOME LANG LOG PATH SECRET TMPDIR TOKEN"),
+        ])
+    func `a program gets no more of the daemon's environment than it is to`(
+        _ setting: String, _ expected: String
+    ) throws {
+        let scratch = try Scratch()
+        var setup = Self.script("env", setting)
+        setup.log = "level: \"debug\""
+        try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
+        let daemon = try TestDaemon(
+            arguments: ["--config", scratch.file("workerd.json5")], in: scratch,
+            environment: [
+                "SECRET": "s", "TOKEN": "t", "LANG": "C.UTF-8", "HOME": "/", "TMPDIR": "/tmp",
+            ])
+        defer { daemon.kill() }
+        try daemon.waitUntilListening()
+        let reply = try daemon.connect().call("PERFORM", "images", "it", "WAIT", "")
+        let names = (reply.text ?? "\(reply)").split(separator: "\n").compactMap {
+            $0.split(separator: "=").first.map(String.init)
+        }
+        // The shell sets some of its own, and the test's runner may.
+        let meant = ["HOME", "LANG", "LOG", "PATH", "SECRET", "TMPDIR", "TOKEN"]
+        #expect(names.filter(meant.contains).sorted().joined(separator: " ") == expected)
+        #expect(names.contains("WORKERD_JOB"))
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `arguments are passed as they are, no shell reads them`() throws {
         let setup = Setup(

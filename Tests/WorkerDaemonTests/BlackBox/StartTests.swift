@@ -166,4 +166,19 @@ import Testing
         #expect(try daemon.end() == "exit status 0")
         #expect(daemon.log.isEmpty)
     }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a limit of address space that is too small is named`() throws {
+        let scratch = try Scratch()
+        try scratch.write(Setup().text(directory: scratch.path), to: "workerd.json5")
+        let program = "\(try productsDirectory())/workerd"
+        try scratch.writeProgram(
+            "#!/bin/sh\nulimit -v 200000\nexec '\(program)' --config '\(scratch.file("workerd.json5"))'\n",
+            to: "limited")
+        let daemon = try TestDaemon(arguments: [], in: scratch, path: scratch.file("limited"))
+        defer { daemon.kill() }
+        #expect(try daemon.end() == "exit status 71")
+        #expect(daemon.log.contains("the limit of address space is 195 MB"), "\(daemon.log)")
+        #expect(daemon.log.contains("ulimit -v"), "\(daemon.log)")
+    }
 }

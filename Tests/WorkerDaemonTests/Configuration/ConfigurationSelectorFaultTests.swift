@@ -94,8 +94,8 @@ internal import WorkerDaemon
                 retry: must be one of "aside", "block", is "never"
             attempts: 3
                 attempts: unknown key, known are "program", "timeout", "graceAfterTerm",
-                "maxOutput", "maxMemory", "directory", "environment", "retries",
-                "retry"
+                "maxOutput", "maxMemory", "directory", "environment",
+                "passEnvironment", "inheritEnvironment", "retries", "retry"
             """#,
             more: [
                 Mistake(
