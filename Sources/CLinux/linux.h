@@ -46,6 +46,17 @@ static inline int clinux_futex_wake(const void *word, int count) {
     return result < 0 ? -errno : (int)result;
 }
 
+/// getrandom(2): fills bytes at random. Returns how many, or -1 and errno.
+static inline long clinux_random(void *bytes, size_t count) {
+    return syscall(SYS_getrandom, bytes, count, 0);
+}
+
+/// renameat2(2), RENAME_NOREPLACE. Returns 0, or -1 and errno.
+static inline long clinux_rename_to_free(const char *path, const char *newPath) {
+    const unsigned noReplace = 1;
+    return syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, newPath, noReplace);
+}
+
 /// Tells the processor that the thread looks at a word until it changes.
 static inline void clinux_relax(void) {
 #if defined(__x86_64__)

@@ -28,6 +28,9 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Whether the disk, or what this user may have of it, is full.
     package var isLackOfRoom: Bool { errno == ENOSPC || errno == EDQUOT }
 
+    /// Whether something is where a new file was to be made.
+    package var isAlreadyThere: Bool { errno == EEXIST }
+
     /// `operation: text of the error number`, for people.
     public var description: String { "\(operation): \(reason)" }
 

@@ -18,8 +18,9 @@ struct LogMoving {
 extension Database {
     /// Moves the log into the database after a commit that leaves it this long.
     ///
-    /// SQLite does so by itself, but without a word when it fails.
-    func moveLog(at pageCount: Int) {
+    /// SQLite does so by itself, but without a word when it fails. So does closing, from here on.
+    func moveLog(at pageCount: Int) throws(StoreFault) {
+        try keepLogApart(false)
         unsafe moving.pointee.pageCountMax = Int32(clamping: max(1, pageCount))
         unsafe sqlite3_wal_hook(
             handle,
@@ -37,6 +38,11 @@ extension Database {
                 // The commit has succeeded, whatever became of this.
                 return SQLITE_OK
             }, moving)
+    }
+
+    /// Whether closing leaves the log as it is.
+    func keepLogApart(_ isKept: Bool) throws(StoreFault) {
+        try check(unsafe csqlite_set(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isKept ? 1 : 0))
     }
 
     /// Whether it was a sync that the latest call has failed in.

@@ -15,10 +15,13 @@ internal import CSQLite
 
     /// Opens a file, or makes it.
     ///
-    /// - Throws: `.notWritable`.
+    /// The log is not moved into the database, not even by closing, before `moveLog` is called.
+    ///
+    /// - Throws: `.notWritable`; `.incomplete`, and all files are as they were.
     /// - Blocks: for the disk.
     init(path: String) throws(StoreFault) {
         self.path = path
+        try Self.refuseLostLog(of: path)
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         let code = unsafe sqlite3_open_v2(path, &opened, flags, gathered_log_vfs())
@@ -32,6 +35,8 @@ internal import CSQLite
             // A connection whose opening has failed has to be closed as well: deinit does.
             throw unsafe Self.fault(code, opened, path)
         }
+        try keepLogApart(true)
+        unsafe sqlite3_wal_hook(handle, nil, nil)
     }
 
     deinit {
@@ -56,7 +61,8 @@ internal import CSQLite
     }
 
     /// The path of its log.
-    private var logPath: String { path + "-wal" }
+    var logPath: String { Self.logPath(of: path) }
+    static func logPath(of path: String) -> String { path + "-wal" }
 
     /// Whether its log lies beside it, as it does while the file is open.
     ///

@@ -17,7 +17,9 @@ extension SQLiteStore {
         // One process only: then the index of the log needs no shared memory, and no lock is taken
         // for each transaction.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        try database.refuseForeignFile()
         let version = try versionOfOurs(database, schema)
+        try database.refuseShortFile()
         guard try database.text("PRAGMA journal_mode = WAL") == "wal" else {
             throw StoreFault(.notWritable, path: path, detail: "no log can be kept beside it")
         }

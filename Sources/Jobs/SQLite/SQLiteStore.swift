@@ -88,6 +88,7 @@ package final class SQLiteStore {
     var askedToEnd: Set<JobID> = []
     /// Whether commits wait for the disk at present.
     private var syncs = true
+    private let logPageCountMax: Int
     /// Whether a sync has failed since the log was last known to be on the disk.
     private var isLogDoubtful = false
     /// When the file was last seen at its path, in Unix milliseconds.
@@ -112,19 +113,22 @@ package final class SQLiteStore {
     ///   - logPageCountMax: how many pages the log may have before it is moved into the database.
     ///   - readsEnded: whether the ended jobs of before are known on return; without, they are
     ///     kept until `readEnded` has been called until there are no more.
+    ///   - movesLog: whether the log is moved into the database from now on; without, not before
+    ///     `beginMovingLog` is called, so that an owner who finds a damaged one leaves it as it is.
     ///   - schema: the steps to its tables.
-    /// - Throws: a fault that says what to do; then nothing in the file has changed.
+    /// - Throws: a fault that says what to do; then nothing in the files has changed.
     /// - Blocks: for the disk.
     package init(
         path: String, limits: StoreLimits = StoreLimits(), byteCountMax: Int? = nil,
-        logPageCountMax: Int = 1_000, readsEnded: Bool = true, schema: Schema = .current
+        logPageCountMax: Int = 1_000, readsEnded: Bool = true, movesLog: Bool = true,
+        schema: Schema = .current
     ) throws(StoreFault) {
         database = try Database(path: path)
         self.limits = limits
+        self.logPageCountMax = logPageCountMax
         ended = .ended(within: limits)
         failed = .failed(within: limits)
         try Self.takeOver(database, schema)
-        database.moveLog(at: logPageCountMax)
         if let byteCountMax {
             let pageByteCount = Int(try database.integer("PRAGMA page_size") ?? 4_096)
             try database.execute("PRAGMA max_page_count = \(byteCountMax / pageByteCount)")
@@ -137,7 +141,11 @@ package final class SQLiteStore {
         before = EndedBefore(
             last: try database.integer("SELECT coalesce(max(id), 0) FROM ended") ?? 0)
         while readsEnded, try readEnded(atMost: 1_000) {}
+        if movesLog { try beginMovingLog() }
     }
+
+    /// Lets the log be moved into the database when it is long, and when the store is closed.
+    package func beginMovingLog() throws(StoreFault) { try database.moveLog(at: logPageCountMax) }
 
     /// Does several things at once: all of them are on the disk when this returns, or none is.
     ///
@@ -168,8 +176,7 @@ package final class SQLiteStore {
         do throws(StoreFault) {
             try dropEnded(at: now)
             try body()
-            try waitingPacks.flush()
-            try endedPacks.flush()
+            try flush()
             try statements.commit.run()
         } catch {
             waitingPacks.forget()
@@ -185,6 +192,12 @@ package final class SQLiteStore {
     }
 
     // MARK: - Inside a transaction
+
+    /// Brings what the transaction has gathered into the tables, so that it can be read before the commit.
+    package func flush() throws(StoreFault) {
+        try waitingPacks.flush()
+        try endedPacks.flush()
+    }
 
     /// Keeps a new job under its id.
     package func accept(_ job: Job) throws(StoreFault) {

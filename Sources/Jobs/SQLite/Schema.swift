@@ -29,7 +29,23 @@ package struct Schema: Sendable {
         guard header.count >= headerByteCount, header.starts(with: "SQLite format 3\0".utf8) else {
             return false
         }
-        return header[68..<72].reduce(0) { $0 << 8 | Int64($1) } == applicationID
+        return application(in: header) == applicationID
+    }
+
+    /// Whether a file that begins so can be a database of this program, the rest of which is in its log.
+    ///
+    /// - Source: www.sqlite.org/fileformat.html: the page size is at byte 16, a power of 2; 1 is 65,536.
+    static func mayBeOurs(_ header: [UInt8]) -> Bool {
+        guard header.starts(with: "SQLite format 3\0".utf8) else { return false }
+        let pageByteCount = Int(header[16]) << 8 | Int(header[17])
+        let isPage =
+            pageByteCount == 1 || (pageByteCount >= 512 && pageByteCount.nonzeroBitCount == 1)
+        // The first transaction of a new one is in the log.
+        return isPage && [0, applicationID].contains(application(in: header))
+    }
+
+    private static func application(in header: [UInt8]) -> Int64 {
+        header[68..<72].reduce(0) { $0 << 8 | Int64($1) }
     }
 
     /// The present one.

@@ -16,22 +16,28 @@ internal import CSQLite
     package let byteCount: Int
 
     private let source: Database
+    private let mark: UInt64
     /// Nil once it is closed.
     private var target: Database?
     private var handle: OpaquePointer?
     private var copiedCount = 0
     private var restartCount = 0
 
-    init(of source: Database, to path: String) throws(StoreFault) {
+    init(of source: Database, to path: String, mark: UInt64) throws(StoreFault) {
         self.source = source
+        self.mark = mark
         let pageCount = Int(try source.integer("PRAGMA page_count") ?? 0)
-        byteCount = pageCount * Int(try source.integer("PRAGMA page_size") ?? 0)
+        let pageByteCount = Int(try source.integer("PRAGMA page_size") ?? 0)
+        byteCount = pageCount * pageByteCount
         let target = try Database(path: path)
         self.target = target
         // It is nobody's yet: there is no way back from a part, and who makes it syncs it.
         try target.execute("PRAGMA locking_mode = EXCLUSIVE")
         _ = try target.text("PRAGMA journal_mode = OFF")
         try target.execute("PRAGMA synchronous = OFF")
+        // So that it is known as ours if nobody comes to its end.
+        try target.execute("PRAGMA page_size = \(pageByteCount)")
+        try target.execute("PRAGMA application_id = \(Schema.applicationID)")
         unsafe handle = sqlite3_backup_init(target.handle, "main", source.handle, "main")
         guard unsafe handle != nil else {
             throw target.fault(unsafe sqlite3_errcode(target.handle))
@@ -60,8 +66,23 @@ internal import CSQLite
                 detail: "transactions fail, and each lets a copy begin anew")
         }
         guard code == SQLITE_DONE else { return false }
+        let target = target
         try finish()
+        if let target { try markCopy(target) }
         return true
+    }
+
+    /// Gives the copy a mark of its own: the attempts that the store notes are none of the copy's.
+    private func markCopy(_ target: Database) throws(StoreFault) {
+        try target.execute(
+            """
+            INSERT OR REPLACE INTO settings (name, value)
+                VALUES ('\(AttemptMarks.presentSetting)', \(Int64(bitPattern: mark)));
+            DELETE FROM settings WHERE name = '\(AttemptMarks.learntSetting)';
+            PRAGMA wal_checkpoint(TRUNCATE);
+            """)
+        // Its log goes with the connection.
+        try target.keepLogApart(false)
     }
 
     /// Lets go of both; what was copied stays where it is.
@@ -85,10 +106,12 @@ internal import CSQLite
 extension SQLiteStore {
     /// Begins to copy the store.
     ///
-    /// - Parameter path: of a new or an empty file, which nobody else uses.
+    /// - Parameters:
+    ///   - path: of a new or an empty file, which nobody else uses.
+    ///   - mark: a random number, by which the copy will know a file of attempts.
     /// - Throws: why it can't be opened.
     /// - Blocks: for the disk.
-    package func beginCopy(to path: String) throws(StoreFault) -> StoreCopy {
-        try StoreCopy(of: database, to: path)
+    package func beginCopy(to path: String, mark: UInt64) throws(StoreFault) -> StoreCopy {
+        try StoreCopy(of: database, to: path, mark: mark)
     }
 }

@@ -12,6 +12,10 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case foreign
         /// It was one, and is damaged.
         case corrupt
+        /// Its log is there, and it is not, or not as the log needs it.
+        case incomplete
+        /// What belongs beside it is not there, but something else.
+        case inTheWay
         /// It can't be opened, made or written by this user.
         case notWritable
         /// It is no longer at its path.
@@ -47,8 +51,12 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case .newer: "\(detail): use that version, or name another file"
         case .foreign: "\(detail): it is left as it is; name another file"
         case .corrupt:
-            "it is damaged (\(detail)): move it away, or rescue what is in it with "
-                + "sqlite3 FILE .recover"
+            "it is damaged (\(detail)): move it away with its log \(path)-wal, or rescue what is in "
+                + "copies of both with sqlite3 FILE .recover"
+        case .incomplete:
+            "\(detail): nothing is changed; put the file back that belongs beside this log, or move "
+                + "the log away, and the jobs in it are lost"
+        case .inTheWay: "\(detail): it is left as it is; move it away"
         case .notWritable:
             "it can't be opened or written (\(detail)): its directory must be there, and both "
                 + "must be writable for this user"

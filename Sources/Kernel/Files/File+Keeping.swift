@@ -18,16 +18,28 @@ extension File {
         try open("make \(path)", path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
     }
 
-    /// Removes a file that nobody has locked: one that was left behind.
+    /// Removes a file of this process's user that was left behind: one that nobody has locked.
     ///
-    /// - Returns: whether it is gone; false while somebody has it locked, and where there are no locks.
+    /// - Parameters:
+    ///   - byteCount: how many of its first bytes are looked at.
+    ///   - isOurs: whether a file that begins so may go.
+    /// - Returns: whether it is gone; false for a link, another user's file, one that is not ours, one that
+    ///   somebody has locked, and where there are no locks.
     /// - Throws: ENOENT, EACCES.
     /// - Thread: any.
     /// - Blocks: for the disk.
-    package static func removeUnlocked(_ path: String) throws(SystemError) -> Bool {
+    package static func removeLeftover(
+        _ path: String, byteCount: Int, isOurs: ([UInt8]) -> Bool
+    ) throws(SystemError) -> Bool {
+        guard let status = try status(of: path, followingLinks: false),
+            status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid()
+        else { return false }
         // For writing, since some file systems lock nothing else; not to wait for a pipe's other end.
-        let file = try open("open \(path)", path, O_RDWR | O_NONBLOCK)
-        guard file.lock() else { return false }
+        let file = try open("open \(path)", path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
+        var header: [UInt8] = []
+        guard case .bytes = try file.read(appendingTo: &header, atMost: byteCount), isOurs(header),
+            file.lock()
+        else { return false }
         try remove(path)
         return true
     }

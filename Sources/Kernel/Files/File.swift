@@ -89,6 +89,32 @@ package enum File {
         try retrying("rename \(path) to \(newPath)") { unsafe Glibc.rename(path, newPath) }
     }
 
+    /// Gives a file another path, unless something is there.
+    ///
+    /// - Returns: whether it has that path now.
+    /// - Throws: ENOENT, EACCES, EXDEV (another file system).
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    /// - Source: renameat2(2), RENAME_NOREPLACE.
+    package static func move(_ path: String, toFree newPath: String) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            try retrying("rename \(path) to \(newPath)") {
+                unsafe clinux_rename_to_free(path, newPath)
+            }
+            return true
+        } catch {
+            switch error.errno {
+            case EEXIST: return false
+            case EINVAL, ENOSYS:
+                // A file system that can't do both at once.
+                guard try status(of: newPath, followingLinks: false) == nil else { return false }
+                try rename(path, to: newPath)
+                return true
+            default: throw error
+            }
+        }
+    }
+
     /// Removes a file, a socket or a link.
     ///
     /// - Throws: ENOENT, EACCES, EISDIR.
@@ -98,12 +124,25 @@ package enum File {
         try retrying("unlink \(path)") { unsafe unlink(path) }
     }
 
+    /// Removes a file, a socket or a link, if there is one.
+    ///
+    /// - Throws: EACCES, EISDIR.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    package static func removeIfThere(_ path: String) throws(SystemError) {
+        do throws(SystemError) {
+            try remove(path)
+        } catch {
+            if error.errno != ENOENT { throw error }
+        }
+    }
+
     /// What a symbolic link leads to; nil where there is none, and for what is longer than a path.
     ///
     /// - Thread: any.
     /// - Blocks: for the disk.
     /// - Source: readlink(2).
-    static func target(ofLink path: String) -> String? {
+    package static func target(ofLink path: String) -> String? {
         let room = Int(PATH_MAX)
         var bytes = [CChar](repeating: 0, count: room)
         let count = unsafe readlink(path, &bytes, room)

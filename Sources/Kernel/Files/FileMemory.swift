@@ -24,17 +24,19 @@ package final class FileMemory: Sendable {
     private let path: String
     private let identity: File.Identity
 
-    /// Makes a file of zeros, in place of what was in it.
+    /// Makes a file of zeros that is not there, and fails if something is.
     ///
-    /// - Parameter mode: the mode bits of a new file; the process's umask takes its part.
-    /// - Throws: EACCES, ENOENT (no such directory), EISDIR; ENOSPC, so that it can't come later.
+    /// A link in its place is not followed.
+    ///
+    /// - Parameter mode: its mode bits; the process's umask takes its part.
+    /// - Throws: EEXIST, EACCES, ENOENT (no such directory); ENOSPC, so that it can't come later.
     /// - Blocks: for the disk.
     /// - Source: posix_fallocate(3), mmap(2).
     package init(zeros count: Int, to path: String, mode: UInt32) throws(SystemError) {
         let byteCount = count * MemoryLayout<UInt64>.size
         require(Self.isGuarded, "sigaction takes SIGBUS")
         let descriptor = try File.open(
-            "open \(path)", path, O_RDWR | O_CREAT | O_TRUNC, mode)
+            "make \(path)", path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
         identity = try File.identity(of: descriptor, path)
         self.path = path
         var code = EINTR
@@ -56,6 +58,17 @@ package final class FileMemory: Sendable {
     package func removeFile() throws(SystemError) {
         guard try File.identity(of: path) == identity else { return }
         try File.remove(path)
+    }
+
+    /// Waits until what was stored is on the disk.
+    ///
+    /// - Throws: EIO, ENOSPC.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    /// - Source: msync(2), MS_SYNC.
+    package func sync() throws(SystemError) {
+        let byteCount = count * MemoryLayout<UInt64>.size
+        try retrying("msync \(path)") { unsafe msync(words, byteCount, MS_SYNC) }
     }
 
     deinit { _ = unsafe munmap(UnsafeMutableRawPointer(words), count * MemoryLayout<UInt64>.size) }
@@ -81,15 +94,20 @@ package final class FileMemory: Sendable {
 }
 
 extension File {
-    /// Reads a file of words as `FileMemory` leaves it, so many at a time; what is left of a file that
-    /// does not divide into so many is not looked at.
+    /// Reads a file of words as `FileMemory` leaves it, so many at a time; the last part may have fewer.
     ///
-    /// - Throws: ENOENT, EACCES, EISDIR.
-    /// - Blocks: for the disk.
+    /// A link is not followed.
+    ///
+    /// - Returns: how many bytes were read; those that make no word were not looked at.
+    /// - Throws: ENOENT, EACCES, EISDIR, ELOOP (a link).
+    /// - Blocks: for the disk; never for a named pipe.
+    @discardableResult
     package static func readWords(
         of path: String, inParts count: Int, _ body: (Span<UInt64>) -> Void
-    ) throws(SystemError) {
-        let descriptor = try open("open \(path)", path, O_RDONLY)
+    ) throws(SystemError) -> Int {
+        let descriptor = try open(
+            "open \(path)", path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        var sum = 0
         var part = [UInt64](repeating: 0, count: count)
         while true {
             let number = descriptor.number
@@ -98,8 +116,10 @@ extension File {
                     unsafe Glibc.read(number, bytes.baseAddress, bytes.count)
                 }
             }
-            guard byteCount == count * MemoryLayout<UInt64>.size else { return }
-            body(part.span)
+            sum += byteCount
+            let wordCount = byteCount / MemoryLayout<UInt64>.size
+            if wordCount > 0 { body(part.span.extracting(0..<wordCount)) }
+            guard byteCount == count * MemoryLayout<UInt64>.size else { return sum }
         }
     }
 }

@@ -61,13 +61,34 @@ struct BackupPlace: Sendable {
 
     /// Removes what daemons have left that were killed while they made a backup.
     ///
-    /// What others are making is locked.
+    /// What others are making is locked; what is no part of a store, or another user's, stays.
     ///
     /// - Blocks: for the disk.
     func removeLeftovers() throws(SystemError) {
         for name in try Directory.names(in: directory) where name.hasSuffix(Self.partialEnd) {
-            let isOurs = (try? path(of: String(name.dropLast(Self.partialEnd.count)))) != nil
-            if isOurs { _ = try? File.removeUnlocked("\(directory)/\(name)") }
+            guard (try? path(of: String(name.dropLast(Self.partialEnd.count)))) != nil else {
+                continue
+            }
+            let leftover = Directory.path(of: name, in: directory)
+            let isGone = try? File.removeLeftover(
+                leftover, byteCount: Schema.headerByteCount, isOurs: Schema.isOurs)
+            // SQLite's log of it.
+            if isGone == true { try? File.remove(leftover + "-wal") }
+        }
+    }
+
+    /// Makes the file in which a backup is made.
+    ///
+    /// - Throws: `WireError`, `SystemError`.
+    /// - Blocks: for the disk.
+    func makePartial(_ partial: String) throws -> Descriptor {
+        do throws(SystemError) {
+            return try File.makeNew(partial, mode: File.ownerOnly)
+        } catch {
+            guard error.isAlreadyThere else { throw error }
+            throw WireError(
+                .err,
+                "\(partial) is there and not workerd's, or in use: give another name, or remove it")
         }
     }
 

@@ -70,7 +70,7 @@ final class BackupRun: Sendable {
 
     /// Writes it under another name and gives it its own.
     private func writePartial() throws -> Int {
-        let file = try File.makeNew(partial, mode: File.ownerOnly)
+        let file = try place.makePartial(partial)
         do {
             // So that others do not take it for left behind.
             _ = file.lock()
@@ -82,6 +82,7 @@ final class BackupRun: Sendable {
             return byteCount
         } catch {
             try? File.remove(partial)
+            try? File.remove(partial + "-wal")
             throw error
         }
     }

@@ -4,8 +4,9 @@
 // is read here. So a job that runs again can be told that it does, and one that was done does not run
 // again if its result is small.
 //
-// An entry begins with a seal, a number made of all of its others: a crash may leave half an entry, which
-// is none. The order of the bytes in a word is that of the machine.
+// The first entry is the mark of the store's present opening (SQLiteStore+Marks.swift), by which the file is
+// known as that store's. The others begin with a seal, a number made of all of their other words: a crash may leave half
+// an entry, which is none. The order of the bytes in a word is that of the machine.
 
 package import Kernel
 internal import Synchronization
@@ -27,26 +28,44 @@ package final class AttemptLog: Sendable {
     /// The seal, the job, the attempt; then the result.
     private static let headerWordCount = 3
     package static let entryWordCount = 16
-    /// How many words a chunk has that is read at once.
-    private static let chunkWordCount = 1 << 13
+    /// The size of the file: the mark and the entries.
+    package static let byteCount = (1 + count) * entryWordCount * MemoryLayout<UInt64>.size
     /// The largest result that is noted.
     package static let resultByteCountMax = 96
 
     private enum Kind {
         static let begun: UInt64 = 1
         static let done: UInt64 = 2
+        static let mark: UInt64 = 3
     }
+
+    /// Follows the mark, so that no other program's file is taken for one of attempts: "workerd1".
+    private static let magic: UInt64 = 0x3164_7265_6B72_6F77
 
     private let memory: FileMemory
     private let next = Atomic<Int>(0)
 
-    /// Opens the file anew: nothing has happened.
+    /// Makes a new file, in which nothing has happened; the mark is on the disk on return.
     ///
-    /// - Throws: when there is no room for it, too: later that can't be in the way.
+    /// - Parameter mark: what the store knows it by.
+    /// - Throws: EEXIST when something is there, which stays; when there is no room for it, too: later that
+    ///   can't be in the way.
     /// - Blocks: for the disk.
-    package init(_ path: String) throws(SystemError) {
+    package init(_ path: String, mark: UInt64) throws(SystemError) {
         memory = try FileMemory(
-            zeros: Self.count * Self.entryWordCount, to: path, mode: File.ownerOnly)
+            zeros: (1 + Self.count) * Self.entryWordCount, to: path, mode: File.ownerOnly)
+        let words: [UInt64] = [0, mark, Self.magic]
+        let seal = Self.seal(of: words.span, Kind.mark, 0)
+        memory.store([seal, mark, Self.magic].span, at: 0)
+        try memory.sync()
+    }
+
+    /// The mark in the first entry of a file; nil if that is none.
+    static func mark(in entry: Span<UInt64>) -> UInt64? {
+        guard entry.count == entryWordCount, entry[2] == magic,
+            entry[0] == seal(of: entry.extracting(0..<headerWordCount), Kind.mark, 0)
+        else { return nil }
+        return entry[1]
     }
 
     /// Notes that an attempt begins.
@@ -76,7 +95,7 @@ package final class AttemptLog: Sendable {
         let (place, _) = next.add(1, ordering: .relaxed)
         memory.store(
             words.span.extracting(0..<wordCount),
-            at: (place & (Self.count - 1)) * Self.entryWordCount)
+            at: (1 + place & (Self.count - 1)) * Self.entryWordCount)
     }
 
     /// The first word of an entry: its kind, the size of its result, and a sum of these and the others.
@@ -99,28 +118,20 @@ package final class AttemptLog: Sendable {
     /// - Blocks: for the disk.
     package func clear() { try? memory.removeFile() }
 
-    /// What a file tells, by job.
+    /// Adds what an entry of a file says, if that is whole.
     ///
-    /// - Blocks: for the disk.
-    package static func read(_ path: String) -> [UInt64: Entry] {
-        var entries: [UInt64: Entry] = [:]
-        try? File.readWords(of: path, inParts: chunkWordCount) { words in
-            for start in stride(from: 0, to: words.count, by: entryWordCount)
-            where words[start] != 0 {
-                note(words.extracting(start..<start + entryWordCount), in: &entries)
-            }
-        }
-        return entries
-    }
-
-    private static func note(_ entry: Span<UInt64>, in entries: inout [UInt64: Entry]) {
+    /// - Returns: whether it can be an entry: a whole one, half of one, or none.
+    static func note(_ entry: Span<UInt64>, in entries: inout [UInt64: Entry]) -> Bool {
+        guard entry.count == entryWordCount, entry[0] != 0 else { return true }
         let (kind, size) = (entry[0] & 0xff, entry[0] >> 8 & 0xff)
         let wordCount = headerWordCount + Int(size + 7) / 8
         let (id, attempt) = (entry[1], entry[2])
-        guard wordCount <= entry.count, size <= UInt64(resultByteCountMax),
-            entry[0] == seal(of: entry.extracting(0..<wordCount), kind, size),
+        guard [Kind.begun, Kind.done].contains(kind), size <= UInt64(resultByteCountMax) else {
+            return false
+        }
+        guard entry[0] == seal(of: entry.extracting(0..<wordCount), kind, size),
             (1..<1 << 62).contains(id), (1..<1 << 32).contains(attempt)
-        else { return }
+        else { return true }
         var noted = entries[id] ?? Entry(attempt: 0)
         noted.attempt = max(noted.attempt, Int(attempt))
         if kind == Kind.done {
@@ -130,5 +141,6 @@ package final class AttemptLog: Sendable {
             }
         }
         entries[id] = noted
+        return true
     }
 }

@@ -1,6 +1,7 @@
 // Copying the store on the journal's thread, part by part, for whoever asks for the next one.
 
 internal import Jobs
+internal import Kernel
 internal import RunLoops
 internal import WorkerThreads
 
@@ -18,7 +19,7 @@ extension Journal {
             guard let store = writer.value.store else {
                 throw SubmitError.stopped(thread: "journal")
             }
-            let copy = try store.beginCopy(to: path)
+            let copy = try store.beginCopy(to: path, mark: SystemRandom.number())
             return (Confined(copy, to: loop), copy.byteCount)
         }
     }

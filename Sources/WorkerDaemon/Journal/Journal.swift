@@ -68,7 +68,7 @@ final class Journal: Sendable {
         _ path: String, limits: StoreLimits, serving selectors: Set<String>,
         window: MemoryWindow = MemoryWindow(), clocks: Clocks = .system, log: Log
     ) throws -> (Journal, Recovery) {
-        if try File.kind(of: path) == nil {
+        if try File.kind(of: path) == nil, try File.kind(of: path + "-wal") == nil {
             // SQLite would make it readable for everybody; jobs are their owner's.
             do throws(SystemError) {
                 try File.write([], to: path, mode: File.ownerOnly)
@@ -94,30 +94,21 @@ final class Journal: Sendable {
         _ wall: WallTime, log: Log, on thread: WorkerThread
     ) throws -> (Journal, Recovery) {
         let flag = FireFlag()
-        let attemptsPath = path + "-attempts"
-        let (writer, recovery) = try thread.submitAndWait {
+        let (writer, recovery, attempts) = try thread.submitAndWait {
             let loop = ThreadRunLoop.current
-            let store = try SQLiteStore(path: path, limits: limits, readsEnded: false)
-            let endedCount = try catchUp(
-                store, with: AttemptLog.read(attemptsPath), at: wall.unixMilliseconds())
-            let stockTaking = try StockTaking(
-                store, serving: selectors, stepCount: window.countedAtOnce)
-            let stock = stockTaking.stock
-            let blockers = try store.blockers()
-            stockTaking.give(blockers)
-            let recovery = Recovery(
-                nextNumber: store.nextNumber,
-                reservedBelow: store.nextNumber + DurableJobs.reservedCount,
-                queues: try store.queues(), blockers: blockers, stock: stock,
-                part: try stockTaking.next(store), schedules: try store.schedules(),
-                pausedThreads: try store.pausedThreads(), endedCount: endedCount)
+            let store = try SQLiteStore(
+                path: path, limits: limits, readsEnded: false, movesLog: false)
+            let recovering = try Recovering(store, attemptsPath: path + "-attempts", log)
+            let (stockTaking, recovery) = try recovering.learn(
+                serving: selectors, window, at: wall.unixMilliseconds())
+            // Only now is what it told in the store; and no job has begun.
+            let attempts = try recovering.makeAttempts()
+            try store.beginMovingLog()
             let writer = JournalWriter(
                 store, stockTaking, isFireOwed: flag, loop: loop, wall: wall, log: log)
-            return (Confined(writer, to: loop), recovery)
+            return (Confined(writer, to: loop), recovery, attempts)
         }
         let buffer = CommandBuffer<JournalCommand> { writer.value.take($0) }
-        // Only now is what it told in the store.
-        let attempts = try AttemptLog(attemptsPath)
         let journal = Journal(path: path, thread: thread, buffer, writer, flag, attempts)
         try thread.submitAndWait { [weak buffer] in
             writer.value.lookAgain = {
@@ -140,32 +131,6 @@ final class Journal: Sendable {
         self.writer = writer
         isFireOwed = flag
         self.attempts = attempts
-    }
-
-    /// Tells the store what it had not learnt before a crash, ends what was asked to, and keeps due what was.
-    ///
-    /// - Returns: how many ended so.
-    private static func catchUp(
-        _ store: SQLiteStore, with entries: [UInt64: AttemptLog.Entry],
-        at now: Int64
-    ) throws(StoreFault) -> Int {
-        var endedCount = 0
-        try store.transaction(at: now) { () throws(StoreFault) in
-            // In the order of numbers, which is about that of their ends: the oldest are dropped first.
-            for (id, entry) in entries.sorted(by: { $0.key < $1.key }) {
-                if let result = entry.result {
-                    try store.end(
-                        JobID(id), Attempt(number: entry.attempt), .done(result), at: now)
-                } else {
-                    try store.begun(JobID(id), attempts: entry.attempt)
-                }
-            }
-            endedCount = try store.endAsked(at: now)
-            try store.keepDue(at: now)
-            try store.shortenPauses(at: now)
-            try store.reserve(below: store.nextNumber + DurableJobs.reservedCount)
-        }
-        return endedCount
     }
 
     /// Adds a command that is handled with the next firing.

@@ -35,7 +35,7 @@ import Testing
     ) throws {
         let (directory, other) = (try StoreDirectory(), try StoreDirectory())
         var (store, model) = try storeWithSteps(60, in: directory)
-        let copy = try store.beginCopy(to: other.database)
+        let copy = try store.beginCopy(to: other.database, mark: 7)
         #expect(copy.byteCount > 100_000)
         var partCount = 1
         var rest = script.steps[60..<100]
@@ -56,7 +56,7 @@ import Testing
     @Test func `that is given up costs the store nothing`() throws {
         let (directory, other) = (try StoreDirectory(), try StoreDirectory())
         var (store, model) = try storeWithSteps(60, in: directory)
-        let copy = try store.beginCopy(to: other.database)
+        let copy = try store.beginCopy(to: other.database, mark: 7)
         #expect(try !copy.next(pageCount: 5))
         copy.close()
         copy.close()
@@ -82,7 +82,7 @@ import Testing
             disk.fail(FaultyDisk.Call.allCases, from: number, count: 0, kind)
             var fault: StoreFault?
             do throws(StoreFault) {
-                let copy = try store.beginCopy(to: disk.directory.database)
+                let copy = try store.beginCopy(to: disk.directory.database, mark: 7)
                 defer { copy.close() }
                 for step in script.steps[40..<60] {
                     _ = try copy.next(pageCount: 1)
@@ -113,13 +113,13 @@ import Testing
     @Test func `begins anew when a transaction fails, and not for ever`() throws {
         let (disk, other) = (try FaultyDisk(), try StoreDirectory(in: StoreDirectory.memory))
         var (store, model) = try storeWithSteps(60, in: disk.directory)
-        var copy = try store.beginCopy(to: other.database)
+        var copy = try store.beginCopy(to: other.database, mark: 7)
         #expect(try !copy.next(pageCount: 5))
         failOnce(store, disk)
         while try !copy.next(pageCount: 5) {}
         #expect(try contents(of: other.database).differences(from: model.contents) == [])
         try File.remove(other.database)
-        copy = try store.beginCopy(to: other.database)
+        copy = try store.beginCopy(to: other.database, mark: 7)
         let fault = #expect(throws: StoreFault.self) {
             for _ in 0..<100 {
                 _ = try copy.next(pageCount: 5)

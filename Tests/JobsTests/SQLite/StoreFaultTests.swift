@@ -160,6 +160,9 @@ import Testing
         try File.remove(directory.database)
         store.doubtPresence()
         #expect(write(4, 2_002)?.kind == .moved)
+        // Its log alone is taken for no new store.
+        #expect(directory.fault()?.kind == .incomplete)
+        try File.remove(directory.database + "-wal")
         // Another one in its place is not it either.
         let other = try directory.open()
         #expect(write(5, 2_003)?.kind == .moved)

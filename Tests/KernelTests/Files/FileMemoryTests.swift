@@ -10,7 +10,6 @@ struct FileMemoryTests {
     @Test func `what is stored is in the file at once, and the rest is zero`() throws {
         let directory = try TestDirectory()
         let path = directory.file("memory")
-        try File.write([UInt8](repeating: 0xff, count: 100), to: path)
         let memory = try FileMemory(zeros: 24, to: path, mode: File.ownerOnly)
         let (several, one, none): ([UInt64], [UInt64], [UInt64]) = ([1, 2, .max], [9], [])
         memory.store(several.span, at: 16)
@@ -23,6 +22,24 @@ struct FileMemoryTests {
         let zeros = [UInt64](repeating: 0, count: 16)
         #expect(words == zeros + [1, 2, .max, 0, 0, 0, 0, 9])
         #expect(try File.read(path, atMost: 1_000).count == 24 * 8)
+    }
+
+    @Test func `what is there stays, and where a link leads no file is made`() throws {
+        let directory = try TestDirectory()
+        let path = directory.file("memory")
+        try File.write([1, 2, 3], to: path)
+        #expect(throws: SystemError.self) {
+            _ = try FileMemory(zeros: 24, to: path, mode: File.ownerOnly)
+        }
+        #expect(try File.read(path, atMost: 100) == [1, 2, 3])
+        try #require(unsafe symlink(directory.file("none"), directory.file("link")) == 0)
+        #expect(throws: SystemError.self) {
+            _ = try FileMemory(zeros: 24, to: directory.file("link"), mode: File.ownerOnly)
+        }
+        #expect(throws: SystemError.self) {
+            try File.readWords(of: directory.file("link"), inParts: 8) { _ in }
+        }
+        #expect(try Directory.names(in: directory.path).sorted() == ["link", "memory"])
     }
 
     @Test func `where there is no room, none is promised`() throws {

@@ -267,8 +267,7 @@ import Testing
         let scratch = try Scratch()
         try Directory.create(scratch.file("backups"))
         try scratch.write("precious", to: "victim")
-        try #require(unsafe symlink(scratch.file("victim"), scratch.file("backups/a.partial")) == 0)
-        try scratch.write("half of one", to: "backups/old.partial")
+        try #require(unsafe symlink(scratch.file("victim"), scratch.file("backups/c.partial")) == 0)
         // Somebody else is making this one.
         let other = try File.makeNew(scratch.file("backups/locked.partial"), mode: 0o600)
         var isLocked = other.lock()
@@ -281,7 +280,7 @@ import Testing
         try fill(client, 1_000)
         #expect(try client.call("BACKUP", "a").text != nil)
         #expect(scratch.read("victim") == "precious")
-        #expect(try files(first) == ["a", "a letter.partial", "locked.partial"])
+        #expect(try files(first) == ["a", "a letter.partial", "c.partial", "locked.partial"])
         try client.send("BACKUP", "b")
         try first.crash()
         let second = try TestDaemon(Self.setup, in: scratch, logName: "log2")
@@ -289,13 +288,49 @@ import Testing
         let again = try second.connect()
         #expect(try again.job(1_000, "state").text == "waiting")
         let path = try #require(try again.call("BACKUP", "b", "REPLACE").text)
-        #expect(try files(second) == ["a", "a letter.partial", "b", "locked.partial"])
+        #expect(try files(second) == ["a", "a letter.partial", "b", "c.partial", "locked.partial"])
         isLocked = other.lock()
         #expect(isLocked)
         try restored(path) { client in
             let state = try client.job(1_000, "state").text
             #expect(state == "waiting")
         }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `removes what a killed daemon has left, and no file of others`() throws {
+        let scratch = try Scratch()
+        try Directory.create(scratch.file("backups"))
+        let daemon = try TestDaemon(Self.setup, in: scratch)
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        try fill(client, 100)
+        let path = try #require(try client.call("BACKUP", "a").text)
+        let copy = try File.read(path, atMost: 64 << 20)
+        // A part of a copy: ours, and another user's, which only root can make.
+        try File.write(copy, to: scratch.file("backups/ours.partial"))
+        try File.write(copy, to: scratch.file("backups/ours.partial-wal"))
+        let others: [String: [UInt8]] = [
+            "letter.partial": Array("a letter".utf8), "empty.partial": [],
+            "download.partial": [UInt8](repeating: 7, count: 10_000),
+            "other.partial": Array("SQLite format 3\0".utf8) + [UInt8](repeating: 0, count: 84),
+        ]
+        for (name, bytes) in others { try File.write(bytes, to: scratch.file("backups/\(name)")) }
+        try #require(unsafe symlink(path, scratch.file("backups/link.partial")) == 0)
+        var left = others.keys + ["a", "link.partial"]
+        if geteuid() == 0 {
+            try File.write(copy, to: scratch.file("backups/theirs.partial"))
+            try #require(unsafe chown(scratch.file("backups/theirs.partial"), 12_345, 12_345) == 0)
+            left.append("theirs.partial")
+        }
+        #expect(try client.call("BACKUP", "b").text != nil)
+        #expect(try files(daemon) == (left + ["b"]).sorted())
+        for (name, bytes) in others {
+            #expect(try File.read(scratch.file("backups/\(name)"), atMost: 1 << 20) == bytes)
+        }
+        let refusal = try client.call("BACKUP", "letter").errorMessage
+        let partial = scratch.file("backups/letter.partial")
+        #expect(refusal?.contains("\(partial) is there and not workerd's") == true)
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: ["DRAIN", "", "NOW"])
