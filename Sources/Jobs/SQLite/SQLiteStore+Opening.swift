@@ -70,4 +70,13 @@ extension SQLiteStore {
             throw error
         }
     }
+
+    /// Lets the log be moved into the database when it is long, and when the store is closed.
+    package func beginMovingLog() throws(StoreFault) { try database.moveLog(at: logPageCountMax) }
+
+    /// Brings what the transaction has gathered into the tables, so that it can be read before the commit.
+    package func flush() throws(StoreFault) {
+        try waitingPacks.flush()
+        try endedPacks.flush()
+    }
 }

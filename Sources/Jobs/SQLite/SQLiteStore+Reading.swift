@@ -86,9 +86,14 @@ extension SQLiteStore {
     }
 
     /// The newest jobs before a number that have ended, without their results.
+    ///
+    /// - Parameter packCountMax: how many packs of jobs are looked at: a filter that few jobs pass
+    ///   must not take long.
+    /// - Returns: the jobs, and the smallest number that was looked at: 0 if there are no more.
     package func newestEnded(
-        thread: String?, state: JobState?, before end: JobID = .max, limit: Int
-    ) throws(StoreFault) -> [Job] {
+        thread: String?, state: JobState?, before end: JobID = .max, limit: Int,
+        packCountMax: Int = .max
+    ) throws(StoreFault) -> (jobs: [Job], searched: JobID) {
         let rows = try cached(
             """
             SELECT \(Self.endedColumns(result: "NULL")) FROM ended
@@ -110,8 +115,11 @@ extension SQLiteStore {
         try rows.bind(4, Int64(clamping: end.number))
         var jobs: [Job] = []
         while try rows.step() { jobs.append(Self.endedJob(rows)) }
-        jobs += try endedPacks.newest(thread: thread, state: state, before: end, limit: limit)
-        return Self.newest(jobs, limit)
+        var searched = JobID(0)
+        jobs += try endedPacks.newest(
+            thread: thread, state: state, before: end, limit: limit,
+            packCountMax: packCountMax, searched: &searched)
+        return (Self.newest(jobs.filter { searched <= $0.id }, limit), searched)
     }
 
     // MARK: - Columns

@@ -88,7 +88,7 @@ package final class SQLiteStore {
     var askedToEnd: Set<JobID> = []
     /// Whether commits wait for the disk at present.
     private var syncs = true
-    private let logPageCountMax: Int
+    let logPageCountMax: Int
     /// Whether a sync has failed since the log was last known to be on the disk.
     private var isLogDoubtful = false
     /// When the file was last seen at its path, in Unix milliseconds.
@@ -144,9 +144,6 @@ package final class SQLiteStore {
         if movesLog { try beginMovingLog() }
     }
 
-    /// Lets the log be moved into the database when it is long, and when the store is closed.
-    package func beginMovingLog() throws(StoreFault) { try database.moveLog(at: logPageCountMax) }
-
     /// Does several things at once: all of them are on the disk when this returns, or none is.
     ///
     /// - Parameters:
@@ -192,12 +189,6 @@ package final class SQLiteStore {
     }
 
     // MARK: - Inside a transaction
-
-    /// Brings what the transaction has gathered into the tables, so that it can be read before the commit.
-    package func flush() throws(StoreFault) {
-        try waitingPacks.flush()
-        try endedPacks.flush()
-    }
 
     /// Keeps a new job under its id.
     package func accept(_ job: Job) throws(StoreFault) {

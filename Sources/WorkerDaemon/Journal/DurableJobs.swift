@@ -28,7 +28,7 @@ final class DurableJobs {
         case settled((Result<FailedJobsAnswer, StoreFault>) -> Void)
         case found((Result<Job?, StoreFault>) -> Void)
         case named((Result<JobID?, StoreFault>) -> Void)
-        case listed((Result<[Job], StoreFault>) -> Void)
+        case listed((Result<ListedJobs, StoreFault>) -> Void)
         case cancelled((Result<[QueueName: [SQLiteStore.Counted]], StoreFault>) -> Void)
         case cancelledPart((Result<CancelledPart, StoreFault>) -> Void)
         case fired((Result<JournalFiring, StoreFault>) -> Void)

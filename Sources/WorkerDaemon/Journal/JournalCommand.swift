@@ -123,6 +123,14 @@ struct JobListing: Sendable {
     let limit: Int
 }
 
+/// Some of the jobs of a listing.
+struct ListedJobs: Sendable {
+    /// The newest first.
+    var jobs: [Job] = []
+    /// All wanted jobs down to this number are among them; 0 if there are no more.
+    var searched = JobID(0)
+}
+
 /// What the journal says to the desk, in the order of the commands.
 enum JournalAnswer: Sendable {
     /// The next so many jobs that were to be accepted are on the disk, or none of them is.
@@ -145,7 +153,7 @@ enum JournalAnswer: Sendable {
     case found(ticket: UInt64, Result<Job?, StoreFault>)
     /// The job that has a name.
     case named(ticket: UInt64, Result<JobID?, StoreFault>)
-    case listed(ticket: UInt64, Result<[Job], StoreFault>)
+    case listed(ticket: UInt64, Result<ListedJobs, StoreFault>)
     /// The parked jobs that were taken back, by their queues.
     case cancelled(ticket: UInt64, Result<[QueueName: [SQLiteStore.Counted]], StoreFault>)
     /// Those that a part of a command has taken back.

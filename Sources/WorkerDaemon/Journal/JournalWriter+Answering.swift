@@ -128,12 +128,19 @@ extension JournalWriter {
         }
     }
 
-    private func list(_ listing: JobListing, _ store: SQLiteStore) throws(StoreFault) -> [Job] {
+    /// How many packs of ended jobs one turn looks at for a listing.
+    private static let listedPackCountMax = 32
+
+    private func list(
+        _ listing: JobListing, _ store: SQLiteStore
+    ) throws(StoreFault) -> ListedJobs {
         let (state, end, limit) = (listing.state, listing.before, listing.limit)
         var jobs: [Job] = []
+        var searched = JobID(0)
         if state?.isEnded != false {
-            jobs += try store.newestEnded(
-                thread: listing.thread, state: state, before: end, limit: limit)
+            (jobs, searched) = try store.newestEnded(
+                thread: listing.thread, state: state, before: end, limit: limit,
+                packCountMax: Self.listedPackCountMax)
         }
         for queue in listing.queues {
             if state == nil || state == .waiting {
@@ -150,7 +157,12 @@ extension JournalWriter {
                 jobs += try store.newestHeld(queue, state: held, before: end, limit: limit)
             }
         }
+        jobs.removeAll { $0.id < searched }
         jobs.sort { $1.id < $0.id }
-        return Array(jobs.prefix(listing.limit))
+        if jobs.count >= limit {
+            jobs.removeLast(jobs.count - limit)
+            searched = jobs.last?.id ?? searched
+        }
+        return ListedJobs(jobs: jobs, searched: searched)
     }
 }

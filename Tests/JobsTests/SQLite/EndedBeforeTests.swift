@@ -28,7 +28,7 @@ import Testing
     }
 
     private func ended(_ store: SQLiteStore) throws -> Set<UInt64> {
-        Set(try store.newestEnded(thread: nil, state: nil, limit: .max).map(\.id.number))
+        Set(try store.newestEnded(thread: nil, state: nil, limit: .max).jobs.map(\.id.number))
     }
 
     @Test func `are kept until all are known, then their limits hold`() throws {

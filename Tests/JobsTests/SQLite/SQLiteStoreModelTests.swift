@@ -206,7 +206,7 @@ import Testing
             #expect(others.allSatisfy { newestDropped <= $0.endedAt ?? 0 }, note)
             for state in [JobState.done, .failed, .cancelled, nil] {
                 let expected = kept.filter { state == nil || $0.state == state }
-                let newest = try store.newestEnded(thread: nil, state: state, limit: 20)
+                let newest = try store.newestEnded(thread: nil, state: state, limit: 20).jobs
                 #expect(newest.map(\.id) == expected.suffix(20).reversed().map(\.id), note)
             }
         }

@@ -121,9 +121,9 @@ import Testing
         #expect(job.attempt == 2)
         #expect(job.endedAt == 9)
         #expect(job.payload.isEmpty)
-        let listed = try store.newestEnded(thread: "mail", state: outcome.state, limit: 5)
+        let listed = try store.newestEnded(thread: "mail", state: outcome.state, limit: 5).jobs
         #expect(listed.map(\.id) == [JobID(1)])
-        #expect(try store.newestEnded(thread: nil, state: .waiting, limit: 5).isEmpty)
+        #expect(try store.newestEnded(thread: nil, state: .waiting, limit: 5).jobs.isEmpty)
         #expect(store.nextNumber == 2)
     }
 
@@ -134,7 +134,7 @@ import Testing
         limits.retainedByteCountMax = 10
         limits.retainedMilliseconds = 100
         func kept(_ store: SQLiteStore) throws -> [UInt64] {
-            try store.newestEnded(thread: nil, state: nil, limit: 100).map(\.id.number)
+            try store.newestEnded(thread: nil, state: nil, limit: 100).jobs.map(\.id.number)
         }
         do {
             let store = try directory.open(limits: limits)

@@ -137,11 +137,17 @@ final class EndedPacks {
     }
 
     /// The newest jobs before a number, without their results.
+    ///
+    /// - Parameters:
+    ///   - packCountMax: how many packs are looked at.
+    ///   - searched: set to the smallest number that was looked at, if not all were.
     func newest(
-        thread: String?, state: JobState?, before end: JobID, limit: Int
+        thread: String?, state: JobState?, before end: JobID, limit: Int, packCountMax: Int,
+        searched: inout JobID
     ) throws(StoreFault) -> [Job] {
         try flush()
         guard limit > 0, state == nil || state == .done || state == .cancelled else { return [] }
+        var packCount = 0
         var jobs: [Job] = []
         let rows = try table.packs(
             "WHERE last_id < ?1 AND first_id < ?2 ORDER BY last_id DESC")
@@ -153,6 +159,11 @@ final class EndedPacks {
             let row = try table.row(rows)
             // Packs overlap: no job of this one or the next is among the newest.
             if jobs.count >= limit, row.pack.last < jobs[limit - 1].id.number { break }
+            packCount += 1
+            if packCount > packCountMax {
+                searched = max(searched, JobID(row.pack.last + 1))
+                break
+            }
             for index in row.pack.keptIndices {
                 let job = try table.whole { () throws(DamagedRecord) in
                     try row.pack.job(index, of: nil, withBytes: false)

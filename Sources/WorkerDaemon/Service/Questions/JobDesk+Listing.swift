@@ -47,7 +47,7 @@ extension JobDesk {
     /// Lists the newest jobs.
     func list(_ listing: Listing) {
         guard listing.left > 0 else { return listing.body(.success(())) }
-        guard let durable else { return tell([], isEnd: true, of: listing) }
+        guard let durable else { return tell(ListedJobs(), of: listing) }
         let count = listing.sliceCount
         let wanted = JobListing(
             queues: queues(for: listing, durable), thread: listing.thread, state: listing.state,
@@ -56,8 +56,7 @@ extension JobDesk {
             .listed { [unowned self] result in
                 switch result {
                 case .failure(let fault): listing.body(.failure(Self.busy(fault)))
-                case .success(let stored):
-                    tell(stored, isEnd: stored.count < count, of: listing)
+                case .success(let stored): tell(stored, of: listing)
                 }
             })
         tell(.list(wanted, ticket: ticket))
@@ -76,13 +75,11 @@ extension JobDesk {
 
     /// Tells the next jobs of a listing.
     ///
-    /// - Parameters:
-    ///   - stored: the newest of those that the store has, the newest first.
-    ///   - isEnd: whether it has no more.
-    private func tell(_ stored: [Job], isEnd: Bool, of listing: Listing) {
+    /// - Parameter stored: the newest of those that the store has.
+    private func tell(_ stored: ListedJobs, of listing: Listing) {
         noteRunning()
         forgetExpired()
-        let first = isEnd ? JobID(0) : stored.last?.id ?? JobID(0)
+        let first = stored.searched
         let count = listing.sliceCount
         // One more, to see whether it is the end.
         var slice = store.list(
@@ -90,7 +87,7 @@ extension JobDesk {
             limit: count + 1, order: .newestFirst)
         let now = wall.unixMilliseconds()
         // Now, and not when it was asked: what was brought meanwhile is parked no more.
-        slice += stored.filter {
+        slice += stored.jobs.filter {
             store.state(of: $0.id) == nil && !store.limits.haveExpired(for: $0, at: now)
         }
         slice.sort { $1.id < $0.id }
@@ -99,7 +96,7 @@ extension JobDesk {
         listing.left -= slice.count
         listing.end = isCut ? slice.last?.id ?? first : first
         guard listing.take(slice) else { return }
-        guard listing.left > 0, isCut || !isEnd else { return listing.body(.success(())) }
+        guard listing.left > 0, isCut || first > JobID(0) else { return listing.body(.success(())) }
         let desk = Confined((desk: self, listing: listing), to: loop)
         loop.perform { desk.value.desk.list(desk.value.listing) }
     }
