@@ -72,6 +72,7 @@ private final class RunningDaemon {
             Program.inheritedEnvironment(), processID: ProcessStatistics.processID, log: log)
         children = ChildRegistry(of: configuration.ownPlace)
         try Self.checkAddressSpace(for: configuration)
+        try Self.checkDescriptors(for: configuration)
         do throws(SystemError) {
             try StandardStream.openMissing()
             Signal.ignoreBrokenPipes()
@@ -100,8 +101,10 @@ private final class RunningDaemon {
 
     /// What the process maps beside its worker threads.
     private static let ownAddressSpace = 64 << 20
-    /// What a thread maps: its stack of 8 MB, and the part of the allocator that is its own.
-    private static let threadAddressSpace = 40 << 20
+    /// What a thread maps beside its stack: the part of the allocator that is its own.
+    private static let threadAddressSpace = 32 << 20
+    /// A stack where its limit is unlimited, or larger than an address space.
+    private static let usualStackByteCount: UInt64 = 8 << 20
     /// The threads `main`, `io`, `journal` and one that copies the store.
     private static let ownThreadCount = 4
 
@@ -109,12 +112,37 @@ private final class RunningDaemon {
     private static func checkAddressSpace(for configuration: Configuration) throws(DaemonError) {
         guard let limit = try? ResourceLimit.addressSpaceBytes.current().soft else { return }
         let threadCount = configuration.threads.reduce(ownThreadCount) { $0 + $1.count }
-        let needed = ownAddressSpace + threadCount * threadAddressSpace
+        let stack = (try? ResourceLimit.stackBytes.current().soft) ?? usualStackByteCount
+        let stackByteCount = Int(stack < 1 << 40 ? stack : usualStackByteCount)
+        let needed = ownAddressSpace + threadCount * (threadAddressSpace + stackByteCount)
         guard limit < UInt64(needed) else { return }
         throw DaemonError(
             "can't start: the limit of address space is \(limit >> 20) MB, and "
                 + "\(counted(threadCount, "thread")) take about \(needed >> 20) MB: raise it "
                 + "(ulimit -v, LimitAS= of a unit), or configure fewer threads",
+            exitStatus: DaemonError.systemFault)
+    }
+
+    /// Descriptors of the daemon itself, with its store and a few clients.
+    private static let ownDescriptorCount = 16
+    /// Those that a worker's loop keeps once it has waited for a program.
+    private static let threadDescriptorCount = 2
+    /// Those that the start of one program takes.
+    private static let programDescriptorCount = 8
+
+    /// Refuses to start where not one program could be started once all threads have run some.
+    private static func checkDescriptors(for configuration: Configuration) throws(DaemonError) {
+        guard !configuration.selectors.isEmpty,
+            let limit = try? ResourceLimit.openDescriptors.current().hard
+        else { return }
+        let threadCount = configuration.threads.reduce(0) { $0 + $1.count }
+        let needed =
+            ownDescriptorCount + threadCount * threadDescriptorCount + programDescriptorCount
+        guard limit < UInt64(needed) else { return }
+        throw DaemonError(
+            "can't start: the limit of open files is \(limit), and "
+                + "\(counted(threadCount, "thread")) that start programs need \(needed): raise it "
+                + "(ulimit -n, LimitNOFILE= of a unit), or configure fewer threads",
             exitStatus: DaemonError.systemFault)
     }
 

@@ -13,6 +13,8 @@ package enum ResourceLimit: Sendable, CaseIterable {
     case coreFileBytes
     /// Open descriptors.
     case openDescriptors
+    /// Bytes of a thread's stack, unless it is made with a size of its own.
+    case stackBytes
 
     private var number: CInt {
         switch self {
@@ -20,6 +22,7 @@ package enum ResourceLimit: Sendable, CaseIterable {
         case .cpuSeconds: return CInt(RLIMIT_CPU.rawValue)
         case .coreFileBytes: return CInt(RLIMIT_CORE.rawValue)
         case .openDescriptors: return CInt(RLIMIT_NOFILE.rawValue)
+        case .stackBytes: return CInt(RLIMIT_STACK.rawValue)
         }
     }
 

@@ -42,7 +42,7 @@ import Testing
         var setup = Setup()
         setup.threads = "images: { count: 8 }"
         setup.selectors = "shout: { program: [\"tr\", \"a-z\", \"A-Z\"] },"
-        let daemon = try TestDaemon(setup, in: Scratch(), limited: "ulimit -n 30")
+        let daemon = try TestDaemon(setup, in: Scratch(), limited: "ulimit -n 42")
         defer { daemon.kill() }
         let client = try daemon.connect()
         for number in 0..<40 {

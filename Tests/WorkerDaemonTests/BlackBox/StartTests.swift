@@ -167,18 +167,27 @@ import Testing
         #expect(daemon.log.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(2)))
-    func `a limit of address space that is too small is named`() throws {
+    @Test(
+        .timeLimit(.minutes(2)),
+        arguments: [
+            ("ulimit -v 200000", "the limit of address space is 195 MB", "ulimit -v"),
+            ("ulimit -n 30", "the limit of open files is 30", "ulimit -n"),
+        ])
+    func `a limit that is too small is named`(
+        _ order: String, _ fault: String, _ advice: String
+    ) throws {
         let scratch = try Scratch()
-        try scratch.write(Setup().text(directory: scratch.path), to: "workerd.json5")
+        let setup = Setup(
+            threads: "images: { count: 8 }", selectors: "cat: { program: [\"cat\"] },")
+        try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
         let program = "\(try productsDirectory())/workerd"
+        let configuration = scratch.file("workerd.json5")
         try scratch.writeProgram(
-            "#!/bin/sh\nulimit -v 200000\nexec '\(program)' --config '\(scratch.file("workerd.json5"))'\n",
-            to: "limited")
+            "#!/bin/sh\n\(order)\nexec '\(program)' --config '\(configuration)'\n", to: "limited")
         let daemon = try TestDaemon(arguments: [], in: scratch, path: scratch.file("limited"))
         defer { daemon.kill() }
         #expect(try daemon.end() == "exit status 71")
-        #expect(daemon.log.contains("the limit of address space is 195 MB"), "\(daemon.log)")
-        #expect(daemon.log.contains("ulimit -v"), "\(daemon.log)")
+        #expect(daemon.log.contains(fault), "\(daemon.log)")
+        #expect(daemon.log.contains(advice), "\(daemon.log)")
     }
 }
