@@ -137,20 +137,20 @@ import WorkerDaemon
         }
         // As if that start had ended between the store's commit and the new file.
         try File.write(learnt, to: scratch.file("jobs.sqlite-attempts"))
+        var id = 0
         try restarted(scratch, logName: "log3") { daemon, client in
             #expect(try client.call("RESULT", 20).text == "foreign")
             #expect(!daemon.log.contains("foreign-1"))
             #expect(!scratch.has("jobs.sqlite-attempts.foreign-1"))
-            try client.send("PERFORM", "images", "sleep", "600000")
-            let id = try #require(try client.reply().integer)
+            id = try #require(client.call("PERFORM", "images", "sleep", "600000").integer)
             try client.waitUntil(id, is: "running")
             try daemon.crash()
         }
         // What is noted after that is not lost.
         try restarted(scratch, logName: "log4") { daemon, client in
             #expect(!daemon.log.contains("foreign-1"))
-            let newest = try client.call("JOBS", "LIMIT", 1).elements?.first
-            #expect(newest?["attempt"]?.integer == 2)
+            try client.waitUntil(id, is: "running")
+            #expect(try client.job(id, "attempt") == .integer(2))
         }
     }
 
