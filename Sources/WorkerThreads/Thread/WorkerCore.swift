@@ -48,12 +48,37 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
                 + "Thread.exit() do: use stop()")
     })
 
-    /// What the thread was told and has not heard yet: so seldom anything that it needs no inbox.
+    /// Orders that the thread has not heard yet.
     private struct Orders {
-        var waiting: [Order] = []
-        var areClosed = false
+        private(set) var waiting = FIFO<Order>()
+        private(set) var areClosed = false
+        /// Whether a change of life is among them.
+        private var tellsLife = false
 
-        mutating func popFirst() -> Order? { waiting.isEmpty ? nil : waiting.removeFirst() }
+        /// - Returns: false once they are closed.
+        mutating func append(_ order: Order) -> Bool {
+            if areClosed { return false }
+            if case .lifeChanged = order {
+                // The thread reads the present life: one order stands for any number of changes.
+                if tellsLife { return true }
+                tellsLife = true
+            }
+            waiting.append(order)
+            return true
+        }
+
+        mutating func popFirst() -> Order? {
+            let order = waiting.popFirst()
+            if case .lifeChanged? = order { tellsLife = false }
+            return order
+        }
+
+        /// - Returns: those that nobody has obeyed.
+        mutating func close() -> FIFO<Order> {
+            areClosed = true
+            defer { waiting.removeAll() }
+            return waiting
+        }
     }
 
     /// What a worker's thread is told.
@@ -120,7 +145,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         }
         drain()
         // Who was told that an order is taken can rely on it.
-        for order in closeOrders() { obey(order) }
+        for order in orders.withLock({ $0.close() }) { obey(order) }
         for attachment in attachments { attachment.workerEnded(self) }
         attachments.removeAll()
         // What came in at the same moment as the thread was done was taken, and runs as well.
@@ -204,10 +229,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     /// - Returns: false when the thread has ended.
     @discardableResult
     private func tell(_ order: Order) -> Bool {
-        let isTaken = orders.withLock { orders in
-            if !orders.areClosed { orders.waiting.append(order) }
-            return !orders.areClosed
-        }
+        let isTaken = orders.withLock { $0.append(order) }
         if isTaken { control.signal() }
         return isTaken
     }
@@ -219,17 +241,6 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
             guard let order = orders.withLock({ $0.popFirst() }) else { return }
             if index > 0 { control.signal() }
             obey(order)
-        }
-    }
-
-    /// Takes no orders any more.
-    ///
-    /// - Returns: those that nobody has obeyed.
-    private func closeOrders() -> [Order] {
-        orders.withLock { orders in
-            orders.areClosed = true
-            defer { orders.waiting = [] }
-            return orders.waiting
         }
     }
 

@@ -253,4 +253,42 @@ import WorkerThreads
         #expect(places.contains { $0.contains("Gate.pass") }, "\(places)")
         gate.open()
     }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `members are replaced while work is submitted, keyed, cancelled and paused`() throws {
+        let pool = try WorkerPool(name: "mix", count: 3)
+        let (ran, cancelled, taken) = (Counter(), Counter(), Counter())
+        let isOver = Flag(false)
+        let senders = try (0..<2).map { index in
+            try TestThread(name: "sender \(index)") {
+                for number in 0..<600 {
+                    let isOfMember = number % 4 == 0
+                    guard
+                        let ticket = try? pool.enqueue(
+                            onThread: isOfMember ? "mix/\(number % 3 + 1)" : "mix",
+                            key: isOfMember ? nil : SubmitKey("k\(number % 5)"),
+                            { ran.increment() })
+                    else { continue }
+                    taken.increment()
+                    if number % 7 == 0, pool.cancel(ticket) { cancelled.increment() }
+                }
+            }
+        }
+        let steerer = try TestThread(name: "steerer") {
+            while !isOver.isSet {
+                for member in pool.members {
+                    member.pause()
+                    member.resume()
+                }
+            }
+        }
+        for round in 0..<60 { try pool.replaceMember(named: "mix/\(round % 3 + 1)") }
+        senders.forEach { $0.join() }
+        isOver.set()
+        steerer.join()
+        pool.resume()
+        pool.stop(.finishQueued)
+        pool.join()
+        #expect(ran.count + cancelled.count + pool.abandonedCount == taken.count)
+    }
 }

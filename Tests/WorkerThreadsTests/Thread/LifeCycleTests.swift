@@ -82,4 +82,19 @@ import WorkerThreads
             }
         }
     }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `changes while the thread is busy cost it one look at its life`() throws {
+        let worker = try WorkerThread(name: "steered")
+        let gate = try worker.hold()
+        // Kept one by one, they would be in the way of one another for minutes.
+        for _ in 0..<500_000 {
+            worker.pause()
+            worker.resume()
+        }
+        gate.open()
+        try worker.submitAndWait {}
+        worker.stop()
+        worker.join()
+    }
 }
