@@ -124,7 +124,7 @@ let package = Package(
         .target(
             name: "CGatheredLog", dependencies: ["CSQLite"],
             linkerSettings: [.linkedLibrary("sqlite3")]),
-        target("Jobs", may: ["Structures", "CSQLite", "CGatheredLog"]),
+        target("Jobs", may: ["Structures", "Wording", "CSQLite", "CGatheredLog"]),
         target(
             "WorkerDaemon",
             may: [

@@ -33,3 +33,10 @@ package func isControl(_ scalar: Unicode.Scalar) -> Bool {
     default: false
     }
 }
+
+/// A name as it goes into an error: in quotes, and not longer than it helps.
+package func quoted(_ name: String) -> String {
+    // Scalars, not characters: one character may have any number of them.
+    let shown = name.unicodeScalars.prefix(64)
+    return "'\(printable(String(shown)))\(shown.endIndex == name.endIndex ? "" : "…")'"
+}

@@ -1,6 +1,7 @@
 // The command that makes a backup.
 
 internal import RESP
+internal import Wording
 
 enum BackupCommands {
     static let all: [CommandSpecification] = [
@@ -13,7 +14,7 @@ enum BackupCommands {
 
     private static func backup(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let name = command.text(at: 1)
         if command.count == 3, !command.matches(2, "REPLACE") {
             throw WireError(.err, "BACKUP name [REPLACE]: what is \(quoted(command.text(at: 2)))?")

@@ -3,6 +3,7 @@
 
 internal import Jobs
 internal import Kernel
+internal import Wording
 
 /// The directory of backups.
 struct BackupPlace: Sendable {
@@ -27,22 +28,22 @@ struct BackupPlace: Sendable {
     }
 
     /// The path of the backup of a name.
-    func path(of name: String) throws(WireError) -> String {
+    func path(of name: String) throws(BackupError) -> String {
         let isName = Configuration.isName(name) && !name.hasPrefix(".") && !name.hasPrefix("-")
         guard isName else {
-            throw WireError(
-                .err,
+            throw BackupError(
+                .invalid,
                 "the name of a backup is 1…64 of the characters A-Z a-z 0-9 _ . - and no path, the "
                     + "first a letter, a digit or _; is \(quoted(name)). Backups lie in \(directory)"
             )
         }
         if let end = Self.reservedEnds.first(where: name.hasSuffix) {
-            throw WireError(
-                .err, "a backup's name does not end with \(end), which marks parts of others")
+            throw BackupError(
+                .invalid, "a backup's name does not end with \(end), which marks parts of others")
         }
         let path = Directory.path(of: name, in: directory)
         guard path != store else {
-            throw WireError(.err, "\(path) is where the jobs are kept: give another name")
+            throw BackupError(.invalid, "\(path) is where the jobs are kept: give another name")
         }
         return path
     }
@@ -79,28 +80,28 @@ struct BackupPlace: Sendable {
 
     /// Makes the file in which a backup is made.
     ///
-    /// - Throws: `WireError`, `SystemError`.
+    /// - Throws: `BackupError`, `SystemError`.
     /// - Blocks: for the disk.
     func makePartial(_ partial: String) throws -> Descriptor {
         do throws(SystemError) {
             return try File.makeNew(partial, mode: File.ownerOnly)
         } catch {
             guard error.isAlreadyThere else { throw error }
-            throw WireError(
-                .err,
+            throw BackupError(
+                .invalid,
                 "\(partial) is there and not workerd's, or in use: give another name, or remove it")
         }
     }
 
     /// Finds out whether a backup can have its name.
     ///
-    /// - Throws: `WireError`, `SystemError`.
+    /// - Throws: `BackupError`, `SystemError`.
     /// - Blocks: for the disk.
     func check(_ path: String, replaces: Bool) throws {
         for end in ["-wal", "-journal"] where try File.kind(of: path + end) != nil {
             // SQLite would take what is in there for a part of the new one.
-            throw WireError(
-                .err,
+            throw BackupError(
+                .invalid,
                 "\(path)\(end) is there: somebody has the backup of this name open, or did not "
                     + "close it; give another name, or remove both")
         }
@@ -110,12 +111,12 @@ struct BackupPlace: Sendable {
             // The directory may be one of other files, which no client is to destroy.
             let header = try File.beginning(of: path, byteCount: Schema.headerByteCount)
             guard Schema.isOurs(header) else {
-                throw WireError(.err, "\(path) is no backup of workerd: give another name")
+                throw BackupError(.invalid, "\(path) is no backup of workerd: give another name")
             }
         case .regular:
-            throw WireError(.err, "\(path) is there: give another name, or add REPLACE")
+            throw BackupError(.invalid, "\(path) is there: give another name, or add REPLACE")
         case .directory, .socket, .other:
-            throw WireError(.err, "\(path) is no file: give another name")
+            throw BackupError(.invalid, "\(path) is no file: give another name")
         }
     }
 }

@@ -43,7 +43,7 @@ final class BackupRun: Sendable {
     /// - Throws: why there is none; nothing is left of it.
     /// - Thread: any but the journal's and `io`.
     /// - Blocks: for the disk, and for the journal's thread.
-    func make() throws(WireError) -> Int {
+    func make() throws(BackupError) -> Int {
         do {
             try place.prepare()
             try place.removeLeftovers()
@@ -51,13 +51,14 @@ final class BackupRun: Sendable {
             let byteCount = try writePartial()
             try Directory.sync(place.directory)
             return byteCount
-        } catch let error as WireError {
+        } catch let error as BackupError {
             throw error
         } catch let fault as StoreFault {
-            throw WireError(fault.kind == .full ? .busy : .err, "no backup was made: \(fault)")
+            throw BackupError(
+                fault.kind == .full ? .busy : .invalid, "no backup was made: \(fault)")
         } catch let error as SystemError {
-            throw WireError(
-                error.isLackOfRoom ? .busy : .err,
+            throw BackupError(
+                error.isLackOfRoom ? .busy : .invalid,
                 "no backup was made: \(error): \(place.directory) must be a directory on a disk with "
                     + "room, writable for workerd's user")
         } catch {
@@ -65,7 +66,7 @@ final class BackupRun: Sendable {
         }
     }
 
-    private static let abandoned = WireError(
+    private static let abandoned = BackupError(
         .shuttingDown, "the daemon is going down: no backup was made")
 
     /// Writes it under another name and gives it its own.
@@ -92,7 +93,7 @@ final class BackupRun: Sendable {
         defer { journal.endCopy(copy) }
         let room = try Directory.freeByteCount(of: place.directory)
         guard room >= byteCount + Self.spareByteCount else {
-            throw WireError(
+            throw BackupError(
                 .busy,
                 "no backup was made: it takes \(byteCount) bytes, and the disk of "
                     + "\(place.directory) has \(room) left, of which \(Self.spareByteCount) stay free: "

@@ -13,7 +13,7 @@ final class Backups {
         let name: String
         let run: BackupRun
         let startedAt: Int64
-        let answer: (Result<String, WireError>) -> Void
+        let answer: (Result<String, BackupError>) -> Void
     }
 
     private let desk: JobDesk
@@ -60,18 +60,19 @@ final class Backups {
     ///   - answer: told its path when it is on the disk, or why there is none.
     /// - Throws: why it is refused at once; then `answer` is not called.
     func make(
-        _ name: String, replaces: Bool, answer: @escaping (Result<String, WireError>) -> Void
-    ) throws(WireError) {
+        _ name: String, replaces: Bool, answer: @escaping (Result<String, BackupError>) -> Void
+    ) throws(BackupError) {
         guard let durable = desk.durable, let place else {
-            throw WireError(
-                .err,
+            throw BackupError(
+                .invalid,
                 "jobs are in memory only, so there is nothing to back up: set store to keep "
                     + "them in a file")
         }
-        if desk.isRefusing { throw WireError(.shuttingDown, "the daemon is going down") }
+        if desk.isRefusing { throw BackupError(.shuttingDown, "the daemon is going down") }
         let path = try place.path(of: name)
         if let current {
-            throw WireError(.busy, "\(current.run.path) is being made: try again when it is there")
+            throw BackupError(
+                .busy, "\(current.run.path) is being made: try again when it is there")
         }
         let run = BackupRun(of: durable.journal, to: path, in: place, replaces: replaces)
         current = Current(
@@ -80,7 +81,7 @@ final class Backups {
         desk.confirm(()) { [unowned self] result in
             switch result {
             case .success: start(run)
-            case .failure(let error): ended(.failure(error))
+            case .failure(let error): ended(.failure(BackupError(.busy, "\(error)")))
             }
         }
     }
@@ -89,15 +90,15 @@ final class Backups {
         let (backups, loop) = (Confined(self, to: loop), loop)
         do throws(SystemError) {
             thread = try SystemThread(name: "backup") {
-                let result = Result { () throws(WireError) in try run.make() }
+                let result = Result { () throws(BackupError) in try run.make() }
                 loop.perform { backups.value.ended(result) }
             }
         } catch {
-            ended(.failure(WireError(.busy, "there is no thread for a backup: \(error)")))
+            ended(.failure(BackupError(.busy, "there is no thread for a backup: \(error)")))
         }
     }
 
-    private func ended(_ result: Result<Int, WireError>) {
+    private func ended(_ result: Result<Int, BackupError>) {
         if let thread = thread.take() { thread.join() }
         guard let ended = current.take() else { return }
         let path = ended.run.path

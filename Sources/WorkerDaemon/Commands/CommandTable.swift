@@ -1,6 +1,7 @@
 // The commands by name: how many arguments each takes, when it may be used, and what it does.
 
 internal import RESP
+internal import Wording
 
 /// A command as it is offered.
 final class CommandSpecification: Sendable {
@@ -19,7 +20,7 @@ final class CommandSpecification: Sendable {
     }
 
     /// Answers at once with a value, or later through a slot of the session, and then nil.
-    typealias Execute = @Sendable (Service, Session, Command) throws(WireError) -> RESPValue?
+    typealias Execute = @Sendable (Service, Session, Command) throws -> RESPValue?
 
     /// In lower case.
     let name: String

@@ -2,17 +2,18 @@
 
 internal import Kernel
 internal import RESP
+internal import Wording
 
 enum ConnectionCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
             "ping", 1...2, .connection, usage: "[message]", "Answers PONG, or the message.",
-            execute: { _, _, command throws(WireError) in
+            execute: { _, _, command in
                 command.count == 2 ? .bulk(command.bytes(at: 1)) : .simpleString("PONG")
             }),
         CommandSpecification(
             "echo", 2...2, .connection, usage: "message", "Answers with the message.",
-            execute: { _, _, command throws(WireError) in .bulk(command.bytes(at: 1)) }),
+            execute: { _, _, command in .bulk(command.bytes(at: 1)) }),
         CommandSpecification(
             "hello", 1...CommandTable.manyArguments, .connection,
             usage: "[2|3 [AUTH user password] [SETNAME name]]",
@@ -21,7 +22,7 @@ enum ConnectionCommands {
         CommandSpecification(
             "auth", 2...3, .connection, usage: "[user] password",
             "Gives the password.", permission: .unauthenticated,
-            execute: { service, session, command throws(WireError) in
+            execute: { service, session, command in
                 if try service.passwordGate.postpones(command, of: session, service) { return nil }
                 try authenticate(
                     service, session, user: command.count == 3 ? command.text(at: 1) : "default",
@@ -34,7 +35,7 @@ enum ConnectionCommands {
             "About the connections.", execute: client),
         CommandSpecification(
             "select", 2...2, .connection, usage: "0", "There is one database: 0.",
-            execute: { _, _, command throws(WireError) in
+            execute: { _, _, command in
                 guard command.integer(at: 1) == 0 else {
                     throw WireError(.err, "there is only database 0")
                 }
@@ -60,7 +61,7 @@ enum ConnectionCommands {
 
     private static func hello(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         var version = session.writer.version
         if command.count > 1 {
             guard let number = command.integer(at: 1), let known = ProtocolVersion(rawValue: number)
@@ -129,7 +130,7 @@ enum ConnectionCommands {
 
     private static func client(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         if command.matches(1, "ID") { return .integer(Int(session.number)) }
         if command.matches(1, "GETNAME") {
             return session.name.isEmpty ? .null : text(session.name)

@@ -2,6 +2,7 @@
 
 internal import Jobs
 internal import RESP
+internal import Wording
 
 enum FailureCommands {
     static let all: [CommandSpecification] = [
@@ -17,7 +18,7 @@ enum FailureCommands {
 
     private static func retry(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let slot = Pledge(session)
         try service.desk.runAgain(failed(command)) { slot.fill($0.map { .integer($0) }) }
         return slot.take()
@@ -25,7 +26,7 @@ enum FailureCommands {
 
     private static func drop(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let slot = Pledge(session)
         try service.desk.drop(failed(command)) { slot.fill($0.map { .integer($0) }) }
         return slot.take()

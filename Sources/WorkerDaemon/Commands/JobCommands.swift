@@ -3,6 +3,7 @@
 internal import Jobs
 internal import Kernel
 internal import RESP
+internal import Wording
 
 enum JobCommands {
     static let performCommand =
@@ -42,7 +43,7 @@ enum JobCommands {
 
     private static func perform(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let options = try PerformOptions(command, service.desk.wall)
         let request = options.request(command)
         let desk = service.desk
@@ -56,24 +57,24 @@ enum JobCommands {
         let slot = session.reserve()
         // Only this of the options outlives the command.
         let wait = options.wait
-        do throws(WireError) {
+        do throws(JobError) {
             try desk.acceptOrFind(request) { result in
                 switch (result, wait) {
                 case (.success(let id), let limit?):
                     service.wait(for: id, session, token: slot.number, within: limit)
                 case (.success(let id), nil): session.fill(slot, with: .integer(Int(id.number)))
-                case (.failure(let error), _): session.fill(slot, with: error.reply)
+                case (.failure(let error), _): session.fill(slot, with: WireError(error).reply)
                 }
             }
         } catch {
-            session.fill(slot, with: error.reply)
+            session.fill(slot, with: WireError(error).reply)
         }
         return nil
     }
 
     private static func cancel(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let desk = service.desk
         guard command.count == 2 else {
             let payload = command.count == 4 ? command.bytes(at: 3) : nil
@@ -95,7 +96,7 @@ enum JobCommands {
         let answer = desk.cancel(id)
         if let answer, !desk.mustConfirm(answer, of: id) { return .simpleString(answer.rawValue) }
         let slot = Pledge(session)
-        let reply = { (result: Result<CancelAnswer, WireError>) in
+        let reply = { (result: Result<CancelAnswer, JobError>) in
             slot.fill(result.map { .simpleString($0.rawValue) })
         }
         if let answer { desk.confirm(answer, reply) } else { desk.cancelParked(id, reply) }
@@ -104,7 +105,7 @@ enum JobCommands {
 
     private static func buffer(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let request = JobDesk.Request(
             thread: command.text(at: 1), selector: command.text(at: 2),
             payload: command.bytes(at: 3))
@@ -120,7 +121,7 @@ enum JobCommands {
 
     private static func fire(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let (desk, thread) = (service.desk, command.text(at: 1))
         guard desk.durable != nil else {
             return .integer(desk.release(try desk.takeBuffered(thread)))
@@ -132,13 +133,13 @@ enum JobCommands {
 
     private static func job(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let id = try id(command, at: 1)
         let desk = service.desk
         desk.noteRunning()
         desk.forgetExpired()
         if let job = desk.store.job(id) {
-            return .map(describe(job, desk) + details(job) + desk.progressEntries(of: id))
+            return .map(describe(job, desk) + details(job) + progress(of: id, desk))
         }
         guard desk.durable != nil else { throw desk.noJob(id) }
         let slot = Pledge(session)
@@ -150,7 +151,7 @@ enum JobCommands {
                     found.map {
                         let job = desk.store.job(id) ?? $0
                         return .map(
-                            describe(job, desk) + details(job) + desk.progressEntries(of: id))
+                            describe(job, desk) + details(job) + progress(of: id, desk))
                     })
             }
         }
@@ -159,7 +160,7 @@ enum JobCommands {
 
     private static func result(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let id = try id(command, at: 1)
         let desk = service.desk
         guard command.count > 2 else {
@@ -192,7 +193,7 @@ enum JobCommands {
 
     private static func jobs(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         var thread: String?
         var state: JobState?
         var isStuck = false
@@ -246,7 +247,7 @@ enum JobCommands {
                 then: { [weak session] result in
                     defer { withExtendedLifetime(grant) {} }
                     switch result {
-                    case .failure(let error): session?.fill(slot, with: error.reply)
+                    case .failure(let error): session?.fill(slot, with: WireError(error).reply)
                     case .success:
                         var reply: [UInt8] = []
                         writer.writeArrayHeader(count: count, to: &reply)
@@ -258,8 +259,8 @@ enum JobCommands {
     }
 
     private static func bulk(
-        _ result: Result<[UInt8], WireError>
-    ) throws(WireError) -> RESPValue {
+        _ result: Result<[UInt8], JobError>
+    ) throws(JobError) -> RESPValue {
         .bulk(try result.get())
     }
 
@@ -285,6 +286,15 @@ enum JobCommands {
             entry("priority", text(job.priority.name)),
             entry("attempt", .integer(job.attempt)),
         ] + (desk.live[job.id]?.lastFailure.map { [entry("last-failure", text($0))] } ?? [])
+    }
+
+    /// Null once the job has ended, and before its handler has said something.
+    private static func progress(of id: JobID, _ desk: JobDesk) -> [RESPValue.Entry] {
+        let progress = desk.live[id]?.context.progress
+        return [
+            entry("progress", progress?.fraction.map { .double($0) } ?? .null),
+            entry("progress-text", progress?.shownText.map(text) ?? .null),
+        ]
     }
 
     private static func details(_ job: Job) -> [RESPValue.Entry] {
@@ -313,10 +323,10 @@ extension Session: OutcomeReceiver {
     var isGone: Bool { !isOpen }
 
     /// Answers the command that waits under the token with a job's outcome.
-    func receive(_ result: Result<[UInt8], WireError>, token: UInt64) {
+    func receive(_ result: Result<[UInt8], JobError>, token: UInt64) {
         switch result {
         case .success(let bytes): fill(Slot(number: token), with: .bulk(bytes))
-        case .failure(let error): fill(Slot(number: token), with: error.reply)
+        case .failure(let error): fill(Slot(number: token), with: WireError(error).reply)
         }
     }
 }

@@ -3,6 +3,7 @@
 internal import Jobs
 internal import Kernel
 internal import RESP
+internal import Wording
 
 /// The options of a PERFORM: everything between the selector and the payload.
 struct PerformOptions {

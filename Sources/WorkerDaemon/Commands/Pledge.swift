@@ -23,11 +23,11 @@ final class Pledge {
     }
 
     /// Gives the reply.
-    func fill(_ result: Result<RESPValue, WireError>) {
+    func fill(_ result: Result<RESPValue, some Error>) {
         let reply: RESPValue =
             switch result {
             case .success(let value): value
-            case .failure(let error): error.reply
+            case .failure(let error): WireError(error).reply
             }
         if let slot { session.fill(slot, with: reply) } else { value = reply }
     }

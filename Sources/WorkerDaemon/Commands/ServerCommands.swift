@@ -1,12 +1,13 @@
 // Commands about the daemon as a whole.
 
 internal import RESP
+internal import Wording
 
 enum ServerCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
             "info", 1...2, .server, usage: "[section]", "The daemon in figures.",
-            execute: { service, _, command throws(WireError) in
+            execute: { service, _, command in
                 let wanted = command.count == 2 ? command.text(at: 1).lowercased() : nil
                 return .verbatim(format: "txt", Array(service.information(wanted).utf8))
             }),
@@ -25,7 +26,7 @@ enum ServerCommands {
 
     private static func command(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let table = service.commands
         let named = (2..<max(2, command.count)).map { command.text(at: $0).lowercased() }
         if command.count == 1 { return .array(table.all.map(describe)) }
@@ -69,7 +70,7 @@ enum ServerCommands {
 
     private static func config(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         guard command.matches(1, "GET"), command.count > 2 else {
             throw WireError(
                 .err, "CONFIG knows GET only: settings come from the configuration file")
@@ -89,7 +90,7 @@ enum ServerCommands {
 
     private static func shutdown(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let manner: ShutdownManner
         if command.count == 1 {
             manner = .finishRunning

@@ -23,12 +23,12 @@ enum ThreadCommands {
         CommandSpecification(
             "pause", 2...2, .threads, usage: "name",
             "Holds what waits for a thread or pool; what runs is finished.",
-            execute: { service, session, command throws(WireError) in
+            execute: { service, session, command in
                 try steer(service, session, command, isPaused: true)
             }),
         CommandSpecification(
             "resume", 2...2, .threads, usage: "name", "Goes on with what was held.",
-            execute: { service, session, command throws(WireError) in
+            execute: { service, session, command in
                 try steer(service, session, command, isPaused: false)
             }),
         CommandSpecification(
@@ -42,7 +42,7 @@ enum ThreadCommands {
 
     private static func thread(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let name = command.text(at: 1)
         if let count = service.desk.durable?.orphans.count(of: name), count > 0 {
             return .map(describe(orphaned: name, count: count))
@@ -66,7 +66,7 @@ enum ThreadCommands {
 
     private static func stop(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let name = command.text(at: 1)
         let lane = try service.desk.lane(of: name)
         if lane.name == name {
@@ -82,7 +82,7 @@ enum ThreadCommands {
 
     private static func steer(
         _ service: Service, _ session: Session, _ command: Command, isPaused: Bool
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let slot = Pledge(session)
         try service.desk.steer(command.text(at: 1), isPaused: isPaused) {
             slot.fill($0.map { .simpleString("OK") })
@@ -135,7 +135,7 @@ enum ThreadCommands {
 
     private static func selectors(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let missing = service.desk.durable?.unserved.bySelector ?? []
         return .array(
             service.desk.handlers.sorted { $0.key < $1.key }.map { name, handler in

@@ -18,7 +18,7 @@ enum WatchCommands {
 
     private static func watch(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         guard session.writer.version == .three else {
             throw WireError(
                 .err,
@@ -46,7 +46,7 @@ enum WatchCommands {
 
     private static func unwatch(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let watches = service.desk.watches
         if command.count == 1 {
             session.dropPushes()

@@ -19,7 +19,7 @@ final class DurableJobs {
         let state: JobState
         let dueAt: Int64?
         let byteCount: Int
-        let answer: (Result<JobID, WireError>) -> Void
+        let answer: (Result<JobID, JobError>) -> Void
     }
 
     /// What is done with the journal's answer.

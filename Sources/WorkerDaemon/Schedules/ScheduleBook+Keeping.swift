@@ -80,20 +80,18 @@ extension ScheduleBook {
     ///
     /// - Parameter answer: called when it is in the store, or can't get there.
     func add(
-        _ definition: ScheduleDefinition, answer: @escaping (Result<Void, WireError>) -> Void
-    ) throws(WireError) {
-        if desk.isRefusing { throw WireError(.shuttingDown, "the daemon is going down") }
+        _ definition: ScheduleDefinition, answer: @escaping (Result<Void, JobError>) -> Void
+    ) throws(JobError) {
+        if desk.isRefusing { throw JobError.shuttingDown }
         let name = definition.name
         let before = entries[name]
         if before?.isFromCommand == false { throw Self.isConfigured(name) }
         if before == nil, entries.count + addingCount >= Self.countMax {
-            throw WireError(.busy, "there are \(entries.count) schedules, as many as may be")
+            throw JobError.tooManySchedules(entries.count)
         }
         _ = try desk.lane(of: definition.thread)
         guard desk.handlers[definition.selector] != nil else {
-            throw WireError(
-                .noSelector,
-                "there is no selector \(quoted(definition.selector)); SELECTORS lists them")
+            throw JobError.unknownSelector(definition.selector)
         }
         let record = ScheduleRecord(
             definition, isFromCommand: true,
@@ -102,7 +100,7 @@ extension ScheduleBook {
         do throws(ScheduleFault) {
             entry = try self.entry(record)
         } catch {
-            throw WireError(.err, "\(error)")
+            throw JobError.invalidSchedule(error)
         }
         guard let durable = desk.durable else {
             replace(with: entry)
@@ -132,8 +130,8 @@ extension ScheduleBook {
     ///
     /// - Parameter answer: told whether there was one, when the store has forgotten it.
     func remove(
-        _ name: String, answer: @escaping (Result<Bool, WireError>) -> Void
-    ) throws(WireError) {
+        _ name: String, answer: @escaping (Result<Bool, JobError>) -> Void
+    ) throws(JobError) {
         if entries[name]?.isFromCommand == false { throw Self.isConfigured(name) }
         let entry = entries[name]
         if let entry { remove(entry) }
@@ -147,7 +145,7 @@ extension ScheduleBook {
         desk.tell(.dropSchedule(name, ticket: ticket))
     }
 
-    private static func isConfigured(_ name: String) -> WireError {
-        WireError(.err, "schedule \(name) is in the configuration: change it there")
+    private static func isConfigured(_ name: String) -> JobError {
+        .configuredSchedule(name)
     }
 }

@@ -26,7 +26,7 @@ final class ScheduleEntry {
     /// When the alarm rings for it.
     var dueAt: Int64?
     /// Why the latest run could not be; told to the log once.
-    var fault: WireError?
+    var fault: JobError?
     var isFaultTold = false
     /// How many moments its next job leaves out.
     var leftOutCount = 0
@@ -213,11 +213,11 @@ final class ScheduleBook {
         entry.fault = nil
         for moment in found.runs.prefix(Self.turnCountMax) {
             let run = ScheduleRun(name: name, through: moment, at: now)
-            do throws(WireError) {
+            do throws(JobError) {
                 try make(run, of: entry)
             } catch {
                 entry.fault = error
-                if error.word == .busy { awaitRoom(name) }
+                if error.isPassing { awaitRoom(name) }
                 break
             }
         }
@@ -234,7 +234,7 @@ final class ScheduleBook {
         if awaited[name] == nil { goOn(entry) }
     }
 
-    private func make(_ run: ScheduleRun, of entry: ScheduleEntry) throws(WireError) {
+    private func make(_ run: ScheduleRun, of entry: ScheduleEntry) throws(JobError) {
         var request = entry.definition.request
         // It has passed: the job is not delayed, but shows which moment it is for.
         request.dueAt = run.through
@@ -249,7 +249,7 @@ final class ScheduleBook {
     }
 
     private func committed(
-        _ run: ScheduleRun, _ result: Result<JobID, WireError>, of entry: ScheduleEntry
+        _ run: ScheduleRun, _ result: Result<JobID, JobError>, of entry: ScheduleEntry
     ) {
         let left = (awaited[run.name] ?? 1) - 1
         awaited[run.name] = left > 0 ? left : nil
@@ -297,14 +297,13 @@ final class ScheduleBook {
             entry.isFaultTold = true
             log.warning(
                 "schedule \(entry.definition.name): no job could be made, the run counts as "
-                    + "missed: \(fault.word.rawValue) \(fault.message)")
+                    + "missed: \(fault)")
         }
         let now = desk.wall.unixMilliseconds()
         // A thread or selector that is not there is looked for with the next run.
-        let isPassing = fault.word == .busy
         arm(
             entry,
-            at: isPassing ? now + Self.retryMilliseconds : entry.schedule.next(after: now))
+            at: fault.isPassing ? now + Self.retryMilliseconds : entry.schedule.next(after: now))
     }
 }
 

@@ -2,6 +2,7 @@
 
 internal import Jobs
 internal import RESP
+internal import Wording
 
 enum ScheduleCommands {
     static let all: [CommandSpecification] = [
@@ -20,7 +21,7 @@ enum ScheduleCommands {
 
     private static func schedule(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let definition = try ScheduleOptions(command).definition
         let pledge = Pledge(session)
         try service.schedules.add(definition) { pledge.fill($0.map { .simpleString("OK") }) }
@@ -29,7 +30,7 @@ enum ScheduleCommands {
 
     private static func unschedule(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let pledge = Pledge(session)
         try service.schedules.remove(command.text(at: 1)) {
             pledge.fill($0.map { .integer($0 ? 1 : 0) })
@@ -39,7 +40,7 @@ enum ScheduleCommands {
 
     private static func schedules(
         _ service: Service, _ session: Session, _ command: Command
-    ) throws(WireError) -> RESPValue? {
+    ) throws -> RESPValue? {
         let entries = service.schedules.entries.values
             .sorted { $0.definition.name < $1.definition.name }
         return .array(entries.map { .map(describe($0)) })

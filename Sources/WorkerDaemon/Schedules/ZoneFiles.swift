@@ -1,6 +1,7 @@
 // Where the rules of a time zone are: the files that the package tzdata brings.
 
 internal import Jobs
+internal import Wording
 
 /// Finds time zones by their names.
 enum ZoneFiles {

@@ -55,7 +55,7 @@ extension JobDesk {
     /// Cancels a job that is not in memory.
     ///
     /// - Parameter body: told what became of it.
-    func cancelParked(_ id: JobID, _ body: @escaping (Result<CancelAnswer, WireError>) -> Void) {
+    func cancelParked(_ id: JobID, _ body: @escaping (Result<CancelAnswer, JobError>) -> Void) {
         guard let durable else { return body(.failure(noJob(id))) }
         durable.cancelling[id, default: 0] += 1
         let ticket = durable.expect(

@@ -24,8 +24,8 @@ extension JobDesk {
     /// - Throws: why it is refused at once; then `answer` is not called.
     func acceptDurably(
         _ request: Request, hold: Bool = false, of run: ScheduleRun? = nil,
-        answer: @escaping (Result<JobID, WireError>) -> Void
-    ) throws(WireError) {
+        answer: @escaping (Result<JobID, JobError>) -> Void
+    ) throws(JobError) {
         guard let durable else { return }
         let (lane, handler) = try check(request)
         let retry = request.retryPlan(for: handler)
@@ -165,7 +165,7 @@ extension JobDesk {
     }
 
     /// A job is not accepted after all.
-    private func forget(_ accepting: DurableJobs.Accepting, _ answer: Result<JobID, WireError>) {
+    private func forget(_ accepting: DurableJobs.Accepting, _ answer: Result<JobID, JobError>) {
         let id = accepting.id
         if let job = accepting.job {
             if live[id] === job {
@@ -183,8 +183,8 @@ extension JobDesk {
         accepting.answer(answer)
     }
 
-    static func busy(_ fault: StoreFault) -> WireError {
-        WireError(.busy, "the journal can't write, try again later: \(fault)")
+    static func busy(_ fault: StoreFault) -> JobError {
+        .storeFailed(fault)
     }
 
     // MARK: - Parked jobs
@@ -366,9 +366,7 @@ extension JobDesk {
         live[job.id] = nil
         job.tell(
             .failure(
-                WireError(
-                    .noThread,
-                    "thread \(job.thread) has been stopped: job \(job.id) runs after a restart")))
+                .leftForRestart(job.id, thread: job.thread)))
         endHoldUp(by: job)
     }
 

@@ -66,16 +66,12 @@ extension JobDesk {
 
     private static func notEnded(
         _ id: JobID, within limit: Int, _ lastFailure: String?
-    ) -> WireError {
-        let tried = lastFailure.map { " (it is tried again, its latest attempt failed: \($0))" }
-        return WireError(
-            .timeout,
-            "job \(id) has not ended within \(limit) ms\(tried ?? ""); "
-                + "RESULT \(id) WAIT goes on waiting")
+    ) -> JobError {
+        .waitedInVain(id, milliseconds: limit, lastFailure: lastFailure)
     }
 
     /// What a job that has ended left behind, as its client gets it.
-    func result(of id: JobID) -> Result<[UInt8], WireError> {
+    func result(of id: JobID) -> Result<[UInt8], JobError> {
         guard let job = store.job(id) else { return .failure(noJob(id)) }
         guard let outcome = job.outcome else {
             // It is no longer live either: a shutdown has abandoned it.
@@ -90,7 +86,7 @@ extension JobDesk {
     /// - Returns: which of those in memory.
     func cancel(
         thread: String, selector: String, payload: [UInt8]?
-    ) throws(WireError) -> [JobID] {
+    ) throws(JobError) -> [JobID] {
         let lane = try lane(of: thread)
         let matching = matching(thread: thread, selector: selector, payload: payload, of: lane)
         // The end of one may make others leave memory: the journal takes those back.
@@ -143,8 +139,7 @@ extension JobDesk {
         }
     }
 
-    static let abandoned = WireError(
-        .shuttingDown, "the daemon went down before the job ended")
+    static let abandoned = JobError.abandoned
 
     private func abandon(_ isAbandoned: (LiveJob) -> Bool) -> Abandoned {
         var abandoned = Abandoned()
@@ -218,17 +213,17 @@ extension JobDesk {
         endHoldUp(by: job)
     }
 
-    static func answer(_ outcome: Outcome, _ id: JobID) -> Result<[UInt8], WireError> {
+    static func answer(_ outcome: Outcome, _ id: JobID) -> Result<[UInt8], JobError> {
         switch outcome {
         case .done(let result): .success(result)
-        case .failed(let reason): .failure(WireError(.failed, "job \(id): \(reason)"))
+        case .failed(let reason): .failure(.failed(id, reason: reason))
         case .timedOut:
-            .failure(WireError(.timeout, "job \(id) took longer than its time limit"))
-        case .cancelled: .failure(WireError(.cancelled, "job \(id) was cancelled"))
+            .failure(.timedOut(id))
+        case .cancelled: .failure(.cancelled(id))
         }
     }
 
-    func noJob(_ id: JobID) -> WireError {
-        WireError(.noJob, "there is no job \(id), or it ended too long ago to be kept")
+    func noJob(_ id: JobID) -> JobError {
+        .unknownJob(id)
     }
 }

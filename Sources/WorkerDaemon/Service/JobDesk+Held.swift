@@ -135,8 +135,8 @@ extension JobDesk {
 
     /// Lets buffered jobs go once that is on the disk.
     func fireDurably(
-        _ thread: String, _ body: @escaping (Result<Int, WireError>) -> Void
-    ) throws(WireError) {
+        _ thread: String, _ body: @escaping (Result<Int, JobError>) -> Void
+    ) throws(JobError) {
         guard let durable else { return }
         let lane = try lane(of: thread)
         fire(
@@ -149,7 +149,7 @@ extension JobDesk {
     /// Lets a part of them go, then the next one, and tells how many there were.
     private func fire(
         _ part: FirePart, besides count: Int,
-        _ body: @escaping (Result<Int, WireError>) -> Void
+        _ body: @escaping (Result<Int, JobError>) -> Void
     ) {
         guard let durable else { return }
         var part = part
@@ -177,8 +177,8 @@ extension JobDesk {
     }
 
     /// The daemon goes down before all parts of a command were done.
-    static func notAll(_ count: Int) -> WireError {
-        WireError(.shuttingDown, "the daemon is going down: of these jobs, \(count) were settled")
+    static func notAll(_ count: Int) -> JobError {
+        .interrupted(jobCount: count)
     }
 
     /// What was buffered is due, and its first jobs come with the next answers.

@@ -45,7 +45,7 @@ extension JobDesk {
     /// Finds out whether one more durable job of this size may wait.
     func checkLimits(
         _ byteCount: Int, of lane: Lane, _ laneLoad: JobLoad, _ load: JobLoad
-    ) throws(WireError) {
+    ) throws(JobError) {
         let bytes = laneLoad.all.byteCount
         if bytes + byteCount > lane.maxQueuedByteCount {
             throw full(
@@ -65,7 +65,7 @@ extension JobDesk {
     /// Why there is no room, and when to come back.
     ///
     /// - Parameter lane: whose limit it is; nil for that of all together.
-    func full(_ reason: String, _ lane: Lane?) -> WireError {
+    func full(_ reason: String, _ lane: Lane?) -> JobError {
         let now = wall.unixMilliseconds()
         var rate = 0.0
         var waiting = 0
@@ -77,7 +77,7 @@ extension JobDesk {
             waiting += waitingCount(of: lane)
         }
         let gone = max(1, waiting / EndRate.goneShare)
-        return WireError(
-            .busy, "\(reason); try again in \(EndRate.seconds(until: gone, at: rate)) s")
+        return .full(
+            reason: reason, retryAfterSeconds: EndRate.seconds(until: gone, at: rate))
     }
 }

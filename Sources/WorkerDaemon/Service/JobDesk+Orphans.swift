@@ -47,7 +47,7 @@ extension JobDesk {
     }
 
     /// Finds out whether a name is that of a thread, or of one that is missing and has jobs.
-    func checkKnown(_ thread: String) throws(WireError) {
+    func checkKnown(_ thread: String) throws(JobError) {
         guard durable?.orphans.count(of: thread) == nil else { return }
         _ = try lane(of: thread)
     }

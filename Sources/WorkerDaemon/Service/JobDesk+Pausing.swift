@@ -12,11 +12,11 @@ extension JobDesk {
     ///
     /// - Parameter body: told when that is on the disk, or that it could not get there yet.
     func steer(
-        _ name: String, isPaused: Bool, _ body: @escaping (Result<Void, WireError>) -> Void
-    ) throws(WireError) {
+        _ name: String, isPaused: Bool, _ body: @escaping (Result<Void, JobError>) -> Void
+    ) throws(JobError) {
         let members = try members(addressedBy: name)
         if members.allSatisfy({ $0.thread.isStopped }) {
-            throw WireError(.noThread, "thread \(name) has been stopped")
+            throw JobError.stoppedThread(name)
         }
         for member in members {
             if isPaused { member.thread.pause() } else { member.thread.resume() }
@@ -63,7 +63,7 @@ extension JobDesk {
         }
     }
 
-    private func members(addressedBy name: String) throws(WireError) -> [Lane.Member] {
+    private func members(addressedBy name: String) throws(JobError) -> [Lane.Member] {
         let lane = try lane(of: name)
         return lane.name == name ? lane.members : lane.member(named: name).map { [$0] } ?? []
     }

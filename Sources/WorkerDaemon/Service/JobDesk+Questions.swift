@@ -12,7 +12,7 @@ extension JobDesk {
     /// Looks for a job that is not in memory.
     ///
     /// - Parameter body: told the job, or `NOJOB`.
-    func lookUp(_ id: JobID, _ body: @escaping (Result<Job, WireError>) -> Void) {
+    func lookUp(_ id: JobID, _ body: @escaping (Result<Job, JobError>) -> Void) {
         guard let durable else { return body(.failure(noJob(id))) }
         let ticket = durable.expect(
             .found { [unowned self] found in
@@ -28,14 +28,14 @@ extension JobDesk {
     }
 
     /// The result of a job as the journal knows it; nil if it has not ended.
-    static func answer(_ job: Job, _ id: JobID) -> Result<[UInt8]?, WireError> {
+    static func answer(_ job: Job, _ id: JobID) -> Result<[UInt8]?, JobError> {
         guard let outcome = job.outcome else { return .success(nil) }
         return answer(outcome, id).map { $0 }
     }
 
     /// Answers once what was done before is on the disk.
     func confirm<Value>(
-        _ value: Value, _ body: @escaping (Result<Value, WireError>) -> Void
+        _ value: Value, _ body: @escaping (Result<Value, JobError>) -> Void
     ) {
         guard let durable else { return body(.success(value)) }
         let ticket = durable.expect(

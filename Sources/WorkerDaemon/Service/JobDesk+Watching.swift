@@ -15,7 +15,7 @@ extension JobDesk {
     ///   those that it did not watch before is watched.
     func watch(
         _ ids: Set<JobID>, by watcher: any JobWatcher,
-        answer: @escaping (Result<Int, WireError>) -> Void
+        answer: @escaping (Result<Int, JobError>) -> Void
     ) {
         let added = ids.filter { !watches.isWatched($0, by: watcher) }
         for id in ids {
@@ -25,7 +25,7 @@ extension JobDesk {
         for id in ids { watches.add(watcher, to: id) }
         forgetExpired()
         let unknown = ids.filter { live[$0] == nil && store.job($0) == nil }
-        var (missing, fault) = (unknown.count, WireError?.none)
+        var (missing, fault) = (unknown.count, JobError?.none)
         var found: [Job] = []
         let finish = { [unowned self] in
             if let fault {

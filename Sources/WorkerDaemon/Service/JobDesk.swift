@@ -126,22 +126,21 @@ final class JobDesk {
     func refuse() { isRefusing = true }
 
     /// The lane behind a lane's or a member's name.
-    func lane(of thread: String) throws(WireError) -> Lane {
+    func lane(of thread: String) throws(JobError) -> Lane {
         if thread == recentLane?.thread, let lane = recentLane?.lane { return lane }
         guard let lane = lanesByThread[thread] else {
-            throw WireError(.noThread, "there is no thread \(quoted(thread)); THREADS lists them")
+            throw JobError.unknownThread(thread)
         }
         recentLane = (thread, lane)
         return lane
     }
 
-    private func handler(of selector: String) throws(WireError) -> Handler {
+    private func handler(of selector: String) throws(JobError) -> Handler {
         if selector == recentHandler?.selector, let handler = recentHandler?.handler {
             return handler
         }
         guard let handler = handlers[selector] else {
-            throw WireError(
-                .noSelector, "there is no selector \(quoted(selector)); SELECTORS lists them")
+            throw JobError.unknownSelector(selector)
         }
         recentHandler = (selector, handler)
         return handler
@@ -163,7 +162,7 @@ final class JobDesk {
     /// Accepts a job, which is known by its number from now on, and in memory only.
     ///
     /// - Parameter hold: keeps it in the lane's buffer until it is fired.
-    func accept(_ request: Request, hold: Bool = false) throws(WireError) -> JobID {
+    func accept(_ request: Request, hold: Bool = false) throws(JobError) -> JobID {
         let now = wall.unixMilliseconds()
         if let name = request.uniqueName,
             let id = uniqueNames.job(named: name, at: now, isLive: { live[$0] != nil })
@@ -191,12 +190,12 @@ final class JobDesk {
     }
 
     /// Finds out whether a job can be accepted.
-    func check(_ request: Request) throws(WireError) -> (Lane, Handler) {
-        if isRefusing { throw WireError(.shuttingDown, "the daemon is going down") }
+    func check(_ request: Request) throws(JobError) -> (Lane, Handler) {
+        if isRefusing { throw JobError.shuttingDown }
         let lane = try lane(of: request.thread)
         let handler = try handler(of: request.selector)
         if (try? lane.pool.isStopped(onThread: request.thread)) != false {
-            throw WireError(.noThread, "thread \(request.thread) has been stopped")
+            throw JobError.stoppedThread(request.thread)
         }
         let waiting = waitingCount(of: lane)
         if waiting >= lane.maxQueued {
@@ -210,7 +209,7 @@ final class JobDesk {
     func hold(_ job: LiveJob) { job.lane.countKeptBack(1) }
 
     /// Takes out what was collected for a thread, to be released.
-    func takeBuffered(_ thread: String) throws(WireError) -> [JobID] {
+    func takeBuffered(_ thread: String) throws(JobError) -> [JobID] {
         let lane = try lane(of: thread)
         let collected = buffered.removeValue(forKey: lane.name) ?? []
         // A member's name fires what was collected for this member; the pool's name fires it all.
@@ -288,7 +287,7 @@ final class JobDesk {
     }
 
     /// The number of a new job that is kept in memory.
-    func takeNumber(for request: Request, at now: Int64) throws(WireError) -> JobID {
+    func takeNumber(for request: Request, at now: Int64) throws(JobError) -> JobID {
         do throws(JobStoreError) {
             return try store.takeNumber(forPayloadOf: request.payload.count, at: now)
         } catch .full(let count, let byteCount) {
@@ -296,7 +295,7 @@ final class JobDesk {
                 "\(counted(count, "job")) of \(counted(byteCount, "byte")) waiting or running, the limit",
                 nil)
         } catch {
-            throw WireError(.busy, "\(error)")
+            throw JobError.refused(error)
         }
     }
 }
@@ -310,11 +309,4 @@ extension Priority {
         case .low: .low
         }
     }
-}
-
-/// A name as it goes into an error: in quotes, and not longer than it helps.
-func quoted(_ name: String) -> String {
-    // Scalars, not characters: one character may have any number of them.
-    let shown = name.unicodeScalars.prefix(64)
-    return "'\(printable(String(shown)))\(shown.endIndex == name.endIndex ? "" : "…")'"
 }

@@ -89,7 +89,7 @@ final class LiveJob {
     var isDurable: Bool { backlog != nil }
 
     /// Tells everybody who waits.
-    func tell(_ result: Result<[UInt8], WireError>) {
+    func tell(_ result: Result<[UInt8], JobError>) {
         takeWaiters().tell(result)
     }
 

@@ -46,8 +46,8 @@ extension JobDesk {
     ///   - body: told how many, once that is on the disk.
     func cancelDurably(
         thread: String, selector: String, payload: [UInt8]?,
-        _ body: @escaping (Result<Int, WireError>) -> Void
-    ) throws(WireError) {
+        _ body: @escaping (Result<Int, JobError>) -> Void
+    ) throws(JobError) {
         guard let durable else { return }
         try checkKnown(thread)
         let lane = try? lane(of: thread)
@@ -75,7 +75,7 @@ extension JobDesk {
     /// Has the journal take back a part of them, then the next one.
     private func takeBack(
         _ part: CancelPart, _ recall: Recall,
-        _ body: @escaping (Result<Int, WireError>) -> Void
+        _ body: @escaping (Result<Int, JobError>) -> Void
     ) {
         guard let durable else { return }
         let ticket = durable.expect(

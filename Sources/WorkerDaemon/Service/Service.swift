@@ -149,7 +149,7 @@ final class Service: SessionDelegate {
 
     func execute(_ command: Command, for session: Session) {
         commandCount += 1
-        do throws(WireError) {
+        do {
             let found = try commands.find(command, for: session.standing)
             session.lastCommand = found.name
             if let reply = try found.execute(self, session, command) { session.reply(reply) }
@@ -159,7 +159,7 @@ final class Service: SessionDelegate {
                 warningOfHTTP.happened(from: session.ends.description)
                 return session.close("no client of this protocol")
             }
-            session.reply(error.reply)
+            session.reply(WireError(error).reply)
         }
     }
 

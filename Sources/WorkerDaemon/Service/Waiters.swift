@@ -1,12 +1,13 @@
 // Those who wait for the end of one job. Clients may come, wait and leave, or wait a while and ask again, very
 // often before it has ended; so nobody is looked for, and those for whom it is over go many at a time.
 
+internal import Jobs
 internal import RunLoops
 
 /// Who is told the outcome of a job.
 protocol OutcomeReceiver: AnyObject {
     /// The job has ended, or the wait for it.
-    func receive(_ result: Result<[UInt8], WireError>, token: UInt64)
+    func receive(_ result: Result<[UInt8], JobError>, token: UInt64)
     /// Whether nobody is left to be told.
     var isGone: Bool { get }
 }
@@ -52,7 +53,7 @@ struct Waiters {
     }
 
     /// Tells everybody who still waits.
-    func tell(_ result: Result<[UInt8], WireError>) {
+    func tell(_ result: Result<[UInt8], JobError>) {
         for waiter in all where !waiter.hasWaitedLongEnough {
             waiter.alarm?.invalidate()
             waiter.receiver.receive(result, token: waiter.token)

@@ -132,7 +132,7 @@ extension TestClient {
             let reply = try client.call(
                 "SCHEDULE", "beat", "EVERY", 100, "MISSED", "all", "images", "echo", "")
             #expect(reply.text == "OK")
-            try eventually("there is no room") { daemon.log.contains("counts as missed: BUSY") }
+            try eventually("there is no room") { daemon.log.contains("counts as missed: thread") }
             _ = try client.call("RESUME", "images")
             try eventually("it has caught up") { try client.figure("total_jobs_done") >= 6 }
             let moments = try client.dueMoments(of: "echo")
@@ -155,7 +155,7 @@ extension TestClient {
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
             try eventually("ten jobs are done") { try client.figure("total_jobs_done") >= 10 }
-            #expect(daemon.log.contains("counts as missed: BUSY"))
+            #expect(daemon.log.contains("counts as missed: thread"))
             let waits = try (3...10).map { number in
                 let accepted = try #require(client.job(number, "accepted-at").integer)
                 let ended = try #require(client.job(number - 2, "ended-at").integer)

@@ -12,9 +12,9 @@ extension JobDesk {
     ///
     /// - Parameter body: told how many.
     func runAgain(
-        _ failed: FailedJobs, _ body: @escaping (Result<Int, WireError>) -> Void
-    ) throws(WireError) {
-        if isRefusing { throw WireError(.shuttingDown, "the daemon is going down") }
+        _ failed: FailedJobs, _ body: @escaping (Result<Int, JobError>) -> Void
+    ) throws(JobError) {
+        if isRefusing { throw JobError.shuttingDown }
         forgetExpired()
         switch failed {
         case .one(let id): try checkIsNotLive(id)
@@ -34,8 +34,8 @@ extension JobDesk {
     ///
     /// - Parameter body: told how many.
     func drop(
-        _ failed: FailedJobs, _ body: @escaping (Result<Int, WireError>) -> Void
-    ) throws(WireError) {
+        _ failed: FailedJobs, _ body: @escaping (Result<Int, JobError>) -> Void
+    ) throws(JobError) {
         forgetExpired()
         if case .one(let id) = failed { try checkIsNotLive(id) }
         guard let durable else { return body(dropInMemory(failed)) }
@@ -61,8 +61,8 @@ extension JobDesk {
     ///     of the one that was asked for what it is if nothing could be done about it.
     private func settle(
         _ failed: FailedJobs, _ fate: FailedJobsFate, _ part: FailedJobsPart,
-        besides count: Int = 0, _ body: @escaping (Result<Int, WireError>) -> Void,
-        _ inMemory: @escaping (Int, Job?) -> Result<Int, WireError>
+        besides count: Int = 0, _ body: @escaping (Result<Int, JobError>) -> Void,
+        _ inMemory: @escaping (Int, Job?) -> Result<Int, JobError>
     ) {
         guard let durable else { return }
         let ticket = durable.expect(
@@ -95,7 +95,7 @@ extension JobDesk {
 
     private func runAgainInMemory(
         _ failed: FailedJobs, besides count: Int = 0, _ other: Job? = nil
-    ) -> Result<Int, WireError> {
+    ) -> Result<Int, JobError> {
         switch failed {
         case .all(let selector):
             let again = store.failed(of: selector).filter { runAgainInMemory($0) }
@@ -124,7 +124,7 @@ extension JobDesk {
 
     private func dropInMemory(
         _ failed: FailedJobs, besides count: Int = 0, _ other: Job? = nil
-    ) -> Result<Int, WireError> {
+    ) -> Result<Int, JobError> {
         switch failed {
         case .all(let selector):
             return .success(
@@ -137,33 +137,31 @@ extension JobDesk {
 
     // MARK: - Refusals
 
-    private func checkIsNotLive(_ id: JobID) throws(WireError) {
+    private func checkIsNotLive(_ id: JobID) throws(JobError) {
         guard live[id] != nil else { return }
         throw cannot("run again or be dropped", id, store.job(id))
     }
 
-    private func checkIsServed(_ selector: String) throws(WireError) {
+    private func checkIsServed(_ selector: String) throws(JobError) {
         guard handlers[selector] == nil else { return }
-        throw WireError(
-            .noSelector, "there is no selector \(quoted(selector)); SELECTORS lists them")
+        throw JobError.unknownSelector(selector)
     }
 
-    private func cannot(_ what: String, _ id: JobID, _ known: Job?) -> WireError {
+    private func cannot(_ what: String, _ id: JobID, _ known: Job?) -> JobError {
         guard let job = store.job(id) ?? known else { return noJob(id) }
         guard job.state == .failed else {
-            return WireError(
-                .err, "job \(id) is \(job.state.rawValue): only one that has failed can \(what)")
+            return .hasNotFailed(id, job.state, action: what)
         }
-        do throws(WireError) {
+        do throws(JobError) {
             try checkIsServed(job.selector)
             _ = try lane(of: job.thread)
         } catch {
             return error
         }
         guard openThreads.contains(job.thread) else {
-            return WireError(.noThread, "thread \(job.thread) has been stopped")
+            return JobError.stoppedThread(job.thread)
         }
-        return WireError(.err, "job \(id) was kept without its payload: it can't run again")
+        return .payloadIsGone(id)
     }
 
     /// The names under which threads take jobs.

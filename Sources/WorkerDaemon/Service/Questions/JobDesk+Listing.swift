@@ -24,14 +24,14 @@ final class Listing {
     fileprivate var left: Int
     /// Takes the next jobs; returns whether more are wanted.
     fileprivate let take: ([Job]) -> Bool
-    fileprivate let body: (Result<Void, WireError>) -> Void
+    fileprivate let body: (Result<Void, JobError>) -> Void
 
     /// - Parameters:
     ///   - take: told some jobs at a time, the newest first; returns whether more are wanted.
     ///   - body: told when all have been told, or why not.
     init(
         thread: String?, state: JobState?, limit: Int, take: @escaping ([Job]) -> Bool,
-        then body: @escaping (Result<Void, WireError>) -> Void
+        then body: @escaping (Result<Void, JobError>) -> Void
     ) {
         self.thread = thread
         self.state = state

@@ -9,12 +9,12 @@ extension JobDesk {
     /// - Parameter answer: told the id, or why there is none.
     /// - Throws: why it is refused at once; then `answer` is not called.
     func acceptOrFind(
-        _ request: Request, answer: @escaping (Result<JobID, WireError>) -> Void
-    ) throws(WireError) {
-        do throws(WireError) {
+        _ request: Request, answer: @escaping (Result<JobID, JobError>) -> Void
+    ) throws(JobError) {
+        do throws(JobError) {
             try acceptDurably(request, answer: answer)
         } catch {
-            guard let name = request.uniqueName, let durable, error.word != .shuttingDown else {
+            guard let name = request.uniqueName, let durable, error != .shuttingDown else {
                 throw error
             }
             let ticket = durable.expect(
