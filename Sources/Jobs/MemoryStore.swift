@@ -9,7 +9,7 @@ internal import Structures
 /// Keeps jobs in memory, the ended ones within limits.
 ///
 /// - Thread: one, its owner's.
-/// - Complexity: O(1) for everything but `list`, which walks the jobs until it has found as many as
+/// - Complexity: O(1) for everything but `newest`, which walks the jobs until it has found as many as
 ///   there are.
 package struct MemoryStore {
     private struct Entry {
@@ -270,39 +270,48 @@ package struct MemoryStore {
         slots[id].flatMap { entries[$0]?.job.state }
     }
 
-    /// Lists jobs in the order of their ids.
+    /// Lists jobs, the newest first.
     ///
     /// - Parameters:
     ///   - thread: only those for this thread; `nil` for all.
     ///   - state: only those in this state; `nil` for all.
     ///   - numbers: only those with a number in this range.
     ///   - limit: no more than these, nor than `Limits.listCountMax`.
-    package func list(
+    ///   - searchCountMax: how many jobs are looked at.
+    /// - Returns: the jobs, and the smallest number down to which all were looked at.
+    package func newest(
         thread: String?, state: JobState?, in numbers: Range<JobID> = JobID(0)..<JobID.max,
-        limit: Int, order: JobOrder
-    ) -> [Job] {
+        limit: Int, searchCountMax: Int = .max
+    ) -> (jobs: [Job], searched: JobID) {
         let wanted = min(limit, Limits.listCountMax, count(thread: thread, state: state))
-        guard wanted > 0 else { return [] }
+        var (found, searched): ([Job], JobID) = ([], numbers.lowerBound)
+        guard wanted > 0 else { return (found, searched) }
         let tally = thread.flatMap { tallyHandles[$0] }
         // What was adopted stands behind younger ones: then all are looked at and sorted.
         let most = hasAdopted ? Int.max : wanted
-        var found: [Job] = []
         found.reserveCapacity(wanted)
-        var next = order == .oldestFirst ? byID.first : byID.last
+        // A listing goes on where it ended: that job is mostly there still.
+        let start = hasAdopted ? nil : slots[numbers.upperBound].flatMap(entries.slot(before:))
+        var next = start ?? byID.last
+        var left = hasAdopted ? Int.max : searchCountMax
         while found.count < most, let slot = next {
-            next = order == .oldestFirst ? entries.slot(after: slot) : entries.slot(before: slot)
-            guard tally == nil || tally == entries[slot]?.tally else { continue }
-            guard let id = entries[slot]?.job.id else { continue }
-            guard numbers.contains(id) else {
-                if !hasAdopted, order == .newestFirst, id < numbers.lowerBound { break }
-                continue
+            next = entries.slot(before: slot)
+            guard let id = entries[slot]?.job.id, id < numbers.upperBound else { continue }
+            guard numbers.lowerBound <= id else {
+                if hasAdopted { continue } else { break }
             }
+            guard left > 0 else {
+                searched = JobID(id.number + 1)
+                break
+            }
+            left -= 1
+            guard tally == nil || tally == entries[slot]?.tally else { continue }
             guard state == nil || state == entries[slot]?.job.state else { continue }
             if let job = entries[slot]?.job { found.append(job) }
         }
-        guard hasAdopted else { return found }
-        found.sort { order == .oldestFirst ? $0.id < $1.id : $1.id < $0.id }
-        return Array(found.prefix(wanted))
+        guard hasAdopted else { return (found, searched) }
+        found.sort { $1.id < $0.id }
+        return (Array(found.prefix(wanted)), searched)
     }
 
     /// The number of jobs kept, of one thread or all, in one state or any.

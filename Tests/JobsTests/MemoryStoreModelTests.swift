@@ -49,14 +49,25 @@ import Testing
                     (thread ?? $0.thread) == $0.thread && (state ?? $0.state) == $0.state
                 }
                 #expect(store.count(thread: thread, state: state) == expected.count)
-                let oldest = store.list(
-                    thread: thread, state: state, limit: .max, order: .oldestFirst)
-                #expect(oldest == expected, "step \(step)")
-                let newest = store.list(
-                    thread: thread, state: state, limit: 3, order: .newestFirst)
-                #expect(newest == Array(expected.reversed().prefix(3)), "step \(step)")
+                let all = store.newest(thread: thread, state: state, limit: .max).jobs
+                #expect(all == expected.reversed(), "step \(step)")
+                let some = store.newest(thread: thread, state: state, limit: 3).jobs
+                #expect(some == Array(all.prefix(3)), "step \(step)")
+                #expect(paged(store, thread, state) == all.map(\.id), "step \(step)")
             }
         }
+    }
+
+    /// The same, two jobs at a time, and at most three looked at.
+    private func paged(_ store: MemoryStore, _ thread: String?, _ state: JobState?) -> [JobID] {
+        var (ids, end): ([JobID], JobID) = ([], .max)
+        while JobID(0) < end {
+            let page = store.newest(
+                thread: thread, state: state, in: JobID(0)..<end, limit: 2, searchCountMax: 3)
+            ids += page.jobs.map(\.id)
+            end = page.jobs.count == 2 ? page.jobs[1].id : page.searched
+        }
+        return ids
     }
 
     private func request(at now: Int64, using random: inout SeededRandom) -> JobRequest {

@@ -70,13 +70,13 @@ import Testing
             _ = try store.accept(JobRequest(thread: thread, selector: "count"), at: 0)
         }
         try store.apply(.start(worker: "even"), to: JobID(4), at: 1)
-        #expect(numbers(store, order: .oldestFirst) == [1, 2, 3, 4, 5, 6])
-        #expect(numbers(store, thread: "even", order: .newestFirst) == [6, 4, 2])
-        #expect(numbers(store, thread: "even", state: .waiting, order: .oldestFirst) == [2, 6])
-        #expect(numbers(store, state: .waiting, limit: 2, order: .newestFirst) == [6, 5])
-        #expect(numbers(store, thread: "none", order: .oldestFirst) == [])
-        #expect(numbers(store, limit: 0, order: .oldestFirst) == [])
-        #expect(numbers(store, limit: -1, order: .oldestFirst) == [])
+        #expect(numbers(store) == [6, 5, 4, 3, 2, 1])
+        #expect(numbers(store, thread: "even") == [6, 4, 2])
+        #expect(numbers(store, thread: "even", state: .waiting) == [6, 2])
+        #expect(numbers(store, state: .waiting, limit: 2) == [6, 5])
+        #expect(numbers(store, thread: "none") == [])
+        #expect(numbers(store, limit: 0) == [])
+        #expect(numbers(store, limit: -1) == [])
     }
 
     @Test func `lists no more than the limit of all listings`() throws {
@@ -84,7 +84,7 @@ import Testing
         for _ in 0...Limits.listCountMax {
             _ = try store.accept(JobRequest(thread: "mail", selector: "send"), at: 0)
         }
-        #expect(numbers(store, limit: .max, order: .oldestFirst).count == Limits.listCountMax)
+        #expect(numbers(store, limit: .max).count == Limits.listCountMax)
     }
 
     @Test func `refuses the job after the last that it may keep, until one has ended`() throws {
@@ -126,9 +126,9 @@ import Testing
         }
         try store.apply(.cancel, to: ids[2], at: 1)
         try store.apply(.cancel, to: ids[0], at: 2)
-        #expect(numbers(store, order: .oldestFirst) == [1, 2, 3])
+        #expect(numbers(store) == [3, 2, 1])
         try store.apply(.cancel, to: ids[1], at: 3)
-        #expect(numbers(store, order: .oldestFirst) == [1, 2])
+        #expect(numbers(store) == [2, 1])
         #expect(store.totals.cancelled == 3)
         #expect(store.totals.accepted == 3)
     }
@@ -139,11 +139,11 @@ import Testing
         var store = MemoryStore(limits: limits)
         try finish(&store, result: 4, at: 0)
         try finish(&store, result: 6, at: 0)
-        #expect(numbers(store, order: .oldestFirst) == [1, 2])
+        #expect(numbers(store) == [2, 1])
         try finish(&store, result: 1, at: 0)
-        #expect(numbers(store, order: .oldestFirst) == [2, 3])
+        #expect(numbers(store) == [3, 2])
         try finish(&store, result: 11, at: 0)
-        #expect(numbers(store, order: .oldestFirst) == [], "larger than all that may be kept")
+        #expect(numbers(store) == [], "larger than all that may be kept")
         store.checkInvariants()
     }
 
@@ -158,7 +158,7 @@ import Testing
         #expect(store.count(thread: nil, state: nil) == 0)
         try finish(&store, result: 1, at: 200)
         _ = try store.accept(JobRequest(thread: "mail", selector: "send"), at: 300)
-        #expect(numbers(store, order: .oldestFirst) == [3])
+        #expect(numbers(store) == [3])
     }
 
     @Test func `keeps nothing that has ended if it may keep none`() throws {
@@ -190,8 +190,8 @@ import Testing
         #expect(refused == JobID(12))
         store.discard(refused)
         #expect(store.job(refused) == nil)
-        #expect(numbers(store, order: .oldestFirst) == [3, 10])
-        #expect(numbers(store, limit: 1, order: .newestFirst) == [10])
+        #expect(numbers(store) == [10, 3])
+        #expect(numbers(store, limit: 1) == [10])
         #expect(store.totals.accepted == 2)
         #expect(store.nextNumber == 13)
         store.checkInvariants()
@@ -206,7 +206,7 @@ import Testing
         let ids = try (0..<3).map { _ in try store.accept(request, at: 0) }
         for id in ids { try store.apply(.cancel, to: id, at: 1) }
         store.discard(ids[1])
-        #expect(numbers(store, order: .oldestFirst) == (retained == 0 ? [] : [1, 3]))
+        #expect(numbers(store) == (retained == 0 ? [] : [3, 1]))
         #expect(store.totals.accepted == 2)
         #expect(store.totals.cancelled == 2)
         store.checkInvariants()
@@ -216,9 +216,8 @@ import Testing
     }
 
     private func numbers(
-        _ store: MemoryStore, thread: String? = nil, state: JobState? = nil, limit: Int = 100,
-        order: JobOrder
+        _ store: MemoryStore, thread: String? = nil, state: JobState? = nil, limit: Int = 100
     ) -> [UInt64] {
-        store.list(thread: thread, state: state, limit: limit, order: order).map(\.id.number)
+        store.newest(thread: thread, state: state, limit: limit).jobs.map(\.id.number)
     }
 }

@@ -190,19 +190,22 @@ extension SQLiteStore {
 
     /// The newest delayed or buffered jobs of a queue, without their payloads.
     ///
-    /// - Complexity: O(those that are held for the queue), in the index alone.
+    /// - Complexity: O(limit).
     package func newestHeld(
         _ queue: QueueName, state: JobState, before end: JobID = .max, limit: Int
     ) throws(StoreFault) -> [Job] {
+        let places =
+            state == .buffered ? "held > 0 AND held = 2 AND due_at IS NULL" : "held = 1"
         let rows = try cached(
             """
-            SELECT \(Self.liveColumns(payload: "x''")) FROM jobs WHERE id IN (
-                SELECT id FROM jobs WHERE held > 0 AND thread = ? AND priority = ? AND held = ?
-                AND id < ? ORDER BY id DESC LIMIT ?)
+            SELECT \(Self.liveColumns(payload: "x''")) FROM jobs
+            WHERE \(places) AND thread = ? AND priority = ? AND id > ? AND id < ?
+            ORDER BY id DESC LIMIT ?
             """)
         try rows.bind(1, queue.thread)
         try rows.bind(2, Int64(queue.priority.rawValue))
-        try rows.bind(3, Self.heldCode(of: state))
+        // Without a lower bound SQLite would not use jobs_held to its end, and sort what it finds.
+        try rows.bind(3, Int64(0))
         try rows.bind(4, Int64(clamping: end.number))
         try rows.bind(5, Int64(limit))
         return try Self.liveJobs(rows)

@@ -85,43 +85,6 @@ extension SQLiteStore {
         Array(jobs.sorted { $1.id < $0.id }.prefix(limit))
     }
 
-    /// The newest jobs before a number that have ended, without their results.
-    ///
-    /// - Parameter packCountMax: how many packs of jobs are looked at: a filter that few jobs pass
-    ///   must not take long.
-    /// - Returns: the jobs, and the smallest number that was looked at: 0 if there are no more.
-    package func newestEnded(
-        thread: String?, state: JobState?, before end: JobID = .max, limit: Int,
-        packCountMax: Int = .max
-    ) throws(StoreFault) -> (jobs: [Job], searched: JobID) {
-        let rows = try cached(
-            """
-            SELECT \(Self.endedColumns(result: "NULL")) FROM ended
-            WHERE (?1 IS NULL OR thread = ?1) AND (?2 IS NULL OR outcome = ?2
-                OR (?2 = 2 AND outcome = 3)) AND id < ?4
-            ORDER BY id DESC LIMIT ?3
-            """)
-        let code: Int64? =
-            switch state {
-            case nil: nil
-            case .done: OutcomeCode.done
-            case .failed: OutcomeCode.failed
-            case .cancelled: OutcomeCode.cancelled
-            case .delayed, .buffered, .waiting, .running: 0
-            }
-        try rows.bind(1, thread)
-        try rows.bind(2, code)
-        try rows.bind(3, Int64(limit))
-        try rows.bind(4, Int64(clamping: end.number))
-        var jobs: [Job] = []
-        while try rows.step() { jobs.append(Self.endedJob(rows)) }
-        var searched = JobID(0)
-        jobs += try endedPacks.newest(
-            thread: thread, state: state, before: end, limit: limit,
-            packCountMax: packCountMax, searched: &searched)
-        return (Self.newest(jobs.filter { searched <= $0.id }, limit), searched)
-    }
-
     // MARK: - Columns
 
     static let liveColumns = liveColumns(payload: "payload")
@@ -132,7 +95,7 @@ extension SQLiteStore {
             + "started_at, worker, held, \(payload), order_key, retry_blocks, forgiven"
     }
 
-    private static func endedColumns(result: String) -> String {
+    static func endedColumns(result: String) -> String {
         "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
             + "started_at, worker, ended_at, outcome, \(result), "
             + "order_key, retry_blocks, forgiven"
@@ -210,7 +173,7 @@ extension SQLiteStore {
         return jobs
     }
 
-    private static func endedJob(_ row: Statement) -> Job {
+    static func endedJob(_ row: Statement) -> Job {
         let outcome = decode(row.integer(12), row.bytes(13))
         var progress = progress(row, orderFrom: 14)
         progress.endedAt = row.integer(11)

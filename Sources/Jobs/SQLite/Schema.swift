@@ -181,5 +181,8 @@ package struct Schema: Sendable {
         ],
         // Whether the date of a job is that of the command that has made it due.
         ["ALTER TABLE jobs ADD COLUMN is_due INTEGER NOT NULL DEFAULT 0"],
+        // A listing goes by number, from page to page. Buffered jobs have no date, so that jobs_held
+        // has them by number.
+        ["CREATE INDEX jobs_delayed ON jobs (thread, priority, id) WHERE held = 1"],
     ])
 }

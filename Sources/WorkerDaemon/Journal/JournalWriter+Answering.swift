@@ -128,9 +128,6 @@ extension JournalWriter {
         }
     }
 
-    /// How many packs of ended jobs one turn looks at for a listing.
-    private static let listedPackCountMax = 32
-
     private func list(
         _ listing: JobListing, _ store: SQLiteStore
     ) throws(StoreFault) -> ListedJobs {
@@ -139,8 +136,7 @@ extension JournalWriter {
         var searched = JobID(0)
         if state?.isEnded != false {
             (jobs, searched) = try store.newestEnded(
-                thread: listing.thread, state: state, before: end, limit: limit,
-                packCountMax: Self.listedPackCountMax)
+                thread: listing.thread, state: state, before: end, limit: limit)
         }
         for queue in listing.queues {
             if state == nil || state == .waiting {
@@ -149,7 +145,7 @@ extension JournalWriter {
                 if stockTaking.hasUnserved(in: queue) {
                     jobs += try store.newestInTurn(
                         queue, through: min(broughtThrough[queue], JobID(end.number - 1)),
-                        limit: limit
+                        limit: limit, searched: &searched
                     ) { !stockTaking.serves($0.selector) }
                 }
             }

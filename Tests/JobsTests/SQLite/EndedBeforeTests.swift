@@ -28,7 +28,9 @@ import Testing
     }
 
     private func ended(_ store: SQLiteStore) throws -> Set<UInt64> {
-        Set(try store.newestEnded(thread: nil, state: nil, limit: .max).jobs.map(\.id.number))
+        Set(
+            try store.newestEnded(thread: nil, state: nil, limit: .max, within: .none).jobs.map(
+                \.id.number))
     }
 
     @Test func `are kept until all are known, then their limits hold`() throws {

@@ -179,6 +179,18 @@ import Testing
                     #expect(try inParts(queue) == waiting, note)
                     let newest = try store.newestInTurn(queue, after: JobID(0), limit: 3)
                     #expect(newest.map(\.id) == waiting.suffix(3).reversed().map(\.id), note)
+                    #expect(
+                        try firstAttempts(queue)
+                            == waiting.filter { $0.attempt == 0 }
+                            .reversed().map(\.id), note)
+                    for state in [JobState.delayed, .buffered] {
+                        let held = own.filter { $0.state == state }
+                        let middle = held.isEmpty ? .max : held[held.count / 2].id
+                        let listed = try store.newestHeld(
+                            queue, state: state, before: middle, limit: 3)
+                        let expected = held.filter { $0.id < middle }.suffix(3).reversed()
+                        #expect(listed.map(\.id) == expected.map(\.id), note)
+                    }
                 }
             }
             for job in live { #expect(try store.job(job.id) == job, note) }
@@ -206,9 +218,40 @@ import Testing
             #expect(others.allSatisfy { newestDropped <= $0.endedAt ?? 0 }, note)
             for state in [JobState.done, .failed, .cancelled, nil] {
                 let expected = kept.filter { state == nil || $0.state == state }
-                let newest = try store.newestEnded(thread: nil, state: state, limit: 20).jobs
-                #expect(newest.map(\.id) == expected.suffix(20).reversed().map(\.id), note)
+                #expect(try newestEnded(state) == expected.suffix(20).reversed().map(\.id), note)
             }
+        }
+
+        /// The 20 newest, a few at a time, of a few that are looked at.
+        private func newestEnded(_ state: JobState?) throws -> [JobID] {
+            var limits = SQLiteStore.SearchLimits()
+            (limits.rowCountMax, limits.packCountMax) = (3, 2)
+            var (ids, end): ([JobID], JobID) = ([], .max)
+            while JobID(0) < end, ids.count < 20 {
+                let page = try store.newestEnded(
+                    thread: nil, state: state, before: end, limit: 7, within: limits)
+                ids += page.jobs.map(\.id)
+                #expect(page.searched < end)
+                end = page.jobs.count == 7 ? page.jobs[6].id : page.searched
+            }
+            return Array(ids.prefix(20))
+        }
+
+        /// Those of a queue in turn that have not begun, of a few that are looked at.
+        private func firstAttempts(_ queue: QueueName) throws -> [JobID] {
+            var limits = SQLiteStore.SearchLimits()
+            limits.rowCountMax = 3
+            var (ids, last): ([JobID], JobID) = ([], .max)
+            while JobID(0) < last {
+                var searched = JobID(0)
+                let page = try store.newestInTurn(
+                    queue, through: last, limit: 2, within: limits, searched: &searched
+                ) { $0.attempt == 0 }
+                ids += page.map(\.id)
+                let end = page.count == 2 ? page[1].id : searched
+                last = JobID(max(end.number, 1) - 1)
+            }
+            return ids
         }
 
         /// All of a queue, as it is brought into memory.

@@ -160,7 +160,9 @@ final class EndedPacks {
             // Packs overlap: no job of this one or the next is among the newest.
             if jobs.count >= limit, row.pack.last < jobs[limit - 1].id.number { break }
             packCount += 1
-            if packCount > packCountMax {
+            // Packs overlap: those around the end are all looked at, else the next search would be this one
+            // again. There are fewer than Pack.spanMax of them.
+            if packCount > packCountMax, row.pack.last + 1 < end.number {
                 searched = max(searched, JobID(row.pack.last + 1))
                 break
             }

@@ -38,14 +38,26 @@ extension WaitingPacks {
     }
 
     /// The newest jobs of a queue up to one that are wanted, without their payloads.
+    ///
+    /// - Parameters:
+    ///   - jobCountMax: how many jobs are looked at.
+    ///   - searched: raised to the smallest number down to which all were looked at.
     func newestInTurn(
-        _ queue: QueueName, through last: JobID, limit: Int, where isWanted: (Job) -> Bool
+        _ queue: QueueName, through last: JobID, limit: Int, jobCountMax: Int,
+        searched: inout JobID, where isWanted: (Job) -> Bool
     ) throws(StoreFault) -> [Job] {
         var jobs: [Job] = []
         guard limit > 0 else { return jobs }
+        var (left, first) = (jobCountMax, JobID(0))
+        defer { searched = max(searched, first) }
         try forEach(queue, after: JobID(0), isAscending: false) {
             row, index throws(DamagedRecord) in
             guard row.pack.ids[index] <= last.number else { return true }
+            guard left > 0 else {
+                first = JobID(row.pack.ids[index] + 1)
+                return false
+            }
+            left -= 1
             let job = try row.pack.job(index, of: queue, withBytes: false)
             if isWanted(job) { jobs.append(job) }
             return jobs.count < limit

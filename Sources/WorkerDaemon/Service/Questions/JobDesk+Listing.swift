@@ -44,6 +44,9 @@ final class Listing {
 }
 
 extension JobDesk {
+    /// Jobs in memory that one turn looks at.
+    private static let searchCountMax = 4_096
+
     /// Lists the newest jobs.
     func list(_ listing: Listing) {
         guard listing.left > 0 else { return listing.body(.success(())) }
@@ -79,16 +82,18 @@ extension JobDesk {
     private func tell(_ stored: ListedJobs, of listing: Listing) {
         noteRunning()
         forgetExpired()
-        let first = stored.searched
         let count = listing.sliceCount
         // One more, to see whether it is the end.
-        var slice = store.list(
-            thread: listing.thread, state: listing.state, in: first..<listing.end,
-            limit: count + 1, order: .newestFirst)
+        let known = store.newest(
+            thread: listing.thread, state: listing.state, in: stored.searched..<listing.end,
+            limit: count + 1, searchCountMax: Self.searchCountMax)
+        let first = known.searched
+        var slice = known.jobs
         let now = wall.unixMilliseconds()
         // Now, and not when it was asked: what was brought meanwhile is parked no more.
         slice += stored.jobs.filter {
-            store.state(of: $0.id) == nil && !store.limits.haveExpired(for: $0, at: now)
+            first <= $0.id && store.state(of: $0.id) == nil
+                && !store.limits.haveExpired(for: $0, at: now)
         }
         slice.sort { $1.id < $0.id }
         let isCut = slice.count > count
