@@ -1,11 +1,11 @@
 // A warning that a client can cause at will: the log has one line of it a minute.
 
-internal import RunLoops
+package import RunLoops
 
 /// Counts an event and logs it at most once a minute.
 ///
 /// Confined to its loop's thread.
-final class RareWarning {
+package final class RareWarning {
     private let loop: ThreadRunLoop
     private let log: Log
     private let text: (_ count: Int, _ peer: String) -> String
@@ -17,7 +17,7 @@ final class RareWarning {
     private static let pause = Duration.seconds(60)
 
     /// - Parameter text: the line about so many events, the last one of this peer.
-    init(
+    package init(
         on loop: ThreadRunLoop, _ log: Log,
         _ text: @escaping (_ count: Int, _ peer: String) -> String
     ) {
@@ -27,7 +27,7 @@ final class RareWarning {
     }
 
     /// Logs the first event at once, and later ones together at the minute's end.
-    func happened(from peer: String) {
+    package func happened(from peer: String) {
         count += 1
         lastPeer = peer
         if !isQuiet { write() }

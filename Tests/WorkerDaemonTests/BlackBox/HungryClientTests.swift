@@ -99,4 +99,48 @@ import Testing
             #expect(try client.figure("client_output_backlog") == 0)
         }
     }
+
+    /// HUNGRY_CLIENTS and HUNGRY_JOBS in the environment say how many.
+    @Test(.timeLimit(.minutes(20)))
+    func `many hungry clients cost bounded memory, and other clients lose no job`() throws {
+        let clientCount = askedNumber("HUNGRY_CLIENTS") ?? 20
+        let jobCount = askedNumber("HUNGRY_JOBS") ?? 100
+        let keptCount = askedNumber("HUNGRY_CLIENTS") == nil ? Self.jobCount : 12_000
+        var setup = Setup.durable
+        setup.threads = "images: {}, ledger: {}"
+        setup.limits = "connections: \(clientCount + 10)"
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            for _ in 0..<keptCount / 1_000 { try handIn(1_000, client) }
+            let before = try peak(daemon)
+            let listings = [[UInt8]](
+                repeating: TestClient.bytes(["JOBS", "LIMIT", 10_000]), count: 10
+            ).flatMap { $0 }
+            func hungryClient() throws -> TestClient {
+                let hungry = try daemon.connect()
+                try hungry.send(listings)
+                return hungry
+            }
+            var hungry = try (0..<clientCount).map { _ in try hungryClient() }
+            var (ids, waits): ([Int], [Duration]) = ([], [])
+            for number in 0..<jobCount {
+                if number % 10 == 0 { hungry[number / 10 % clientCount] = try hungryClient() }
+                let begun = ContinuousClock.now
+                ids.append(
+                    try #require(client.call("PERFORM", "ledger", "echo", "x").integer))
+                waits.append(begun.duration(to: .now))
+            }
+            let grown = try peak(daemon) - before
+            for id in ids.suffix(100) { _ = try client.call("RESULT", .integer(id), "WAIT") }
+            #expect(ids == ids.sorted() && Set(ids).count == jobCount)
+            #expect(try client.figure("total_jobs_done") == keptCount / 1_000 * 1_000 + jobCount)
+            #expect(grown < 256 << 20)
+            waits.sort()
+            print(
+                "\(clientCount) hungry clients: \(grown >> 20) MB more; \(jobCount) jobs accepted, p50",
+                waits[jobCount / 2], "p99", waits[jobCount * 99 / 100], "longest",
+                waits[jobCount - 1])
+            withExtendedLifetime(hungry) {}
+        }
+    }
 }
