@@ -124,12 +124,13 @@ let package = Package(
         .target(
             name: "CGatheredLog", dependencies: ["CSQLite"],
             linkerSettings: [.linkedLibrary("sqlite3")]),
-        target("Jobs", may: ["Structures", "Wording", "CSQLite", "CGatheredLog"]),
+        target("Jobs", may: ["Structures", "Wording"]),
+        target("SQLiteJobs", may: ["Jobs", "Structures", "CSQLite", "CGatheredLog"]),
         target(
             "WorkerDaemon",
             may: [
-                "WorkerThreads", "RunLoops", "Kernel", "Structures", "RESP", "Jobs", "CCrypto",
-                "Wording",
+                "WorkerThreads", "RunLoops", "Kernel", "Structures", "RESP", "Jobs", "SQLiteJobs",
+                "CCrypto", "Wording",
             ]),
         target(
             "WorkerClient", may: ["RESP", "WorkerThreads", "RunLoops", "Kernel", "Structures"]),
@@ -186,13 +187,14 @@ let package = Package(
             may: ["RunLoopsTesting", "WorkerThreads", "RunLoops", "Kernel", "Support"]),
         tests("DocumentationTests", may: ["Kernel", "Support"]),
         tests("RESPTests", may: ["RESP", "Support"]),
-        tests("JobsTests", may: ["Jobs", "Kernel", "Support", "CFaults"]),
+        tests("JobsTests", may: ["Jobs", "Support"]),
+        tests("SQLiteJobsTests", may: ["SQLiteJobs", "Jobs", "Kernel", "Support", "CFaults"]),
         .testTarget(
             name: "WorkerDaemonTests",
             dependencies: [
                 "WorkerDaemon", "WorkerClient", "WorkerThreads", "RunLoops", "RunLoopsTesting",
                 "RESP",
-                "Jobs", "Kernel", "Support",
+                "Jobs", "SQLiteJobs", "Kernel", "Support",
             ],
             swiftSettings: rules + mimalloc),
         tests(

@@ -1,6 +1,6 @@
 // The least that a server can do which keeps its jobs as workerd does: one thread that serves, a second one
 // that writes what came together with SQLite, in one transaction, into a table and rows like workerd's
-// (Sources/Jobs/SQLite/Schema.swift). What is between it and workerd is workerd's own.
+// (Sources/SQLiteJobs/Schema.swift). What is between it and workerd is workerd's own.
 #define _GNU_SOURCE
 #include "gatheredlog.h"
 #include "jobintake.h"

@@ -176,7 +176,7 @@ package struct Job: Hashable, Sendable {
     /// Records how it has ended, as a store is told it: whatever its state was.
     ///
     /// - Parameter attempt: the one that it ended with; nil for a job that had not begun.
-    mutating func end(_ attempt: Attempt?, _ outcome: Outcome, at now: Int64) {
+    package mutating func end(_ attempt: Attempt?, _ outcome: Outcome, at now: Int64) {
         if let attempt {
             self.attempt = attempt.number
             startedAt = attempt.startedAt ?? startedAt

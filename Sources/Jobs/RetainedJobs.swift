@@ -6,12 +6,18 @@ internal import Structures
 /// Ended jobs in the order in which they will be dropped.
 ///
 /// - Complexity: O(1) for everything but `due`, which is O(what it returns and what was taken out).
-struct RetainedJobs {
+package struct RetainedJobs {
     /// A job that has ended.
-    struct Entry: Hashable {
-        let id: JobID
-        let endedAt: Int64
-        let byteCount: Int
+    package struct Entry: Hashable {
+        package let id: JobID
+        package let endedAt: Int64
+        package let byteCount: Int
+
+        package init(id: JobID, endedAt: Int64, byteCount: Int) {
+            self.id = id
+            self.endedAt = endedAt
+            self.byteCount = byteCount
+        }
     }
 
     private let countMax: Int
@@ -22,38 +28,38 @@ struct RetainedJobs {
     private var gone: [Entry: Int] = [:]
     private var goneCount = 0
     /// How many bytes the kept ones have together.
-    private(set) var byteCount = 0
+    package private(set) var byteCount = 0
 
-    init(countMax: Int, byteCountMax: Int, milliseconds: Int64) {
+    package init(countMax: Int, byteCountMax: Int, milliseconds: Int64) {
         self.countMax = countMax
         self.byteCountMax = byteCountMax
         self.milliseconds = milliseconds
     }
 
     /// Those that ended otherwise than by failing, within the limits of a store.
-    static func ended(within limits: StoreLimits) -> RetainedJobs {
+    package static func ended(within limits: StoreLimits) -> RetainedJobs {
         RetainedJobs(
             countMax: limits.retainedCountMax, byteCountMax: limits.retainedByteCountMax,
             milliseconds: limits.retainedMilliseconds)
     }
 
     /// Those that have failed, within the limits of a store.
-    static func failed(within limits: StoreLimits) -> RetainedJobs {
+    package static func failed(within limits: StoreLimits) -> RetainedJobs {
         RetainedJobs(
             countMax: limits.failedCountMax, byteCountMax: limits.failedByteCountMax,
             milliseconds: limits.failedMilliseconds)
     }
 
     /// How many are kept.
-    var count: Int { entries.count - goneCount }
+    package var count: Int { entries.count - goneCount }
 
-    mutating func append(_ entry: Entry) {
+    package mutating func append(_ entry: Entry) {
         entries.append(entry)
         byteCount += entry.byteCount
     }
 
     /// Keeps others that go before all that are there, which may have been taken out already.
-    mutating func prepend(_ earlier: [Entry]) {
+    package mutating func prepend(_ earlier: [Entry]) {
         for entry in earlier.reversed() {
             entries.prepend(entry)
             byteCount += entry.byteCount
@@ -62,7 +68,7 @@ struct RetainedJobs {
     }
 
     /// Takes out one that is kept.
-    mutating func remove(_ entry: Entry) {
+    package mutating func remove(_ entry: Entry) {
         gone[entry, default: 0] += 1
         goneCount += 1
         byteCount -= entry.byteCount
@@ -76,7 +82,7 @@ struct RetainedJobs {
     }
 
     /// Those that have to go, in their order.
-    func due(at now: Int64) -> [Entry] {
+    package func due(at now: Int64) -> [Entry] {
         var due: [Entry] = []
         var gone = gone
         var left = (count: count, byteCount: byteCount)
@@ -94,7 +100,7 @@ struct RetainedJobs {
     }
 
     /// Drops the first one if it has to go.
-    mutating func popDue(at now: Int64) -> Entry? {
+    package mutating func popDue(at now: Int64) -> Entry? {
         while let first = entries.first {
             if gone[first] != nil {
                 dropGone(first)
@@ -116,7 +122,7 @@ struct RetainedJobs {
     }
 
     /// Drops the first of those that are kept.
-    mutating func dropFirst(_ dropCount: Int) {
+    package mutating func dropFirst(_ dropCount: Int) {
         var dropped = 0
         while dropped < dropCount, let entry = entries.first {
             if gone[entry] != nil {

@@ -2,6 +2,7 @@
 // another machine, and must not choose what is written where.
 
 internal import Jobs
+internal import SQLiteJobs
 internal import Kernel
 internal import Wording
 

@@ -2,6 +2,7 @@
 // of its own, so that others have their turn in between and memory holds one part at a time.
 
 internal import Jobs
+internal import SQLiteJobs
 
 /// Which jobs of a thread a command takes back.
 struct CancelWish: Sendable {
@@ -51,7 +52,7 @@ struct CancelPart: Sendable {
 
 /// What a part has taken back.
 struct CancelledPart: Sendable {
-    var jobs: [QueueName: [SQLiteStore.Counted]] = [:]
+    var jobs: [QueueName: [CountedJob]] = [:]
     /// What is left to do; nil if nothing is.
     var rest: CancelPart?
 }
@@ -74,7 +75,7 @@ extension SQLiteStore {
                 guard part.wish.means(job) else { continue }
                 try end(job.id, nil, .cancelled, at: now)
                 cancelled.jobs[place.queue, default: []].append(
-                    Counted(
+                    CountedJob(
                         id: job.id, state: job.state, selector: job.selector,
                         byteCount: job.payload.count))
             }
@@ -96,7 +97,7 @@ extension SQLiteStore {
     private func jobs(
         at place: CancelPart.Place, after key: DueKey, behind memory: JobID,
         _ room: JobAmount
-    ) throws(StoreFault) -> Batch {
+    ) throws(StoreFault) -> JobBatch {
         let (queue, limit, byteCount) = (place.queue, room.count, room.byteCount)
         switch place.state {
         case .delayed:

@@ -29,7 +29,7 @@ final class DurableJobs {
         case found((Result<Job?, StoreFault>) -> Void)
         case named((Result<JobID?, StoreFault>) -> Void)
         case listed((Result<ListedJobs, StoreFault>) -> Void)
-        case cancelled((Result<[QueueName: [SQLiteStore.Counted]], StoreFault>) -> Void)
+        case cancelled((Result<[QueueName: [CountedJob]], StoreFault>) -> Void)
         case cancelledPart((Result<CancelledPart, StoreFault>) -> Void)
         case fired((Result<JournalFiring, StoreFault>) -> Void)
     }
@@ -168,7 +168,7 @@ final class DurableJobs {
     }
 
     /// A job that nobody serves was taken back.
-    func removeUnserved(_ job: SQLiteStore.Counted, from queue: QueueName) {
+    func removeUnserved(_ job: CountedJob, from queue: QueueName) {
         guard hasCounted(job.id) else { return }
         if !unserved.remove(job.selector, from: queue) {
             miscounts.report("jobs of an unknown selector", of: queue)

@@ -1,6 +1,7 @@
 // Jobs that have failed for good, as the desk asks the journal for them and is answered.
 
 internal import Jobs
+internal import SQLiteJobs
 
 /// Which failed jobs are meant.
 enum FailedJobs: Sendable {

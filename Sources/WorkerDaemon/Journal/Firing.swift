@@ -2,6 +2,7 @@
 // others have their turn in between and memory holds one part at a time.
 
 internal import Jobs
+internal import SQLiteJobs
 
 /// Buffered jobs that are to be let go, and how many of them at once.
 struct FirePart: Sendable {

@@ -144,7 +144,7 @@ struct HeldWindow {
     /// - Returns: those that are not in memory, and whether they come there: not if something has
     ///   changed since they were asked for.
     mutating func loadEnded(
-        _ batch: SQLiteStore.Batch, after key: DueKey, isInMemory: (JobID) -> Bool
+        _ batch: JobBatch, after key: DueKey, isInMemory: (JobID) -> Bool
     ) -> (jobs: [Job], isCurrent: Bool) {
         let isOutdated = isVoid || key != horizon
         let jobs = batch.jobs.filter { !isInMemory($0.id) && !endedMeanwhile.contains($0.id) }

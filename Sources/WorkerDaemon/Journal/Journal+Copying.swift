@@ -1,6 +1,7 @@
 // Copying the store on the journal's thread, part by part, for whoever asks for the next one.
 
 internal import Jobs
+internal import SQLiteJobs
 internal import Kernel
 internal import RunLoops
 internal import WorkerThreads

@@ -8,6 +8,7 @@
 //     a command could lie in the buffer with nobody to fire it.
 
 internal import Jobs
+internal import SQLiteJobs
 internal import Kernel
 internal import RunLoops
 internal import Synchronization

@@ -6,7 +6,7 @@ internal import Jobs
 /// What goes back to the desk, and what it needs from the transaction.
 struct JournalAnswers {
     let fault: StoreFault?
-    var cancelled: [UInt64: [QueueName: [SQLiteStore.Counted]]] = [:]
+    var cancelled: [UInt64: [QueueName: [CountedJob]]] = [:]
     var cancelledParts: [UInt64: CancelledPart] = [:]
     var fired: [UInt64: JournalFiring] = [:]
     var settled: [UInt64: FailedJobsAnswer] = [:]
@@ -16,9 +16,9 @@ struct JournalAnswers {
     ///
     /// A command behind it in the same transaction may let failed ones run again, which the desk does not
     /// know until that one's answer: read later, these would come twice.
-    private var delayed: [Result<SQLiteStore.Batch, StoreFault>] = []
+    private var delayed: [Result<JobBatch, StoreFault>] = []
     /// What each load of jobs in turn has read at its place: a load sees the changes before it only.
-    private var loaded: [Result<SQLiteStore.Batch, StoreFault>] = []
+    private var loaded: [Result<JobBatch, StoreFault>] = []
     private var told: [JournalAnswer] = []
     /// How many were accepted, or not, since the last answer of another kind.
     private var acceptedCount = 0
@@ -32,22 +32,22 @@ struct JournalAnswers {
         return told + [.accepted(count: acceptedCount, fault)]
     }
 
-    mutating func keepDelayed(_ batch: Result<SQLiteStore.Batch, StoreFault>) {
+    mutating func keepDelayed(_ batch: Result<JobBatch, StoreFault>) {
         delayed.append(batch)
     }
 
     /// What the next of these commands has read; nil if there was no transaction, or it has failed.
-    mutating func takeDelayed() -> Result<SQLiteStore.Batch, StoreFault>? {
+    mutating func takeDelayed() -> Result<JobBatch, StoreFault>? {
         delayed.isEmpty ? nil : delayed.removeFirst()
     }
 
     /// - Parameter batch: what was read at the place of the command.
-    mutating func keepLoaded(_ batch: Result<SQLiteStore.Batch, StoreFault>) {
+    mutating func keepLoaded(_ batch: Result<JobBatch, StoreFault>) {
         loaded.append(batch)
     }
 
     /// What the next load of jobs in turn has read; nil if there was no transaction, or it has failed.
-    mutating func takeLoaded() -> Result<SQLiteStore.Batch, StoreFault>? {
+    mutating func takeLoaded() -> Result<JobBatch, StoreFault>? {
         loaded.isEmpty ? nil : loaded.removeFirst()
     }
 

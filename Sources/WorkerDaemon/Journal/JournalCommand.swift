@@ -142,9 +142,9 @@ enum JournalAnswer: Sendable {
     /// What was confirmed.
     case confirmed(ticket: UInt64, StoreFault?)
     /// The next jobs of a queue; none when there were none.
-    case loaded(QueueName, Result<SQLiteStore.Batch, StoreFault>)
+    case loaded(QueueName, Result<JobBatch, StoreFault>)
     /// The delayed jobs of a queue behind a place.
-    case loadedDelayed(QueueName, after: DueKey, Result<SQLiteStore.Batch, StoreFault>)
+    case loadedDelayed(QueueName, after: DueKey, Result<JobBatch, StoreFault>)
     /// How many were let go, and how many of them had been counted.
     case fired(ticket: UInt64, FirePart, Result<JournalFiring, StoreFault>)
     /// More of what was in the file when it was opened has been counted.
@@ -155,7 +155,7 @@ enum JournalAnswer: Sendable {
     case named(ticket: UInt64, Result<JobID?, StoreFault>)
     case listed(ticket: UInt64, Result<ListedJobs, StoreFault>)
     /// The parked jobs that were taken back, by their queues.
-    case cancelled(ticket: UInt64, Result<[QueueName: [SQLiteStore.Counted]], StoreFault>)
+    case cancelled(ticket: UInt64, Result<[QueueName: [CountedJob]], StoreFault>)
     /// Those that a part of a command has taken back.
     case cancelledPart(ticket: UInt64, Result<CancelledPart, StoreFault>)
 }

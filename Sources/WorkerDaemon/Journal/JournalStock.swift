@@ -2,6 +2,7 @@
 // to wait for a million rows. Until that is done, what is told of waiting jobs is "at least".
 
 internal import Jobs
+internal import SQLiteJobs
 
 /// How far the jobs of before have been counted; the desk and the journal each have one, and since
 /// answers keep their order, both say the same of the same moment.

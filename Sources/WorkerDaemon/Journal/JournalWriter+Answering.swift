@@ -2,6 +2,7 @@
 // read from the store.
 
 internal import Jobs
+internal import SQLiteJobs
 internal import Kernel
 
 extension JournalWriter {
@@ -70,7 +71,7 @@ extension JournalWriter {
     /// The next parked jobs in turn of a queue.
     func load(
         _ queue: QueueName, _ limit: Int, _ byteCount: Int, _ store: SQLiteStore
-    ) -> Result<SQLiteStore.Batch, StoreFault> {
+    ) -> Result<JobBatch, StoreFault> {
         reading { () throws(StoreFault) in
             let batch = try store.inTurn(
                 queue, after: broughtThrough[queue], limit: limit, byteCount: byteCount)
@@ -83,7 +84,7 @@ extension JournalWriter {
     }
 
     private func loaded(
-        _ queue: QueueName, after place: DueKey, _ batch: Result<SQLiteStore.Batch, StoreFault>
+        _ queue: QueueName, after place: DueKey, _ batch: Result<JobBatch, StoreFault>
     ) -> JournalAnswer {
         if case .success(let batch) = batch { stockTaking.give(batch.jobs) }
         return .loadedDelayed(queue, after: place, batch)
@@ -93,10 +94,10 @@ extension JournalWriter {
     func fired(
         _ queue: QueueName, _ part: FirePart, _ firing: JournalFiring, _ fault: StoreFault?,
         _ store: SQLiteStore
-    ) -> Result<SQLiteStore.Batch, StoreFault> {
+    ) -> Result<JobBatch, StoreFault> {
         guard fault != nil || firing.counted[queue] != nil else {
             // This part did not come to it.
-            return .success(SQLiteStore.Batch(isEnd: false))
+            return .success(JobBatch(isEnd: false))
         }
         return delayed(
             queue, after: part.place(of: queue), part.loadCountMax, part.loadByteCountMax, fault,
@@ -110,7 +111,7 @@ extension JournalWriter {
     func delayed(
         _ queue: QueueName, after place: DueKey, _ limit: Int, _ byteCount: Int,
         _ fault: StoreFault?, _ store: SQLiteStore
-    ) -> Result<SQLiteStore.Batch, StoreFault> {
+    ) -> Result<JobBatch, StoreFault> {
         if let fault, !pending.isEmpty { return .failure(fault) }
         return reading { () throws(StoreFault) in
             try store.delayed(queue, after: place, limit: limit, byteCount: byteCount)

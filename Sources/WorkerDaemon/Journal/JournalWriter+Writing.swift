@@ -1,6 +1,7 @@
 // What each command changes in the store, within a transaction.
 
 internal import Jobs
+internal import SQLiteJobs
 
 extension JournalWriter {
     /// Does what a command asks for.
@@ -55,7 +56,7 @@ extension JournalWriter {
             try store.end(id, nil, .cancelled, at: now)
             answers.cancelled[ticket] = [
                 job.queue: [
-                    SQLiteStore.Counted(
+                    CountedJob(
                         id: id, state: job.state, selector: job.selector,
                         byteCount: job.payload.count)
                 ]

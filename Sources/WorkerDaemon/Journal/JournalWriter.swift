@@ -5,6 +5,7 @@
 // disk has room again. It knows no client and no lane.
 
 internal import Jobs
+internal import SQLiteJobs
 internal import Kernel
 internal import RunLoops
 

@@ -6,6 +6,7 @@
 // is that of another store, or of an older or newer copy of this one.
 
 internal import Jobs
+internal import SQLiteJobs
 internal import Kernel
 
 /// A store that is being opened, and what lies beside it.

@@ -80,7 +80,7 @@ extension JobDesk {
 
     /// Whether a job was taken back is known: if it was not, and has come meanwhile, it goes on.
     private func cancelAnswered(
-        _ id: JobID, _ result: Result<[QueueName: [SQLiteStore.Counted]], StoreFault>
+        _ id: JobID, _ result: Result<[QueueName: [CountedJob]], StoreFault>
     ) {
         guard let durable, let count = durable.cancelling[id] else { return }
         if case .success(let cancelled) = result, !cancelled.isEmpty { durable.withheld[id] = nil }

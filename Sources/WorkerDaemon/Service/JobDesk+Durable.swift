@@ -226,7 +226,7 @@ extension JobDesk {
         tell(.load(backlog.queue, limit: load.limit, byteCount: load.byteCount))
     }
 
-    private func loaded(_ queue: QueueName, _ result: Result<SQLiteStore.Batch, StoreFault>) {
+    private func loaded(_ queue: QueueName, _ result: Result<JobBatch, StoreFault>) {
         guard let durable, let backlog = durable.backlogs[queue] else { return }
         switch result {
         case .success(let batch):

@@ -69,7 +69,7 @@ extension JobDesk {
 
     /// Delayed jobs have come.
     func loadedDelayed(
-        _ queue: QueueName, after place: DueKey, _ result: Result<SQLiteStore.Batch, StoreFault>
+        _ queue: QueueName, after place: DueKey, _ result: Result<JobBatch, StoreFault>
     ) {
         guard let durable, let backlog = durable.backlogs[queue] else { return }
         switch result {

@@ -142,7 +142,7 @@ extension JobDesk {
     /// Takes note of parked jobs that were taken back.
     ///
     /// - Returns: how many of them have not begun: a failed one that was run again meanwhile may have.
-    func noteCancelled(_ cancelled: [QueueName: [SQLiteStore.Counted]]) -> Int {
+    func noteCancelled(_ cancelled: [QueueName: [CountedJob]]) -> Int {
         guard let durable else { return 0 }
         var count = 0
         for (queue, jobs) in cancelled {

@@ -3,6 +3,7 @@
 
 import Glibc
 import Jobs
+import SQLiteJobs
 import Kernel
 import RESP
 import Support

@@ -1,0 +1,20 @@
+// One attempt of a job, as stores keep it.
+
+/// What is recorded of an attempt when it begins, and again when the job ends.
+package struct Attempt: Hashable, Sendable {
+    /// Which one it is, from 1 on; 0 for a job that ends without one.
+    package var number: Int
+
+    /// The thread that makes it.
+    package var workerName: String?
+
+    /// When it began.
+    package var startedAt: Int64?
+
+    /// Describes an attempt.
+    package init(number: Int, workerName: String? = nil, startedAt: Int64? = nil) {
+        self.number = number
+        self.workerName = workerName
+        self.startedAt = startedAt
+    }
+}

@@ -1,0 +1,16 @@
+// The name of a queue: jobs of one thread and priority, in order.
+
+/// Where durable jobs of one priority wait for one thread.
+package struct QueueName: Hashable, Sendable {
+    /// The thread or pool that they are for.
+    package let thread: String
+
+    /// Their priority.
+    package let priority: Priority
+
+    /// The queue of a thread and priority.
+    package init(thread: String, priority: Priority) {
+        self.thread = thread
+        self.priority = priority
+    }
+}

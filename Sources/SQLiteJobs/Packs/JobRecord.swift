@@ -1,0 +1,212 @@
+// A job in bytes, as it lies in a pack: what most jobs do not have takes no room. The numbers of the
+// flags and of the outcomes are what is on disks, so they stay what they are.
+
+internal import Jobs
+
+/// Writes jobs in bytes and reads them.
+enum JobRecord {
+    private enum Flag {
+        /// Its thread and priority are in the record, not beside the pack.
+        static let queue: UInt64 = 1
+        static let dueAt: UInt64 = 2
+        static let timeout: UInt64 = 4
+        static let key: UInt64 = 8
+        static let retryBlocks: UInt64 = 16
+        static let worker: UInt64 = 32
+        static let startedAt: UInt64 = 64
+        /// It has ended: in its record is how, and not what it was given.
+        static let ended: UInt64 = 128
+    }
+
+    /// The most that a record has beside its byte strings: flags, numbers and lengths.
+    private static let fixedByteCountMax = 17 * RecordWriter.numberByteCountMax
+
+    /// Writes a job; without its queue if all of a pack have the same.
+    static func write(_ job: Job, withQueue: Bool, to record: inout RecordWriter) {
+        var flags: UInt64 = 0
+        if withQueue { flags |= Flag.queue }
+        if job.dueAt != nil { flags |= Flag.dueAt }
+        if job.timeoutMilliseconds != nil { flags |= Flag.timeout }
+        if job.key != nil { flags |= Flag.key }
+        if job.retryBlocks { flags |= Flag.retryBlocks }
+        if job.workerName != nil { flags |= Flag.worker }
+        if job.startedAt != nil { flags |= Flag.startedAt }
+        if job.outcome != nil { flags |= Flag.ended }
+        let textByteCount =
+            job.thread.utf8.count + job.selector.utf8.count + (job.key?.count ?? 0)
+            + (job.workerName?.utf8.count ?? 0)
+        let size = fixedByteCountMax + textByteCount + job.byteCount
+        record.write(atMost: size) { bytes, place in
+            bytes.write(flags, at: &place)
+            if withQueue {
+                bytes.write(job.thread.utf8.span, at: &place)
+                bytes.write(UInt64(job.priority.rawValue), at: &place)
+            }
+            bytes.write(job.selector.utf8.span, at: &place)
+            bytes.write(job.acceptedAt, at: &place)
+            bytes.write(UInt64(job.retryCountMax), at: &place)
+            bytes.write(UInt64(job.attempt), at: &place)
+            bytes.write(UInt64(job.forgivenCount), at: &place)
+            if let dueAt = job.dueAt { bytes.write(dueAt, at: &place) }
+            if let timeout = job.timeoutMilliseconds { bytes.write(timeout, at: &place) }
+            if let key = job.key { bytes.write(key.span, at: &place) }
+            if let worker = job.workerName { bytes.write(worker.utf8.span, at: &place) }
+            if let startedAt = job.startedAt { bytes.write(startedAt, at: &place) }
+            if let outcome = job.outcome {
+                write(outcome, at: job.endedAt ?? 0, &bytes, &place)
+            } else {
+                bytes.write(job.payload.span, at: &place)
+            }
+        }
+    }
+
+    private static func write(
+        _ outcome: Outcome, at endedAt: Int64, _ bytes: inout MutableSpan<UInt8>,
+        _ place: inout Int
+    ) {
+        let (code, result) = SQLiteStore.encode(outcome)
+        bytes.write(endedAt, at: &place)
+        bytes.write(UInt64(code), at: &place)
+        if let result {
+            bytes.write(result.span, at: &place)
+        } else {
+            bytes.write(0 as UInt64, at: &place)
+        }
+    }
+
+    /// Writes how a waiting job has ended: what was asked for is copied as it is in its record.
+    ///
+    /// - Parameters:
+    ///   - waiting: at the record of a job of a queue, of which nothing had been recorded.
+    ///   - queue: that queue, as `queue` gives it.
+    ///   - attempt: the one that it ended with; nil for a job that had not begun.
+    static func writeEnd(
+        of waiting: inout RecordReader, in queue: [UInt8], _ attempt: Attempt?,
+        _ outcome: Outcome, at now: Int64, to record: inout RecordWriter
+    ) throws(DamagedRecord) {
+        let fields = try Fields(&waiting)
+        let unexpected = Flag.queue | Flag.worker | Flag.startedAt | Flag.ended
+        guard fields.flags & unexpected == 0 else { throw DamagedRecord() }
+        var flags = fields.flags
+        flags |= Flag.queue | Flag.ended
+        if attempt?.workerName != nil { flags |= Flag.worker }
+        if attempt?.startedAt != nil { flags |= Flag.startedAt }
+        let source = waiting.bytes
+        let size =
+            fixedByteCountMax + queue.count + fields.byteString - fields.asked
+            + (attempt?.workerName?.utf8.count ?? 0) + outcome.byteCount
+        record.write(atMost: size) { bytes, place in
+            bytes.write(flags, at: &place)
+            bytes.copy(queue.span, at: &place)
+            bytes.copy(source.span.extracting(fields.asked..<fields.attempt), at: &place)
+            bytes.write(attempt.map { UInt64($0.number) } ?? fields.attemptNumber, at: &place)
+            bytes.copy(source.span.extracting(fields.rest..<fields.byteString), at: &place)
+            if let worker = attempt?.workerName { bytes.write(worker.utf8.span, at: &place) }
+            if let startedAt = attempt?.startedAt { bytes.write(startedAt, at: &place) }
+            write(outcome, at: now, &bytes, &place)
+        }
+    }
+
+    /// A queue as records have it.
+    static func queue(_ queue: QueueName) -> [UInt8] {
+        var bytes = [UInt8](
+            repeating: 0, count: queue.thread.utf8.count + 2 * RecordWriter.numberByteCountMax)
+        var place = 0
+        var span = bytes.mutableSpan
+        span.write(queue.thread.utf8.span, at: &place)
+        span.write(UInt64(queue.priority.rawValue), at: &place)
+        bytes.removeLast(bytes.count - place)
+        return bytes
+    }
+
+    /// Reads the job of a number.
+    ///
+    /// - Parameters:
+    ///   - queue: where it waits, if that is not in its record.
+    ///   - withBytes: without, its payload or result is left out, and is what `record` reads next.
+    static func read(
+        _ id: UInt64, of queue: QueueName?, _ record: inout RecordReader, withBytes: Bool
+    ) throws(DamagedRecord) -> Job {
+        let flags = try record.number()
+        var queue = queue
+        if flags & Flag.queue != 0 {
+            let thread = try record.text()
+            let priority = try record.number()
+            queue = QueueName(
+                thread: thread, priority: Priority(rawValue: Int(clamping: priority)) ?? .normal)
+        }
+        guard let queue else { throw DamagedRecord() }
+        var request = JobRequest(
+            thread: queue.thread, selector: try record.text(), priority: queue.priority)
+        let acceptedAt = try record.signedNumber()
+        request.retryCountMax = Int(clamping: try record.number())
+        var progress = Job.Progress()
+        progress.attempt = Int(clamping: try record.number())
+        progress.forgivenCount = Int(clamping: try record.number())
+        if flags & Flag.dueAt != 0 { progress.dueAt = try record.signedNumber() }
+        if flags & Flag.timeout != 0 { request.timeoutMilliseconds = try record.signedNumber() }
+        if flags & Flag.key != 0 { request.key = try record.byteString() }
+        request.retryBlocks = flags & Flag.retryBlocks != 0
+        if flags & Flag.worker != 0 { progress.workerName = try record.text() }
+        if flags & Flag.startedAt != 0 { progress.startedAt = try record.signedNumber() }
+        if flags & Flag.ended != 0 {
+            progress.endedAt = try record.signedNumber()
+            let code = Int64(clamping: try record.number())
+            progress.outcome = SQLiteStore.decode(
+                code, withBytes ? try record.byteString() : [])
+        } else if withBytes {
+            request.payload = try record.byteString()
+        }
+        return Job(
+            id: JobID(id), request: request, acceptedAt: acceptedAt,
+            state: progress.outcome?.state ?? .waiting, progress: progress)
+    }
+
+    /// The selector that is in a record, and how many bytes of payload or result.
+    static func counted(
+        _ record: inout RecordReader
+    ) throws(DamagedRecord) -> (selector: String, byteCount: Int) {
+        let fields = try Fields(&record)
+        var asked = RecordReader(record.bytes, at: fields.asked)
+        return (try asked.text(), try record.skip())
+    }
+
+    /// Where the values of a record are: what has gone by without being read.
+    private struct Fields {
+        let flags: UInt64
+        /// What was asked for begins here, behind the queue.
+        let asked: Int
+        /// Which attempt was the last, and where that is.
+        let attempt: Int
+        let attemptNumber: UInt64
+        /// What is behind the attempt.
+        let rest: Int
+        /// Its payload or result.
+        let byteString: Int
+
+        /// Brings a reader to the payload or result.
+        init(_ record: inout RecordReader) throws(DamagedRecord) {
+            flags = try record.number()
+            if flags & Flag.queue != 0 {
+                _ = try record.skip()
+                _ = try record.number()
+            }
+            asked = record.place
+            _ = try record.skip()
+            for _ in 0..<2 { _ = try record.number() }
+            attempt = record.place
+            attemptNumber = try record.number()
+            rest = record.place
+            _ = try record.number()
+            if flags & Flag.dueAt != 0 { _ = try record.number() }
+            if flags & Flag.timeout != 0 { _ = try record.number() }
+            if flags & Flag.key != 0 { _ = try record.skip() }
+            if flags & Flag.worker != 0 { _ = try record.skip() }
+            if flags & Flag.startedAt != 0 { _ = try record.number() }
+            if flags & Flag.ended != 0 {
+                for _ in 0..<2 { _ = try record.number() }
+            }
+            byteString = record.place
+        }
+    }
+}

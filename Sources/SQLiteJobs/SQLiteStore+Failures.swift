@@ -1,0 +1,63 @@
+// Jobs that have failed for good, with their payloads: they can be run again, or forgotten. Each of
+// these is part of a transaction.
+
+package import Jobs
+
+extension SQLiteStore {
+    /// The failed jobs of a selector that can be run again, in the order of their ids.
+    ///
+    /// - Parameters:
+    ///   - first, last: between which their numbers are, without these.
+    ///   - limit: at most so many.
+    package func failed(
+        of selector: String, after first: JobID = JobID(0), before last: JobID = JobID(.max),
+        limit: Int
+    ) throws(StoreFault) -> [JobID] {
+        let rows = try cached(
+            """
+            SELECT id FROM ended
+            WHERE outcome IN (2, 3) AND payload IS NOT NULL AND selector = ? AND id > ? AND id < ?
+            ORDER BY id LIMIT ?
+            """)
+        try rows.bind(1, selector)
+        try rows.bind(2, Int64(clamping: first.number))
+        try rows.bind(3, Int64(clamping: last.number))
+        try rows.bind(4, Int64(limit))
+        defer { rows.reset() }
+        var ids: [JobID] = []
+        while try rows.step() { ids.append(JobID(UInt64(rows.integer(0)))) }
+        return ids
+    }
+
+    /// Lets a failed job run again: it is due at `now`, and its attempts count anew.
+    ///
+    /// - Returns: the job, or nil if none of this id has failed and was kept with its payload.
+    package func runAgain(_ id: JobID, at now: Int64) throws(StoreFault) -> Job? {
+        guard let entry = try failedEntry(id) else { return nil }
+        let copy = try cached(
+            """
+            INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
+                timeout_ms, accepted_at, due_at, order_key, retry_blocks, forgiven, is_due)
+            SELECT id, thread, selector, payload, priority, 1, attempt, retries,
+                timeout_ms, accepted_at, ?1, order_key, retry_blocks, attempt, 1
+            FROM ended WHERE id = ?2 AND payload IS NOT NULL
+            """)
+        try copy.bind(1, now)
+        try copy.bind(2, Int64(clamping: id.number))
+        try copy.run()
+        guard database.changeCount == 1 else { return nil }
+        try noteDue(at: now)
+        try forgetFailed(entry)
+        try forgetAsked(id)
+        return try job(id)
+    }
+
+    /// Forgets a failed job.
+    ///
+    /// - Returns: false if none of this id has failed.
+    package func dropFailed(_ id: JobID) throws(StoreFault) -> Bool {
+        guard let entry = try failedEntry(id) else { return false }
+        try forgetFailed(entry)
+        return true
+    }
+}

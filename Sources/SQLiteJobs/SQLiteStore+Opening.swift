@@ -1,0 +1,84 @@
+// How a file becomes ours: looked at before anything in it is changed, taken for this process alone,
+// and brought to the present schema.
+
+package import Jobs
+
+extension SQLiteStore {
+    /// How large the log may stay once what was in it is in the database.
+    ///
+    /// Some times what it has before that happens: writing where it was written before is what makes
+    /// commits fast, so only what a burst has left is given back.
+    package static let logByteCountKept = 16 << 20
+
+    /// Checks that a database is ours, takes it for this process and brings it up to date.
+    static func takeOver(_ database: Database, _ schema: Schema) throws(StoreFault) {
+        let path = database.path
+        if database.isReadOnly {
+            throw StoreFault(.notWritable, path: path, detail: "it can be read only")
+        }
+        // One process only: then the index of the log needs no shared memory, and no lock is taken
+        // for each transaction.
+        try database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        try database.refuseForeignFile()
+        let version = try versionOfOurs(database, schema)
+        try database.refuseShortFile()
+        guard try database.text("PRAGMA journal_mode = WAL") == "wal" else {
+            throw StoreFault(.notWritable, path: path, detail: "no log can be kept beside it")
+        }
+        // A commit returns when it is on the disk, not only with the kernel.
+        try database.execute("PRAGMA synchronous = FULL")
+        try database.execute("PRAGMA journal_size_limit = \(logByteCountKept)")
+        try migrate(database, schema, from: version)
+    }
+
+    /// The version of a database; 0 of an empty one.
+    private static func versionOfOurs(
+        _ database: Database, _ schema: Schema
+    ) throws(StoreFault) -> Int64 {
+        let path = database.path
+        let tableCount = try database.integer("SELECT count(*) FROM sqlite_master") ?? 0
+        let application = try database.integer("PRAGMA application_id") ?? 0
+        let version = try database.integer("PRAGMA user_version") ?? 0
+        if application == 0, version == 0, tableCount == 0 { return 0 }
+        guard application == Schema.applicationID else {
+            throw StoreFault(
+                .foreign, path: path, detail: "it is a database of another program")
+        }
+        guard version <= schema.version else {
+            throw StoreFault(
+                .newer, path: path,
+                detail: "it was written by a later version of workerd (schema \(version), this one "
+                    + "knows up to \(schema.version))")
+        }
+        return version
+    }
+
+    private static func migrate(
+        _ database: Database, _ schema: Schema, from version: Int64
+    ) throws(StoreFault) {
+        // Even with nothing to do: this is what takes the lock and recovers the log.
+        try database.execute("BEGIN EXCLUSIVE")
+        do throws(StoreFault) {
+            for step in schema.steps.dropFirst(Int(version)) {
+                for statement in step { try database.execute(statement) }
+            }
+            if version < schema.version {
+                try database.execute("PRAGMA application_id = \(Schema.applicationID)")
+                try database.execute("PRAGMA user_version = \(schema.version)")
+            }
+            try database.execute("COMMIT")
+        } catch {
+            if database.isInTransaction { try? database.execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// Lets the log be moved into the database when it is long, and when the store is closed.
+    package func beginMovingLog() throws(StoreFault) { try database.moveLog(at: logPageCountMax) }
+
+    /// Brings what the transaction has gathered into the tables, so that it can be read before the commit.
+    package func flush() throws(StoreFault) {
+        try waitingPacks.flush()
+        try endedPacks.flush()
+    }
+}

@@ -1,0 +1,112 @@
+// Schedules in the store. A run is recorded in the transaction that accepts its job, so that neither is
+// ever there without the other.
+
+package import Jobs
+
+extension SQLiteStore {
+    private static let columns = """
+        name, from_command, cron, zone, every_ms, missed, thread, selector, payload, priority,
+        retries, timeout_ms, since, through, last_run_at, last_job
+        """
+
+    /// All schedules, in the order of their names.
+    package func schedules() throws(StoreFault) -> [ScheduleRecord] {
+        let rows = try cached("SELECT \(Self.columns) FROM schedules ORDER BY name")
+        var records: [ScheduleRecord] = []
+        while try rows.step() { records.append(Self.record(rows)) }
+        return records
+    }
+
+    // MARK: - Inside a transaction
+
+    /// Keeps a schedule in place of one of the same name.
+    ///
+    /// If that has the same rhythm, the new one goes on from where it is.
+    package func keep(_ record: ScheduleRecord) throws(StoreFault) {
+        var record = record
+        let name = record.definition.name
+        if let before = try schedule(name), before.definition.rhythm == record.definition.rhythm {
+            record.progress = before.progress
+        }
+        try dropSchedule(name)
+        let statement = try cached(
+            """
+            INSERT INTO schedules (\(Self.columns))
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        let definition = record.definition
+        try statement.bind(1, name)
+        try statement.bind(2, record.isFromCommand ? 1 : 0)
+        switch definition.rhythm {
+        case .cron(let text, let zone):
+            try statement.bind(3, text)
+            try statement.bind(4, zone)
+            try statement.bind(5, nil as Int64?)
+        case .every(let milliseconds):
+            try statement.bind(3, nil as String?)
+            try statement.bind(4, nil as String?)
+            try statement.bind(5, milliseconds)
+        }
+        try statement.bind(6, definition.missed.rawValue)
+        try statement.bind(7, definition.thread)
+        try statement.bind(8, definition.selector)
+        try statement.bind(9, definition.payload)
+        try statement.bind(10, Int64(definition.priority.rawValue))
+        try statement.bind(11, definition.retryCountMax.map { Int64($0) })
+        try statement.bind(12, definition.timeoutMilliseconds)
+        try statement.bind(13, record.progress.since)
+        try statement.bind(14, record.progress.through)
+        try statement.bind(15, record.progress.lastRunAt)
+        try statement.bind(16, record.progress.lastJob.map { Int64($0.number) })
+        try statement.run()
+    }
+
+    /// Forgets a schedule.
+    package func dropSchedule(_ name: String) throws(StoreFault) {
+        let statement = try cached("DELETE FROM schedules WHERE name = ?")
+        try statement.bind(1, name)
+        try statement.run()
+    }
+
+    /// Keeps the job of a schedule, and that it was made.
+    package func accept(_ job: Job, of run: ScheduleRun) throws(StoreFault) {
+        // Not packed: it comes behind younger ones, which a schedule's jobs are told after.
+        try insert(job)
+        let statement = try cached(
+            "UPDATE schedules SET through = ?, last_run_at = ?, last_job = ? WHERE name = ?")
+        try statement.bind(1, run.through)
+        try statement.bind(2, run.at)
+        try statement.bind(3, Int64(job.id.number))
+        try statement.bind(4, run.name)
+        try statement.run()
+    }
+
+    private func schedule(_ name: String) throws(StoreFault) -> ScheduleRecord? {
+        let rows = try cached("SELECT \(Self.columns) FROM schedules WHERE name = ?")
+        try rows.bind(1, name)
+        defer { rows.reset() }
+        return try rows.step() ? Self.record(rows) : nil
+    }
+
+    private static func record(_ row: Statement) -> ScheduleRecord {
+        let rhythm: ScheduleDefinition.Rhythm =
+            if let milliseconds = row.optionalInteger(4) {
+                .every(milliseconds: milliseconds)
+            } else {
+                .cron(row.text(2), zone: row.text(3))
+            }
+        var definition = ScheduleDefinition(
+            name: row.text(0), rhythm: rhythm, thread: row.text(6), selector: row.text(7),
+            payload: row.bytes(8))
+        definition.missed = MissedRuns(rawValue: row.text(5)) ?? .once
+        definition.priority = Priority(rawValue: Int(row.integer(9))) ?? .normal
+        definition.retryCountMax = row.optionalInteger(10).map { Int($0) }
+        definition.timeoutMilliseconds = row.optionalInteger(11)
+        var progress = ScheduleProgress(since: row.integer(12))
+        progress.through = row.integer(13)
+        progress.lastRunAt = row.optionalInteger(14)
+        progress.lastJob = row.optionalInteger(15).map { JobID(UInt64(clamping: $0)) }
+        return ScheduleRecord(
+            definition, isFromCommand: row.integer(1) == 1, progress: progress)
+    }
+}

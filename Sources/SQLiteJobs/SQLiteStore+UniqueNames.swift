@@ -1,0 +1,77 @@
+// The names under which clients hand in a job once, however often they ask. A name leads to its job for
+// a while, and as long as the job has not ended; what is older is deleted as new names come.
+
+package import Jobs
+
+extension SQLiteStore {
+    /// How many old names are looked at for each new one: more than come, so that they end.
+    private static let lookCount: Int64 = 16
+
+    /// Gives a name to a new job, unless it is another one's; part of a transaction.
+    ///
+    /// - Returns: the job that has the name already, in which case nothing has changed.
+    package func giveName(
+        _ name: [UInt8], to id: JobID, at now: Int64
+    ) throws(StoreFault) -> JobID? {
+        if let other = try job(named: name, at: now) { return other }
+        let insert = try cached(
+            """
+            INSERT INTO unique_names (name, job, accepted_at, look_at) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (name) DO UPDATE SET job = ?2, accepted_at = ?3, look_at = ?4
+            """)
+        try insert.bind(1, name)
+        try insert.bind(2, Int64(clamping: id.number))
+        try insert.bind(3, now)
+        // Not now: the job itself is accepted after its name.
+        try insert.bind(4, now + max(1, limits.uniqueMilliseconds))
+        try insert.run()
+        try forgetOldNames(at: now)
+        return nil
+    }
+
+    /// The job that has a name; nil if none has it, or none that is remembered or live.
+    package func job(named name: [UInt8], at now: Int64) throws(StoreFault) -> JobID? {
+        let row = try cached("SELECT job, accepted_at FROM unique_names WHERE name = ?")
+        try row.bind(1, name)
+        defer { row.reset() }
+        guard try row.step() else { return nil }
+        let id = JobID(UInt64(row.integer(0)))
+        if now - row.integer(1) < limits.uniqueMilliseconds { return id }
+        return try isLive(id) ? id : nil
+    }
+
+    private func isLive(_ id: JobID) throws(StoreFault) -> Bool {
+        let row = try cached("SELECT 1 FROM jobs WHERE id = ?")
+        try row.bind(1, Int64(clamping: id.number))
+        defer { row.reset() }
+        if try row.step() { return true }
+        return try waitingPacks.contains(id.number)
+    }
+
+    private func forgetOldNames(at now: Int64) throws(StoreFault) {
+        let rows = try cached(
+            "SELECT name, job FROM unique_names WHERE look_at <= ? ORDER BY look_at LIMIT ?")
+        try rows.bind(1, now)
+        try rows.bind(2, Self.lookCount)
+        var old: [(name: [UInt8], id: JobID)] = []
+        while try rows.step() {
+            old.append((rows.bytes(0), JobID(UInt64(clamping: rows.integer(1)))))
+        }
+        for (name, id) in old {
+            let statement: Statement
+            if try isLive(id) {
+                statement = try cached("UPDATE unique_names SET look_at = ?2 WHERE name = ?1")
+                try statement.bind(2, now + max(1, limits.uniqueMilliseconds))
+            } else {
+                statement = try cached("DELETE FROM unique_names WHERE name = ?1")
+            }
+            try statement.bind(1, name)
+            try statement.run()
+        }
+    }
+
+    /// How many names are kept.
+    package func uniqueNameCount() throws(StoreFault) -> Int {
+        Int(try database.integer("SELECT count(*) FROM unique_names") ?? 0)
+    }
+}

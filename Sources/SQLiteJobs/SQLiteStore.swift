@@ -1,0 +1,463 @@
+// Durable jobs in one SQLite file. What is inside a transaction is on the disk when it has returned.
+//
+// The store keeps what must survive and nothing else: it does not know which jobs run, or whose turn
+// it is. Whoever uses it decides when to commit, and gives the ids. Reading is in
+// SQLiteStore+Reading.swift.
+//
+// A job is in one of four places. New ones and those that have ended well are in packs, many to a row,
+// since a row is what SQLite's time goes into. What a job alone needs a row for is in the tables `jobs`
+// (it has begun, is held, or is large) and `ended` (it has failed, and may be asked for by its selector).
+
+package import Jobs
+
+/// Keeps jobs in an SQLite database, of which it is the only user as long as it is open.
+///
+/// - Thread: one at a time.
+package final class SQLiteStore {
+    private struct Statements {
+        let begin: Statement
+        let commit: Statement
+        let rollback: Statement
+        let insert: Statement
+        let start: Statement
+        let find: Statement
+        let copyFailed: Statement
+        let remove: Statement
+        let forget: Statement
+    }
+
+    /// The path of the file.
+    package var path: String { database.path }
+
+    /// The number of the next job: larger than that of any job that ever was in the file.
+    package private(set) var nextNumber: UInt64 = 1
+
+    let database: Database
+    let limits: StoreLimits
+    private let statements: Statements
+    let waitingPacks: WaitingPacks
+    let endedPacks: EndedPacks
+    private var prepared: StatementCache
+    /// The ended jobs that the file holds, in the order in which they will be dropped.
+    private var ended: RetainedJobs
+    /// How many of these, the first, have a row of their own.
+    private var endedRowCount = 0
+    /// Those of them that have failed.
+    private var failed: RetainedJobs
+    /// Ended jobs of before the opening, which become known little by little.
+    private var before = EndedBefore(last: 0)
+    /// What the statement that accepts was given last.
+    private var boundThread = Statement.KeptText()
+    private var boundSelector = Statement.KeptText()
+    private var boundWorker = Statement.KeptText()
+    /// The live jobs that were asked to end since the opening.
+    var askedToEnd: Set<JobID> = []
+    /// Whether commits wait for the disk at present.
+    private var syncs = true
+    let logPageCountMax: Int
+    /// Whether a sync has failed since the log was last known to be on the disk.
+    private var isLogDoubtful = false
+    /// When the file was last seen at its path, in Unix milliseconds.
+    var seenAt: Int64?
+    /// Why the log could not be moved into the database after the latest transaction; nil if it
+    /// could, or did not have to be.
+    package private(set) var checkpointFault: StoreFault?
+    /// Those that the open transaction adds and drops.
+    private var newlyEnded: [RetainedJobs.Entry] = []
+    private var newlyFailed: [RetainedJobs.Entry] = []
+    private var noLongerFailed: [RetainedJobs.Entry] = []
+    private var droppedCount = 0
+    private var droppedRowCount = 0
+    private var droppedFailureCount = 0
+
+    /// Opens a file of jobs, makes a new one, or brings an old one up to date.
+    ///
+    /// - Parameters:
+    ///   - path: the database; SQLite keeps `path-wal` beside it.
+    ///   - limits: of these, those of ended jobs.
+    ///   - byteCountMax: how large the database may become; nil for as large as its disk.
+    ///   - logPageCountMax: how many pages the log may have before it is moved into the database.
+    ///   - readsEnded: whether the ended jobs of before are known on return; without, they are
+    ///     kept until `readEnded` has been called until there are no more.
+    ///   - movesLog: whether the log is moved into the database from now on; without, not before
+    ///     `beginMovingLog` is called, so that an owner who finds a damaged one leaves it as it is.
+    ///   - schema: the steps to its tables.
+    /// - Throws: a fault that says what to do; then nothing in the files has changed.
+    /// - Blocks: for the disk.
+    package init(
+        path: String, limits: StoreLimits = StoreLimits(), byteCountMax: Int? = nil,
+        logPageCountMax: Int = 1_000, readsEnded: Bool = true, movesLog: Bool = true,
+        schema: Schema = .current
+    ) throws(StoreFault) {
+        database = try Database(path: path)
+        self.limits = limits
+        self.logPageCountMax = logPageCountMax
+        ended = .ended(within: limits)
+        failed = .failed(within: limits)
+        try Self.takeOver(database, schema)
+        if let byteCountMax {
+            let pageByteCount = Int(try database.integer("PRAGMA page_size") ?? 4_096)
+            try database.execute("PRAGMA max_page_count = \(byteCountMax / pageByteCount)")
+        }
+        statements = try Self.prepare(database)
+        prepared = StatementCache(of: database)
+        waitingPacks = try WaitingPacks(in: database)
+        endedPacks = try EndedPacks(in: database)
+        nextNumber = try readNextNumber()
+        before = EndedBefore(
+            last: try database.integer("SELECT coalesce(max(id), 0) FROM ended") ?? 0)
+        while readsEnded, try readEnded(atMost: 1_000) {}
+        if movesLog { try beginMovingLog() }
+    }
+
+    /// Does several things at once: all of them are on the disk when this returns, or none is.
+    ///
+    /// - Parameters:
+    ///   - now: Unix milliseconds; ended jobs that are too old by then are dropped.
+    ///   - isSynced: without, it is with the kernel when this returns, which outlives this process
+    ///     but not the machine; the next transaction that is synced takes it to the disk.
+    ///   - body: calls the operations of this store.
+    /// - Throws: what `body` throws, or why it could not be written; then nothing has changed.
+    /// - Blocks: for the disk.
+    package func transaction(
+        at now: Int64, isSynced: Bool = true, _ body: () throws(StoreFault) -> Void
+    ) throws(StoreFault) {
+        try checkPresence(at: now)
+        if isSynced != syncs {
+            try database.execute("PRAGMA synchronous = \(isSynced ? "FULL" : "NORMAL")")
+            syncs = isSynced
+        }
+        if isLogDoubtful {
+            try database.rewriteLog()
+            isLogDoubtful = false
+        }
+        newlyEnded.removeAll(keepingCapacity: true)
+        newlyFailed.removeAll(keepingCapacity: true)
+        noLongerFailed.removeAll(keepingCapacity: true)
+        (droppedCount, droppedRowCount, droppedFailureCount) = (0, 0, 0)
+        try statements.begin.run()
+        do throws(StoreFault) {
+            try dropEnded(at: now)
+            try body()
+            try flush()
+            try statements.commit.run()
+        } catch {
+            waitingPacks.forget()
+            endedPacks.forget()
+            if database.hasFailedToSync { isLogDoubtful = true }
+            // A full disk may have ended the transaction already.
+            if database.isInTransaction { try? statements.rollback.run() }
+            throw error
+        }
+        if database.hasMovingFailedToSync { isLogDoubtful = true }
+        checkpointFault = database.takeMovingFault()
+        noteEnds()
+    }
+
+    // MARK: - Inside a transaction
+
+    /// Keeps a new job under its id.
+    package func accept(_ job: Job) throws(StoreFault) {
+        if try !waitingPacks.accept(job) { try insert(job) }
+    }
+
+    /// Keeps a job that has not ended in a row of its own.
+    func insert(_ job: Job) throws(StoreFault) {
+        let statement = statements.insert
+        try statement.bind(1, Int64(job.id.number))
+        try statement.bind(2, job.thread, kept: &boundThread)
+        try statement.bind(3, job.selector, kept: &boundSelector)
+        try statement.bind(5, Int64(job.priority.rawValue))
+        try statement.bind(6, Self.heldCode(of: job.state))
+        try statement.bind(7, Int64(job.retryCountMax))
+        try statement.bind(8, job.timeoutMilliseconds)
+        try statement.bind(9, job.acceptedAt)
+        try statement.bind(10, job.dueAt)
+        try statement.bind(11, job.key)
+        try statement.bind(12, job.retryBlocks ? 1 : 0)
+        try statement.run(4, job.payload)
+    }
+
+    /// Gives a packed job a row of its own: something has happened to it alone.
+    ///
+    /// - Returns: whether it was packed.
+    private func unpack(_ id: JobID, ifRemembered isRemembered: Bool = false) throws(StoreFault)
+        -> Bool
+    {
+        guard let job = try waitingPacks.take(id.number, ifRemembered: isRemembered) else {
+            return false
+        }
+        try insert(job)
+        return true
+    }
+
+    /// Lets a job go that was kept back: it is due from a moment on.
+    package func release(_ id: JobID, at now: Int64) throws(StoreFault) {
+        let statement = try cached("UPDATE jobs SET held = 1, due_at = ?, is_due = 0 WHERE id = ?")
+        try changeRow(of: id) { () throws(StoreFault) in
+            try statement.bind(1, now)
+            try statement.bind(2, Int64(id.number))
+            try statement.run()
+        }
+    }
+
+    /// Changes the row of a job that has not ended, which it gets if it was in a pack.
+    private func changeRow(
+        of id: JobID, _ change: () throws(StoreFault) -> Void
+    ) throws(StoreFault) {
+        _ = try unpack(id, ifRemembered: true)
+        try change()
+        // Most have a row: looking among the packs is what costs.
+        if database.changeCount == 0, try unpack(id) { try change() }
+    }
+
+    /// Records that an attempt has begun.
+    package func start(_ id: JobID, _ attempt: Attempt) throws(StoreFault) {
+        let statement = statements.start
+        try changeRow(of: id) { () throws(StoreFault) in
+            try statement.bind(1, Int64(attempt.number))
+            try statement.bind(2, attempt.startedAt)
+            try statement.bind(3, attempt.workerName)
+            try statement.bind(4, Int64(id.number))
+            try statement.run()
+        }
+    }
+
+    /// Records that a job has begun at least so often.
+    package func begun(_ id: JobID, attempts: Int) throws(StoreFault) {
+        _ = try unpack(id)
+        let statement = try cached("UPDATE jobs SET attempt = ?1 WHERE id = ?2 AND attempt < ?1")
+        try statement.bind(1, Int64(attempts))
+        try statement.bind(2, Int64(clamping: id.number))
+        try statement.run()
+    }
+
+    /// Records that an attempt came to nothing and does not count: as if it had not begun.
+    package func putBack(_ id: JobID, attempt: Int) throws(StoreFault) {
+        try start(id, Attempt(number: attempt))
+    }
+
+    /// Records that a job has ended, after which it never runs again.
+    ///
+    /// Does nothing if it had ended before.
+    ///
+    /// - Parameter attempt: the one that it ended with; nil for a job that had not begun.
+    package func end(
+        _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
+    ) throws(StoreFault) {
+        if askedToEnd.contains(id) { try forgetAsked(id) }
+        if outcome.state == .failed {
+            _ = try unpack(id)
+            return try endFailed(id, attempt, outcome, at: now)
+        }
+        guard try moveToEnded(id, attempt, outcome, at: now) else { return }
+        newlyEnded.append(RetainedJobs.Entry(id: id, endedAt: now, byteCount: outcome.byteCount))
+    }
+
+    /// Moves a job to those that have ended, and not failed, from wherever it is.
+    ///
+    /// - Returns: whether it was there.
+    private func moveToEnded(
+        _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
+    ) throws(StoreFault) -> Bool {
+        // Most are in a pack that is remembered; looking among the others is what costs.
+        if try waitingPacks.end(
+            id.number, ifRemembered: true, attempt, outcome, at: now, to: endedPacks)
+        {
+            return true
+        }
+        guard var job = try liveJob(id) else {
+            return try waitingPacks.end(id.number, attempt, outcome, at: now, to: endedPacks)
+        }
+        try remove(id)
+        job.end(attempt, outcome, at: now)
+        try endedPacks.append(job)
+        return true
+    }
+
+    /// The job of a row of its own that has not ended.
+    func liveJob(_ id: JobID) throws(StoreFault) -> Job? {
+        let row = statements.find
+        try row.bind(1, Int64(clamping: id.number))
+        defer { row.reset() }
+        return try row.step() ? Self.liveJob(row) : nil
+    }
+
+    private func remove(_ id: JobID) throws(StoreFault) {
+        try statements.remove.bind(1, Int64(id.number))
+        try statements.remove.run()
+    }
+
+    private func endFailed(
+        _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
+    ) throws(StoreFault) {
+        let (code, result) = Self.encode(outcome)
+        let statement = statements.copyFailed
+        try statement.bind(1, attempt.map { Int64($0.number) })
+        try statement.bind(2, attempt?.startedAt)
+        try statement.bind(3, attempt?.workerName, kept: &boundWorker)
+        try statement.bind(4, now)
+        try statement.bind(5, code)
+        try statement.bind(7, Int64(id.number))
+        try statement.run(6, result)
+        guard database.changeCount == 1 else { return }
+        try remove(id)
+        if let entry = try failedEntry(id) { newlyFailed.append(entry) }
+    }
+
+    /// Records that all numbers below this one may have been given to jobs, durable or not.
+    package func reserve(below number: UInt64) throws(StoreFault) {
+        let statement = try cached("UPDATE settings SET value = ? WHERE name = 'next_id'")
+        try statement.bind(1, Int64(clamping: number))
+        try statement.run()
+    }
+
+    /// Writes something that means nothing, so that the commit has something to sync.
+    ///
+    /// It has to be another value each time: SQLite does not write a page for the one that is there,
+    /// and does not sync without a page.
+    package func touch() throws(StoreFault) {
+        try cached(
+            """
+            INSERT INTO settings (name, value) VALUES ('touched', 1)
+            ON CONFLICT (name) DO UPDATE SET value = settings.value + 1
+            """
+        ).run()
+    }
+
+    // MARK: - Ended jobs
+
+    private func dropEnded(at now: Int64) throws(StoreFault) {
+        guard before.areAllKnown else { return }
+        let (due, dueFailures) = (ended.due(at: now), failed.due(at: now))
+        droppedRowCount = min(due.count, endedRowCount)
+        var forgetting = IDRanges()
+        for job in due.prefix(droppedRowCount) + dueFailures {
+            try forgetting.add(job.id, statements.forget)
+        }
+        try forgetting.finish(statements.forget)
+        try endedPacks.dropFirst(due.count - droppedRowCount)
+        (droppedCount, droppedFailureCount) = (due.count, dueFailures.count)
+    }
+
+    /// What the transaction has added and dropped is so now.
+    private func noteEnds() {
+        ended.dropFirst(droppedCount)
+        endedRowCount -= droppedRowCount
+        endedPacks.settle()
+        failed.dropFirst(droppedFailureCount)
+        for job in newlyEnded { ended.append(job) }
+        for job in newlyFailed { failed.append(job) }
+        if !before.areAllKnown { before.noteEnded(newlyEnded + newlyFailed) }
+        for job in noLongerFailed where before.knows(job.id) { failed.remove(job) }
+    }
+
+    /// Forgets a job that has failed, which may be among the live ones by now.
+    func forgetFailed(_ entry: RetainedJobs.Entry) throws(StoreFault) {
+        var forgetting = IDRanges()
+        try forgetting.add(entry.id, statements.forget)
+        try forgetting.finish(statements.forget)
+        noLongerFailed.append(entry)
+    }
+
+    /// What is noted of a failed job; nil if there is none of this id.
+    func failedEntry(_ id: JobID) throws(StoreFault) -> RetainedJobs.Entry? {
+        let row = try cached(
+            """
+            SELECT ended_at, coalesce(length(result), 0) + coalesce(length(payload), 0)
+            FROM ended WHERE id = ? AND outcome IN (2, 3)
+            """)
+        try row.bind(1, Int64(clamping: id.number))
+        defer { row.reset() }
+        guard try row.step() else { return nil }
+        return RetainedJobs.Entry(
+            id: id, endedAt: row.integer(0), byteCount: Int(row.integer(1)))
+    }
+
+    /// Takes note of more ended jobs of before, which can be dropped once all are known.
+    ///
+    /// - Returns: whether there are more.
+    package func readEnded(atMost limit: Int) throws(StoreFault) -> Bool {
+        guard !before.areAllKnown else { return false }
+        if try readEndedRows(atMost: limit) { return true }
+        // A pack for a row or two: they are as large as several.
+        let packs = try endedPacks.earlier(
+            after: before.throughPacks, limit: max(1, limit / 32))
+        for pack in packs { before.add(pack) }
+        guard packs.isEmpty else { return true }
+        let known = before.takePacks()
+        endedPacks.prepend(known.map(\.run))
+        ended.prepend(known.flatMap(\.entries))
+        // Rows are of before there were packs: they go first.
+        let rows = before.takeEnded()
+        endedRowCount = rows.count
+        ended.prepend(rows)
+        failed.prepend(before.takeFailed())
+        return false
+    }
+
+    private func readEndedRows(atMost limit: Int) throws(StoreFault) -> Bool {
+        let rows = try cached(
+            """
+            SELECT id, ended_at, coalesce(length(result), 0) + coalesce(length(payload), 0),
+                outcome IN (2, 3)
+            FROM ended WHERE id > ? AND id <= ? ORDER BY id LIMIT ?
+            """)
+        try rows.bind(1, before.through)
+        try rows.bind(2, before.last)
+        try rows.bind(3, Int64(limit))
+        defer { rows.reset() }
+        var count = 0
+        while try rows.step() {
+            count += 1
+            let entry = RetainedJobs.Entry(
+                id: JobID(UInt64(rows.integer(0))), endedAt: rows.integer(1),
+                byteCount: Int(rows.integer(2)))
+            before.add(entry, hasFailed: rows.integer(3) != 0)
+        }
+        return count == limit
+    }
+
+    private func readNextNumber() throws(StoreFault) -> UInt64 {
+        let reserved = try database.integer("SELECT value FROM settings WHERE name = 'next_id'")
+        let live = try lastLiveNumber()
+        let ended = try database.integer("SELECT coalesce(max(id), 0) FROM ended")
+        return max(
+            UInt64(reserved ?? 1), live + 1, UInt64(ended ?? 0) + 1, endedPacks.lastBefore + 1)
+    }
+
+    // MARK: - Statements
+
+    /// A statement that is prepared when it is first needed.
+    func cached(_ sql: String) throws(StoreFault) -> Statement {
+        try prepared.statement(sql)
+    }
+
+    private static func prepare(_ database: Database) throws(StoreFault) -> Statements {
+        Statements(
+            begin: try database.prepare("BEGIN IMMEDIATE"),
+            commit: try database.prepare("COMMIT"),
+            rollback: try database.prepare("ROLLBACK"),
+            insert: try database.prepare(
+                """
+                INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
+                    timeout_ms, accepted_at, due_at, order_key, retry_blocks)
+                VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)
+                """),
+            start: try database.prepare(
+                "UPDATE jobs SET attempt = ?, started_at = ?, worker = ? WHERE id = ?"),
+            find: try database.prepare("SELECT \(liveColumns) FROM jobs WHERE id = ?"),
+            copyFailed: try database.prepare(
+                """
+                INSERT INTO ended (id, thread, selector, priority, attempt, retries, timeout_ms,
+                    accepted_at, due_at, started_at, worker, ended_at, outcome, result,
+                    order_key, retry_blocks, forgiven, payload)
+                SELECT id, thread, selector, priority, coalesce(?1, attempt), retries, timeout_ms,
+                    accepted_at, due_at, coalesce(?2, started_at), coalesce(?3, worker), ?4, ?5, ?6,
+                    order_key, retry_blocks, forgiven, payload
+                FROM jobs WHERE id = ?7
+                """),
+            remove: try database.prepare("DELETE FROM jobs WHERE id = ?"),
+            forget: try database.prepare("DELETE FROM ended WHERE id BETWEEN ? AND ?"))
+    }
+}

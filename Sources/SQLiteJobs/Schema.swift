@@ -1,0 +1,190 @@
+// The tables of the store, as the steps that lead to them: the version of a database is how many of
+// them it has taken. Nothing but standard SQL and partial indexes, so that another database can take
+// the same steps.
+
+internal import Jobs
+
+/// The steps by which an empty database becomes the present one.
+package struct Schema: Sendable {
+    /// What each step does; a step that was released is never changed.
+    package let steps: [[String]]
+
+    /// A schema of these steps, at least one.
+    package init(steps: [[String]]) {
+        precondition(!steps.isEmpty, "a schema has at least one step")
+        self.steps = steps
+    }
+
+    /// The version that all steps lead to.
+    package var version: Int64 { Int64(steps.count) }
+
+    /// Marks a database as one of this program: "wkrd".
+    package static let applicationID: Int64 = 0x776B_7264
+
+    /// How much of a file says whether it is a database of this program.
+    package static let headerByteCount = 72
+
+    /// Whether a file that begins so is a database of this program.
+    ///
+    /// - Source: www.sqlite.org/fileformat.html: the application id is at byte 68, most significant first.
+    package static func isOurs(_ header: [UInt8]) -> Bool {
+        guard header.count >= headerByteCount, header.starts(with: "SQLite format 3\0".utf8) else {
+            return false
+        }
+        return application(in: header) == applicationID
+    }
+
+    /// Whether a file that begins so can be a database of this program, the rest of which is in its log.
+    ///
+    /// - Source: www.sqlite.org/fileformat.html: the page size is at byte 16, a power of 2; 1 is 65,536.
+    static func mayBeOurs(_ header: [UInt8]) -> Bool {
+        guard header.starts(with: "SQLite format 3\0".utf8) else { return false }
+        let pageByteCount = Int(header[16]) << 8 | Int(header[17])
+        let isPage =
+            pageByteCount == 1 || (pageByteCount >= 512 && pageByteCount.nonzeroBitCount == 1)
+        // The first transaction of a new one is in the log.
+        return isPage && [0, applicationID].contains(application(in: header))
+    }
+
+    private static func application(in header: [UInt8]) -> Int64 {
+        header[68..<72].reduce(0) { $0 << 8 | Int64($1) }
+    }
+
+    /// The present one.
+    ///
+    /// Jobs that have not ended and jobs that have are in tables of their own: the first is read in
+    /// the order of a thread's queue and grows with what waits, the second is small and bounded.
+    /// A job that waits is in exactly one of the two partial indexes.
+    package static let current = Schema(steps: [
+        [
+            """
+            CREATE TABLE settings (
+                name TEXT NOT NULL PRIMARY KEY,
+                value BIGINT NOT NULL)
+            """,
+            """
+            CREATE TABLE jobs (
+                id INTEGER NOT NULL PRIMARY KEY,
+                thread TEXT NOT NULL,
+                selector TEXT NOT NULL,
+                payload BLOB NOT NULL,
+                priority INTEGER NOT NULL,
+                held INTEGER NOT NULL,
+                attempt INTEGER NOT NULL,
+                retries INTEGER NOT NULL,
+                timeout_ms BIGINT,
+                accepted_at BIGINT NOT NULL,
+                due_at BIGINT,
+                started_at BIGINT,
+                worker TEXT)
+            """,
+            "CREATE INDEX jobs_in_turn ON jobs (thread, priority, id) WHERE held = 0",
+            "CREATE INDEX jobs_held ON jobs (held, due_at, id) WHERE held > 0",
+            """
+            CREATE TABLE ended (
+                id INTEGER NOT NULL PRIMARY KEY,
+                thread TEXT NOT NULL,
+                selector TEXT NOT NULL,
+                priority INTEGER NOT NULL,
+                attempt INTEGER NOT NULL,
+                retries INTEGER NOT NULL,
+                timeout_ms BIGINT,
+                accepted_at BIGINT NOT NULL,
+                due_at BIGINT,
+                started_at BIGINT,
+                worker TEXT,
+                ended_at BIGINT NOT NULL,
+                outcome INTEGER NOT NULL,
+                result BLOB)
+            """,
+            "INSERT INTO settings (name, value) VALUES ('next_id', 1)",
+        ],
+        [
+            """
+            CREATE TABLE schedules (
+                name TEXT NOT NULL PRIMARY KEY,
+                from_command INTEGER NOT NULL,
+                cron TEXT,
+                zone TEXT,
+                every_ms BIGINT,
+                missed TEXT NOT NULL,
+                thread TEXT NOT NULL,
+                selector TEXT NOT NULL,
+                payload BLOB NOT NULL,
+                priority INTEGER NOT NULL,
+                retries INTEGER,
+                timeout_ms BIGINT,
+                since BIGINT NOT NULL,
+                through BIGINT NOT NULL,
+                last_run_at BIGINT,
+                last_job BIGINT)
+            """
+        ],
+        // Keys, attempts that block, failures that can be run again, names that are given once.
+        [
+            "ALTER TABLE jobs ADD COLUMN order_key BLOB",
+            "ALTER TABLE jobs ADD COLUMN retry_blocks INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE jobs ADD COLUMN forgiven INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE ended ADD COLUMN order_key BLOB",
+            "ALTER TABLE ended ADD COLUMN retry_blocks INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE ended ADD COLUMN forgiven INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE ended ADD COLUMN payload BLOB",
+            """
+            CREATE INDEX ended_failed ON ended (selector, id)
+                WHERE outcome IN (2, 3) AND payload IS NOT NULL
+            """,
+            """
+            CREATE TABLE unique_names (
+                name BLOB NOT NULL PRIMARY KEY,
+                job BIGINT NOT NULL,
+                accepted_at BIGINT NOT NULL,
+                look_at BIGINT NOT NULL)
+            """,
+            "CREATE INDEX unique_names_in_time ON unique_names (look_at)",
+        ],
+        // What is held is looked through queue by queue: a queue that is full keeps no other waiting.
+        // Those that hold others up between two attempts are looked for at each start.
+        [
+            "DROP INDEX jobs_held",
+            """
+            CREATE INDEX jobs_held ON jobs (thread, priority, held, due_at, id) WHERE held > 0
+            """,
+            """
+            CREATE INDEX jobs_blocking ON jobs (due_at, id)
+                WHERE held = 1 AND retry_blocks = 1 AND attempt > forgiven
+            """,
+        ],
+        // A row for many jobs. In `kept`, bit n of the bytes says that record n counts; records are
+        // described in JobRecord.swift.
+        [
+            """
+            CREATE TABLE packs (
+                last_id INTEGER NOT NULL PRIMARY KEY,
+                first_id BIGINT NOT NULL,
+                kept BLOB NOT NULL,
+                thread TEXT NOT NULL,
+                priority INTEGER NOT NULL,
+                records BLOB NOT NULL)
+            """,
+            "CREATE INDEX packs_in_turn ON packs (thread, priority)",
+            """
+            CREATE TABLE ended_packs (
+                last_id INTEGER NOT NULL PRIMARY KEY,
+                first_id BIGINT NOT NULL,
+                kept BLOB NOT NULL,
+                records BLOB NOT NULL)
+            """,
+        ],
+        // What clients have asked for that is no job: threads that are paused, and jobs that ran and
+        // were asked to end.
+        [
+            "CREATE TABLE paused (thread TEXT NOT NULL PRIMARY KEY)",
+            "CREATE TABLE asked_to_end (job INTEGER NOT NULL PRIMARY KEY)",
+        ],
+        // Whether the date of a job is that of the command that has made it due.
+        ["ALTER TABLE jobs ADD COLUMN is_due INTEGER NOT NULL DEFAULT 0"],
+        // A listing goes by number, from page to page. Buffered jobs have no date, so that jobs_held
+        // has them by number.
+        ["CREATE INDEX jobs_delayed ON jobs (thread, priority, id) WHERE held = 1"],
+    ])
+}

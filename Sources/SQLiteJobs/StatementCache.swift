@@ -1,0 +1,22 @@
+// Statements that are prepared when they are first needed. Not part of the database, which they keep
+// open: it would keep itself.
+
+internal import Jobs
+
+/// Prepared statements by their text.
+///
+/// - Thread: its connection's.
+struct StatementCache {
+    private let database: Database
+    private var statements: [String: Statement] = [:]
+
+    init(of database: Database) { self.database = database }
+
+    /// The statement of a text.
+    mutating func statement(_ sql: String) throws(StoreFault) -> Statement {
+        if let statement = statements[sql] { return statement }
+        let statement = try database.prepare(sql)
+        statements[sql] = statement
+        return statement
+    }
+}

@@ -1,0 +1,62 @@
+// What a transaction adds to the log goes there in one write, whatever it is made of; and with the kernel
+// it is when the transaction has returned, synced or not.
+
+import Jobs
+import SQLiteJobs
+import Kernel
+import Support
+import Testing
+
+@Suite struct GatheredLogTests {
+    private let disk: FaultyDisk
+    private let store: SQLiteStore
+
+    init() throws {
+        disk = try FaultyDisk()
+        store = try SQLiteStore(path: disk.directory.database)
+        try accept(1...1)
+        disk.record()
+    }
+
+    private func accept(_ ids: ClosedRange<UInt64>, isSynced: Bool = true) throws {
+        try store.transaction(at: 1_000, isSynced: isSynced) { () throws(StoreFault) in
+            for id in ids { try store.accept(.sample(id)) }
+        }
+    }
+
+    private var writes: [FaultyDisk.Event] {
+        disk.events().filter { $0.call == .write && $0.file == 1 }
+    }
+
+    /// The header and the page.
+    private let frameByteCount = 24 + 4_096
+
+    @Test(arguments: [true, false])
+    func `a transaction is one write of whole frames`(isSynced: Bool) throws {
+        try accept(2...2, isSynced: isSynced)
+        try #require(writes.count == 1)
+        #expect(writes[0].bytes.count % frameByteCount == 0)
+        try accept(3...66, isSynced: isSynced)
+        try #require(writes.count == 2)
+        #expect(writes[1].offset == writes[0].offset + writes[0].bytes.count)
+        #expect(disk.events().contains { $0.call == .sync } == isSynced)
+    }
+
+    @Test func `one that is larger than what is gathered is some writes of whole frames`() throws {
+        try accept(2...4_000)
+        let byteCount = writes.reduce(0) { $0 + $1.bytes.count }
+        #expect(byteCount % frameByteCount == 0)
+        #expect((2...byteCount / frameByteCount / 4).contains(writes.count))
+        // As a crash leaves it.
+        let copy = try StoreDirectory(in: StoreDirectory.memory)
+        for suffix in ["", "-wal"] {
+            let bytes = try File.read(disk.directory.database + suffix, atMost: 64 << 20)
+            try File.write(bytes, to: copy.database + suffix)
+        }
+        let (found, expected) = (
+            try Contents(of: try copy.openForScript()), try Contents(of: store)
+        )
+        #expect(found.live == expected.live)
+        #expect(found.live.count == 4_000)
+    }
+}

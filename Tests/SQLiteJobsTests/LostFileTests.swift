@@ -1,0 +1,101 @@
+// A log that has lost the file it belongs to, or finds a damaged one: both are left as they are, so that the
+// right file can still be put beside the log.
+
+import Jobs
+import SQLiteJobs
+import Kernel
+import Support
+import Testing
+
+@Suite struct `A store that is not what its log belongs to` {
+    /// What a crash leaves: a database of some size, and a log that is not part of it yet.
+    private func crashed() throws -> StoreDirectory {
+        let (directory, left) = (try StoreDirectory(), try StoreDirectory())
+        let payload = [UInt8](repeating: 7, count: 3_000)
+        try directory.open().accept(all: (1...200).map { .sample($0, payload: payload) })
+        let store = try directory.open()
+        try store.accept(all: [.sample(201)])
+        for end in ["", "-wal"] {
+            let bytes = try File.read(directory.database + end, atMost: 1 << 24)
+            try File.write(bytes, to: left.database + end)
+        }
+        return left
+    }
+
+    private static func noise(_ range: Range<Int>) -> ([UInt8]) -> [UInt8]? {
+        { bytes in
+            var bytes = bytes
+            for place in range.clamped(to: 0..<bytes.count) { bytes[place] = 0xA5 }
+            return bytes
+        }
+    }
+
+    struct Damage: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let kind: StoreFault.Kind
+        /// What becomes of the database; nil for none.
+        let made: @Sendable ([UInt8]) -> [UInt8]?
+    }
+
+    static let damages = [
+        Damage(testDescription: "missing", kind: .incomplete) { _ in nil },
+        Damage(testDescription: "empty", kind: .incomplete) { _ in [] },
+        Damage(testDescription: "a beginning of noise", kind: .incomplete) { bytes in
+            noise(0..<100)(bytes)
+        },
+        Damage(testDescription: "less than a header", kind: .incomplete) { bytes in
+            Array(bytes.prefix(50))
+        },
+        Damage(testDescription: "its first page alone", kind: .incomplete) { bytes in
+            Array(bytes.prefix(4_096))
+        },
+        Damage(testDescription: "of another program", kind: .incomplete) { bytes in
+            bytes[..<68] + [1, 2, 3, 4] + bytes[72...]
+        },
+        Damage(testDescription: "noise behind its first page", kind: .corrupt) { bytes in
+            noise(4_096..<bytes.count)(bytes)
+        },
+    ]
+
+    @Test(arguments: damages)
+    func `is refused, and both stay as they are`(damage: Damage) throws {
+        let directory = try crashed()
+        let log = directory.database + "-wal"
+        let whole = try File.read(directory.database, atMost: 1 << 24)
+        let made = damage.made(whole)
+        if let made {
+            try File.write(made, to: directory.database)
+        } else {
+            try File.remove(directory.database)
+        }
+        let logBefore = try File.read(log, atMost: 1 << 24)
+        let names = try Directory.names(in: directory.path).sorted()
+        let fault = try #require(directory.fault())
+        #expect(fault.kind == damage.kind, "\(fault)")
+        #expect(fault.description.contains(log), "\(fault)")
+        #expect(try Directory.names(in: directory.path).sorted() == names)
+        if let made { #expect(try File.read(directory.database, atMost: 1 << 24) == made) }
+        #expect(try File.read(log, atMost: 1 << 24) == logBefore)
+        // With the right file beside it, all is there.
+        try File.write(whole, to: directory.database)
+        #expect(try directory.open().waiting().count == 201)
+    }
+
+    @Test func `begins anew when the log is moved away`() throws {
+        let directory = try crashed()
+        try File.remove(directory.database)
+        try File.rename(directory.database + "-wal", to: directory.file("elsewhere"))
+        #expect(try directory.open().waiting() == [])
+    }
+
+    @Test func `is its own when all of it is in the log`() throws {
+        let (directory, left) = (try StoreDirectory(), try StoreDirectory())
+        let store = try directory.open()
+        try store.accept(all: [.sample(1)])
+        for end in ["", "-wal"] {
+            let bytes = try File.read(directory.database + end, atMost: 1 << 24)
+            try File.write(bytes, to: left.database + end)
+        }
+        #expect(try left.open().waiting() == [1])
+    }
+}

@@ -1,0 +1,271 @@
+// Compares a store in a file with an array that is searched for everything, over transactions that
+// succeed, that fail, and after which the file is opened anew.
+
+import Jobs
+import SQLiteJobs
+import Support
+import Testing
+
+@Suite struct `A store in a file, at random` {
+    @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
+    func `agrees with an array of jobs`(seed: UInt64) throws {
+        var run = try Run(seed: seed)
+        for step in 0..<100 {
+            try run.transaction(step)
+            if run.random.chance(8) { try run.reopen() }
+            if step % 5 == 4 { try run.compare(step) }
+        }
+    }
+
+    /// A store and what it should hold.
+    private struct Run {
+        static let threads = ["images", "mail", "a thread with a name that is not kept inline"]
+        let directory: StoreDirectory
+        var random: SeededRandom
+        /// Nil while it is opened anew: a file has one user only.
+        private var opened: SQLiteStore?
+        var jobs: [UInt64: Job] = [:]
+        /// What has not ended, in the order of numbers.
+        var live: [UInt64] = []
+        var limits = StoreLimits()
+        var nextNumber: UInt64 = 1
+        var now: Int64 = 1_000
+
+        init(seed: UInt64) throws {
+            random = SeededRandom(seed: seed)
+            directory = try StoreDirectory()
+            limits.retainedCountMax = 100
+            opened = try directory.open(limits: limits)
+        }
+
+        var store: SQLiteStore {
+            get throws { try #require(opened) }
+        }
+
+        mutating func reopen() throws {
+            opened = nil
+            opened = try directory.open(limits: limits)
+            // A number of a transaction that has failed may be given again: nobody was told it.
+            #expect(try store.nextNumber <= nextNumber)
+        }
+
+        /// Does some things at once, and sometimes none of them after all.
+        mutating func transaction(_ step: Int) throws {
+            now += 7
+            let before = (jobs, live)
+            let store = try store
+            let fails = random.chance(15)
+            let count = Int.random(in: 1..<(random.chance(10) ? 150 : 12), using: &random)
+            var fault: StoreFault?
+            do throws(StoreFault) {
+                try store.transaction(at: now) { () throws(StoreFault) in
+                    for _ in 0..<count { try change(store) }
+                    if fails { throw StoreFault(.failed, path: "", detail: "wanted") }
+                }
+            } catch {
+                fault = error
+            }
+            #expect((fault != nil) == fails, "step \(step): \(fault.map { "\($0)" } ?? "")")
+            if fails { (jobs, live) = before }
+        }
+
+        private mutating func change(_ store: SQLiteStore) throws(StoreFault) {
+            // Mostly the oldest, as in life.
+            let id = random.chance(70) ? live.first : live.randomElement(using: &random)
+            guard random.chance(50), let id, let chosen = jobs[id] else {
+                return try accept(store)
+            }
+            let attempt = Attempt(
+                number: chosen.attempt + 1, workerName: "worker", startedAt: now - 1)
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0...9:
+                let outcome: Outcome = random.chance(80) ? .done([1, 2, 3]) : .cancelled
+                try store.end(chosen.id, attempt, outcome, at: now)
+                set(chosen, attempt, outcome)
+            case 10...11:
+                try store.end(chosen.id, attempt, .failed(reason: "no paper"), at: now)
+                set(chosen, attempt, .failed(reason: "no paper"))
+            case 12...14:
+                try store.start(chosen.id, attempt)
+                set(chosen, attempt)
+            case 15...16:
+                try store.putBack(chosen.id, attempt: chosen.attempt)
+                set(chosen, Attempt(number: chosen.attempt))
+            case 17:
+                try store.begun(chosen.id, attempts: chosen.attempt + 2)
+                set(
+                    chosen,
+                    Attempt(
+                        number: chosen.attempt + 2, workerName: chosen.workerName,
+                        startedAt: chosen.startedAt))
+            case 18:
+                try store.retry(chosen.id, attempt, dueAt: now + 100, at: now)
+                set(chosen, attempt, state: .delayed, dueAt: now + 100)
+            default:
+                // Nothing happens to one that has ended, or never was.
+                let other = UInt64.random(in: 1..<nextNumber + 3, using: &random)
+                guard jobs[other].map(\.state.isEnded) != false else { return }
+                try store.end(JobID(other), attempt, .done([]), at: now)
+            }
+        }
+
+        private mutating func accept(_ store: SQLiteStore) throws(StoreFault) {
+            // Some numbers are those of volatile jobs.
+            nextNumber += random.chance(10) ? UInt64.random(in: 2..<2_000, using: &random) : 1
+            let schedules: [JobRequest.Schedule] = [
+                .now, .now, .now, .now, .buffered, .at(9_000_000),
+            ]
+            let size = random.chance(3) ? 5_000 : Int.random(in: 0..<70, using: &random)
+            let request = JobRequest(
+                thread: Run.threads.randomElement(using: &random) ?? "",
+                selector: random.chance(50) ? "echo" : "a selector that is not kept inline",
+                payload: [UInt8](repeating: UInt8.random(in: 0...9, using: &random), count: size),
+                priority: Priority.allCases.randomElement(using: &random) ?? .normal,
+                schedule: schedules.randomElement(using: &random) ?? .now,
+                timeoutMilliseconds: random.chance(20) ? 5_000 : nil,
+                retryCountMax: random.chance(20) ? 3 : 0,
+                key: random.chance(20) ? [0, 13, 255] : nil, retryBlocks: random.chance(20))
+            let job = Job(id: JobID(nextNumber - 1), request: request, acceptedAt: now)
+            try store.accept(job)
+            jobs[job.id.number] = job
+            live.append(job.id.number)
+        }
+
+        /// Something has happened to a job.
+        private mutating func set(
+            _ job: Job, _ attempt: Attempt, _ outcome: Outcome? = nil, state: JobState? = nil,
+            dueAt: Int64? = nil
+        ) {
+            var progress = Job.Progress()
+            progress.dueAt = dueAt ?? job.dueAt
+            progress.attempt = attempt.number
+            progress.workerName = attempt.workerName
+            progress.startedAt = attempt.startedAt
+            progress.outcome = outcome
+            progress.endedAt = outcome == nil ? nil : now
+            if outcome != nil { live.removeAll { $0 == job.id.number } }
+            let request = JobRequest(
+                thread: job.thread, selector: job.selector,
+                payload: outcome == nil ? job.payload : [], priority: job.priority,
+                timeoutMilliseconds: job.timeoutMilliseconds, retryCountMax: job.retryCountMax,
+                key: job.key, retryBlocks: job.retryBlocks)
+            jobs[job.id.number] = Job(
+                id: job.id, request: request, acceptedAt: job.acceptedAt,
+                state: outcome?.state ?? state ?? job.state, progress: progress)
+        }
+
+        func compare(_ step: Int) throws {
+            let store = try store
+            let note: Comment = "step \(step)"
+            let sorted = jobs.values.sorted { $0.id < $1.id }
+            var counted: [QueueName: [JobState: Int]] = [:]
+            var bytes = 0
+            var through: UInt64 = 0
+            while let next = try store.forEachLive(
+                after: through, through: try store.lastLiveNumber(), limit: 7,
+                { queue, job in
+                    counted[queue, default: [:]][job.state, default: 0] += 1
+                    bytes += job.byteCount
+                })
+            { through = next }
+            let live = sorted.filter { !$0.state.isEnded }
+            #expect(bytes == live.reduce(0) { $0 + $1.payload.count }, note)
+            for thread in Run.threads {
+                for priority in Priority.allCases {
+                    let queue = QueueName(thread: thread, priority: priority)
+                    let own = live.filter { $0.thread == thread && $0.priority == priority }
+                    let waiting = own.filter { $0.state == .waiting }
+                    #expect(counted[queue]?[.waiting] ?? 0 == waiting.count, note)
+                    #expect(counted[queue]?.values.reduce(0, +) ?? 0 == own.count, note)
+                    #expect(try inParts(queue) == waiting, note)
+                    let newest = try store.newestInTurn(queue, after: JobID(0), limit: 3)
+                    #expect(newest.map(\.id) == waiting.suffix(3).reversed().map(\.id), note)
+                    #expect(
+                        try firstAttempts(queue)
+                            == waiting.filter { $0.attempt == 0 }
+                            .reversed().map(\.id), note)
+                    for state in [JobState.delayed, .buffered] {
+                        let held = own.filter { $0.state == state }
+                        let middle = held.isEmpty ? .max : held[held.count / 2].id
+                        let listed = try store.newestHeld(
+                            queue, state: state, before: middle, limit: 3)
+                        let expected = held.filter { $0.id < middle }.suffix(3).reversed()
+                        #expect(listed.map(\.id) == expected.map(\.id), note)
+                    }
+                }
+            }
+            for job in live { #expect(try store.job(job.id) == job, note) }
+            try compareEnded(sorted.filter(\.state.isEnded), note)
+        }
+
+        /// Of what has ended without having failed, the latest are there.
+        private func compareEnded(_ ended: [Job], _ note: Comment) throws {
+            let store = try store
+            var kept: [Job] = []
+            var dropped: [Job] = []
+            for job in ended {
+                let found = try store.job(job.id)
+                #expect(found == nil || found == job, note)
+                if found == nil { dropped.append(job) } else { kept.append(job) }
+            }
+            #expect(!dropped.contains { $0.state == .failed }, note)
+            let others = kept.filter { $0.state != .failed }
+            // Those of the latest transaction go with the next.
+            let now = others.compactMap(\.endedAt).max()
+            let earlier = others.filter { $0.endedAt != now }
+            #expect(earlier.count <= limits.retainedCountMax, note)
+            #expect(dropped.isEmpty || others.count >= limits.retainedCountMax, note)
+            let newestDropped = dropped.compactMap(\.endedAt).max() ?? 0
+            #expect(others.allSatisfy { newestDropped <= $0.endedAt ?? 0 }, note)
+            for state in [JobState.done, .failed, .cancelled, nil] {
+                let expected = kept.filter { state == nil || $0.state == state }
+                #expect(try newestEnded(state) == expected.suffix(20).reversed().map(\.id), note)
+            }
+        }
+
+        /// The 20 newest, a few at a time, of a few that are looked at.
+        private func newestEnded(_ state: JobState?) throws -> [JobID] {
+            var limits = SQLiteStore.SearchLimits()
+            (limits.rowCountMax, limits.packCountMax) = (3, 2)
+            var (ids, end): ([JobID], JobID) = ([], .max)
+            while JobID(0) < end, ids.count < 20 {
+                let page = try store.newestEnded(
+                    thread: nil, state: state, before: end, limit: 7, within: limits)
+                ids += page.jobs.map(\.id)
+                #expect(page.searched < end)
+                end = page.jobs.count == 7 ? page.jobs[6].id : page.searched
+            }
+            return Array(ids.prefix(20))
+        }
+
+        /// Those of a queue in turn that have not begun, of a few that are looked at.
+        private func firstAttempts(_ queue: QueueName) throws -> [JobID] {
+            var limits = SQLiteStore.SearchLimits()
+            limits.rowCountMax = 3
+            var (ids, last): ([JobID], JobID) = ([], .max)
+            while JobID(0) < last {
+                var searched = JobID(0)
+                let page = try store.newestInTurn(
+                    queue, through: last, limit: 2, within: limits, searched: &searched
+                ) { $0.attempt == 0 }
+                ids += page.map(\.id)
+                let end = page.count == 2 ? page[1].id : searched
+                last = JobID(max(end.number, 1) - 1)
+            }
+            return ids
+        }
+
+        /// All of a queue, as it is brought into memory.
+        private func inParts(_ queue: QueueName) throws -> [Job] {
+            let store = try store
+            var all: [Job] = []
+            while true {
+                let batch = try store.inTurn(
+                    queue, after: all.last?.id ?? JobID(0), limit: 5, byteCount: 6_000)
+                all += batch.jobs
+                if batch.isEnd { return all }
+                guard !batch.jobs.isEmpty else { return all }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+// What the tests of the store share: a directory of their own and short ways to do things.
+
+import Jobs
+import SQLiteJobs
+import Support
+
+/// A directory with a store in it.
+typealias StoreDirectory = TestDirectory
+
+extension StoreDirectory {
+    var database: String { file("jobs.sqlite") }
+
+    func open(
+        limits: StoreLimits = StoreLimits(), schema: Schema = .current
+    ) throws(StoreFault) -> SQLiteStore {
+        try SQLiteStore(path: database, limits: limits, schema: schema)
+    }
+
+    /// Makes a file of the first version, with what these statements put into it.
+    func makeFirstVersion(_ statements: String...) {
+        // This program can't go on with it: it has none of the columns that came later.
+        _ = fault(schema: Schema(steps: [Schema.current.steps[0] + statements]))
+    }
+
+    /// A statement that puts a job for `mail` into a file of the first version.
+    static func insert(_ id: Int, held: Int = 0, dueAt: Int? = nil) -> String {
+        """
+        INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
+            accepted_at, due_at)
+        VALUES (\(id), 'mail', 'send', x'01', \(Priority.normal.rawValue), \(held), 0, 0, 1,
+            \(dueAt.map { "\($0)" } ?? "NULL"))
+        """
+    }
+
+    /// The fault with which opening fails; nil if it does not.
+    func fault(schema: Schema = .current) -> StoreFault? {
+        do throws(StoreFault) {
+            _ = try open(schema: schema)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension Job {
+    /// A job of thread `mail`, unless a test wants another.
+    static func sample(
+        _ number: UInt64, thread: String = "mail", payload: [UInt8] = [],
+        priority: Priority = .normal, schedule: JobRequest.Schedule = .now
+    ) -> Job {
+        Job(
+            id: JobID(number),
+            request: JobRequest(
+                thread: thread, selector: "send", payload: payload, priority: priority,
+                schedule: schedule), acceptedAt: 1_000)
+    }
+}
+
+extension SQLiteStore {
+    /// Keeps jobs in one transaction.
+    func accept(all jobs: [Job]) throws(StoreFault) {
+        try transaction(at: 1_000) { () throws(StoreFault) in
+            for job in jobs { try accept(job) }
+        }
+    }
+
+    /// The numbers of the jobs that wait in a queue.
+    func waiting(
+        _ thread: String = "mail", _ priority: Priority = .normal, after id: UInt64 = 0,
+        limit: Int = .max, byteCount: Int = .max
+    ) throws(StoreFault) -> [UInt64] {
+        try inTurn(
+            QueueName(thread: thread, priority: priority), after: JobID(id), limit: limit,
+            byteCount: byteCount
+        ).jobs.map(\.id.number)
+    }
+
+    /// Ends a job in a transaction of its own.
+    func end(_ number: UInt64, _ outcome: Outcome, at now: Int64) throws(StoreFault) {
+        try transaction(at: now) { () throws(StoreFault) in
+            try end(JobID(number), Attempt(number: 1), outcome, at: now)
+        }
+    }
+}
+
+extension SQLiteStore {
+    /// All jobs that wait for their time or to be fired, queue by queue.
+    func held() throws(StoreFault) -> [Job] {
+        var held: [Job] = []
+        for queue in try queues() {
+            held += try delayed(queue, after: .first, limit: .max, byteCount: .max).jobs
+            // A listing leaves out payloads.
+            for listed in try newestHeld(queue, state: .buffered, limit: .max) {
+                if let job = try job(listed.id) { held.append(job) }
+            }
+        }
+        return held
+    }
+}
