@@ -75,7 +75,7 @@ extension Database {
         return isThere != 0
     }
 
-    private func layerFile(_ which: Int32) -> UnsafeMutablePointer<sqlite3_file>? {
+    func layerFile(_ which: Int32) -> UnsafeMutablePointer<sqlite3_file>? {
         var found: UnsafeMutablePointer<sqlite3_file>?
         let code = unsafe sqlite3_file_control(handle, "main", which, &found)
         guard code == SQLITE_OK, let file = unsafe found, unsafe file.pointee.pMethods != nil else {
@@ -84,7 +84,7 @@ extension Database {
         return unsafe file
     }
 
-    private func byteCount(of file: UnsafeMutablePointer<sqlite3_file>) -> Int64 {
+    func byteCount(of file: UnsafeMutablePointer<sqlite3_file>) -> Int64 {
         var count: Int64 = 0
         _ = unsafe file.pointee.pMethods?.pointee.xFileSize?(file, &count)
         return count

@@ -11,7 +11,11 @@ extension SQLiteStore {
     package static let logByteCountKept = 16 << 20
 
     /// Checks that a database is ours, takes it for this process and brings it up to date.
-    static func takeOver(_ database: Database, _ schema: Schema) throws(StoreFault) {
+    ///
+    /// - Returns: what was wrong with its log, which is still as it was unless the schema is new.
+    static func takeOver(_ database: Database, _ schema: Schema) throws(StoreFault)
+        -> LogDamage?
+    {
         let path = database.path
         if database.isReadOnly {
             throw StoreFault(.notWritable, path: path, detail: "it can be read only")
@@ -22,6 +26,7 @@ extension SQLiteStore {
         try database.refuseForeignFile()
         let version = try versionOfOurs(database, schema)
         try database.refuseShortFile()
+        let damage = database.findLogDamage()
         guard try database.text("PRAGMA journal_mode = WAL") == "wal" else {
             throw StoreFault(.notWritable, path: path, detail: "no log can be kept beside it")
         }
@@ -29,6 +34,7 @@ extension SQLiteStore {
         try database.execute("PRAGMA synchronous = FULL")
         try database.execute("PRAGMA journal_size_limit = \(logByteCountKept)")
         try migrate(database, schema, from: version)
+        return damage
     }
 
     /// The version of a database; 0 of an empty one.
@@ -75,6 +81,12 @@ extension SQLiteStore {
 
     /// Lets the log be moved into the database when it is long, and when the store is closed.
     package func beginMovingLog() throws(StoreFault) { try database.moveLog(at: logPageCountMax) }
+
+    /// Moves all of the log into the database, so that the next transaction begins a new one: of a damaged
+    /// log, the part that can't be read would be found again.
+    package func beginNewLog() throws(StoreFault) {
+        try database.execute("PRAGMA wal_checkpoint(RESTART)")
+    }
 
     /// Brings what the transaction has gathered into the tables, so that it can be read before the commit.
     package func flush() throws(StoreFault) {

@@ -54,6 +54,8 @@ package final class SQLiteStore {
     var askedToEnd: Set<JobID> = []
     /// Whether commits wait for the disk at present.
     private var syncs = true
+    /// What was wrong with the log when it was opened; nil for nothing.
+    package let logDamage: LogDamage?
     let logPageCountMax: Int
     /// Whether a sync has failed since the log was last known to be on the disk.
     private var isLogDoubtful = false
@@ -94,7 +96,7 @@ package final class SQLiteStore {
         self.logPageCountMax = logPageCountMax
         ended = .ended(within: limits)
         failed = .failed(within: limits)
-        try Self.takeOver(database, schema)
+        logDamage = try Self.takeOver(database, schema)
         if let byteCountMax {
             let pageByteCount = Int(try database.integer("PRAGMA page_size") ?? 4_096)
             try database.execute("PRAGMA max_page_count = \(byteCountMax / pageByteCount)")

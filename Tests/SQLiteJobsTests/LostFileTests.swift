@@ -98,4 +98,40 @@ import Testing
         }
         #expect(try left.open().waiting() == [1])
     }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `says so when whole transactions of its log can't be read`(seed: UInt64) throws {
+        let (directory, left) = (try StoreDirectory(), try StoreDirectory())
+        var random = SeededRandom(seed: seed)
+        let store = try directory.open()
+        let count: UInt64 = 12
+        for number in 1...count { try store.accept(all: [.sample(number)]) }
+        for end in ["", "-wal"] {
+            var bytes = try File.read(directory.database + end, atMost: 1 << 24)
+            if end != "" {
+                let place = Int.random(in: 32..<bytes.count, using: &random)
+                bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            }
+            try File.write(bytes, to: left.database + end)
+        }
+        let opened = try left.open()
+        let lostCount = Int(count) - (try opened.waiting().count)
+        // The last one may have been torn, and a frame's number of pages tells whether it is a commit.
+        let damage = opened.logDamage?.commitCount ?? 0
+        #expect(lostCount >= damage)
+        #expect(lostCount <= 2 || damage > 0)
+    }
+
+    @Test func `says nothing of a log that is whole, or torn at its end`() throws {
+        let (directory, left) = (try StoreDirectory(), try StoreDirectory())
+        let store = try directory.open()
+        for number in 1...5 as ClosedRange<UInt64> { try store.accept(all: [.sample(number)]) }
+        let log = try File.read(directory.database + "-wal", atMost: 1 << 24)
+        try File.write(
+            try File.read(directory.database, atMost: 1 << 24), to: left.database)
+        for byteCount in stride(from: log.count, to: 0, by: -1_000) {
+            try File.write(Array(log.prefix(byteCount)), to: left.database + "-wal")
+            #expect(try left.open().logDamage == nil)
+        }
+    }
 }

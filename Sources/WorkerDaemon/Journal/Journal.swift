@@ -100,11 +100,13 @@ final class Journal: Sendable {
             let store = try SQLiteStore(
                 path: path, limits: limits, readsEnded: false, movesLog: false)
             let recovering = try Recovering(store, attemptsPath: path + "-attempts", log)
+            recovering.keepDamagedLog(of: path)
             let (stockTaking, recovery) = try recovering.learn(
                 serving: selectors, window, at: wall.unixMilliseconds())
             // Only now is what it told in the store; and no job has begun.
             let attempts = try recovering.makeAttempts()
             try store.beginMovingLog()
+            if store.logDamage != nil { try store.beginNewLog() }
             let writer = JournalWriter(
                 store, stockTaking, isFireOwed: flag, loop: loop, wall: wall, log: log)
             return (Confined(writer, to: loop), recovery, attempts)

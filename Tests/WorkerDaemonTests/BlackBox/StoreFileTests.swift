@@ -240,4 +240,23 @@ import WorkerDaemon
         #expect(try bytes("jobs.sqlite", of: scratch) == damaged)
         #expect(try bytes("jobs.sqlite-wal", of: scratch) == log)
     }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a damaged log is copied before it is written over, and the log says so`() throws {
+        let scratch = try Scratch()
+        try crashAfterJobs(scratch)
+        var damaged = try bytes("jobs.sqlite-wal", of: scratch)
+        damaged[damaged.count / 2] ^= 1
+        try File.write(damaged, to: scratch.file("jobs.sqlite-wal"))
+        try restarted(scratch, logName: "log2") { daemon, client in
+            #expect(daemon.log.contains("error: "))
+            #expect(daemon.log.contains("jobs.sqlite-wal.damaged-1"))
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+            #expect(try bytes("jobs.sqlite-wal.damaged-1", of: scratch) == damaged)
+            try daemon.crash()
+        }
+        try restarted(scratch, logName: "log3") { daemon, _ in
+            #expect(!daemon.log.contains("damaged"))
+        }
+    }
 }
