@@ -41,10 +41,10 @@ extension SQLiteStore {
     /// Lets some buffered jobs go; part of a transaction.
     ///
     /// - Parameters:
-    ///   - uncounted: the numbers of jobs that have not been counted.
+    ///   - stock: which jobs have been counted.
     ///   - isServed: told a selector; jobs of those that nobody serves are not counted with the others.
     func fire(
-        _ part: FirePart, uncounted: ClosedRange<UInt64>?, isServed: (String) -> Bool
+        _ part: FirePart, _ stock: JournalStock, isServed: (String) -> Bool
     ) throws(StoreFault) -> JournalFiring {
         var firing = JournalFiring()
         for (place, queue) in part.queues.enumerated() {
@@ -55,7 +55,7 @@ extension SQLiteStore {
             firing.count += fired.count
             var amount = JobAmount()
             for job in fired
-            where uncounted?.contains(job.id.number) != true && isServed(job.selector) {
+            where stock.includes(job.id) && isServed(job.selector) {
                 amount += .one(job.byteCount)
             }
             firing.counted[queue] = amount

@@ -35,9 +35,6 @@ struct JournalStock: Sendable {
         isComplete || id.number <= through || id.number > last
     }
 
-    /// The numbers that have not been counted.
-    var rest: ClosedRange<UInt64>? { isComplete ? nil : through + 1...max(last, through + 1) }
-
     /// A part has been counted.
     mutating func add(_ part: Part) {
         through = part.through

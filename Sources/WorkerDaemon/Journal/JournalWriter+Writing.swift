@@ -30,7 +30,7 @@ extension JournalWriter {
         case .settle(let failed, let fate, let part, let ticket):
             answers.settled[ticket] = try store.settle(failed, fate, part, at: now)
         case .fire(let part, let ticket):
-            let firing = try store.fire(part, uncounted: stockTaking.stock.rest) {
+            let firing = try store.fire(part, stockTaking.stock) {
                 stockTaking.serves($0)
             }
             answers.fired[ticket] = firing

@@ -83,12 +83,11 @@ extension JobDesk {
         _ id: JobID, _ result: Result<[QueueName: [CountedJob]], StoreFault>
     ) {
         guard let durable, let count = durable.cancelling[id] else { return }
-        if case .success(let cancelled) = result, !cancelled.isEmpty { durable.withheld[id] = nil }
         durable.cancelling[id] = count > 1 ? count - 1 : nil
         guard count == 1, let job = durable.withheld.removeValue(forKey: id),
             let backlog = durable.backlogs[job.queue]
         else { return }
-        bringDelayed(job, to: backlog)
+        if !leaveParked(job, backlog) { bringDelayed(job, to: backlog) }
     }
 
     /// Counts a job that is not in memory as cancelled, and tells who waited for it.

@@ -143,7 +143,9 @@ extension JobDesk {
 
     private func abandon(_ isAbandoned: (LiveJob) -> Bool) -> Abandoned {
         var abandoned = Abandoned()
-        for job in live.values where isAbandoned(job) {
+        // The newest first: workers go on beginning the oldest, and none may begin before an older one of its
+        // thread that is left for the next start.
+        for job in live.values.sorted(by: { $0.id > $1.id }) where isAbandoned(job) {
             live[job.id] = nil
             cancelRelease(of: job)
             job.leaveHoldUp()

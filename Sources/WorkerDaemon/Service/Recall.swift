@@ -152,6 +152,8 @@ extension JobDesk {
                     if withdraw(live) { count += 1 }
                     continue
                 }
+                // Another command may ask for the same job, and find nothing to take back.
+                durable.withheld[job.id] = nil
                 if backlog != nil, handlers[job.selector] == nil {
                     durable.removeUnserved(job, from: queue)
                 } else if let backlog {

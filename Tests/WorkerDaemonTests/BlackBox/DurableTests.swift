@@ -223,6 +223,39 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `at SIGTERM lets none begin before an older one of its thread that is left`() throws {
+        let scratch = try Scratch()
+        let first = try TestDaemon(.durable, in: scratch)
+        defer { first.kill() }
+        let client = try first.connect()
+        _ = try client.call("PAUSE", "images")
+        let count = 3_000
+        for start in stride(from: 0, to: count, by: 100) {
+            for number in start..<start + 100 {
+                try client.send("PERFORM", "images", "echo", .integer(number))
+            }
+            for _ in 0..<100 { _ = try client.reply() }
+        }
+        // It begins one after another while the daemon goes down.
+        _ = try client.call("RESUME", "images")
+        try first.send(.terminate)
+        #expect(try first.end() == "exit status 0")
+        let second = try TestDaemon(.durable, in: scratch, logName: "log2")
+        defer { second.kill() }
+        let again = try second.connect()
+        try eventually("all have ended") { try again.figure("waiting_jobs") == 0 }
+        _ = try again.call("PERFORM", "images", "echo", "WAIT", "x")
+        var starts: [Int] = []
+        for id in 1...count {
+            let job = try again.call("JOB", .integer(id))
+            #expect(job["state"]?.text == "done")
+            // A mark that is found after a crash does not tell it; here nothing has crashed.
+            starts.append(try #require(job["started-at"]?.integer))
+        }
+        #expect(starts == starts.sorted())
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `at a second SIGTERM waits for nothing, so that what ran had its attempt`() throws {
         var setup = Setup.durable
         setup.selectors = """

@@ -48,6 +48,8 @@ struct Book {
         var isCancelAsked = false
         /// Whether a cancel is on its way, and not answered.
         var isCancelUnanswered = false
+        /// Whether two were on their way at once: either of them may have taken it back.
+        var isCancelAskedTwice = false
         /// Whether it was answered that it runs and was asked to end: then it never begins anew.
         var mustEnd = false
         /// How long it may run, in milliseconds.
@@ -80,6 +82,12 @@ struct Book {
             isDue = isNow
             wallDueBefore = self.wallDue?.upperBound ?? .min
             self.wallDue = wallDue
+        }
+
+        /// Takes note that somebody asks to take it back.
+        mutating func askToCancel() {
+            if isCancelUnanswered { isCancelAskedTwice = true }
+            isCancelUnanswered = true
         }
 
         /// Takes note that it runs again, if that was asked for.
@@ -313,6 +321,7 @@ struct Book {
                 entry.goesByWall = entry.attempt == 0
                 let isCancelUnanswered = entry.isCancelUnanswered
                 entry.isCancelUnanswered = false
+                entry.isCancelAskedTwice = false
                 entry.deadline = .max
                 switch entry.state {
                 case .running where entry.mustEnd:

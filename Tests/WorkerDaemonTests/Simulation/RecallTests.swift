@@ -63,6 +63,38 @@ import WorkerDaemon
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `and of one of them, while it is on its way to memory, takes each back once`() throws {
+        try play { world in
+            var ids: [Int] = []
+            for token in 1...40 {
+                let delay = 1_000 + token
+                try world.ask(["PERFORM", "one", "play", "DELAY", .integer(delay), .integer(token)]) {
+                    ids.append($0.integer ?? 0)
+                }
+                try world.settle()
+            }
+            try world.holdStore()
+            // Those that are due first make room in memory: the next ones are asked for.
+            for id in ids.prefix(12) { try world.ask(["CANCEL", .integer(id)]) { _ in } }
+            var replies: [RESPValue] = []
+            try world.ask(["CANCEL", "one", "play"]) { replies.append($0) }
+            try world.ask(["CANCEL", .integer(ids[12])]) { replies.append($0) }
+            try world.servePassWithoutStore()
+            world.releaseStore()
+            try world.settle()
+            guard replies == [.integer(28), .simpleString("toolate")] else {
+                throw SimulationFault("\(replies)")
+            }
+            try world.checkFigures()
+            world.clock.advance(byMilliseconds: 10_000)
+            try world.settle()
+            guard world.stage.takeEntries().isEmpty else {
+                throw SimulationFault("what was cancelled has begun")
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `that a crash interrupts leaves each of them cancelled or waiting`() throws {
         try play { world in
             try world.ask(["PAUSE", "one"]) { _ in }

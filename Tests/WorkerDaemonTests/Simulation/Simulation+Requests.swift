@@ -169,14 +169,17 @@ extension Simulation {
     func cancel() throws {
         let known = book.entries.values.filter { $0.id != nil && $0.state != .gone }
             .sorted { $0.token < $1.token }
-        // Few of those that are known run.
+        // Few of those that are known run, or wait for their time.
         let running = known.filter { if case .running = $0.state { true } else { false } }
-        let chosen = random.chance(30) && !running.isEmpty ? running : known
+        let held = known.filter { if case .delayed = $0.state { true } else { false } }
+        let chosen =
+            random.chance(30) && !running.isEmpty
+            ? running : random.chance(30) && !held.isEmpty ? held : known
         guard let entry = chosen.randomElement(using: &random), let id = entry.id else { return }
         note("cancel \(entry.token), job \(id), \(entry.state)")
         let token = entry.token
         try book.letOthersPass(token)
-        try book.change(token) { $0.isCancelUnanswered = true }
+        try book.change(token) { $0.askToCancel() }
         try world.ask(["CANCEL", .integer(Int(id))]) { [unowned self] reply in
             try cancelled(token, reply)
         }
@@ -185,7 +188,7 @@ extension Simulation {
     private func cancelled(_ token: Int, _ reply: RESPValue) throws {
         try observe()
         try book.change(token) { entry in
-            let expected: Set<String>
+            var expected: Set<String>
             entry.isCancelUnanswered = false
             switch entry.state {
             case .running:
@@ -197,6 +200,9 @@ extension Simulation {
             case .delayed, .buffered, .waiting, .pausing:
                 expected = ["cancelled"]
                 entry.state = .ended(.cancelled)
+            }
+            if entry.isCancelAskedTwice, entry.state == .ended(.cancelled) {
+                expected = ["cancelled", "toolate"]
             }
             guard let answer = reply.text, expected.contains(answer) else {
                 throw SimulationFault(
@@ -213,7 +219,7 @@ extension Simulation {
         }.map(\.token)
         for token in meant {
             try book.letOthersPass(token)
-            try book.change(token) { $0.isCancelUnanswered = true }
+            try book.change(token) { $0.askToCancel() }
         }
         try world.ask(["CANCEL", .text(address), "play"]) { [unowned self] reply in
             try observe()
@@ -224,7 +230,8 @@ extension Simulation {
                     switch entry.state {
                     case .delayed, .buffered, .waiting, .pausing:
                         entry.state = .ended(.cancelled)
-                        count += 1
+                        if entry.isCancelAskedTwice { uncertainCount += 1 } else { count += 1 }
+                    case .ended(.cancelled) where entry.isCancelAskedTwice: uncertainCount += 1
                     case .asked: uncertainCount += 1
                     case .running, .ended, .gone: break
                     }

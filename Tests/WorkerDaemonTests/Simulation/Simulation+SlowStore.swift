@@ -14,13 +14,19 @@ extension Simulation {
         // One firing at most, and nothing on its way that it may mean or not.
         let mayCollect = !besideCrash && random.chance(50)
         var mayFire = !besideCrash && mayEnd && !mayCollect
+        // Of two at once, either may take back what both mean.
+        var mayCancelAll = true
         note("slow store")
         try world.holdStore()
         for _ in 0..<(2 + random.below(10)) {
             switch random.below(20) {
             case ..<7: try submit()
             case ..<12: try submitAgain()
-            case ..<15: if mayEnd { try endOne() } else { try cancel() }
+            case ..<15 where mayEnd: try endOne()
+            case ..<14: try cancel()
+            case ..<15 where mayCancelAll:
+                mayCancelAll = false
+                try cancelAll(of: Self.addresses.randomElement(using: &random) ?? "one")
             case ..<16 where mayCollect: try collect()
             case ..<17 where mayFire:
                 mayFire = false
