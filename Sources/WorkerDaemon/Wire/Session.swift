@@ -11,8 +11,9 @@ protocol SessionDelegate: AnyObject {
     var holdsBack: Bool { get }
     /// Executes a command; answers through the session, now or later.
     func execute(_ command: Command, for session: Session)
-    /// So many bytes of answers wait for the client to read them; few count as none.
-    func session(_ session: Session, hasUnread byteCount: Int)
+    /// So many bytes of answers wait for the client to read them, and of others for an earlier answer; few
+    /// count as none.
+    func session(_ session: Session, hasUnread byteCount: Int, early earlyByteCount: Int)
     /// The session has ended, for this reason.
     func sessionEnded(_ session: Session, reason: String)
 }
@@ -101,6 +102,7 @@ final class Session {
     var questionCount = 0
     /// What the delegate was told last of unread answers.
     private var toldByteCount = 0
+    private var toldEarlyByteCount = 0
     /// When the client has last read something, or had nothing to read.
     private(set) var lastRead = Instant(nanoseconds: 0)
 
@@ -399,11 +401,13 @@ final class Session {
 
     /// Tells the delegate how much is unread.
     private func noteOutput() {
-        let unread = outputByteCount >= Self.toldByteCountMin ? outputByteCount : 0
-        guard unread != toldByteCount else { return }
+        let unread = output.byteCount >= Self.toldByteCountMin ? output.byteCount : 0
+        let early = earlyByteCount >= Self.toldByteCountMin ? earlyByteCount : 0
+        guard unread != toldByteCount || early != toldEarlyByteCount else { return }
         if unread < toldByteCount || toldByteCount == 0 { lastRead = loop.now }
         toldByteCount = unread
-        delegate.session(self, hasUnread: unread)
+        toldEarlyByteCount = early
+        delegate.session(self, hasUnread: unread, early: early)
     }
 
     private func write(_ answer: Answer) {

@@ -52,6 +52,26 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `what is in memory, asked for behind what is stored, is all answered`() throws {
+        let scratch = try Scratch()
+        do {
+            let daemon = try TestDaemon(.durable, in: scratch)
+            defer { daemon.kill() }
+            try handIn(1, daemon.connect())
+            try daemon.send(.terminate)
+            #expect(try daemon.end() == "exit status 0")
+        }
+        let daemon = try TestDaemon(.durable, in: scratch, logName: "log2")
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        let id = try client.perform("images", "echo", "x")
+        // Some are granted at once, others wait in line while the answers behind them fill their room.
+        let ids = Array(repeating: 1, count: 15) + Array(repeating: id, count: 3_000)
+        try client.send(ids.flatMap { TestClient.bytes(["JOB", .integer($0)]) })
+        for id in ids { #expect(try client.reply()["id"]?.integer == id) }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `stored results that nobody reads take bounded memory`() throws {
         let scratch = try Scratch()
         var setup = Setup.durable

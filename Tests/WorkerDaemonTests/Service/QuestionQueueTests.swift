@@ -75,40 +75,69 @@ import WorkerDaemon
         #expect(!queue.isExhausted, "nobody waits for that room any more")
     }
 
+    /// A client whose answers go out in the order of its commands.
+    private struct Client {
+        /// The sizes of its answers; nil for those that are not there yet.
+        var answers: [Int?] = []
+        /// How many of them have gone out.
+        var sentCount = 0
+        var unread = 0
+
+        var early: Int { answers.dropFirst(sentCount).reduce(0) { $0 + ($1 ?? 0) } }
+
+        mutating func answer(_ place: Int, _ byteCount: Int) {
+            answers[place] = byteCount
+            while sentCount < answers.count, let next = answers[sentCount] {
+                unread += next
+                sentCount += 1
+            }
+        }
+    }
+
     @Test(arguments: UInt64(1)...20)
     func `every question of a client that reads is granted, within the limits`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var isRoomTold = false
         let queue = QuestionQueue(Self.limits(), whenRoom: { isRoomTold = true })
-        var grants: [(client: UInt64, kind: QuestionQueue.Kind, grant: QuestionQueue.Grant)] = []
-        var backlogs: [UInt64: Int] = [:]
+        var clients = Array(repeating: Client(), count: 5)
+        var grants:
+            [(client: Int, place: Int, kind: QuestionQueue.Kind, grant: QuestionQueue.Grant)] = []
         var (askedCount, grantedCount) = (0, 0)
+        func note(_ client: Int) {
+            queue.noteBacklog(
+                clients[client].unread, early: clients[client].early, of: UInt64(client))
+        }
         func ask() {
-            let client = UInt64(1 + random.below(5))
+            let client = random.below(clients.count)
+            // Who has so much to read is not listened to.
+            guard clients[client].unread + clients[client].early < 60 else { return }
+            let place = clients[client].answers.count
+            clients[client].answers.append(nil)
+            if random.chance(40) {
+                // Answered at once, though maybe behind a question.
+                clients[client].answer(place, random.below(20))
+                return note(client)
+            }
             let kind: QuestionQueue.Kind = random.chance(50) ? .lookup : .listing
             askedCount += 1
-            queue.ask(kind, byteCount: 1 + random.below(20), for: client) {
+            queue.ask(kind, byteCount: 1 + random.below(20), for: UInt64(client)) {
                 grantedCount += 1
-                grants.append((client, kind, $0))
+                grants.append((client, place, kind, $0))
             }
         }
         func answer() {
             guard !grants.isEmpty else { return }
-            let (client, _, _) = grants.remove(at: random.below(grants.count))
-            backlogs[client, default: 0] += random.below(20)
-            queue.noteBacklog(backlogs[client] ?? 0, of: client)
+            let (client, place, _, _) = grants.remove(at: random.below(grants.count))
+            clients[client].answer(place, random.below(20))
+            note(client)
         }
         func read() {
-            guard let client = backlogs.keys.sorted().randomElement(using: &random) else { return }
-            backlogs[client] = random.below((backlogs[client] ?? 0) + 1)
-            queue.noteBacklog(backlogs[client] ?? 0, of: client)
+            let client = random.below(clients.count)
+            clients[client].unread = random.below(clients[client].unread + 1)
+            note(client)
         }
-        for _ in 0..<2_000 {
-            switch random.below(10) {
-            case ..<3: ask()
-            case ..<6: answer()
-            default: read()
-            }
+        func step(_ body: () -> Void) {
+            body()
             if isRoomTold {
                 isRoomTold = false
                 queue.advance()
@@ -116,14 +145,18 @@ import WorkerDaemon
             #expect(grants.count { $0.kind == .lookup } <= 3)
             #expect(grants.count { $0.kind == .listing } <= 1)
             #expect(queue.byteCount >= 0 && queue.waitingCount >= 0)
+            #expect(clients.allSatisfy { $0.early < 60 + 30 + 20 })
+        }
+        for _ in 0..<2_000 {
+            switch random.below(10) {
+            case ..<3: step(ask)
+            case ..<6: step(answer)
+            default: step(read)
+            }
         }
         for _ in 0..<20_000 where grantedCount < askedCount || !grants.isEmpty {
-            answer()
-            read()
-            if isRoomTold {
-                isRoomTold = false
-                queue.advance()
-            }
+            step(answer)
+            step(read)
         }
         #expect(grantedCount == askedCount)
     }

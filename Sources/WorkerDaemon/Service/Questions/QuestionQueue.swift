@@ -45,6 +45,8 @@ package final class QuestionQueue {
     }
 
     private struct Question {
+        /// In the order in which they were asked.
+        let number: UInt64
         let byteCount: Int
         let begin: (Grant) -> Void
     }
@@ -64,6 +66,9 @@ package final class QuestionQueue {
     /// Unread answers by client, of those that have many.
     private var backlogs: [UInt64: Int] = [:]
     private var backlogSum = 0
+    /// Answers by client that wait for an earlier one of it.
+    private var early: [UInt64: Int] = [:]
+    private var lastNumber: UInt64 = 0
     /// What the answers in flight are expected to take, by client.
     private var expected: [UInt64: Int] = [:]
     private var expectedSum = 0
@@ -100,7 +105,8 @@ package final class QuestionQueue {
     package func ask(
         _ kind: Kind, byteCount: Int, for client: UInt64, begin: @escaping (Grant) -> Void
     ) {
-        let question = Question(byteCount: byteCount, begin: begin)
+        lastNumber += 1
+        let question = Question(number: lastNumber, byteCount: byteCount, begin: begin)
         if lines[kind.rawValue].questions[client]?.append(question) == nil {
             var own = FIFO<Question>()
             own.append(question)
@@ -111,12 +117,15 @@ package final class QuestionQueue {
     }
 
     /// So many bytes of answers wait for a client to read them.
-    package func noteBacklog(_ byteCount: Int, of client: UInt64) {
-        let before = backlogs[client] ?? 0
-        guard byteCount != before else { return }
+    ///
+    /// - Parameter earlyByteCount: of answers that can't be sent to it before an earlier one.
+    package func noteBacklog(_ byteCount: Int, early earlyByteCount: Int = 0, of client: UInt64) {
+        let (before, earlyBefore) = (backlogs[client] ?? 0, early[client] ?? 0)
+        guard byteCount != before || earlyByteCount != earlyBefore else { return }
         backlogs[client] = byteCount > 0 ? byteCount : nil
+        early[client] = earlyByteCount > 0 ? earlyByteCount : nil
         backlogSum += byteCount - before
-        if byteCount < before { roomMayBe(for: client) }
+        if byteCount < before || earlyByteCount < earlyBefore { roomMayBe(for: client) }
     }
 
     /// A client has left: its questions are dropped.
@@ -146,12 +155,12 @@ package final class QuestionQueue {
         while lines[place].inFlightCount < inFlightMax, byteCount < limits.byteCountMax,
             let client = lines[place].turns.popFirst()
         {
-            guard lines[place].questions[client]?.isEmpty == false else { continue }
-            guard byteCount(of: client) < limits.clientByteCountMax else {
+            guard let question = lines[place].questions[client]?.first else { continue }
+            guard hasRoom(for: question, of: client) else {
                 lines[place].held.insert(client)
                 continue
             }
-            guard let question = lines[place].questions[client]?.popFirst() else { continue }
+            _ = lines[place].questions[client]?.popFirst()
             if lines[place].questions[client]?.isEmpty == true {
                 lines[place].questions[client] = nil
             } else {
@@ -162,8 +171,20 @@ package final class QuestionQueue {
         return nil
     }
 
-    private func byteCount(of client: UInt64) -> Int {
-        (backlogs[client] ?? 0) + (expected[client] ?? 0)
+    /// Whether a client may have the answer to its next question of a kind.
+    ///
+    /// Answers that wait for an earlier one count, but not against its oldest question: they may wait for
+    /// just that.
+    private func hasRoom(for question: Question, of client: UInt64) -> Bool {
+        var byteCount = (backlogs[client] ?? 0) + (expected[client] ?? 0)
+        if !isOldest(question, of: client) { byteCount += early[client] ?? 0 }
+        return byteCount < limits.clientByteCountMax
+    }
+
+    private func isOldest(_ question: Question, of client: UInt64) -> Bool {
+        lines.allSatisfy { line in
+            line.questions[client]?.first.map { $0.number >= question.number } != false
+        }
     }
 
     private func grant(_ question: Question, _ kind: Kind, to client: UInt64) -> Grant {
@@ -184,10 +205,12 @@ package final class QuestionQueue {
     }
 
     private func roomMayBe(for client: UInt64) {
-        if byteCount(of: client) < limits.clientByteCountMax {
-            for kind in lines.indices where lines[kind].held.remove(client) != nil {
-                lines[kind].turns.append(client)
-            }
+        for kind in lines.indices where lines[kind].held.contains(client) {
+            guard let question = lines[kind].questions[client]?.first,
+                hasRoom(for: question, of: client)
+            else { continue }
+            lines[kind].held.remove(client)
+            lines[kind].turns.append(client)
         }
         guard !isAdvanceDue, lines.contains(where: { !$0.turns.isEmpty }) else { return }
         isAdvanceDue = true

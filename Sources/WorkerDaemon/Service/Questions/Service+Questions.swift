@@ -44,8 +44,8 @@ extension Service {
         }
     }
 
-    func session(_ session: Session, hasUnread byteCount: Int) {
-        questions.noteBacklog(byteCount, of: session.number)
+    func session(_ session: Session, hasUnread byteCount: Int, early earlyByteCount: Int) {
+        questions.noteBacklog(byteCount, early: earlyByteCount, of: session.number)
         watchReaders()
     }
 
