@@ -125,7 +125,12 @@ let package = Package(
             name: "CGatheredLog", dependencies: ["CSQLite"],
             linkerSettings: [.linkedLibrary("sqlite3")]),
         target("Jobs", may: ["Structures", "Wording"]),
-        target("SQLiteJobs", may: ["Jobs", "Structures", "CSQLite", "CGatheredLog"]),
+        target(
+            "SQLiteJobs",
+            may: [
+                "WorkerThreads", "RunLoops", "Kernel", "Structures", "Jobs", "Wording", "CSQLite",
+                "CGatheredLog",
+            ]),
         target(
             "WorkerDaemon",
             may: [

@@ -14,3 +14,8 @@ package struct QueueName: Hashable, Sendable {
         self.priority = priority
     }
 }
+
+extension Job {
+    /// The queue in which it waits.
+    package var queue: QueueName { QueueName(thread: thread, priority: priority) }
+}

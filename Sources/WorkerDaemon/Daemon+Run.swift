@@ -56,7 +56,7 @@ private final class RunningDaemon {
     private let children: ChildRegistry
     private let lanes: [Lane]
     private let io: WorkerThread
-    private var journal: Journal?
+    private var journal: (any JobStore)?
     private var service: Confined<Service>?
     private var events: MessagePort<Event>?
     private var shutdownSignalCount = 0
@@ -157,15 +157,16 @@ private final class RunningDaemon {
     /// Opens the journal, if jobs are to be durable.
     private func openStore(
         serving selectors: Set<String>
-    ) throws(DaemonError) -> (Journal?, Journal.Recovery) {
+    ) throws(DaemonError) -> ((any JobStore)?, StoreRecovery) {
         guard let path = configuration.store.path(in: Program.inheritedEnvironment()) else {
             let advice = configuration.store == .automatic ? " (set store to keep them)" : ""
             log.notice("jobs are in memory only, and end with workerd\(advice)")
-            return (nil, Journal.Recovery())
+            return (nil, StoreRecovery())
         }
         do {
-            let (journal, recovery) = try Journal.open(
-                path, limits: StoreLimits(configuration.limits), serving: selectors, log: log)
+            let opened = try OpenedStore.file(
+                path, configuration.limits, serving: selectors, log: log)
+            let recovery = opened.recovery
             let found = recovery.part.amounts.values.reduce(into: [:]) {
                 $0.merge($1.mapValues(\.count), uniquingKeysWith: +)
             }
@@ -176,7 +177,7 @@ private final class RunningDaemon {
                     + (recovery.part.isLast
                         ? "\(waiting) waiting, \(held) delayed or buffered"
                         : "at least \(waiting + held) that have not ended"))
-            return (journal, recovery)
+            return (opened.store, recovery)
         } catch let fault as StoreFault {
             // What another try may find otherwise, and what it can't.
             let isPassing = [.inUse, .full, .failed].contains(fault.kind)
@@ -212,7 +213,7 @@ private final class RunningDaemon {
     private var signalDescriptor: SignalDescriptor?
 
     private func startService(
-        _ handlers: [String: Handler], _ events: MessagePort<Event>, _ recovery: Journal.Recovery
+        _ handlers: [String: Handler], _ events: MessagePort<Event>, _ recovery: StoreRecovery
     ) throws(DaemonError) -> Confined<Service> {
         let password = try readPassword()
         let (configuration, lanes, children, log) = (configuration, lanes, children, log)

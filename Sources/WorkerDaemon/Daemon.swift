@@ -51,7 +51,7 @@ public final class Daemon {
         configuration.threads = threads.sorted { $0.key < $1.key }.map { name, count in
             require(count > 0, "thread \(name) needs a count of at least 1, not \(count)")
             // As in a file: `mail/1` would be the pool's member `mail/1` as well.
-            require(Configuration.isName(name), "thread '\(name)': \(Configuration.nameRule)")
+            require(NameRule.accepts(name), "thread '\(name)': \(NameRule.text)")
             require(
                 !Configuration.Thread.reservedNames.contains(name),
                 "thread '\(name)' \(Configuration.Thread.reservedNameFault)")

@@ -1,7 +1,7 @@
 // A daemon without doors, signals or a thread `main`: whoever owns it serves its loop pass by pass, on a
 // clock that is moved by hand, and may drop it as a crash does. All else is the daemon that users run.
 
-internal import Jobs
+package import Jobs
 package import Kernel
 package import WorkerThreads
 
@@ -12,7 +12,7 @@ package import WorkerThreads
 /// - Thread: the one that made it, whose run loop goes by the same clock.
 package final class SteppedDaemon {
     private let lanes: [Lane]
-    private let journal: Journal?
+    private let store: OpenedStore?
     private let service: Service
 
     /// Starts the threads of a daemon and takes up what its store holds.
@@ -24,22 +24,19 @@ package final class SteppedDaemon {
     /// - Throws: as starting the daemon does.
     /// - Blocks: for the disk.
     package init(
-        _ daemon: Daemon, _ clocks: Clocks, window: MemoryWindow = MemoryWindow()
+        _ daemon: Daemon, _ clocks: Clocks, window: WindowLimits = WindowLimits()
     ) throws {
         let configuration = daemon.configuration
         let log = Log(level: configuration.log.level)
         lanes = try configuration.threads.map { try Lane($0, clocks) }
-        var recovery = Journal.Recovery()
-        var journal: Journal?
-        if let path = configuration.store.path(in: [:]) {
-            let opened = try Journal.open(
-                path, limits: StoreLimits(configuration.limits),
-                serving: Set(daemon.handlers.keys), window: window, clocks: clocks, log: log)
-            (journal, recovery) = opened
+        store = try configuration.store.path(in: [:]).map { path in
+            try OpenedStore.file(
+                path, configuration.limits, serving: Set(daemon.handlers.keys), window: window,
+                clocks: clocks, log: log)
         }
-        self.journal = journal
+        let recovery = store?.recovery ?? StoreRecovery()
         service = try Service.assemble(
-            configuration, daemon.handlers, lanes, journal, nextNumber: recovery.nextNumber,
+            configuration, daemon.handlers, lanes, store?.store, nextNumber: recovery.nextNumber,
             window: window, children: ChildRegistry(of: "stepped"), password: nil, clocks: clocks,
             log: log, shutdownAsked: { _ in })
         service.desk.restore(recovery)
@@ -49,7 +46,7 @@ package final class SteppedDaemon {
     package var workers: [WorkerThread] { lanes.flatMap { $0.members.map(\.thread) } }
 
     /// The thread that writes jobs down; nil if they are kept in memory.
-    package var journalThread: WorkerThread? { journal?.thread }
+    package var journalThread: WorkerThread? { store?.thread }
 
     /// How many queues have jobs to load that nothing loads; 0 unless the daemon has a fault.
     package var stalledQueueCount: Int { service.desk.stalledQueueCount }
@@ -64,10 +61,10 @@ package final class SteppedDaemon {
     ///
     /// Commands for the store collect meanwhile. A simulation interleaves the loop's passes with
     /// the store's transactions this way.
-    package func holdStore() { journal?.thread.pause() }
+    package func holdStore() { store?.thread?.pause() }
 
     /// Lets the store's thread take commands again.
-    package func releaseStore() { journal?.thread.resume() }
+    package func releaseStore() { store?.thread?.resume() }
 
     /// Makes a connection.
     ///
@@ -95,7 +92,7 @@ package final class SteppedDaemon {
         releaseStore()
         for lane in lanes { lane.pool.join() }
         service.close()
-        journal?.close(nextNumber: service.desk.store.nextNumber)
+        store?.store.close(nextNumber: service.desk.store.nextNumber)
     }
 
     /// Drops everything that was not yet written, and ends the threads.

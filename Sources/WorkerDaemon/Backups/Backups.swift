@@ -11,7 +11,7 @@ final class Backups {
     /// One under way.
     private struct Current {
         let name: String
-        let run: BackupRun
+        let run: any StoreBackup
         let startedAt: Int64
         let answer: (Result<String, BackupError>) -> Void
     }
@@ -19,8 +19,8 @@ final class Backups {
     private let desk: JobDesk
     private let loop: ThreadRunLoop
     private let log: Log
-    /// Nil if there is nothing to back up.
-    private let place: BackupPlace?
+    /// The one of the configuration; nil for the store's own.
+    private let directory: String?
     private var current: Current?
     private var thread: SystemThread?
     private var madeCount = 0
@@ -35,7 +35,7 @@ final class Backups {
         self.desk = desk
         self.loop = loop
         self.log = log
-        place = desk.durable.map { BackupPlace(directory, besides: $0.journal.path) }
+        self.directory = directory
     }
 
     /// Whether one is being made.
@@ -62,19 +62,18 @@ final class Backups {
     func make(
         _ name: String, replaces: Bool, answer: @escaping (Result<String, BackupError>) -> Void
     ) throws(BackupError) {
-        guard let durable = desk.durable, let place else {
+        guard let durable = desk.durable else {
             throw BackupError(
                 .invalid,
                 "jobs are in memory only, so there is nothing to back up: set store to keep "
                     + "them in a file")
         }
         if desk.isRefusing { throw BackupError(.shuttingDown, "the daemon is going down") }
-        let path = try place.path(of: name)
+        let run = try durable.journal.backup(name, in: directory, replaces: replaces)
         if let current {
             throw BackupError(
                 .busy, "\(current.run.path) is being made: try again when it is there")
         }
-        let run = BackupRun(of: durable.journal, to: path, in: place, replaces: replaces)
         current = Current(
             name: name, run: run, startedAt: desk.wall.unixMilliseconds(), answer: answer)
         // What has happened and is not in the store yet comes there first.
@@ -86,7 +85,7 @@ final class Backups {
         }
     }
 
-    private func start(_ run: BackupRun) {
+    private func start(_ run: any StoreBackup) {
         let (backups, loop) = (Confined(self, to: loop), loop)
         do throws(SystemError) {
             thread = try SystemThread(name: "backup") {

@@ -1,6 +1,8 @@
 // What the daemon is told to be: plain values with their defaults. Each section is in a file of its
 // own, beside the rules by which it is read. Nothing here knows files, JSON5 or the daemon's parts.
 
+internal import Jobs
+
 /// The whole configuration of a daemon.
 ///
 /// What `ConfigurationReader` returns has been checked; the memberwise values are for tests and for
@@ -48,26 +50,9 @@ extension Configuration {
     ///
     /// No slash: `mail/1` is the first member of the pool `mail`.
     static func isName(_ name: String, at place: Place) -> Bool {
-        if isName(name) { return true }
-        place.report(nameRule)
+        if NameRule.accepts(name) { return true }
+        place.report(NameRule.text)
         return false
-    }
-
-    /// What is told of a text that can't be such a name.
-    static let nameRule = "a name is 1…64 of the characters A-Z a-z 0-9 _ . -"
-
-    /// Whether a text can be such a name.
-    static func isName(_ name: String) -> Bool {
-        let isName = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "-"):
-                true
-            default: false
-            }
-        }
-        return isName && (1...64).contains(name.utf8.count)
     }
 }
 

@@ -63,7 +63,7 @@ extension ScheduleBook {
     }
 
     /// Has the journal change something, if there is one.
-    private func tell(_ command: (UInt64) -> JournalCommand) {
+    private func tell(_ command: (UInt64) -> StoreCommand) {
         guard let durable = desk.durable else { return }
         let ticket = durable.expect(
             .confirmed { [log = desk.log] fault in

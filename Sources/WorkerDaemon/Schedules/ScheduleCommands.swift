@@ -81,7 +81,7 @@ struct ScheduleOptions {
     init(_ command: Command) throws(WireError) {
         let end = command.count - 3
         let name = command.text(at: 1)
-        guard Configuration.isName(name) else {
+        guard NameRule.accepts(name) else {
             throw WireError(
                 .err,
                 "a schedule's name is 1 to 64 of the characters A-Z a-z 0-9 _ . -, not "

@@ -69,7 +69,7 @@ extension JobDesk {
     }
 
     /// Sends the journal a command; all of this pass are handled together.
-    func tell(_ command: consuming JournalCommand) {
+    func tell(_ command: consuming StoreCommand) {
         guard let durable else { return }
         durable.journal.add(command)
         guard !durable.isFireScheduled else { return }
@@ -84,16 +84,16 @@ extension JobDesk {
     /// Has the journal keep back numbers before they are given to jobs that leave no trace there.
     func reserveNumbers() {
         guard let durable else { return }
-        let half = DurableJobs.reservedCount / 2
+        let half = StoreRecovery.reservedCount / 2
         guard store.nextNumber + half > durable.reservedBelow else { return }
-        durable.reservedBelow = store.nextNumber + DurableJobs.reservedCount
+        durable.reservedBelow = store.nextNumber + StoreRecovery.reservedCount
         tell(.reserve(below: durable.reservedBelow))
     }
 
     // MARK: - What the journal says
 
     /// Handles the journal's answers.
-    func take(_ answers: [JournalAnswer]) {
+    func take(_ answers: [StoreAnswer]) {
         guard let durable else { return }
         for answer in answers {
             switch answer {
@@ -308,7 +308,7 @@ extension JobDesk {
     }
 
     /// Takes up what was in the journal when it was opened.
-    func restore(_ recovery: Journal.Recovery) {
+    func restore(_ recovery: StoreRecovery) {
         guard let durable else { return }
         pauseAgain(recovery.pausedThreads)
         if recovery.endedCount > 0 {

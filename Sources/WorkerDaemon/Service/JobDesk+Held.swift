@@ -1,5 +1,5 @@
 // Delayed and buffered durable jobs at the desk. Those that are due next are in memory, each with its
-// timer; the rest is parked in the journal, and all that is buffered: see `HeldWindow`.
+// timer; the rest is parked in the journal, and all that is buffered: see `DelayedWindow`.
 
 internal import Jobs
 internal import Kernel
@@ -140,7 +140,7 @@ extension JobDesk {
         guard let durable else { return }
         let lane = try lane(of: thread)
         fire(
-            FirePart(
+            ReleaseBatch(
                 queues: durable.backlogs(of: lane, addressedBy: thread).map(\.queue),
                 before: JobID(store.nextNumber), moment: wall.unixMilliseconds(),
                 countMax: durable.window.changedAtOnce), besides: 0, body)
@@ -148,7 +148,7 @@ extension JobDesk {
 
     /// Lets a part of them go, then the next one, and tells how many there were.
     private func fire(
-        _ part: FirePart, besides count: Int,
+        _ part: ReleaseBatch, besides count: Int,
         _ body: @escaping (Result<Int, JobError>) -> Void
     ) {
         guard let durable else { return }
@@ -182,7 +182,7 @@ extension JobDesk {
     }
 
     /// What was buffered is due, and its first jobs come with the next answers.
-    func noteFired(_ firing: JournalFiring, _ part: FirePart) {
+    func noteFired(_ firing: BufferRelease, _ part: ReleaseBatch) {
         for (queue, amount) in firing.counted {
             guard let backlog = durable?.backlogs[queue] else { continue }
             backlog.held.fired(behind: part.place(of: queue))
@@ -194,7 +194,7 @@ extension JobDesk {
     // MARK: - Taking stock
 
     /// More of what was in the journal has been counted.
-    func noteCounted(_ part: JournalStock.Part) {
+    func noteCounted(_ part: RecoveryCount.Part) {
         guard let durable else { return }
         durable.add(part)
         for (queue, amounts) in part.amounts {

@@ -70,7 +70,7 @@ final class JobDesk {
     private var recentHandler: (selector: String, handler: Handler)?
     private var recentLoad: (lane: Lane, load: JobLoad)?
     private let lanesByThread: [String: Lane]
-    private var answers: MessagePort<[JournalAnswer]>?
+    private var answers: MessagePort<[StoreAnswer]>?
 
     /// - Parameters:
     ///   - lanes: the configured threads.
@@ -79,8 +79,8 @@ final class JobDesk {
     ///   - journal: for durable jobs; nil if there are none.
     ///   - window: how much of these is in memory at a time.
     init(
-        lanes: [Lane], handlers: [String: Handler], store: MemoryStore, journal: Journal?,
-        window: MemoryWindow = MemoryWindow(), children: ChildRegistry, loop: ThreadRunLoop,
+        lanes: [Lane], handlers: [String: Handler], store: MemoryStore, journal: (any JobStore)?,
+        window: WindowLimits = WindowLimits(), children: ChildRegistry, loop: ThreadRunLoop,
         clocks: Clocks = .system, log: Log
     ) {
         self.lanes = lanes
@@ -106,7 +106,7 @@ final class JobDesk {
         reports.add(to: loop)
         runner = JobRunner(reports, journal: journal, children: children, log: log)
         guard let journal else { return }
-        let answers = MessagePort<[JournalAnswer]> { desk.value.take($0) }
+        let answers = MessagePort<[StoreAnswer]> { desk.value.take($0) }
         answers.add(to: loop)
         self.answers = answers
         journal.add(.answer(to: { [weak answers] in _ = answers?.send($0) }))

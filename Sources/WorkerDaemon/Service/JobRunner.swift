@@ -20,13 +20,14 @@ final class JobRunner: Sendable {
     /// Where the ends are reported.
     let reports: MessagePort<WorkerReport>
     private let children: ChildRegistry
-    private let journal: Journal?
+    private let journal: (any JobStore)?
     private let log: Log
     private let failures: FailureLog
 
     /// - Parameter journal: where beginnings are recorded; nil if all jobs are in memory only.
     init(
-        _ reports: MessagePort<WorkerReport>, journal: Journal?, children: ChildRegistry, log: Log
+        _ reports: MessagePort<WorkerReport>, journal: (any JobStore)?, children: ChildRegistry,
+        log: Log
     ) {
         self.reports = reports
         self.journal = journal

@@ -120,7 +120,7 @@ final class Lane: Sendable {
     /// - Parameter journal: where the beginning is recorded; nil for a volatile job.
     /// - Returns: nil when it was withdrawn before, and did not run, or was given up while it ran.
     func run(
-        _ job: JobContext, _ handler: Handler, children: ChildRegistry, journal: Journal?,
+        _ job: JobContext, _ handler: Handler, children: ChildRegistry, journal: (any JobStore)?,
         log: Log, failures: FailureLog
     ) -> Completion? {
         let member = currentMember

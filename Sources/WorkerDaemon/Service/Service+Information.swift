@@ -29,7 +29,7 @@ extension Service {
             ("workerd_version", Service.version),
             ("process_id", "\(ProcessStatistics.processID)"),
             ("uptime_in_seconds", "\(uptime)"),
-            ("store", desk.durable?.journal.path ?? "memory"),
+            ("store", desk.durable?.journal.name ?? "memory"),
             ("total_commands_processed", "\(commandCount)"),
         ]
     }

@@ -71,7 +71,7 @@ import Testing
         #expect(left.map(isRunning) == [false, false, true])
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(20)))
     func `are known when the store is reached through a symbolic link`() throws {
         let scratch = try Scratch()
         try Directory.create(scratch.file("real"), mode: 0o700)

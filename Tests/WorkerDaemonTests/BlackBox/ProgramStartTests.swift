@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(20)))
     func `is started in its turn where there are few for many`() throws {
         var setup = Setup()
         setup.threads = "images: { count: 8 }"

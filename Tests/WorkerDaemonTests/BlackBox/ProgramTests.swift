@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(2)),
+        .timeLimit(.minutes(20)),
         arguments: [
             ("", "HOME LANG PATH TMPDIR"),
             ("passEnvironment: [\"TOKEN\", \"NOT_THERE\"]", "HOME LANG PATH TMPDIR TOKEN"),

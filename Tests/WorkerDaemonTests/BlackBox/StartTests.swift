@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(2)),
+        .timeLimit(.minutes(20)),
         arguments: [
             ("ulimit -v 200000", "the limit of address space is 195 MB", "ulimit -v"),
             ("ulimit -n 30", "the limit of open files is 30", "ulimit -n"),

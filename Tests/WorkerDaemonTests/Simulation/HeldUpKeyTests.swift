@@ -1,6 +1,7 @@
 // How many jobs of a key that is held up others do not have to wait for: of each queue a window is in
 // memory, half of which may be held up before nothing further is brought. Here a window is 8 jobs.
 
+import Jobs
 import RESP
 import RunLoopsTesting
 import Support
@@ -14,7 +15,7 @@ import WorkerDaemon
     private func play(
         heldUp count: Int, _ scene: @escaping @Sendable (World, _ others: [Int]) throws -> Void
     ) throws {
-        try playScene(MemoryWindow(countMax: Self.window)) { world in
+        try playScene(WindowLimits(countMax: Self.window)) { world in
             // The first one holds up those behind it.
             try world.perform(["KEY", "held", "RETRY", 1, "BLOCK"], token: 1)
             try world.settle()

@@ -1,5 +1,6 @@
 // What JOBS says while jobs are on their way from the journal into memory.
 
+import Jobs
 import RESP
 import RunLoopsTesting
 import Support
@@ -11,7 +12,7 @@ import WorkerDaemon
     func `has what waits also when it is asked for before anything was brought`(
         countMax: Int
     ) throws {
-        try playScene(MemoryWindow(countMax: countMax)) { world in
+        try playScene(WindowLimits(countMax: countMax)) { world in
             try world.ask(["PAUSE", "one"]) { _ in }
             for token in 1...20 { try world.submit([], [], token: token) }
             try world.crash {}

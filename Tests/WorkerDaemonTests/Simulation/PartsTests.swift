@@ -1,6 +1,7 @@
 // Commands about any number of jobs: they are done part by part, each a transaction, and the loop of the
 // daemon serves others in between. Here a part is small.
 
+import Jobs
 import RESP
 import RunLoopsTesting
 import Support
@@ -11,7 +12,7 @@ import WorkerDaemon
     private func play(
         inPartsOf count: Int, _ scene: @escaping @Sendable (World) throws -> Void
     ) throws {
-        var window = MemoryWindow()
+        var window = WindowLimits()
         window.changedAtOnce = count
         try playScene(window, scene)
     }

@@ -1,6 +1,7 @@
 // CANCEL of a thread's jobs by what they ask for, when there are more than memory and one transaction hold.
 // Memory and parts are small here, so that a few hundred jobs are many.
 
+import Jobs
 import RESP
 import RunLoopsTesting
 import Support
@@ -9,7 +10,7 @@ import WorkerDaemon
 
 @Suite struct `A CANCEL of many jobs` {
     private func play(_ scene: @escaping @Sendable (World) throws -> Void) throws {
-        try playScene(MemoryWindow(countMax: 16), scene)
+        try playScene(WindowLimits(countMax: 16), scene)
     }
 
     @Test(.timeLimit(.minutes(20)))
@@ -68,7 +69,8 @@ import WorkerDaemon
             var ids: [Int] = []
             for token in 1...40 {
                 let delay = 1_000 + token
-                try world.ask(["PERFORM", "one", "play", "DELAY", .integer(delay), .integer(token)]) {
+                try world.ask(["PERFORM", "one", "play", "DELAY", .integer(delay), .integer(token)])
+                {
                     ids.append($0.integer ?? 0)
                 }
                 try world.settle()

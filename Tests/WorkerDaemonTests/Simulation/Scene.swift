@@ -1,6 +1,7 @@
 // Scenes that tests play with a daemon of a simulation: on a thread of their own, since the daemon lives on
 // the thread that makes it.
 
+import Jobs
 import RESP
 import RunLoopsTesting
 import Support
@@ -11,7 +12,7 @@ import WorkerDaemon
 ///
 /// - Parameter window: how many of the jobs that wait are in the daemon's memory.
 func playScene(
-    _ window: MemoryWindow = MemoryWindow(),
+    _ window: WindowLimits = WindowLimits(),
     _ scene: @escaping @Sendable (World) throws -> Void
 ) throws {
     let directory = try Scratch()

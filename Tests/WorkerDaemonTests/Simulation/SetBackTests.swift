@@ -1,6 +1,7 @@
 // Jobs that a command has made due, when the clock on the wall is set back before the daemon dies: their
 // file has times of that clock only.
 
+import Jobs
 import RESP
 import RunLoopsTesting
 import Support
@@ -52,7 +53,7 @@ import WorkerDaemon
 
     @Test(.timeLimit(.minutes(20)))
     func `does not wait once more behind others, either, while the daemon lives`() throws {
-        try playScene(MemoryWindow(countMax: 4)) { world in
+        try playScene(WindowLimits(countMax: 4)) { world in
             let tokens = 1...20
             try world.ask(["PAUSE", "one"]) { _ in }
             for token in tokens {

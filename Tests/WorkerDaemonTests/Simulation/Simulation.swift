@@ -1,5 +1,6 @@
 // Random operations on a daemon, and after each of them a look at whether all that it has promised is so.
 
+import Jobs
 import Kernel
 import Support
 import WorkerDaemon
@@ -28,7 +29,7 @@ final class Simulation {
         random = SeededRandom(seed: seed)
         // Of a small window, what waits is parked, brought and parked again all the time.
         let isSmall = random.chance(50)
-        let window = isSmall ? MemoryWindow(countMax: 4 + random.below(5)) : MemoryWindow()
+        let window = isSmall ? WindowLimits(countMax: 4 + random.below(5)) : WindowLimits()
         windowCount = window.countMax
         isCrowded = isSmall
         world = try World(directory, window)

@@ -1,5 +1,6 @@
 // The daemon of a simulation and its one client, on the calling thread; crashes and restarts.
 
+import Jobs
 import Kernel
 import RESP
 import RunLoops
@@ -15,7 +16,7 @@ final class World {
     let stage = Stage()
     private let loop: ThreadRunLoop
     private let directory: String
-    private let window: MemoryWindow
+    private let window: WindowLimits
     private var generation = 0
     private var daemon: SteppedDaemon
     private var client: Client
@@ -37,7 +38,7 @@ final class World {
     /// - Parameters:
     ///   - directory: where the files of each generation are kept; empty.
     ///   - window: how many of the jobs that wait are in the daemon's memory.
-    init(_ directory: String, _ window: MemoryWindow) throws {
+    init(_ directory: String, _ window: WindowLimits) throws {
         self.directory = directory
         self.window = window
         loop = ThreadRunLoop.makeCurrent(poller: SystemPoller(clock: clock))
@@ -50,7 +51,7 @@ final class World {
     }
 
     private static func start(
-        _ clock: SimulatedClock, _ stage: Stage, _ directory: String, _ window: MemoryWindow,
+        _ clock: SimulatedClock, _ stage: Stage, _ directory: String, _ window: WindowLimits,
         generation: Int
     ) throws -> SteppedDaemon {
         var configuration = Configuration()

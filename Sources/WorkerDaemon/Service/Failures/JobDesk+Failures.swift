@@ -60,7 +60,7 @@ extension JobDesk {
     ///   - inMemory: does the same with those in memory; given how many there were in the journal, and
     ///     of the one that was asked for what it is if nothing could be done about it.
     private func settle(
-        _ failed: FailedJobs, _ fate: FailedJobsFate, _ part: FailedJobsPart,
+        _ failed: FailedJobs, _ fate: FailedJobAction, _ part: FailedJobsPart,
         besides count: Int = 0, _ body: @escaping (Result<Int, JobError>) -> Void,
         _ inMemory: @escaping (Int, Job?) -> Result<Int, JobError>
     ) {

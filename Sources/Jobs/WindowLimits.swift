@@ -1,0 +1,30 @@
+// How much of what waits in the journal is in memory at a time.
+
+/// The size of the part of a queue that is in memory, for what is in turn and again for what is delayed.
+package struct WindowLimits: Sendable {
+    /// How many jobs.
+    package var countMax = 8_192
+    /// How many bytes their payloads may have together.
+    package var byteCountMax = 16 << 20
+    /// How many come with one load: neither thread is kept from others for long.
+    package var loadCountMax = 1_024
+    /// How many rows of before are counted at once, before others have their turn.
+    package var countedAtOnce = 2_000
+    /// How many jobs one transaction fires; more of them take several.
+    package var changedAtOnce = 1_000
+    /// How many it lets run again, drops or takes back: each takes statements of its own.
+    package var settledAtOnce: Int { max(1, changedAtOnce / 4) }
+
+    /// What the daemon has.
+    package init() {}
+
+    /// A small one, of which simulations see all sides.
+    ///
+    /// - Parameter countMax: how many jobs, at least 2.
+    package init(countMax: Int) {
+        self.countMax = countMax
+        loadCountMax = max(1, countMax / 2)
+        countedAtOnce = countMax
+        changedAtOnce = max(1, countMax / 2)
+    }
+}

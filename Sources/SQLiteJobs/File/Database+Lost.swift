@@ -1,0 +1,100 @@
+// A log that has lost its database, or finds a damaged one. SQLite would take an empty file for a new database
+// and remove the log, and write the log into whatever it finds. Here both stay as they are, so that the right
+// file can still be put beside the log.
+
+internal import Jobs
+internal import CSQLite
+
+extension Database {
+    /// How many bytes of a frame of the log are no page.
+    ///
+    /// - Source: www.sqlite.org/fileformat2.html#the_write_ahead_log.
+    private static let frameHeaderByteCount: Int64 = 24
+    /// SQLITE_IOERR_SHORT_READ, which Swift does not import: zeros stand for the missing bytes.
+    private static let shortRead = SQLITE_IOERR | 2 << 8
+
+    /// Refuses a log whose database is missing or empty.
+    ///
+    /// - Throws: `.incomplete`.
+    /// - Blocks: for the disk.
+    static func refuseLostLog(of path: String) throws(StoreFault) {
+        guard hasBytes(logPath(of: path)), !hasBytes(path) else { return }
+        throw incomplete(path, "is missing or empty")
+    }
+
+    /// Refuses a file that can't be what its log belongs to, as far as its first bytes say.
+    ///
+    /// - Throws: `.incomplete`.
+    /// - Blocks: for the disk.
+    func refuseForeignFile() throws(StoreFault) {
+        guard hasLog, let file = unsafe layerFile(SQLITE_FCNTL_FILE_POINTER) else { return }
+        var header = [UInt8](repeating: 0, count: Schema.headerByteCount)
+        let code = unsafe header.withUnsafeMutableBytes { bytes in
+            unsafe file.pointee.pMethods?.pointee.xRead?(
+                file, bytes.baseAddress, Int32(bytes.count), 0) ?? SQLITE_OK
+        }
+        // What can't be read at all is told by what reads next.
+        guard code == SQLITE_OK || code == Self.shortRead else { return }
+        if code == Self.shortRead { throw Self.incomplete(path, "has lost its end") }
+        guard Schema.mayBeOurs(header) else {
+            // A torn write of its first page looks like another program's file, into which SQLite would
+            // write the log.
+            throw Self.incomplete(
+                path, "is damaged or another program's",
+                advice:
+                    "; after a power cut: sqlite3 \(path) 'PRAGMA wal_checkpoint(TRUNCATE)' writes "
+                    + "the log into it")
+        }
+    }
+
+    /// Refuses a file that has fewer pages than there must be beside its log; part of reading.
+    ///
+    /// - Throws: `.incomplete`.
+    /// - Blocks: for the disk.
+    func refuseShortFile() throws(StoreFault) {
+        guard hasLog, let file = unsafe layerFile(SQLITE_FCNTL_FILE_POINTER),
+            let log = unsafe layerFile(SQLITE_FCNTL_JOURNAL_POINTER),
+            let pageCount = try integer("PRAGMA page_count"),
+            let pageByteCount = try integer("PRAGMA page_size"), pageByteCount > 0
+        else { return }
+        let found = unsafe byteCount(of: file) / pageByteCount
+        let logged = unsafe byteCount(of: log) / (pageByteCount + Self.frameHeaderByteCount)
+        guard found + logged < pageCount else { return }
+        throw Self.incomplete(path, "has lost its end (\(found) of \(pageCount) pages are there)")
+    }
+
+    private static func incomplete(
+        _ path: String, _ what: String, advice: String = ""
+    ) -> StoreFault {
+        StoreFault(
+            .incomplete, path: path,
+            detail: "it \(what), but its log \(logPath(of: path)) is there\(advice)")
+    }
+
+    /// Whether there is something in its log.
+    private var hasLog: Bool { Self.hasBytes(logPath) }
+
+    /// Whether there is a file, and something in it.
+    private static func hasBytes(_ path: String) -> Bool {
+        guard let system = unsafe sqlite3_vfs_find(nil) else { return false }
+        var isThere: Int32 = 0
+        // Of an empty file it says that there is none.
+        _ = unsafe system.pointee.xAccess(system, path, SQLITE_ACCESS_EXISTS, &isThere)
+        return isThere != 0
+    }
+
+    func layerFile(_ which: Int32) -> UnsafeMutablePointer<sqlite3_file>? {
+        var found: UnsafeMutablePointer<sqlite3_file>?
+        let code = unsafe sqlite3_file_control(handle, "main", which, &found)
+        guard code == SQLITE_OK, let file = unsafe found, unsafe file.pointee.pMethods != nil else {
+            return nil
+        }
+        return unsafe file
+    }
+
+    func byteCount(of file: UnsafeMutablePointer<sqlite3_file>) -> Int64 {
+        var count: Int64 = 0
+        _ = unsafe file.pointee.pMethods?.pointee.xFileSize?(file, &count)
+        return count
+    }
+}

@@ -1,0 +1,164 @@
+// What each command is answered, once its transaction is on the disk or has failed; and what is only
+// read from the store.
+
+internal import Jobs
+internal import Kernel
+
+extension JournalWriter {
+    /// Answers a command, once the transaction is on the disk or has failed.
+    func finish(
+        _ commands: Span<StoreCommand>, _ place: Int, _ store: SQLiteStore,
+        _ answers: inout JournalAnswers
+    ) {
+        let fault = answers.fault
+        switch commands[place] {
+        case .begun, .start, .end, .putBack, .retry, .reserve, .pause, .askToEnd: break
+        case .answer(let send):
+            self.send = send
+            scheduleStockTaking()
+        case .acceptOnce(let new, _) where fault == nil && answers.existing[new.job.id] != nil:
+            if let other = answers.existing[new.job.id] { answers.append(.existing(other)) }
+        case .settle(_, _, _, let ticket):
+            let settled = answers.settled[ticket] ?? FailedJobsAnswer()
+            if fault == nil { recoveryCounter.give(settled.jobs) }
+            answers.append(
+                .settled(ticket: ticket, fault.map { .failure($0) } ?? .success(settled)))
+        case .accept, .acceptOnce: answers.appendAccepted()
+        case .run(let runs): for _ in runs { answers.appendAccepted() }
+        case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket),
+            .keepDue(_, let ticket):
+            answers.append(.confirmed(ticket: ticket, fault))
+        case .fire(let part, let ticket):
+            let firing = answers.fired[ticket] ?? BufferRelease()
+            let result = fault.map { Result.failure($0) } ?? .success(firing)
+            answers.append(.fired(ticket: ticket, part, result))
+            // With the answer: who fires and then submits has the fired ones in front.
+            for queue in part.queues {
+                let batch = answers.takeDelayed() ?? fired(queue, part, firing, fault, store)
+                answers.append(loaded(queue, after: part.place(of: queue), batch))
+            }
+        case .loadDelayed(let queue, let place, let limit, let byteCount):
+            let batch =
+                answers.takeDelayed()
+                ?? delayed(queue, after: place, limit, byteCount, fault, store)
+            answers.append(loaded(queue, after: place, batch))
+        case .cancelPart(_, let ticket):
+            let cancelled = answers.cancelledParts[ticket] ?? BulkCancelAnswer()
+            let result = fault.map { Result.failure($0) } ?? .success(cancelled)
+            answers.append(.cancelledPart(ticket: ticket, result))
+        case .cancel(_, let ticket):
+            let cancelled = answers.cancelled[ticket] ?? [:]
+            let result = fault.map { Result.failure($0) } ?? .success(cancelled)
+            answers.append(.cancelled(ticket: ticket, result))
+        case .load(let queue, let limit, let byteCount):
+            let result = answers.takeLoaded() ?? load(queue, limit, byteCount, store)
+            if case .success(let batch) = result { recoveryCounter.give(batch.jobs) }
+            answers.append(.loaded(queue, result))
+        case .find(let id, let ticket):
+            let result = reading { () throws(StoreFault) in try store.job(id) }
+            answers.append(.found(ticket: ticket, result))
+        case .findNamed(let name, let ticket):
+            let now = wall.unixMilliseconds()
+            let result = reading { () throws(StoreFault) in try store.job(named: name, at: now) }
+            answers.append(.named(ticket: ticket, result))
+        case .list(let listing, let ticket):
+            let result = reading { () throws(StoreFault) in try list(listing, store) }
+            answers.append(.listed(ticket: ticket, result))
+        }
+    }
+
+    /// The next parked jobs in turn of a queue.
+    func load(
+        _ queue: QueueName, _ limit: Int, _ byteCount: Int, _ store: SQLiteStore
+    ) -> Result<JobBatch, StoreFault> {
+        reading { () throws(StoreFault) in
+            let batch = try store.inTurn(
+                queue, after: broughtThrough[queue], limit: limit, byteCount: byteCount)
+            if let last = batch.jobs.last {
+                throughBeforeLoads.append((queue, broughtThrough[queue]))
+                broughtThrough.note(last.id, of: queue)
+            }
+            return batch
+        }
+    }
+
+    private func loaded(
+        _ queue: QueueName, after place: DueKey, _ batch: Result<JobBatch, StoreFault>
+    ) -> StoreAnswer {
+        if case .success(let batch) = batch { recoveryCounter.give(batch.jobs) }
+        return .loadedDelayed(queue, after: place, batch)
+    }
+
+    /// The first jobs of a queue that a part of a firing has let go.
+    func fired(
+        _ queue: QueueName, _ part: ReleaseBatch, _ firing: BufferRelease, _ fault: StoreFault?,
+        _ store: SQLiteStore
+    ) -> Result<JobBatch, StoreFault> {
+        guard fault != nil || firing.counted[queue] != nil else {
+            // This part did not come to it.
+            return .success(JobBatch(isEnd: false))
+        }
+        return delayed(
+            queue, after: part.place(of: queue), part.loadCountMax, part.loadByteCountMax, fault,
+            store)
+    }
+
+    /// The delayed jobs of a queue behind a place.
+    ///
+    /// Not as long as something that happened could not be written: a job that has ended, or that is
+    /// to be tried again later, would be read as it was before.
+    func delayed(
+        _ queue: QueueName, after place: DueKey, _ limit: Int, _ byteCount: Int,
+        _ fault: StoreFault?, _ store: SQLiteStore
+    ) -> Result<JobBatch, StoreFault> {
+        if let fault, !pending.isEmpty { return .failure(fault) }
+        return reading { () throws(StoreFault) in
+            try store.delayed(queue, after: place, limit: limit, byteCount: byteCount)
+        }
+    }
+
+    private func reading<Value>(
+        _ body: () throws(StoreFault) -> Value
+    ) -> Result<Value, StoreFault> {
+        do throws(StoreFault) {
+            return .success(try body())
+        } catch {
+            log.error("the journal can't read: \(error)")
+            return .failure(error)
+        }
+    }
+
+    private func list(
+        _ listing: JobListing, _ store: SQLiteStore
+    ) throws(StoreFault) -> ListedJobs {
+        let (state, end, limit) = (listing.state, listing.before, listing.limit)
+        var jobs: [Job] = []
+        var searched = JobID(0)
+        if state?.isEnded != false {
+            (jobs, searched) = try store.newestEnded(
+                thread: listing.thread, state: state, before: end, limit: limit)
+        }
+        for queue in listing.queues {
+            if state == nil || state == .waiting {
+                jobs += try store.newestInTurn(
+                    queue, after: broughtThrough[queue], before: end, limit: limit)
+                if recoveryCounter.hasUnserved(in: queue) {
+                    jobs += try store.newestInTurn(
+                        queue, through: min(broughtThrough[queue], JobID(end.number - 1)),
+                        limit: limit, searched: &searched
+                    ) { !recoveryCounter.serves($0.selector) }
+                }
+            }
+            for held in [JobState.delayed, .buffered] where state == nil || state == held {
+                jobs += try store.newestHeld(queue, state: held, before: end, limit: limit)
+            }
+        }
+        jobs.removeAll { $0.id < searched }
+        jobs.sort { $1.id < $0.id }
+        if jobs.count >= limit {
+            jobs.removeLast(jobs.count - limit)
+            searched = jobs.last?.id ?? searched
+        }
+        return ListedJobs(jobs: jobs, searched: searched)
+    }
+}

@@ -1,0 +1,88 @@
+// What each command changes in the store, within a transaction.
+
+internal import Jobs
+
+extension JournalWriter {
+    /// Does what a command asks for.
+    func write(
+        _ commands: Span<StoreCommand>, _ place: Int, to store: SQLiteStore, at now: Int64,
+        _ answers: inout JournalAnswers
+    ) throws(StoreFault) {
+        switch commands[place] {
+        case .accept(let new):
+            try store.accept(new.job)
+            noteMemory(new)
+        case .run(let runs):
+            for made in runs {
+                try store.accept(made.new.job, of: made.run)
+                noteMemory(made.new)
+            }
+        case .keepSchedule(let record, _): try store.keep(record)
+        case .dropSchedule(let name, _): try store.dropSchedule(name)
+        case .acceptOnce(let new, let name):
+            if let other = try store.giveName(name, to: new.job.id, at: now) {
+                answers.existing[new.job.id] = other
+            } else {
+                try store.accept(new.job)
+            }
+            noteMemory(new)
+        case .settle(let failed, let fate, let part, let ticket):
+            answers.settled[ticket] = try store.settle(failed, fate, part, at: now)
+        case .fire(let part, let ticket):
+            let firing = try store.fire(part, recoveryCounter.stock) {
+                recoveryCounter.serves($0)
+            }
+            answers.fired[ticket] = firing
+            for queue in part.queues {
+                answers.keepDelayed(fired(queue, part, firing, nil, store))
+            }
+        case .loadDelayed(let queue, let place, let limit, let byteCount):
+            answers.keepDelayed(delayed(queue, after: place, limit, byteCount, nil, store))
+        case .load(let queue, let limit, let byteCount):
+            answers.keepLoaded(load(queue, limit, byteCount, store))
+        case .keepDue(let moment, _): try store.keepDue(at: moment)
+        case .pause(let change): try store.keep(change)
+        case .askToEnd(let id): try store.askToEnd(id)
+        case .start(let id, let attempt): try store.start(id, attempt)
+        case .end(let id, let attempt, let outcome, let moment):
+            try store.end(id, attempt, outcome, at: moment)
+        case .putBack(let id, let attempt): try store.putBack(id, attempt: attempt)
+        case .retry(let id, let attempt, let due):
+            try store.retry(id, attempt, dueAt: due, at: now)
+        case .reserve(let number): try store.reserve(below: number)
+        case .cancel(let id, let ticket):
+            guard let job = try store.job(id), isParked(job) else { break }
+            try store.end(id, nil, .cancelled, at: now)
+            answers.cancelled[ticket] = [
+                job.queue: [
+                    CountedJob(
+                        id: id, state: job.state, selector: job.selector,
+                        byteCount: job.payload.count)
+                ]
+            ]
+        case .cancelPart(let part, let ticket):
+            answers.cancelledParts[ticket] = try store.cancel(part, behind: broughtThrough, at: now)
+        case .begun, .confirm, .find, .findNamed, .list, .answer: break
+        }
+    }
+
+    /// A new job is in memory: what is parked of its queue is behind it.
+    private func noteMemory(_ new: NewJob) {
+        // Without a copy of the job, which is large.
+        if !new.isParked, new.job.state == .waiting {
+            broughtThrough.note(new.job.id, of: new.job.queue)
+        }
+    }
+
+    /// Whether a job waits in the file and is not in the desk's memory.
+    ///
+    /// Of what is held the desk knows it, and asks for nothing that is in its memory.
+    private func isParked(_ job: Job) -> Bool {
+        switch job.state {
+        case .waiting:
+            job.id > broughtThrough[job.queue] || !recoveryCounter.serves(job.selector)
+        case .delayed, .buffered: true
+        case .running, .done, .failed, .cancelled: false
+        }
+    }
+}

@@ -1,0 +1,140 @@
+// What a store learns when it is opened: the attempts that were noted before a crash, if they are its own.
+//
+// The store and its file of attempts have a mark in common, drawn anew at each opening. One transaction brings
+// what the file tells and the new mark into the store; then the file is made anew with that mark; then jobs begin.
+// A crash in between leaves a file that has been learnt, which is known by its mark as well. Another mark
+// is that of another store, or of an older or newer copy of this one.
+
+internal import Jobs
+internal import Kernel
+
+/// A store that is being opened, and what lies beside it.
+///
+/// Confined to the journal's thread.
+struct Recovering {
+    private let store: SQLiteStore
+    private let attemptsPath: String
+    private let log: StoreLog
+    private let marks: AttemptMarks
+    private let found: AttemptLog.Found
+    /// What the store and the new file of attempts will have in common.
+    private let mark: UInt64
+
+    /// Looks at the files; changes none.
+    ///
+    /// - Throws: `StoreFault`, `SystemError`.
+    /// - Blocks: for the disk.
+    init(_ store: SQLiteStore, attemptsPath: String, _ log: StoreLog) throws {
+        self.store = store
+        self.attemptsPath = attemptsPath
+        self.log = log
+        marks = try store.attemptMarks()
+        found = try AttemptLog.look(at: attemptsPath)
+        mark = try SystemRandom.number()
+    }
+
+    /// The mark of the file, if that is the store's own.
+    private var ownMark: UInt64? {
+        guard case .ring(let mark, _) = found, [marks.present, marks.learnt].contains(mark) else {
+            return nil
+        }
+        return mark
+    }
+
+    /// Tells the store what it had not learnt before a crash, ends what was asked to, keeps due what was,
+    /// and reads what there is.
+    ///
+    /// All of it is one transaction: a damaged store stays as it is.
+    ///
+    /// - Blocks: for the disk.
+    func learn(
+        serving selectors: Set<String>, _ window: WindowLimits, at now: Int64
+    ) throws(StoreFault) -> (RecoveryCounter, StoreRecovery) {
+        var recovery = StoreRecovery()
+        recovery.nextNumber = store.nextNumber
+        recovery.reservedBelow = store.nextNumber + StoreRecovery.reservedCount
+        var recoveryCounter: RecoveryCounter?
+        try store.transaction(at: now) { () throws(StoreFault) in
+            try learnAttempts(at: now)
+            recovery.endedCount = try store.endAsked(at: now)
+            try store.keepDue(at: now)
+            try store.shortenPauses(at: now)
+            try store.reserve(below: recovery.reservedBelow)
+            try store.setAttemptMarks(AttemptMarks(present: mark, learnt: ownMark))
+            try store.flush()
+            let counting = try RecoveryCounter(
+                store, serving: selectors, stepCount: window.countedAtOnce)
+            recoveryCounter = counting
+            try read(into: &recovery, counting)
+        }
+        guard let recoveryCounter else { preconditionFailure("a transaction calls its body") }
+        return (recoveryCounter, recovery)
+    }
+
+    /// Copies a damaged log before anything is written over what can't be read of it.
+    ///
+    /// - Blocks: for the disk.
+    func keepDamagedLog(of path: String) {
+        guard let damage = store.logDamage else { return }
+        let logPath = path + "-wal"
+        let lost =
+            "\(logPath) is damaged at byte \(damage.place): at least \(damage.commitCount) transactions "
+            + "behind that place can't be read. After a power cut they are attempts and ends that were "
+            + "not synced yet, and such jobs run again; else jobs are lost"
+        do throws(SystemError) {
+            for number in 1...Self.keptLogCountMax {
+                let aside = "\(logPath).damaged-\(number)"
+                guard try File.kind(of: aside) == nil else { continue }
+                try File.write(
+                    try File.read(logPath, atMost: .max), to: aside, mode: File.ownerOnly)
+                return log.error("\(lost). It was copied to \(aside)")
+            }
+            log.error("\(lost). There are \(Self.keptLogCountMax) copies of such logs already")
+        } catch {
+            log.error("\(lost). It could not be copied: \(error)")
+        }
+    }
+
+    private static let keptLogCountMax = 9
+
+    private func read(
+        into recovery: inout StoreRecovery, _ recoveryCounter: RecoveryCounter
+    ) throws(StoreFault) {
+        recovery.stock = recoveryCounter.stock
+        recovery.blockers = try store.blockers()
+        recoveryCounter.give(recovery.blockers)
+        recovery.queues = try store.queues()
+        recovery.part = try recoveryCounter.next(store)
+        recovery.schedules = try store.schedules()
+        recovery.pausedThreads = try store.pausedThreads()
+    }
+
+    private func learnAttempts(at now: Int64) throws(StoreFault) {
+        guard case .ring(marks.present, let entries) = found else { return }
+        // In the order of numbers, which is about that of their ends: the oldest are dropped first.
+        for (id, entry) in entries.sorted(by: { $0.key < $1.key }) {
+            if let result = entry.result {
+                try store.end(JobID(id), Attempt(number: entry.attempt), .done(result), at: now)
+            } else {
+                try store.begun(JobID(id), attempts: entry.attempt)
+            }
+        }
+    }
+
+    /// Makes the file of attempts anew; one that is not the store's own is set aside.
+    ///
+    /// - Throws: `StoreFault`, `SystemError`.
+    /// - Blocks: for the disk.
+    func makeAttempts() throws -> AttemptLog {
+        if case .ring = found, ownMark == nil {
+            let aside = try AttemptLog.setAside(attemptsPath)
+            log.warning(
+                "\(attemptsPath) is of another store, or of an older or newer copy of this one: it is "
+                    + "now \(aside), and what it tells is not believed. So jobs that ended just before "
+                    + "a crash run again. If the store was put back from a copy, that is right")
+        } else {
+            try File.removeIfThere(attemptsPath)
+        }
+        return try AttemptLog(attemptsPath, mark: mark)
+    }
+}

@@ -1,0 +1,79 @@
+// Counts what was in the file when it was opened, a few rows at a time.
+
+internal import Jobs
+
+/// Counts what was in the file.
+///
+/// Confined to the journal's thread.
+final class RecoveryCounter {
+    private(set) var stock: RecoveryCount
+    /// Jobs of before that the desk was given: they are not parked.
+    private var given: Set<JobID> = []
+    /// The selectors that somebody serves; jobs of others stay where they are.
+    private let selectors: Set<String>
+    /// The queues in which such jobs have been counted.
+    private var unservedQueues: Set<QueueName> = []
+    /// How many rows are looked at before others have their turn.
+    let stepCount: Int
+
+    init(
+        _ store: SQLiteStore, serving selectors: Set<String>, stepCount: Int
+    ) throws(StoreFault) {
+        self.selectors = selectors
+        self.stepCount = stepCount
+        stock = RecoveryCount(last: try store.lastLiveNumber())
+    }
+
+    /// The desk is given jobs; it passes over those that nobody serves.
+    func give(_ jobs: [Job]) {
+        guard !stock.isComplete else { return }
+        for job in jobs where !stock.includes(job.id) && serves(job.selector) {
+            given.insert(job.id)
+        }
+    }
+
+    /// Whether somebody serves a selector.
+    func serves(_ selector: String) -> Bool { selectors.contains(selector) }
+
+    /// Whether jobs that nobody serves have been counted in a queue.
+    func hasUnserved(in queue: QueueName) -> Bool { unservedQueues.contains(queue) }
+
+    /// Counts a little more.
+    func next(_ store: SQLiteStore) throws(StoreFault) -> RecoveryCount.Part {
+        var part = RecoveryCount.Part()
+        let given = given
+        // Mostly the next one is of the same queue and state: they are added up before it is looked
+        // for among the others.
+        var alike: (queue: QueueName, state: JobState)?
+        var amount = JobAmount()
+        var latest = (selector: "", isServed: serves(""))
+        func addAlike() {
+            guard let (queue, state) = alike else { return }
+            part.amounts[queue, default: [:]][state, default: JobAmount()] += amount
+            amount = JobAmount()
+        }
+        let seen = try store.forEachLive(
+            after: stock.through, through: stock.last, limit: stepCount
+        ) { queue, job in
+            if job.selector != latest.selector { latest = (job.selector, serves(job.selector)) }
+            guard latest.isServed else {
+                part.unserved[queue, default: [:]][job.selector, default: JobAmount()] += .one(
+                    job.byteCount)
+                return
+            }
+            guard given.isEmpty || !given.contains(job.id) else { return }
+            if alike?.state != job.state || alike?.queue != queue {
+                addAlike()
+                alike = (queue, job.state)
+            }
+            amount += .one(job.byteCount)
+        }
+        addAlike()
+        unservedQueues.formUnion(part.unserved.keys)
+        part.through = seen ?? stock.last
+        part.isLast = seen == nil
+        stock.add(part)
+        if part.isLast { self.given = [] }
+        return part
+    }
+}

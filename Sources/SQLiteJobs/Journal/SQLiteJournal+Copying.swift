@@ -1,0 +1,51 @@
+// Copying the store on the journal's thread, part by part, for whoever asks for the next one.
+
+package import Jobs
+internal import Kernel
+internal import RunLoops
+internal import WorkerThreads
+
+extension SQLiteJournal {
+    package func backup(
+        _ name: String, in directory: String?, replaces: Bool
+    ) throws(BackupError) -> any StoreBackup {
+        let place = BackupPlace(directory, besides: path)
+        return SQLiteBackup(of: self, to: try place.path(of: name), in: place, replaces: replaces)
+    }
+
+    /// Begins to copy the store.
+    ///
+    /// - Parameter path: of an empty file.
+    /// - Returns: the copy, and how large it will be, as far as that can be known.
+    /// - Throws: `StoreFault`; `SubmitError` when the journal is closed.
+    /// - Thread: any.
+    /// - Blocks: until the journal's thread has come to it.
+    func beginCopy(to path: String) throws -> (copy: Confined<StoreCopy>, byteCount: Int) {
+        let (writer, loop) = (writer, thread.runLoop)
+        return try thread.submitAndWait {
+            guard let store = writer.value.store else {
+                throw SubmitError.stopped(thread: "journal")
+            }
+            let copy = try store.beginCopy(to: path, mark: SystemRandom.number())
+            return (Confined(copy, to: loop), copy.byteCount)
+        }
+    }
+
+    /// Copies some more; what waits for the journal has its turn before.
+    ///
+    /// - Returns: whether that was all.
+    /// - Throws: `StoreFault`.
+    /// - Thread: any.
+    /// - Blocks: until the journal's thread has done it.
+    func copyPart(of copy: Confined<StoreCopy>, pageCount: Int) throws -> Bool {
+        try thread.submitAndWait { try copy.value.next(pageCount: pageCount) }
+    }
+
+    /// Lets go of the copy's file.
+    ///
+    /// - Thread: any; before the journal is closed.
+    /// - Blocks: until the journal's thread has done it.
+    func endCopy(_ copy: Confined<StoreCopy>) {
+        try? thread.submitAndWait { copy.value.close() }
+    }
+}

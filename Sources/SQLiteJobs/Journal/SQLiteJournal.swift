@@ -1,0 +1,164 @@
+// The thread that makes jobs durable, as others see it: commands go in from any thread, answers come
+// back as messages. What was said before the thread gets round to it is one transaction.
+//
+// Values of `isFireOwed`: true while somebody has fired the buffer, or a timer of the journal will
+// look into it. Patient commands are added first and fire only if they find false:
+// E1  add, then exchange(true) by a worker; exchange(false), then a look into the buffer by the
+//     journal: whichever exchange comes second sees what the other's thread did before. Without it,
+//     a command could lie in the buffer with nobody to fire it.
+
+package import Jobs
+package import Kernel
+internal import RunLoops
+internal import Synchronization
+package import WorkerThreads
+
+/// Jobs in a file of SQLite, written on a thread of its own.
+///
+/// - Thread: any thread.
+package final class SQLiteJournal: JobStore {
+    /// The file.
+    let path: String
+    package let thread: WorkerThread
+    private let buffer: CommandBuffer<StoreCommand>
+    let writer: Confined<JournalWriter>
+    private let isFireOwed: FireFlag
+    private let attempts: AttemptLog
+
+    /// Whether a fire is owed, shared with the writer.
+    final class FireFlag: Sendable {
+        private let isOwed = Atomic<Bool>(false)
+
+        /// - Returns: what was so before.
+        func exchange(_ value: Bool) -> Bool {
+            isOwed.exchange(value, ordering: .acquiringAndReleasing)  // E1
+        }
+    }
+
+    /// How long the thread looks for the next commands before it sleeps, while they come that fast:
+    /// so long takes it to answer a client or a batch, and to take in what they send next.
+    private static let spinLimit = Duration.microseconds(200)
+
+    /// Opens a file of jobs on a thread of its own.
+    ///
+    /// - Parameter selectors: those whose jobs somebody runs.
+    /// - Returns: the journal, and what was in the file.
+    /// - Throws: `StoreFault`, or why there is no thread.
+    /// - Blocks: for the disk.
+    package static func open(
+        _ path: String, limits: StoreLimits, serving selectors: Set<String>,
+        window: WindowLimits = WindowLimits(), clocks: Clocks = .system, log: StoreLog
+    ) throws -> (SQLiteJournal, StoreRecovery) {
+        if try File.kind(of: path) == nil, try File.kind(of: path + "-wal") == nil {
+            // SQLite would make it readable for everybody; jobs are their owner's.
+            do throws(SystemError) {
+                try File.write([], to: path, mode: File.ownerOnly)
+            } catch {
+                throw StoreFault(.notWritable, path: path, detail: error.reason)
+            }
+        }
+        let thread = try WorkerThread(
+            name: "journal",
+            poller: SystemPoller(clock: clocks.loop, spin: IdleSpin(limit: spinLimit)))
+        do {
+            return try open(
+                path, limits: limits, selectors, window, clocks.wall, log: log, on: thread)
+        } catch {
+            thread.stop()
+            thread.join()
+            throw error
+        }
+    }
+
+    private static func open(
+        _ path: String, limits: StoreLimits, _ selectors: Set<String>, _ window: WindowLimits,
+        _ wall: WallTime, log: StoreLog, on thread: WorkerThread
+    ) throws -> (SQLiteJournal, StoreRecovery) {
+        let flag = FireFlag()
+        let (writer, recovery, attempts) = try thread.submitAndWait {
+            let loop = ThreadRunLoop.current
+            let store = try SQLiteStore(
+                path: path, limits: limits, readsEnded: false, movesLog: false)
+            let recovering = try Recovering(store, attemptsPath: path + "-attempts", log)
+            recovering.keepDamagedLog(of: path)
+            let (recoveryCounter, recovery) = try recovering.learn(
+                serving: selectors, window, at: wall.unixMilliseconds())
+            // Only now is what it told in the store; and no job has begun.
+            let attempts = try recovering.makeAttempts()
+            try store.beginMovingLog()
+            if store.logDamage != nil { try store.beginNewLog() }
+            let writer = JournalWriter(
+                store, recoveryCounter, isFireOwed: flag, loop: loop, wall: wall, log: log)
+            return (Confined(writer, to: loop), recovery, attempts)
+        }
+        let buffer = CommandBuffer<StoreCommand> { writer.value.take($0) }
+        let journal = SQLiteJournal(path: path, thread: thread, buffer, writer, flag, attempts)
+        try thread.submitAndWait { [weak buffer] in
+            writer.value.lookAgain = {
+                guard let buffer, !buffer.isEmpty else { return false }
+                buffer.fire()
+                return true
+            }
+        }
+        buffer.add(to: thread.runLoop)
+        return (journal, recovery)
+    }
+
+    private init(
+        path: String, thread: WorkerThread, _ buffer: CommandBuffer<StoreCommand>,
+        _ writer: Confined<JournalWriter>, _ flag: FireFlag, _ attempts: AttemptLog
+    ) {
+        self.path = path
+        self.thread = thread
+        self.buffer = buffer
+        self.writer = writer
+        isFireOwed = flag
+        self.attempts = attempts
+    }
+
+    package var name: String { path }
+
+    /// Adds a command that is handled with the next firing.
+    package func add(_ command: consuming StoreCommand) { buffer.add(command) }
+
+    /// Lets the journal handle what was added.
+    package func fire() { buffer.fire() }
+
+    /// Has something recorded within a few milliseconds, together with what comes until then.
+    package func record(_ command: consuming StoreCommand) {
+        buffer.add(command)
+        if !isFireOwed.exchange(true) { buffer.fire() }
+    }
+
+    /// Has the beginning of an attempt recorded; on return, a crash of the process does not undo it.
+    ///
+    /// - Thread: the worker's, before the handler is called.
+    package func noteStart(_ id: UInt64, _ attempt: Attempt) {
+        attempts.noteStart(id, attempt: attempt.number)
+        record(.begun(JobID(id), attempt))
+    }
+
+    /// Notes a small result, so that a crash does not make the job run again.
+    ///
+    /// The journal is told of the end by the desk.
+    ///
+    /// - Thread: the worker's, when the handler has returned.
+    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {
+        attempts.noteDone(id, attempt: attempt, result: result)
+    }
+
+    /// Writes what is left, closes the file and ends the thread.
+    ///
+    /// - Parameter nextNumber: what the next job will be numbered.
+    /// - Blocks: for the disk.
+    package func close(nextNumber: UInt64) {
+        let left = buffer.invalidate()
+        let writer = writer
+        let isWritten = try? thread.submitAndWait {
+            writer.value.close(left, nextNumber: nextNumber)
+        }
+        if isWritten == true { attempts.clear() }
+        thread.stop()
+        thread.join()
+    }
+}

@@ -1,0 +1,170 @@
+// Taking back all jobs of a thread and selector that have not begun, wherever they are: those in memory
+// at once, the parked ones by the journal, part by part. What is meant does not begin any more from the
+// moment of the command on, though others may be served for seconds until the last part is done:
+//
+// - What is in turn and comes into memory meanwhile is taken back by the desk as it comes; the journal
+//   leaves alone what it has brought.
+// - What is delayed and comes stays parked, because the journal does not know what the desk has of these
+//   and takes it back when it gets there.
+//
+// So each job is taken back by one of the two, and counted once. Confined to the desk's thread.
+
+internal import Jobs
+internal import Kernel
+
+/// A command under way that takes back all of a thread and selector.
+final class BulkCancel {
+    /// Nil if the thread is configured no more: then nothing of it comes.
+    let lane: Lane?
+    /// The lane's name or a member's.
+    let thread: String
+    fileprivate(set) var filter: CancelFilter
+    /// How many were taken back.
+    fileprivate(set) var count = 0
+    /// Those among them of which the journal has not said yet that they are jobs: a submit that is repeated
+    /// under its name is none.
+    fileprivate var unconfirmed: Set<JobID> = []
+    /// In front of the first of those that came and stayed parked.
+    fileprivate var leftParked: [QueueName: DueKey] = [:]
+
+    fileprivate init(_ lane: Lane?, _ thread: String, _ filter: CancelFilter) {
+        self.lane = lane
+        self.thread = thread
+        self.filter = filter
+    }
+
+    fileprivate func means(_ job: Job, of lane: Lane) -> Bool {
+        lane === self.lane && (thread == lane.name || thread == job.thread) && filter.means(job)
+    }
+}
+
+extension JobDesk {
+    /// Takes back all jobs of a thread and selector that have not begun, parked ones too.
+    ///
+    /// - Parameters:
+    ///   - payload: only those with this payload; nil for all.
+    ///   - body: told how many, once that is on the disk.
+    func cancelDurably(
+        thread: String, selector: String, payload: [UInt8]?,
+        _ body: @escaping (Result<Int, JobError>) -> Void
+    ) throws(JobError) {
+        guard let durable else { return }
+        try checkKnown(thread)
+        let lane = try? lane(of: thread)
+        let filter = CancelFilter(
+            selector: selector, payload: payload, before: JobID(store.nextNumber),
+            isUnserved: handlers[selector] == nil)
+        let recall = BulkCancel(lane, thread, filter)
+        let queues = queues(addressedBy: thread, lane)
+        if let lane {
+            let ids = try cancel(thread: thread, selector: selector, payload: payload)
+            recall.count = ids.count
+            recall.unconfirmed = Set(ids.filter { durable.isAwaited($0) })
+            // What is left of them in memory could not be taken back.
+            let begun = matching(thread: thread, selector: selector, payload: payload, of: lane)
+            recall.filter.begun = Set(begun.map(\.id))
+        }
+        durable.recalls.append(recall)
+        takeBack(
+            BulkCancelPart(
+                filter: recall.filter, places: BulkCancelPart.places(of: queues),
+                countMax: durable.window.settledAtOnce,
+                byteCountMax: durable.window.byteCountMax), recall, body)
+    }
+
+    /// Has the journal take back a part of them, then the next one.
+    private func takeBack(
+        _ part: BulkCancelPart, _ recall: BulkCancel,
+        _ body: @escaping (Result<Int, JobError>) -> Void
+    ) {
+        guard let durable else { return }
+        let ticket = durable.expect(
+            .cancelledPart { [unowned self] result in
+                switch result {
+                case .success(let cancelled):
+                    recall.count += noteCancelled(cancelled.jobs)
+                    if let rest = cancelled.rest, !isRefusing {
+                        return takeBack(rest, recall, body)
+                    }
+                    endRecall(recall)
+                    if cancelled.rest != nil { return body(.failure(Self.notAll(recall.count))) }
+                    confirm(recall.count, body)
+                case .failure(let fault):
+                    endRecall(recall)
+                    body(.failure(Self.busy(fault)))
+                }
+            })
+        tell(.cancelPart(part, ticket: ticket))
+    }
+
+    /// Nothing is meant any more: what stayed parked and was not taken back is brought once more.
+    private func endRecall(_ recall: BulkCancel) {
+        durable?.recalls.removeAll { $0 === recall }
+        for (queue, key) in recall.leftParked {
+            guard let backlog = durable?.backlogs[queue] else { continue }
+            backlog.held.fired(behind: key)
+            bringMore(of: backlog)
+        }
+    }
+
+    // MARK: - What comes meanwhile
+
+    /// A job that was taken back before it was on the disk turns out to be none.
+    ///
+    /// The journal says so before it answers the command that took it back, which came later.
+    func uncountCancelled(_ id: JobID) {
+        for recall in durable?.recalls ?? [] where recall.unconfirmed.remove(id) != nil {
+            recall.count -= 1
+        }
+    }
+
+    /// Takes a job of a queue's turn back that has just come from the journal, if a command means it.
+    func takeBack(_ job: Job, _ backlog: Backlog) -> Bool {
+        guard let recall = recall(of: job, backlog) else { return false }
+        durable?.journal.record(.end(job.id, nil, .cancelled, at: wall.unixMilliseconds()))
+        tellCancelled(job.id)
+        recall.count += 1
+        return true
+    }
+
+    /// Leaves a delayed job parked that has just come from the journal, if a command means it.
+    func leaveParked(_ job: Job, _ backlog: Backlog) -> Bool {
+        guard let recall = recall(of: job, backlog) else { return false }
+        let front = DueKey(dueAt: job.dueAt ?? job.acceptedAt, id: JobID(job.id.number - 1))
+        recall.leftParked[backlog.queue] = min(recall.leftParked[backlog.queue] ?? .last, front)
+        return true
+    }
+
+    private func recall(of job: Job, _ backlog: Backlog) -> BulkCancel? {
+        durable?.recalls.first { $0.means(job, of: backlog.lane) }
+    }
+
+    /// Takes note of parked jobs that were taken back.
+    ///
+    /// - Returns: how many of them have not begun: a failed one that was run again meanwhile may have.
+    func noteCancelled(_ cancelled: [QueueName: [CountedJob]]) -> Int {
+        guard let durable else { return 0 }
+        var count = 0
+        for (queue, jobs) in cancelled {
+            let backlog = durable.backlogs[queue]
+            for job in jobs {
+                if let live = live[job.id] {
+                    if withdraw(live) { count += 1 }
+                    continue
+                }
+                // Another command may ask for the same job, and find nothing to take back.
+                durable.withheld[job.id] = nil
+                if backlog != nil, handlers[job.selector] == nil {
+                    durable.removeUnserved(job, from: queue)
+                } else if let backlog {
+                    durable.unpark(job.id, job.state, byteCount: job.byteCount, from: backlog)
+                } else {
+                    durable.removeOrphan(job.id, byteCount: job.byteCount, from: queue)
+                }
+                tellCancelled(job.id)
+                count += 1
+            }
+        }
+        return count
+    }
+}
