@@ -7,7 +7,7 @@ extension Configuration {
         case automatic
         /// In memory: they are gone when the daemon ends.
         case memory
-        /// In the SQLite file at this absolute path.
+        /// In the file at this absolute path.
         case file(String)
 
         /// The path of the file; nil for memory.
