@@ -172,6 +172,9 @@ let package = Package(
 
         // Proof.
         .target(
+            name: "StoreTwin", dependencies: ["Jobs", "Kernel"], path: "Tests/StoreTwin",
+            swiftSettings: rules),
+        .target(
             name: "Support", dependencies: ["RunLoops", "Kernel"], path: "Tests/Support",
             swiftSettings: rules),
         .target(name: "CFaults", dependencies: ["CSQLite"], path: "Tests/CFaults"),
@@ -192,6 +195,7 @@ let package = Package(
             may: ["RunLoopsTesting", "WorkerThreads", "RunLoops", "Kernel", "Support"]),
         tests("DocumentationTests", may: ["Kernel", "Support"]),
         tests("RESPTests", may: ["RESP", "Support"]),
+        tests("JobStoreTests", may: ["Jobs", "SQLiteJobs", "StoreTwin", "Kernel", "Support"]),
         tests("JobsTests", may: ["Jobs", "Support"]),
         tests("SQLiteJobsTests", may: ["SQLiteJobs", "Jobs", "Kernel", "Support", "CFaults"]),
         .testTarget(

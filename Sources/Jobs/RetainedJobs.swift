@@ -6,7 +6,7 @@ internal import Structures
 /// Ended jobs in the order in which they will be dropped.
 ///
 /// - Complexity: O(1) for everything but `due`, which is O(what it returns and what was taken out).
-package struct RetainedJobs {
+package struct RetainedJobs: Sendable {
     /// A job that has ended.
     package struct Entry: Hashable {
         package let id: JobID

@@ -107,3 +107,5 @@ extension FIFO: RandomAccessCollection {
         return element
     }
 }
+
+extension FIFO: Sendable where Element: Sendable {}

@@ -1,0 +1,286 @@
+// What every store has to do: random commands go to two of them, and both have to say the same, also when they
+// are opened again, in order or after a crash. The twin is the reference.
+
+import Jobs
+import Kernel
+import StoreTwin
+import Support
+import Synchronization
+import Testing
+
+@Suite struct `Stores behave alike` {
+    private static let count = askedNumber("STORE_HISTORIES") ?? 12
+
+    @Test(.timeLimit(.minutes(20)), arguments: (1...count).map { UInt64($0) })
+    func `a store in a file, and its twin`(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let wall = TestWall()
+        var limits = StoreLimits()
+        // Which ones are dropped first is known of those that have ended since the store was opened.
+        let isReopened = random.chance(70)
+        if !isReopened { limits.retainedCountMax = 20 }
+        if random.chance(50) { limits.uniqueMilliseconds = 5_000 }
+        var history = History(random)
+        let twin = Player(ReopenedTwin(limits, wall.time))
+        let file = Player(try ReopenedFile(limits, wall.time))
+        for player in [twin, file] { try player.open(serving: history.selectors) }
+        var past: [String] = []
+        for step in 0..<60 {
+            history.random.chance(5)
+                ? wall.move(byMilliseconds: -3_000) : wall.move(byMilliseconds: 7)
+            if isReopened, history.random.chance(6) {
+                let isCrash = history.random.chance(50)
+                past.append("open again, crash \(isCrash)")
+                history.selectors = history.random.chance(50) ? ["echo"] : ["echo", "hash"]
+                for player in [twin, file] {
+                    try isCrash ? player.crash() : player.close(history.nextNumber)
+                    try player.open(serving: history.selectors)
+                }
+                history.forgetBeginnings()
+                #expect(twin.recovered == file.recovered, "opened again, step \(step)")
+                history.nextNumber = max(history.nextNumber, twin.nextNumber)
+                continue
+            }
+            let commands = history.next(at: wall.time.unixMilliseconds())
+            past.append("\(commands)")
+            let (expected, told) = (try twin.play(commands), try file.play(commands))
+            guard Reply.agree(expected, told) else {
+                Issue.record(
+                    "step \(step) after\n\(past.suffix(40).joined(separator: "\n"))\n\(commands)\nthe twin \(expected)\nthe file \(told)"
+                )
+                break
+            }
+            for (id, attempt, result) in history.marks() {
+                for player in [twin, file] { player.mark(id, attempt, result) }
+                past.append("mark \(id) \(attempt) \(result ?? [])")
+            }
+        }
+        twin.close(history.nextNumber)
+        file.close(history.nextNumber)
+    }
+}
+
+/// Tells a store commands and collects what it says.
+private final class Player {
+    private let reopened: any Reopened
+    private var store: (any JobStore)?
+    private let answers = Answers()
+    private(set) var recovered = ""
+    private(set) var nextNumber: UInt64 = 1
+    private var lastTicket: UInt64 = 1 << 32
+
+    private final class Answers: Sendable {
+        let all = Mutex<[StoreAnswer]>([])
+    }
+
+    init(_ reopened: any Reopened) { self.reopened = reopened }
+
+    func open(serving selectors: Set<String>) throws {
+        let (store, recovery) = try reopened.open(serving: selectors)
+        self.store = store
+        nextNumber = recovery.nextNumber
+        answers.all.withLock { $0 = [] }
+        store.add(.answer(to: { [answers] more in answers.all.withLock { $0 += more } }))
+        store.fire()
+        var parts: [RecoveryCount.Part] = []
+        while !(parts.last ?? recovery.part).isLast {
+            let more = answers.all.withLock { all in
+                defer { all = [] }
+                return all
+            }
+            for case .counted(let part) in more { parts.append(part) }
+            SystemThread.yield()
+        }
+        recovered = Reply.text(recovery, parts)
+    }
+
+    /// - Returns: what was answered.
+    func play(_ commands: [StoreCommand]) throws -> [String] {
+        lastTicket += 1
+        let ticket = lastTicket
+        for command in commands { store?.add(command) }
+        store?.add(.confirm(ticket: ticket))
+        store?.fire()
+        while true {
+            let all = answers.all.withLock { all -> [StoreAnswer]? in
+                guard
+                    all.contains(where: {
+                        if case .confirmed(ticket, _) = $0 { true } else { false }
+                    })
+                else { return nil }
+                defer { all = [] }
+                return all
+            }
+            if let all {
+                return all.compactMap(Reply.text).flatMap {
+                    $0.split(separator: "\n").map(String.init)
+                }
+            }
+            SystemThread.yield()
+        }
+    }
+
+    func mark(_ id: UInt64, _ attempt: Int, _ result: [UInt8]?) {
+        if let result {
+            store?.noteDone(id, attempt: attempt, result: result)
+        } else {
+            store?.noteStart(id, Attempt(number: attempt))
+        }
+    }
+
+    func close(_ nextNumber: UInt64) {
+        store?.close(nextNumber: nextNumber)
+        // An orderly end leaves the same as a crash right behind it.
+        if let store, reopened is ReopenedTwin { try? reopened.crash(store) }
+        store = nil
+    }
+
+    func crash() throws {
+        if let store { try reopened.crash(store) }
+        store = nil
+    }
+}
+
+/// Random commands, as a scheduler may give them.
+private struct History {
+    var random: SeededRandom
+    var nextNumber: UInt64 = 1
+    /// Those that somebody serves at present.
+    var selectors: Set<String> = ["echo", "hash"]
+    /// The jobs of which the latest attempt has begun and not ended, as far as it was told.
+    private var begun: Set<JobID> = []
+    private var lastTicket: UInt64 = 0
+    private static let queues = ["a", "b"].flatMap { thread in
+        [Priority.high, .normal].map { QueueName(thread: thread, priority: $0) }
+    }
+
+    init(_ random: SeededRandom) { self.random = random }
+
+    private mutating func ticket() -> UInt64 {
+        lastTicket += 1
+        return lastTicket
+    }
+
+    private mutating func anyID() -> JobID {
+        JobID(
+            UInt64.random(
+                in: max(1, nextNumber - min(nextNumber - 1, 40))...nextNumber, using: &random))
+    }
+
+    private mutating func anyQueue() -> QueueName {
+        Self.queues.randomElement(using: &random) ?? Self.queues[0]
+    }
+
+    private mutating func attempt(_ now: Int64) -> Attempt {
+        Attempt(number: 1 + random.below(3), workerName: "w", startedAt: now - 1)
+    }
+
+    private mutating func newJob(at now: Int64) -> NewJob {
+        let queue = anyQueue()
+        let schedules: [JobRequest.Schedule] = [.now, .now, .now, .buffered, .at(now + 50)]
+        let request = JobRequest(
+            thread: queue.thread,
+            selector: random.chance(80) || selectors.count == 1 ? "echo" : "hash",
+            payload: [UInt8](repeating: 7, count: random.below(40)), priority: queue.priority,
+            schedule: schedules.randomElement(using: &random) ?? .now,
+            timeoutMilliseconds: random.chance(20) ? 500 : nil, retryCountMax: random.below(3),
+            key: random.chance(20) ? [1] : nil, retryBlocks: random.chance(30))
+        nextNumber += 1
+        let job = Job(id: JobID(nextNumber - 1), request: request, acceptedAt: now)
+        return NewJob(job, isParked: job.state == .buffered || random.chance(60))
+    }
+
+    /// One transaction's commands.
+    mutating func next(at now: Int64) -> [StoreCommand] {
+        // Who browses sees all of a transaction, and what has ended is dropped with the next write.
+        if random.chance(20) { return [browsing(), .keepDue(at: now, ticket: ticket())] }
+        return (0...random.below(8)).flatMap { _ in inOrder(command(at: now), at: now) }
+    }
+
+    /// What happens to an attempt comes behind its beginning.
+    private mutating func inOrder(_ command: StoreCommand, at now: Int64) -> [StoreCommand] {
+        switch command {
+        case .begun(let id, _): return begun.insert(id).inserted ? [command] : []
+        case .end(let id, _?, _, _), .retry(let id, _, _), .putBack(let id, _):
+            let isBegun = begun.remove(id) != nil
+            return isBegun ? [command] : [.begun(id, attempt(now)), command]
+        default: return [command]
+        }
+    }
+
+    /// The store was opened again.
+    mutating func forgetBeginnings() { begun = [] }
+
+    private mutating func browsing() -> StoreCommand {
+        switch random.below(3) {
+        case 0: .find(anyID(), ticket: ticket())
+        case 1: .findNamed([UInt8(random.below(4))], ticket: ticket())
+        default:
+            .list(
+                JobListing(
+                    queues: Self.queues, thread: nil,
+                    state: JobState.allCases.randomElement(using: &random), before: .max,
+                    limit: 1_000), ticket: ticket())
+        }
+    }
+
+    private mutating func command(at now: Int64) -> StoreCommand {
+        let id = anyID()
+        switch random.below(26) {
+        case ..<8: return .accept(newJob(at: now))
+        case ..<10: return .acceptOnce(newJob(at: now), name: [UInt8(random.below(4))])
+        case ..<14: return .end(id, random.chance(70) ? attempt(now) : nil, outcome(), at: now)
+        case 14: return .retry(id, attempt(now), dueAt: now + Int64(random.below(100)))
+        case 15: return .putBack(id, attempt: random.below(2))
+        case 16: return .begun(id, attempt(now))
+        case 17: return .cancel(id, ticket: ticket())
+        case 18: return .askToEnd(id)
+        case 19: return .load(anyQueue(), limit: 1 + random.below(4), byteCount: 60)
+        case 20:
+            let place = random.chance(50) ? DueKey.first : DueKey(dueAt: now, id: JobID(0))
+            return .loadDelayed(anyQueue(), after: place, limit: 1 + random.below(4), byteCount: 90)
+        case 21:
+            var batch = ReleaseBatch(
+                queues: [anyQueue()], before: JobID(nextNumber), moment: now,
+                countMax: 1 + random.below(4))
+            (batch.loadCountMax, batch.loadByteCountMax) = (3, 100)
+            return .fire(batch, ticket: ticket())
+        case 22:
+            var filter = CancelFilter(
+                selector: random.chance(80) ? "echo" : "hash", payload: nil,
+                before: JobID(nextNumber), isUnserved: false)
+            filter.begun = [anyID()]
+            return .cancelPart(
+                BulkCancelPart(
+                    filter: filter, places: BulkCancelPart.places(of: [anyQueue()]),
+                    countMax: 1 + random.below(5), byteCountMax: 200), ticket: ticket())
+        case 23:
+            let part = FailedJobsPart(
+                before: JobID(nextNumber), countMax: 1 + random.below(3), byteCountMax: 60)
+            let action: FailedJobAction =
+                random.chance(40)
+                ? .drop : .runAgain(isServed: { [selectors] in selectors.contains($0.selector) })
+            return .settle(
+                random.chance(50) ? .one(id) : .all(selector: "echo"), action, part,
+                ticket: ticket())
+        case 24: return .keepDue(at: now, ticket: ticket())
+        default:
+            return random.chance(50)
+                ? .pause(
+                    PauseChange(paused: ["a", "p/1"], goingOn: random.chance(50) ? ["b"] : []))
+                : .pause(PauseChange(paused: ["b"], goingOn: ["a"], poolGoingOn: "p"))
+        }
+    }
+
+    private mutating func outcome() -> Outcome {
+        let outcomes: [Outcome] = [.done([1]), .failed(reason: "no"), .cancelled, .timedOut]
+        return outcomes.randomElement(using: &random) ?? .cancelled
+    }
+
+    /// What workers mark without telling the store: only a crash brings it out.
+    mutating func marks() -> [(id: UInt64, attempt: Int, result: [UInt8]?)] {
+        let id = anyID()
+        guard random.chance(30), begun.insert(id).inserted else { return [] }
+        return [(id.number, 1 + random.below(3), random.chance(40) ? [9] : nil)]
+    }
+}

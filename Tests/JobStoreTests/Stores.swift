@@ -1,0 +1,193 @@
+// The stores that have to behave alike, and what a test needs of each: to be opened, to crash, to end in order.
+
+import Jobs
+import Kernel
+import SQLiteJobs
+import StoreTwin
+import Support
+import Synchronization
+
+/// The clock on the wall, moved by hand.
+final class TestWall: LoopClock {
+    private let milliseconds = Mutex<Int64>(1_000_000)
+
+    func now() -> Instant { Instant(nanoseconds: milliseconds.withLock { $0 } * 1_000_000) }
+    var runsByItself: Bool { false }
+    func whenMoved(_ wake: @escaping @Sendable () -> Void) {}
+    func move(byMilliseconds count: Int64) { milliseconds.withLock { $0 += count } }
+
+    var time: WallTime { WallTime(on: self, from: 0) }
+}
+
+/// A store that a test can open again and again.
+protocol Reopened: AnyObject {
+    func open(serving selectors: Set<String>) throws -> (any JobStore, StoreRecovery)
+    /// Leaves what a crash of the process leaves.
+    func crash(_ store: any JobStore) throws
+}
+
+/// The twin.
+final class ReopenedTwin: Reopened {
+    private var book: TwinBook
+    private let wall: WallTime
+
+    init(_ limits: StoreLimits, _ wall: WallTime) {
+        book = TwinBook(limits: limits)
+        self.wall = wall
+    }
+
+    func open(serving selectors: Set<String>) throws -> (any JobStore, StoreRecovery) {
+        let (store, recovery) = TwinStore.open(book, serving: selectors, wall: wall)
+        return (store, recovery)
+    }
+
+    func crash(_ store: any JobStore) throws {
+        if let twin = store as? TwinStore { book = twin.book }
+    }
+}
+
+/// The store in a file.
+final class ReopenedFile: Reopened {
+    private let directory: TestDirectory
+    private let limits: StoreLimits
+    private let wall: WallTime
+    private var generation = 0
+    private var path: String { "\(directory.path)/jobs-\(generation).sqlite" }
+
+    init(_ limits: StoreLimits, _ wall: WallTime) throws {
+        directory = try TestDirectory()
+        self.limits = limits
+        self.wall = wall
+    }
+
+    func open(serving selectors: Set<String>) throws -> (any JobStore, StoreRecovery) {
+        let (journal, recovery) = try SQLiteJournal.open(
+            path, limits: limits, serving: selectors, window: WindowLimits(countMax: 8),
+            clocks: Clocks(loop: SystemClock(), wall: wall), log: StoreLog { _, _ in })
+        return (journal, recovery)
+    }
+
+    func crash(_ store: any JobStore) throws {
+        let old = path
+        generation += 1
+        for suffix in ["", "-wal", "-attempts"] where try File.kind(of: old + suffix) != nil {
+            try File.write(
+                try File.read(old + suffix, atMost: .max), to: path + suffix, mode: File.ownerOnly)
+        }
+        // What it still writes is written to files that nobody opens again.
+        store.close(nextNumber: 1)
+    }
+}
+
+/// What a store has answered, in words that are the same for the same answers.
+enum Reply {
+    static func text(_ job: Job) -> String {
+        "\(brief(job)) \(job.payload) \(job.outcome.map { "\($0)" } ?? "-")"
+    }
+
+    /// A job without what it was given and what it returned, which listings leave out.
+    private static func brief(_ job: Job) -> String {
+        "\(job.id) \(job.thread) \(job.selector) \(job.priority) \(job.state) "
+            + "attempt \(job.attempt)-\(job.forgivenCount) of \(job.retryCountMax) at \(job.acceptedAt) "
+            + "due \(opt(job.dueAt)) from \(opt(job.startedAt)) to \(opt(job.endedAt)) "
+            + "by \(job.workerName ?? "-") "
+            + "\(job.key ?? []) \(job.retryBlocks) \(opt(job.timeoutMilliseconds))"
+    }
+
+    private static func opt(_ value: Int64?) -> String { value.map { "\($0)" } ?? "-" }
+
+    private static func text(_ batch: JobBatch) -> String {
+        batch.jobs.map(text).joined(separator: "; ") + (batch.isEnd ? " end" : "")
+    }
+
+    private static func text(_ jobs: [QueueName: [CountedJob]]) -> String {
+        jobs.flatMap { queue, jobs in
+            jobs.map { "\(queue.thread)/\(queue.priority) \($0.id) \($0.state) \($0.byteCount)" }
+        }.sorted().joined(separator: "; ")
+    }
+
+    private static func text<Value>(
+        _ result: Result<Value, StoreFault>, _ body: (Value) -> String
+    ) -> String {
+        switch result {
+        case .success(let value): body(value)
+        case .failure: "fault"
+        }
+    }
+
+    /// - Returns: nil for what is told unasked.
+    static func text(_ answer: StoreAnswer) -> String? {
+        switch answer {
+        case .counted: nil
+        // Neighbours may come together or apart.
+        case .accepted(let count, let fault):
+            Array(repeating: fault == nil ? "accepted" : "refused", count: count)
+                .joined(separator: "\n")
+        case .existing(let id): "existing \(id)"
+        case .confirmed(let ticket, let fault): "\(ticket) confirmed \(fault == nil)"
+        case .settled(let ticket, let result):
+            "\(ticket) resolved "
+                + text(result) { answer in
+                    answer.jobs.map(text).joined(separator: "; ") + " dropped \(answer.droppedIDs) "
+                        + "other \(answer.other.map(text) ?? "-") last \(answer.last?.number ?? 0)"
+                }
+        case .loaded(let queue, let result): "\(queue.thread) loaded " + text(result, text)
+        case .loadedDelayed(let queue, let key, let result):
+            "\(queue.thread) delayed after \(key) " + text(result, text)
+        case .fired(let ticket, _, let result):
+            "\(ticket) fired "
+                + text(result) { release in
+                    let counted = release.counted.map { "\($0.thread) \($0.priority) \($1)" }
+                    return
+                        "\(release.count) \(counted.sorted()) rest \(release.rest?.queues.count ?? 0)"
+                }
+        case .found(let ticket, let result):
+            "\(ticket) found " + text(result) { $0.map(text) ?? "-" }
+        case .named(let ticket, let result):
+            "\(ticket) named " + text(result) { "\($0?.number ?? 0)" }
+        case .listed(let ticket, let result):
+            "\(ticket) listed " + text(result) { $0.jobs.map(brief).joined(separator: "; ") }
+        case .cancelled(let ticket, let result): "\(ticket) cancelled " + text(result, text)
+        case .cancelledPart(let ticket, let result):
+            "\(ticket) cancelled "
+                + text(result) { text($0.jobs) + ($0.rest == nil ? " end" : "") }
+        }
+    }
+
+    /// Whether two stores have said the same, the first of which knows exactly whether there is more: who
+    /// is not sure may say that there is.
+    static func agree(_ exact: [String], _ other: [String]) -> Bool {
+        exact.count == other.count
+            && zip(exact, other).allSatisfy { exact, other in
+                exact == other || exact == other + " end"
+            }
+    }
+
+    /// What was in a store, with all that was counted later.
+    static func text(_ recovery: StoreRecovery, _ parts: [RecoveryCount.Part]) -> String {
+        var counts: [String: Int] = [:]
+        for part in [recovery.part] + parts {
+            for (queue, amounts) in part.amounts {
+                for (state, amount) in amounts {
+                    counts["\(queue.thread) \(queue.priority) \(state)", default: 0] += amount.count
+                }
+            }
+            for (queue, amounts) in part.unserved {
+                for (selector, amount) in amounts {
+                    counts["\(queue.thread) \(queue.priority) of \(selector)", default: 0] +=
+                        amount.count
+                }
+            }
+        }
+        let queues = recovery.queues.map { "\($0.thread) \($0.priority)" }.sorted()
+        let counted = counts.filter { $0.value > 0 }.map { "\($0): \($1)" }.sorted()
+        return """
+            next \(recovery.nextNumber), reserved \(recovery.reservedBelow), ended \(recovery.endedCount)
+            queues \(queues)
+            counted \(counted)
+            blockers \(recovery.blockers.map(text))
+            schedules \(recovery.schedules)
+            paused \(recovery.pausedThreads.sorted())
+            """
+    }
+}

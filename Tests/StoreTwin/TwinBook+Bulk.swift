@@ -1,0 +1,120 @@
+// Changes of many jobs with one command, part by part.
+
+internal import Jobs
+
+extension TwinBook {
+    func delayed(_ queue: QueueName, after key: DueKey, _ limit: Int, _ byteCount: Int) -> JobBatch
+    {
+        Self.batch(
+            jobs(of: queue, .delayed).filter { key < Self.place($0) }, limit: limit,
+            byteCount: byteCount)
+    }
+
+    /// Cancels a job that has not begun.
+    ///
+    /// - Returns: what it was.
+    mutating func cancel(_ job: Job, at now: Int64) -> CountedJob {
+        end(job.id, nil, .cancelled, at: now)
+        return CountedJob(
+            id: job.id, state: job.state, selector: job.selector, byteCount: job.payload.count)
+    }
+
+    mutating func resolve(
+        _ failed: FailedJobs, _ action: FailedJobAction, _ part: FailedJobsPart, at now: Int64
+    ) -> FailedJobsAnswer {
+        var answer = FailedJobsAnswer()
+        var ids: [JobID]
+        switch failed {
+        case .one(let id): ids = [id]
+        case .all(let selector):
+            ids = self.failed(of: selector).filter { part.after < $0 && $0 < part.before }
+            ids = Array(ids.prefix(part.countMax))
+            if ids.count == part.countMax { answer.last = ids.last }
+        }
+        var byteCount = 0
+        for id in ids {
+            switch action {
+            case .drop:
+                if takeFailed(id) != nil {
+                    answer.droppedIDs.append(id)
+                } else {
+                    answer.other = job(id)
+                }
+            case .runAgain(let isServed):
+                guard let known = job(id) else { continue }
+                answer.other = known
+                guard isServed(known), let again = runAgain(id, at: now) else { continue }
+                answer.jobs.append(again)
+                byteCount += again.payload.count
+                if byteCount >= part.byteCountMax {
+                    answer.last = id
+                    return answer
+                }
+            }
+        }
+        return answer
+    }
+
+    mutating func release(_ batch: ReleaseBatch, _ isServed: (Job) -> Bool) -> BufferRelease {
+        var release = BufferRelease()
+        for (place, queue) in batch.queues.enumerated() {
+            let room = batch.countMax - release.count
+            let after = batch.place(of: queue).id
+            let jobs = jobs(of: queue, .buffered).filter { after < $0.id && $0.id < batch.before }
+                .prefix(room)
+            release.count += jobs.count
+            var amount = JobAmount()
+            for job in jobs {
+                self.release(job, at: batch.moment)
+                if isServed(job) { amount += .one(job.payload.count) }
+            }
+            release.counted[queue] = amount
+            if jobs.count == room {
+                var rest = batch
+                rest.queues = Array(batch.queues[place...])
+                rest.after = jobs.last?.id ?? after
+                rest.isSynced = false
+                release.rest = rest
+                break
+            }
+        }
+        return release
+    }
+
+    /// - Parameter memory: what is in turn and not behind this is in memory.
+    mutating func cancel(
+        _ part: BulkCancelPart, behind memory: [QueueName: JobID], at now: Int64
+    ) -> BulkCancelAnswer {
+        var answer = BulkCancelAnswer()
+        var room = JobAmount(count: part.countMax, byteCount: part.byteCountMax)
+        var rest = part
+        while let place = rest.places.first {
+            let behind = part.filter.isUnserved ? JobID(0) : memory[place.queue] ?? JobID(0)
+            let jobs = jobs(of: place.queue, place.state).filter { job in
+                switch place.state {
+                case .delayed: rest.after < Self.place(job)
+                case .buffered: rest.after.id < job.id
+                default: max(rest.after.id, behind) < job.id
+                }
+            }
+            let batch = Self.batch(jobs, limit: room.count, byteCount: room.byteCount)
+            for job in batch.jobs {
+                room -= .one(job.payload.count)
+                guard part.filter.means(job) else { continue }
+                answer.jobs[place.queue, default: []].append(cancel(job, at: now))
+            }
+            let isPast =
+                place.state != .delayed
+                && batch.jobs.last.map { $0.id >= part.filter.before } == true
+            if batch.isEnd || isPast {
+                rest.places.removeFirst()
+                rest.after = .first
+            } else if let last = batch.jobs.last {
+                rest.after = Self.place(last)
+            }
+            guard room.count > 0, room.byteCount > 0 else { break }
+        }
+        if !rest.places.isEmpty { answer.rest = rest }
+        return answer
+    }
+}

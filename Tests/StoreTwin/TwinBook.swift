@@ -1,0 +1,250 @@
+// What a store holds, as plain values in memory: dictionaries where a real store has tables. It is the
+// reference for what each change means, so each is written in the plainest way.
+
+package import Jobs
+
+/// All that outlives a crash.
+package struct TwinBook: Sendable {
+    /// A job as it is kept, its payload included.
+    struct Kept: Sendable {
+        var job: Job
+        /// What a failed job needs to run again.
+        var payload: [UInt8]
+        /// Whether a command has made it due: then it is so whatever the clock says.
+        var isDue = false
+    }
+
+    struct Name: Sendable {
+        let id: JobID
+        let acceptedAt: Int64
+    }
+
+    var jobs: [JobID: Kept] = [:]
+    var ended: RetainedJobs
+    var failed: RetainedJobs
+    var names: [[UInt8]: Name] = [:]
+    var schedules: [String: ScheduleRecord] = [:]
+    var paused: Set<String> = []
+    var askedToEnd: Set<JobID> = []
+    var reservedBelow: UInt64 = 1
+    /// The latest moments at which a command made jobs due, and at which an attempt failed.
+    var dueThrough = Int64.min
+    var retriedThrough = Int64.min
+    /// What workers have marked and the store had not been told: attempts, and small results.
+    var marks: [JobID: (attempt: Int, result: [UInt8]?)] = [:]
+    let limits: StoreLimits
+
+    package init(limits: StoreLimits = StoreLimits()) {
+        self.limits = limits
+        ended = .ended(within: limits)
+        failed = .failed(within: limits)
+    }
+
+    // MARK: - Looking
+
+    var live: [Kept] {
+        jobs.values.filter { !$0.job.state.isEnded }.sorted { $0.job.id < $1.job.id }
+    }
+
+    func isLive(_ id: JobID) -> Bool { jobs[id]?.job.state.isEnded == false }
+
+    /// A job as a client is told of it: of one that has ended, the payload is kept apart.
+    func job(_ id: JobID) -> Job? { jobs[id]?.job }
+
+    /// The jobs of a queue in a state, in their order: of the delayed, by when they are due.
+    func jobs(of queue: QueueName, _ state: JobState) -> [Job] {
+        let jobs = live.map(\.job).filter { $0.queue == queue && $0.state == state }
+        return state == .delayed ? jobs.sorted { Self.place($0) < Self.place($1) } : jobs
+    }
+
+    static func place(_ job: Job) -> DueKey { DueKey(dueAt: job.dueAt ?? 0, id: job.id) }
+
+    /// The first of some jobs, as many as a load may bring.
+    static func batch(_ jobs: [Job], limit: Int, byteCount: Int) -> JobBatch {
+        var bytes = 0
+        let end = jobs.firstIndex { job in
+            bytes += job.payload.count
+            return bytes >= byteCount
+        }
+        let count = min(limit, end.map { $0 + 1 } ?? jobs.count, jobs.count)
+        return JobBatch(jobs: Array(jobs.prefix(count)), isEnd: count == jobs.count)
+    }
+
+    func job(named name: [UInt8], at now: Int64) -> JobID? {
+        guard let known = names[name] else { return nil }
+        let isRemembered = now - known.acceptedAt < limits.uniqueMilliseconds
+        return isRemembered || isLive(known.id) ? known.id : nil
+    }
+
+    // MARK: - Changing
+
+    /// Changes where a job is; does nothing to one that has ended.
+    private mutating func change(
+        _ id: JobID, to state: JobState? = nil, _ body: (inout Job.Progress) -> Void
+    ) {
+        guard var kept = jobs[id], !kept.job.state.isEnded else { return }
+        var progress = kept.job.progress
+        body(&progress)
+        kept.job = Job(
+            id: id, request: kept.job.request, acceptedAt: kept.job.acceptedAt,
+            state: state ?? kept.job.state, progress: progress)
+        jobs[id] = kept
+    }
+
+    mutating func accept(_ job: Job) { jobs[job.id] = Kept(job: job, payload: job.payload) }
+
+    /// - Returns: the job that has the name already.
+    mutating func giveName(_ name: [UInt8], to id: JobID, at now: Int64) -> JobID? {
+        if let other = job(named: name, at: now) { return other }
+        names[name] = Name(id: id, acceptedAt: now)
+        return nil
+    }
+
+    mutating func mark(_ id: JobID, _ attempt: Int, _ result: [UInt8]?) {
+        let known = marks[id]
+        marks[id] = (max(attempt, known?.attempt ?? 0), result ?? known?.result)
+    }
+
+    mutating func start(_ id: JobID, _ attempt: Attempt) {
+        change(id) {
+            $0.attempt = attempt.number
+            $0.startedAt = attempt.startedAt
+            $0.workerName = attempt.workerName
+        }
+    }
+
+    mutating func retry(_ id: JobID, _ attempt: Attempt, dueAt: Int64, at now: Int64) {
+        start(id, attempt)
+        change(id, to: .delayed) { $0.dueAt = dueAt }
+        jobs[id]?.isDue = false
+        retriedThrough = max(retriedThrough, now)
+    }
+
+    mutating func end(_ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64) {
+        askedToEnd.remove(id)
+        guard var kept = jobs[id], !kept.job.state.isEnded else { return }
+        kept.job.end(attempt, outcome, at: now)
+        kept.job.releasePayload()
+        jobs[id] = kept
+        let entry = RetainedJobs.Entry(
+            id: id, endedAt: now,
+            byteCount: outcome.byteCount
+                + (outcome.state == .failed ? kept.payload.count : 0))
+        if outcome.state == .failed { failed.append(entry) } else { ended.append(entry) }
+    }
+
+    /// Drops what has ended and is kept no more.
+    mutating func dropEnded(at now: Int64) {
+        let (due, dueFailures) = (ended.due(at: now), failed.due(at: now))
+        for entry in due + dueFailures { jobs[entry.id] = nil }
+        ended.dropFirst(due.count)
+        failed.dropFirst(dueFailures.count)
+    }
+
+    mutating func release(_ job: Job, at now: Int64) {
+        change(job.id, to: .delayed) { $0.dueAt = now }
+        jobs[job.id]?.isDue = true
+        dueThrough = max(dueThrough, now)
+    }
+
+    /// Dates anew what a command has made due, if the clock was set back.
+    mutating func keepDue(at now: Int64) {
+        guard dueThrough > now else { return }
+        dueThrough = now
+        for kept in live where kept.isDue && kept.job.state == .delayed {
+            change(kept.job.id) { $0.dueAt = min($0.dueAt ?? now, now) }
+        }
+    }
+
+    /// Shortens pauses that have become longer than any may be, because the clock was set back.
+    mutating func shortenPauses(at now: Int64) {
+        guard retriedThrough > now else { return }
+        retriedThrough = now
+        for kept in live where kept.job.state == .delayed {
+            let attempts = kept.job.attempt - kept.job.forgivenCount
+            guard attempts > 0, kept.job.dueAt ?? 0 > now else { continue }
+            let longest = RetryPause.milliseconds(after: attempts).upperBound
+            change(kept.job.id) { $0.dueAt = min($0.dueAt ?? 0, now + longest) }
+        }
+    }
+
+    /// The failed jobs of a selector, in the order of their numbers.
+    func failed(of selector: String) -> [JobID] {
+        jobs.values.filter { $0.job.state == .failed && $0.job.selector == selector }
+            .map(\.job.id).sorted()
+    }
+
+    mutating func takeFailed(_ id: JobID) -> Kept? {
+        guard let kept = jobs[id], kept.job.state == .failed else { return nil }
+        jobs[id] = nil
+        let byteCount = kept.payload.count + (kept.job.outcome?.byteCount ?? 0)
+        failed.remove(
+            RetainedJobs.Entry(id: id, endedAt: kept.job.endedAt ?? 0, byteCount: byteCount))
+        return kept
+    }
+
+    mutating func runAgain(_ id: JobID, at now: Int64) -> Job? {
+        guard let kept = takeFailed(id) else { return nil }
+        var request = kept.job.request
+        request.payload = kept.payload
+        var progress = Job.Progress()
+        progress.dueAt = now
+        progress.attempt = kept.job.attempt
+        progress.forgivenCount = kept.job.attempt
+        accept(
+            Job(
+                id: id, request: request, acceptedAt: kept.job.acceptedAt, state: .delayed,
+                progress: progress))
+        jobs[id]?.isDue = true
+        dueThrough = max(dueThrough, now)
+        askedToEnd.remove(id)
+        return job(id)
+    }
+
+    mutating func keep(_ change: PauseChange) {
+        paused.subtract(change.goingOn)
+        if let pool = change.poolGoingOn {
+            paused = paused.filter { $0 != pool && !$0.hasPrefix("\(pool)/") }
+        }
+        paused.formUnion(change.paused)
+    }
+
+    mutating func keep(_ record: ScheduleRecord) {
+        var record = record
+        let name = record.definition.name
+        if let before = schedules[name], before.definition.rhythm == record.definition.rhythm {
+            record.progress = before.progress
+        }
+        schedules[name] = record
+    }
+
+    mutating func accept(_ job: Job, of run: ScheduleRun) {
+        accept(job)
+        schedules[run.name]?.progress.through = run.through
+        schedules[run.name]?.progress.lastRunAt = run.at
+        schedules[run.name]?.progress.lastJob = job.id
+    }
+}
+
+extension Job {
+    /// What was asked for.
+    fileprivate var request: JobRequest {
+        JobRequest(
+            thread: thread, selector: selector, payload: payload, priority: priority,
+            timeoutMilliseconds: timeoutMilliseconds, retryCountMax: retryCountMax, key: key,
+            retryBlocks: retryBlocks)
+    }
+
+    /// How far it has come.
+    fileprivate var progress: Progress {
+        var progress = Progress()
+        progress.dueAt = dueAt
+        progress.attempt = attempt
+        progress.forgivenCount = forgivenCount
+        progress.startedAt = startedAt
+        progress.workerName = workerName
+        progress.endedAt = endedAt
+        progress.outcome = outcome
+        return progress
+    }
+}

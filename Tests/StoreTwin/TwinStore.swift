@@ -1,0 +1,297 @@
+// A store in memory: the twin of those that outlive a daemon. It does each firing as one transaction, on the
+// thread that fires, and sends the answers; a copy of its book is what a crash would leave.
+
+package import Jobs
+package import Kernel
+internal import Synchronization
+
+/// The store of a book.
+///
+/// - Thread: any thread.
+package final class TwinStore: JobStore {
+    private struct State {
+        var book: TwinBook
+        var pending: [StoreCommand] = []
+        var send: (@Sendable ([StoreAnswer]) -> Void)?
+        /// Of each queue, the last job in turn that is in the memory of the scheduler.
+        var brought: [QueueName: JobID] = [:]
+        /// Attempts that have begun and are recorded if they last, in their order.
+        var beginnings: [(id: JobID, attempt: Attempt)] = []
+        /// The faults of the next transactions; nil for one that succeeds.
+        var faults: [StoreFault?] = []
+    }
+
+    package let name = "twin"
+    private let state: Mutex<State>
+    private let selectors: Set<String>
+    private let wall: WallTime
+
+    /// Opens a book.
+    ///
+    /// - Parameter selectors: those whose jobs somebody runs.
+    package static func open(
+        _ book: TwinBook, serving selectors: Set<String>, wall: WallTime
+    ) -> (TwinStore, StoreRecovery) {
+        var (book, recovery) = (book, StoreRecovery())
+        let now = wall.unixMilliseconds()
+        book.dropEnded(at: now)
+        for (id, mark) in book.marks.sorted(by: { $0.key < $1.key }) {
+            if let result = mark.result {
+                book.end(id, Attempt(number: mark.attempt), .done(result), at: now)
+            } else if let job = book.job(id), job.attempt < mark.attempt {
+                book.start(
+                    id,
+                    Attempt(
+                        number: mark.attempt, workerName: job.workerName,
+                        startedAt: job.startedAt))
+            }
+        }
+        book.marks = [:]
+        for id in book.askedToEnd.sorted() {
+            if book.isLive(id) { recovery.endedCount += 1 }
+            book.end(id, nil, .cancelled, at: now)
+        }
+        book.keepDue(at: now)
+        book.shortenPauses(at: now)
+        let live = book.live.map(\.job)
+        recovery.nextNumber = max(
+            book.reservedBelow, (book.jobs.keys.max()?.number ?? 0) + 1)
+        recovery.reservedBelow = recovery.nextNumber + StoreRecovery.reservedCount
+        book.reservedBelow = recovery.reservedBelow
+        recovery.blockers =
+            live.filter {
+                $0.state == .delayed && $0.retryBlocks && $0.attempt > $0.forgivenCount
+            }.sorted { TwinBook.place($0) < TwinBook.place($1) }
+        recovery.queues = Set(live.map(\.queue))
+        recovery.stock = RecoveryCount(last: live.last?.id.number ?? 0)
+        recovery.part = count(live, besides: Set(recovery.blockers.map(\.id)), selectors)
+        recovery.schedules = book.schedules.values.sorted {
+            $0.definition.name < $1.definition.name
+        }
+        recovery.pausedThreads = book.paused
+        return (TwinStore(book, serving: selectors, wall: wall), recovery)
+    }
+
+    private static func count(
+        _ live: [Job], besides blockers: Set<JobID>, _ selectors: Set<String>
+    ) -> RecoveryCount.Part {
+        var part = RecoveryCount.Part(isLast: true)
+        part.through = live.last?.id.number ?? 0
+        for job in live {
+            let amount = JobAmount.one(job.payload.count)
+            if !selectors.contains(job.selector) {
+                part.unserved[job.queue, default: [:]][job.selector, default: JobAmount()] += amount
+            } else if !blockers.contains(job.id) {
+                part.amounts[job.queue, default: [:]][job.state, default: JobAmount()] += amount
+            }
+        }
+        return part
+    }
+
+    private init(_ book: TwinBook, serving selectors: Set<String>, wall: WallTime) {
+        state = Mutex(State(book: book))
+        self.selectors = selectors
+        self.wall = wall
+    }
+
+    /// What a crash would leave.
+    package var book: TwinBook { state.withLock { $0.book } }
+
+    /// Lets one of the next transactions fail, behind those that were told before.
+    package func fail(with fault: StoreFault?) { state.withLock { $0.faults.append(fault) } }
+
+    package func add(_ command: consuming StoreCommand) {
+        let command = command
+        state.withLock { $0.pending.append(command) }
+    }
+
+    package func record(_ command: consuming StoreCommand) { add(command) }
+
+    package func fire() {
+        let now = wall.unixMilliseconds()
+        // Within the lock: answers go out in the order of their commands.
+        state.withLock { state in
+            let commands = state.pending
+            let fault = state.faults.isEmpty ? nil : state.faults.removeFirst()
+            state.pending = fault == nil ? [] : commands.filter(\.isRecord)
+            let before = (state.book, state.brought)
+            state.book.dropEnded(at: now)
+            var answers = commands.map { answer($0, fault, &state, at: now) }
+            if fault != nil { (state.book, state.brought) = before }
+            // Who browses sees all of the transaction.
+            for (place, command) in commands.enumerated() {
+                answers[place] += browse(command, state, at: now)
+            }
+            let all = answers.flatMap { $0 }
+            if !all.isEmpty { state.send?(all) }
+        }
+    }
+
+    package func noteStart(_ id: UInt64, _ attempt: Attempt) {
+        state.withLock { $0.book.mark(JobID(id), attempt.number, nil) }
+        record(.begun(JobID(id), attempt))
+    }
+
+    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {
+        // As much as the ring of attempts takes.
+        guard result.count <= 96 else { return }
+        state.withLock { $0.book.mark(JobID(id), attempt, result) }
+    }
+
+    package func backup(
+        _ name: String, in directory: String?, replaces: Bool
+    ) throws(BackupError) -> any StoreBackup {
+        throw BackupError(.invalid, "the twin makes no backups")
+    }
+
+    package func close(nextNumber: UInt64) {
+        add(.confirm(ticket: 0))
+        add(.reserve(below: nextNumber))
+        fire()
+        state.withLock { state in
+            state.book.marks = [:]
+            state.send = nil
+        }
+    }
+
+    // MARK: - Commands
+
+    /// Does a command, and says what it is answered; of a transaction that fails, nothing stays.
+    private func answer(
+        _ command: StoreCommand, _ fault: StoreFault?, _ state: inout State, at now: Int64
+    ) -> [StoreAnswer] {
+        func result<Value>(_ value: Value) -> Result<Value, StoreFault> {
+            fault.map { .failure($0) } ?? .success(value)
+        }
+        switch command {
+        case .answer(let send): state.send = send
+        case .accept(let new):
+            state.book.accept(new.job)
+            note(new, &state)
+            return [.accepted(count: 1, fault)]
+        case .run(let runs):
+            for made in runs {
+                state.book.accept(made.new.job, of: made.run)
+                note(made.new, &state)
+            }
+            return [.accepted(count: runs.count, fault)]
+        case .acceptOnce(let new, let name):
+            let other = state.book.giveName(name, to: new.job.id, at: now)
+            note(new, &state)
+            if let other, fault == nil { return [.existing(other)] }
+            state.book.accept(new.job)
+            return [.accepted(count: 1, fault)]
+        case .keepSchedule(let record, let ticket):
+            state.book.keep(record)
+            return [.confirmed(ticket: ticket, fault)]
+        case .dropSchedule(let name, let ticket):
+            state.book.schedules[name] = nil
+            return [.confirmed(ticket: ticket, fault)]
+        case .keepDue(let moment, let ticket):
+            state.book.keepDue(at: moment)
+            return [.confirmed(ticket: ticket, fault)]
+        case .confirm(let ticket):
+            for (id, attempt) in state.beginnings { state.book.start(id, attempt) }
+            if fault == nil { state.beginnings = [] }
+            return [.confirmed(ticket: ticket, fault)]
+        case .settle(let failed, let action, let part, let ticket):
+            let answer = state.book.resolve(failed, action, part, at: now)
+            return [.settled(ticket: ticket, result(answer))]
+        case .fire(let batch, let ticket):
+            let release = state.book.release(batch) { selectors.contains($0.selector) }
+            return [.fired(ticket: ticket, batch, result(release))]
+                + batch.queues.map { queue in
+                    // A batch that did not come to a queue tells nothing of it.
+                    let jobs = release.counted[queue].map { _ in
+                        state.book.delayed(
+                            queue, after: batch.place(of: queue), batch.loadCountMax,
+                            batch.loadByteCountMax)
+                    }
+                    return .loadedDelayed(
+                        queue, after: batch.place(of: queue),
+                        result(jobs ?? JobBatch(isEnd: false)))
+                }
+        case .pause(let change): state.book.keep(change)
+        case .askToEnd(let id): state.book.askedToEnd.insert(id)
+        case .begun(let id, let attempt): state.beginnings.append((id, attempt))
+        case .start(let id, let attempt): state.book.start(id, attempt)
+        case .end(let id, let attempt, let outcome, let moment):
+            if attempt != nil { state.beginnings.removeAll { $0.id == id } }
+            state.book.end(id, attempt, outcome, at: moment)
+        case .putBack(let id, let attempt):
+            state.beginnings.removeAll { $0.id == id }
+            state.book.start(id, Attempt(number: attempt))
+        case .retry(let id, let attempt, let due):
+            state.beginnings.removeAll { $0.id == id }
+            state.book.retry(id, attempt, dueAt: due, at: now)
+        case .reserve(let number): state.book.reservedBelow = number
+        case .cancel(let id, let ticket):
+            var cancelled: [QueueName: [CountedJob]] = [:]
+            if let job = state.book.job(id), isParked(job, state) {
+                cancelled[job.queue] = [state.book.cancel(job, at: now)]
+            }
+            return [.cancelled(ticket: ticket, result(cancelled))]
+        case .cancelPart(let part, let ticket):
+            let answer = state.book.cancel(part, behind: state.brought, at: now)
+            return [.cancelledPart(ticket: ticket, result(answer))]
+        case .load(let queue, let limit, let byteCount):
+            let behind = state.brought[queue] ?? JobID(0)
+            let jobs = state.book.jobs(of: queue, .waiting).filter { behind < $0.id }
+            let batch = TwinBook.batch(jobs, limit: limit, byteCount: byteCount)
+            if let last = batch.jobs.last { state.brought[queue] = last.id }
+            return [.loaded(queue, result(batch))]
+        case .loadDelayed(let queue, let place, let limit, let byteCount):
+            let batch = state.book.delayed(queue, after: place, limit, byteCount)
+            return [.loadedDelayed(queue, after: place, result(batch))]
+        case .find, .findNamed, .list: break
+        }
+        return []
+    }
+
+    /// What a command is answered that looks at single jobs, or lists some.
+    private func browse(
+        _ command: StoreCommand, _ state: borrowing State, at now: Int64
+    ) -> [StoreAnswer] {
+        switch command {
+        case .find(let id, let ticket): [.found(ticket: ticket, .success(state.book.job(id)))]
+        case .findNamed(let name, let ticket):
+            [.named(ticket: ticket, .success(state.book.job(named: name, at: now)))]
+        case .list(let listing, let ticket):
+            [.listed(ticket: ticket, .success(list(listing, state)))]
+        default: []
+        }
+    }
+
+    /// What is parked of a queue is behind a new job in memory.
+    private func note(_ new: NewJob, _ state: inout State) {
+        guard !new.isParked, new.job.state == .waiting else { return }
+        state.brought[new.job.queue] = new.job.id
+    }
+
+    private func isParked(_ job: Job, _ state: borrowing State) -> Bool {
+        switch job.state {
+        case .waiting:
+            state.brought[job.queue] ?? JobID(0) < job.id || !selectors.contains(job.selector)
+        case .delayed, .buffered: true
+        case .running, .done, .failed, .cancelled: false
+        }
+    }
+
+    private func list(_ listing: JobListing, _ state: borrowing State) -> ListedJobs {
+        let (book, brought) = (state.book, state.brought)
+        let jobs = book.jobs.values.map(\.job).filter { job in
+            guard job.id < listing.before, listing.state == nil || listing.state == job.state else {
+                return false
+            }
+            guard !job.state.isEnded else {
+                return listing.thread == nil || listing.thread == job.thread
+            }
+            guard listing.queues.contains(job.queue) else { return false }
+            return job.state != .waiting || !selectors.contains(job.selector)
+                || brought[job.queue] ?? JobID(0) < job.id
+        }.sorted { $1.id < $0.id }
+        let page = Array(jobs.prefix(listing.limit))
+        let isWhole = page.count < listing.limit
+        return ListedJobs(jobs: page, searched: isWhole ? JobID(0) : page.last?.id ?? JobID(0))
+    }
+}
