@@ -203,7 +203,7 @@ let package = Package(
             dependencies: [
                 "WorkerDaemon", "WorkerClient", "WorkerThreads", "RunLoops", "RunLoopsTesting",
                 "RESP",
-                "Jobs", "SQLiteJobs", "Kernel", "Support",
+                "Jobs", "SQLiteJobs", "StoreTwin", "Kernel", "Support",
             ],
             swiftSettings: rules + mimalloc),
         tests(

@@ -12,7 +12,9 @@ package import WorkerThreads
 /// - Thread: the one that made it, whose run loop goes by the same clock.
 package final class SteppedDaemon {
     private let lanes: [Lane]
-    private let store: OpenedStore?
+    private let store: (any JobStore)?
+    /// The thread that writes jobs down; nil if the store has none of its own.
+    package let journalThread: WorkerThread?
     private let service: Service
 
     /// Starts the threads of a daemon and takes up what its store holds.
@@ -21,22 +23,32 @@ package final class SteppedDaemon {
     ///   - daemon: its configuration, of which `listen` is left aside, and its handlers.
     ///   - clocks: the time by which it goes.
     ///   - window: how many of the jobs that wait in its store are in memory at a time.
+    ///   - other: opens a store in place of the configured one; given the selectors that are served.
     /// - Throws: as starting the daemon does.
     /// - Blocks: for the disk.
     package init(
-        _ daemon: Daemon, _ clocks: Clocks, window: WindowLimits = WindowLimits()
+        _ daemon: Daemon, _ clocks: Clocks, window: WindowLimits = WindowLimits(),
+        store other: ((Set<String>) -> (any JobStore, StoreRecovery))? = nil
     ) throws {
         let configuration = daemon.configuration
         let log = Log(level: configuration.log.level)
         lanes = try configuration.threads.map { try Lane($0, clocks) }
-        store = try configuration.store.path(in: [:]).map { path in
-            try OpenedStore.file(
-                path, configuration.limits, serving: Set(daemon.handlers.keys), window: window,
-                clocks: clocks, log: log)
+        var recovery = StoreRecovery()
+        if let other {
+            (store, recovery) = other(Set(daemon.handlers.keys))
+            journalThread = nil
+        } else {
+            let opened = try configuration.store.path(in: [:]).map { path in
+                try OpenedStore.file(
+                    path, configuration.limits, serving: Set(daemon.handlers.keys),
+                    window: window, clocks: clocks, log: log)
+            }
+            store = opened?.store
+            journalThread = opened?.thread
+            if let opened { recovery = opened.recovery }
         }
-        let recovery = store?.recovery ?? StoreRecovery()
         service = try Service.assemble(
-            configuration, daemon.handlers, lanes, store?.store, nextNumber: recovery.nextNumber,
+            configuration, daemon.handlers, lanes, store, nextNumber: recovery.nextNumber,
             window: window, children: ChildRegistry(of: "stepped"), password: nil, clocks: clocks,
             log: log, shutdownAsked: { _ in })
         service.desk.restore(recovery)
@@ -44,9 +56,6 @@ package final class SteppedDaemon {
 
     /// The worker threads.
     package var workers: [WorkerThread] { lanes.flatMap { $0.members.map(\.thread) } }
-
-    /// The thread that writes jobs down; nil if they are kept in memory.
-    package var journalThread: WorkerThread? { store?.thread }
 
     /// How many queues have jobs to load that nothing loads; 0 unless the daemon has a fault.
     package var stalledQueueCount: Int { service.desk.stalledQueueCount }
@@ -61,10 +70,10 @@ package final class SteppedDaemon {
     ///
     /// Commands for the store collect meanwhile. A simulation interleaves the loop's passes with
     /// the store's transactions this way.
-    package func holdStore() { store?.thread?.pause() }
+    package func holdStore() { journalThread?.pause() }
 
     /// Lets the store's thread take commands again.
-    package func releaseStore() { store?.thread?.resume() }
+    package func releaseStore() { journalThread?.resume() }
 
     /// Makes a connection.
     ///
@@ -92,7 +101,7 @@ package final class SteppedDaemon {
         releaseStore()
         for lane in lanes { lane.pool.join() }
         service.close()
-        store?.store.close(nextNumber: service.desk.store.nextNumber)
+        store?.close(nextNumber: service.desk.store.nextNumber)
     }
 
     /// Drops everything that was not yet written, and ends the threads.

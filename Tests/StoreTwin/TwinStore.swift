@@ -17,6 +17,8 @@ package final class TwinStore: JobStore {
         var brought: [QueueName: JobID] = [:]
         /// Attempts that have begun and are recorded if they last, in their order.
         var beginnings: [(id: JobID, attempt: Attempt)] = []
+        /// Whether commands collect and none is done.
+        var isHeld = false
         /// The faults of the next transactions; nil for one that succeeds.
         var faults: [StoreFault?] = []
     }
@@ -105,14 +107,29 @@ package final class TwinStore: JobStore {
         state.withLock { $0.pending.append(command) }
     }
 
-    package func record(_ command: consuming StoreCommand) { add(command) }
+    package func record(_ command: consuming StoreCommand) {
+        add(command)
+        fire()
+    }
+
+    /// Lets commands collect until `goOn`.
+    package func hold() { state.withLock { $0.isHeld = true } }
+
+    /// Does what has collected.
+    package func goOn() {
+        state.withLock { $0.isHeld = false }
+        fire()
+    }
 
     package func fire() {
         let now = wall.unixMilliseconds()
         // Within the lock: answers go out in the order of their commands.
         state.withLock { state in
+            guard !state.isHeld else { return }
             let commands = state.pending
-            let fault = state.faults.isEmpty ? nil : state.faults.removeFirst()
+            // A transaction that only says what has happened fails with the next request.
+            let isAsked = commands.contains { !$0.isRecord }
+            let fault = state.faults.isEmpty || !isAsked ? nil : state.faults.removeFirst()
             state.pending = fault == nil ? [] : commands.filter(\.isRecord)
             let before = (state.book, state.brought)
             state.book.dropEnded(at: now)
@@ -145,6 +162,7 @@ package final class TwinStore: JobStore {
     }
 
     package func close(nextNumber: UInt64) {
+        state.withLock { $0.isHeld = false }
         add(.confirm(ticket: 0))
         add(.reserve(below: nextNumber))
         fire()

@@ -39,6 +39,16 @@ extension Simulation {
         }
     }
 
+    /// Hands in a job that the store refuses: it never begins, since no book has it.
+    func submitRefused() throws {
+        note("submit what is refused")
+        var reply: RESPValue?
+        let isTried = try world.refuse(["PERFORM", "one", "play", "999999999"]) { reply = $0 }
+        if isTried, reply?.errorWord != "BUSY" {
+            throw SimulationFault("what the store refused was answered \(reply as Any)")
+        }
+    }
+
     private func command(
         for entry: Book.Entry, delay: Int64 = 0, due: Int64 = 0
     ) -> [CommandArgument] {

@@ -32,7 +32,8 @@ final class Simulation {
         let window = isSmall ? WindowLimits(countMax: 4 + random.below(5)) : WindowLimits()
         windowCount = window.countMax
         isCrowded = isSmall
-        world = try World(directory, window)
+        // Every second one with the twin of the store in a file.
+        world = try World(directory, window, hasTwin: seed % 2 == 0)
     }
 
     /// Does so many things, one after another.
@@ -92,6 +93,7 @@ final class Simulation {
         case ..<968: try askSeveralThings()
         case ..<975: try askOfSlowStore(besideCrash: false)
         case ..<977: return try sweep()
+        case ..<979: try submitRefused()
         case ..<990: return try submitAndCrash()
         case ..<996: return try crash("crash")
         default: return try shutDown()

@@ -5,6 +5,7 @@ import Kernel
 import RESP
 import RunLoops
 import RunLoopsTesting
+import StoreTwin
 import WorkerDaemon
 import WorkerThreads
 
@@ -18,6 +19,9 @@ final class World {
     private let directory: String
     private let window: WindowLimits
     private var generation = 0
+    /// What the daemon's store holds, if that is the twin of the one in a file; nil if it is not.
+    private var book: TwinBook?
+    private var twin: TwinStore?
     private var daemon: SteppedDaemon
     private var client: Client
 
@@ -38,11 +42,13 @@ final class World {
     /// - Parameters:
     ///   - directory: where the files of each generation are kept; empty.
     ///   - window: how many of the jobs that wait are in the daemon's memory.
-    init(_ directory: String, _ window: WindowLimits) throws {
+    ///   - hasTwin: whether jobs are kept by the twin of the store in a file.
+    init(_ directory: String, _ window: WindowLimits, hasTwin: Bool = false) throws {
         self.directory = directory
         self.window = window
+        book = hasTwin ? TwinBook() : nil
         loop = ThreadRunLoop.makeCurrent(poller: SystemPoller(clock: clock))
-        daemon = try Self.start(clock, stage, directory, window, generation: 0)
+        (daemon, twin) = try Self.start(clock, stage, directory, window, book, generation: 0)
         client = Client(try daemon.connect())
     }
 
@@ -52,8 +58,8 @@ final class World {
 
     private static func start(
         _ clock: SimulatedClock, _ stage: Stage, _ directory: String, _ window: WindowLimits,
-        generation: Int
-    ) throws -> SteppedDaemon {
+        _ book: TwinBook?, generation: Int
+    ) throws -> (SteppedDaemon, TwinStore?) {
         var configuration = Configuration()
         configuration.threads = threads.sorted { $0.key < $1.key }.map { name, count in
             var thread = Configuration.Thread(name: name)
@@ -71,7 +77,17 @@ final class World {
         daemon.register("stubborn", retries: .aside(1)) { job in
             try stage.play(job, on: WorkerThread.currentName ?? "none")
         }
-        return try SteppedDaemon(daemon, Clocks(loop: clock, wall: clock.wall), window: window)
+        let clocks = Clocks(loop: clock, wall: clock.wall)
+        guard let book else {
+            return (try SteppedDaemon(daemon, clocks, window: window), nil)
+        }
+        var twin: TwinStore?
+        let stepped = try SteppedDaemon(daemon, clocks, window: window) { selectors in
+            let (store, recovery) = TwinStore.open(book, serving: selectors, wall: clock.wall)
+            twin = store
+            return (store, recovery)
+        }
+        return (stepped, twin)
     }
 
     /// Sets the clock on the wall, of which the kernel tells the daemon.
@@ -123,16 +139,18 @@ final class World {
     func holdStore() throws {
         // Else it may or may not take a command that it was just told of.
         try restThreads()
-        daemon.holdStore()
+        if let twin { twin.hold() } else { daemon.holdStore() }
         try restThreads()
     }
 
     /// Lets the store take commands again.
-    func releaseStore() { daemon.releaseStore() }
+    func releaseStore() {
+        if let twin { twin.goOn() } else { daemon.releaseStore() }
+    }
 
     /// Lets a held store do all that it was told so far; its answers wait for the loop's next pass.
     func letStoreCatchUp() throws {
-        daemon.releaseStore()
+        releaseStore()
         try restThreads()
         try holdStore()
     }
@@ -187,6 +205,20 @@ final class World {
         return true
     }
 
+    /// Lets the store refuse the next request, if it is the twin; what has happened is told it again.
+    ///
+    /// - Returns: whether it is.
+    func refuse(_ arguments: [CommandArgument], _ body: @escaping (RESPValue) throws -> Void) throws
+        -> Bool
+    {
+        guard let twin else { return false }
+        twin.fail(with: StoreFault(.full, path: twin.name, detail: "as wished"))
+        try ask(arguments, body)
+        try settle()
+        twin.fire()
+        return true
+    }
+
     // MARK: - Dying
 
     /// Lets the daemon die, with all that was not with the kernel, and starts another.
@@ -196,6 +228,13 @@ final class World {
         // Whatever the journal has begun is with the kernel; what the desk has not told it is lost.
         try restThreads()
         try observe()
+        if let twin {
+            book = twin.book
+            client = Client(try SocketPair().split { _ in })
+            stage.close()
+            daemon.abandon()
+            return try startAgain()
+        }
         let (old, new) = (path, Self.path(directory, generation + 1))
         for suffix in ["", "-wal", "-attempts"] {
             let bytes = try File.read(old + suffix, atMost: .max)
@@ -222,6 +261,7 @@ final class World {
             if try !wait() { clock.advance(byMilliseconds: Self.grace) }
         }
         daemon.end()
+        book = twin?.book
         try startAgain()
     }
 
@@ -230,7 +270,8 @@ final class World {
     private func startAgain() throws {
         clock.forgetLoops()
         stage.open()
-        daemon = try Self.start(clock, stage, directory, window, generation: generation)
+        (daemon, twin) = try Self.start(
+            clock, stage, directory, window, book, generation: generation)
         client = Client(try daemon.connect())
     }
 
