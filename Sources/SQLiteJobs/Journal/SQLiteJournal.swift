@@ -152,10 +152,10 @@ package final class SQLiteJournal: JobStore {
     /// - Parameter nextNumber: what the next job will be numbered.
     /// - Blocks: for the disk.
     package func close(nextNumber: UInt64) {
-        let left = buffer.invalidate()
-        let writer = writer
+        let (writer, buffer) = (writer, buffer)
+        // On its own thread, which may be taking commands out of the buffer.
         let isWritten = try? thread.submitAndWait {
-            writer.value.close(left, nextNumber: nextNumber)
+            writer.value.close(buffer.invalidate(), nextNumber: nextNumber)
         }
         if isWritten == true { attempts.clear() }
         thread.stop()
