@@ -1,7 +1,8 @@
 // What a store is told, and what it says back.
 //
-// Commands have an order, and answers come in the order of their commands. A read sees the changes of the
-// commands before it, and of none behind it.
+// Commands have an order, and answers come in the order of their commands. A load (`load`, `loadDelayed`,
+// `fire`) sees the changes of the commands before it, and of none behind it. Questions of clients (`find`,
+// `findNamed`, `list`) see all of the transaction.
 
 /// Something to be written, read or looked up.
 ///
@@ -28,7 +29,7 @@ package enum StoreCommand: Sendable {
     indirect case pause(PauseChange)
     /// A job that runs was asked to end.
     case askToEnd(JobID)
-    /// An attempt has begun, which is recorded if it lasts.
+    /// An attempt has begun, which is recorded if it lasts, and before the next `confirm`.
     case begun(JobID, Attempt)
     /// An attempt has begun, and lasts.
     case start(JobID, Attempt)
