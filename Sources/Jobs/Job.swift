@@ -8,29 +8,13 @@ package struct Job: Hashable, Sendable {
     /// Its name.
     package let id: JobID
 
-    /// The thread or pool that it is for.
-    package let thread: String
+    /// What was asked for, but for the schedule and the name, which are done with.
+    ///
+    /// The payload is released when the job has ended, unless it has failed.
+    package private(set) var request: JobRequest
 
-    /// The name of the handler.
-    package let selector: String
-
-    /// What the handler is given; released when the job has ended, unless it has failed.
-    package private(set) var payload: [UInt8]
-
-    /// Its lane while it waits.
-    package let priority: Priority
-
-    /// How long one attempt may take; `nil` for as long as it likes.
-    package let timeoutMilliseconds: Int64?
-
-    /// How many further attempts follow one that failed.
-    package let retryCountMax: Int
-
-    /// What it has in common with those whose order counts.
-    package let key: [UInt8]?
-
-    /// Whether what follows in its order waits until a failed attempt was made good.
-    package let retryBlocks: Bool
+    /// Whether a while is to pass before it begins, however the clock is set.
+    private let isWhile: Bool
 
     /// Where it is in its life.
     package private(set) var state: JobState
@@ -63,39 +47,29 @@ package struct Job: Hashable, Sendable {
     package private(set) var outcome: Outcome?
 
     /// Makes the job for `request`: delayed, buffered, or waiting for its thread.
-    package init(id: JobID, request: JobRequest, acceptedAt: Int64) {
-        self.init(
-            id: id, thread: request.thread, selector: request.selector, payload: request.payload,
-            priority: request.priority, schedule: request.schedule,
-            timeoutMilliseconds: request.timeoutMilliseconds, retryCountMax: request.retryCountMax,
-            key: request.key, retryBlocks: request.retryBlocks, acceptedAt: acceptedAt)
-    }
-
-    /// Makes the same without a request in between, which is a copy less of all that is in it.
-    package init(
-        id: JobID, thread: String, selector: String, payload: [UInt8], priority: Priority,
-        schedule: JobRequest.Schedule, timeoutMilliseconds: Int64?, retryCountMax: Int,
-        key: [UInt8]?, retryBlocks: Bool, acceptedAt: Int64
-    ) {
+    package init(id: JobID, request: consuming JobRequest, acceptedAt: Int64) {
         self.id = id
-        self.thread = thread
-        self.selector = selector
-        self.payload = payload
-        self.priority = priority
-        self.timeoutMilliseconds = timeoutMilliseconds
-        self.retryCountMax = retryCountMax
-        self.key = key
-        self.retryBlocks = retryBlocks
         self.acceptedAt = acceptedAt
-        switch schedule {
+        switch request.schedule {
         case .now:
             state = .waiting
         case .buffered:
             state = .buffered
-        case .at(let moment):
+        case .at(let moment, _):
             dueAt = moment
             state = moment > acceptedAt ? .delayed : .waiting
         }
+        if case .at(_, byClock: false) = request.schedule {
+            isWhile = true
+        } else {
+            isWhile = false
+        }
+        request.schedule = .now
+        request.uniqueName = nil
+        // What neither the client nor the selector has said.
+        request.options.retryCountMax = request.options.retryCountMax ?? 0
+        request.options.retryBlocks = request.options.retryBlocks ?? false
+        self.request = request
     }
 
     /// Makes a job as a store has kept it.
@@ -135,6 +109,9 @@ package struct Job: Hashable, Sendable {
 
     /// Whether another attempt may follow the one that runs or was the last.
     package var mayRetry: Bool { attempt - forgivenCount <= retryCountMax }
+
+    /// Whether it is due at a time of the clock on the wall, however that is set; else a while is to pass.
+    package var goesByClock: Bool { attempt == 0 && !isWhile }
 
     /// How much of a payload is kept elsewhere, to run it again from there.
     private var releasedByteCount = 0
@@ -189,14 +166,33 @@ package struct Job: Hashable, Sendable {
         state = outcome.state
         endedAt = now
         self.outcome = outcome
-        if state == .failed { mayRunAgain = true } else { payload = [] }
+        if state == .failed { mayRunAgain = true } else { request.payload = [] }
     }
 
     /// Gives up what a failed job would need to run again: it is kept elsewhere.
     package mutating func releasePayload() {
         guard mayRunAgain else { return }
         releasedByteCount = payload.count
-        payload = []
+        request.payload = []
         mayRunAgain = false
     }
+}
+
+extension Job {
+    /// The thread or pool that it is for.
+    package var thread: String { request.thread }
+    /// The name of the handler.
+    package var selector: String { request.selector }
+    /// What the handler is given.
+    package var payload: [UInt8] { request.payload }
+    /// Its lane while it waits.
+    package var priority: Priority { request.priority }
+    /// How long one attempt may take; `nil` for as long as it likes.
+    package var timeoutMilliseconds: Int64? { request.options.timeoutMilliseconds }
+    /// How many further attempts follow one that failed.
+    package var retryCountMax: Int { request.options.retryCountMax ?? 0 }
+    /// Whether what follows in its order waits until a failed attempt was made good.
+    package var retryBlocks: Bool { request.options.retryBlocks ?? false }
+    /// What it has in common with those whose order counts; `nil` for none.
+    package var key: [UInt8]? { request.options.key }
 }

@@ -1,4 +1,5 @@
-// What somebody asks for: a job before it has an id.
+// What somebody asks for: a job before it has an id. One value from the door to the store: an option that
+// is only carried along is added in `JobOptions`, and where it is given.
 
 /// Asks for a handler to be run on a thread.
 package struct JobRequest: Hashable, Sendable {
@@ -7,7 +8,9 @@ package struct JobRequest: Hashable, Sendable {
         /// As soon as its thread gets to it.
         case now
         /// Not before this moment, in Unix milliseconds.
-        case at(Int64)
+        ///
+        /// By the clock: a time of the clock on the wall, however that is set. Else a while is to pass.
+        case at(Int64, byClock: Bool = true)
         /// When its thread's buffer is fired.
         case buffered
     }
@@ -27,32 +30,58 @@ package struct JobRequest: Hashable, Sendable {
     /// When it may begin.
     package var schedule: Schedule
 
-    /// How long one attempt may take; `nil` for as long as it likes.
-    package var timeoutMilliseconds: Int64?
+    /// All else that can be said about a job.
+    package var options: JobOptions
 
-    /// How many further attempts follow one that failed.
-    package var retryCountMax: Int
+    /// What no other job may be called that was accepted lately; `nil` for none.
+    package var uniqueName: [UInt8]?
 
-    /// What it has in common with those whose order counts; `nil` for none.
-    package var key: [UInt8]?
-
-    /// Whether what follows in its order waits until a failed attempt was made good.
-    package var retryBlocks: Bool
+    /// Whether it is in memory only, also where a store keeps jobs.
+    package var isVolatile = false
 
     /// Asks for `selector` to be run on `thread`, by default once, now and for as long as it takes.
     package init(
         thread: String, selector: String, payload: [UInt8] = [], priority: Priority = .normal,
-        schedule: Schedule = .now, timeoutMilliseconds: Int64? = nil, retryCountMax: Int = 0,
-        key: [UInt8]? = nil, retryBlocks: Bool = false
+        schedule: Schedule = .now, options: JobOptions = JobOptions()
     ) {
         self.thread = thread
         self.selector = selector
         self.payload = payload
         self.priority = priority
         self.schedule = schedule
+        self.options = options
+    }
+
+    /// The moment before which it may not begin; `nil` if none was given.
+    package var dueAt: Int64? {
+        guard case .at(let moment, _) = schedule else { return nil }
+        return moment
+    }
+}
+
+/// What can be said about a job beside what is to be done, where and when.
+package struct JobOptions: Hashable, Sendable {
+    /// How long one attempt may take; `nil` for as long as it likes.
+    package var timeoutMilliseconds: Int64?
+
+    /// How many further attempts follow one that failed; `nil` for as many as its selector has.
+    package var retryCountMax: Int?
+
+    /// Whether what follows in its order waits until a failed attempt was made good; `nil` for as its
+    /// selector says.
+    package var retryBlocks: Bool?
+
+    /// What it has in common with those whose order counts; `nil` for none.
+    package var key: [UInt8]?
+
+    /// Says nothing, or only this.
+    package init(
+        timeoutMilliseconds: Int64? = nil, retryCountMax: Int? = nil, retryBlocks: Bool? = nil,
+        key: [UInt8]? = nil
+    ) {
         self.timeoutMilliseconds = timeoutMilliseconds
         self.retryCountMax = retryCountMax
-        self.key = key
         self.retryBlocks = retryBlocks
+        self.key = key
     }
 }

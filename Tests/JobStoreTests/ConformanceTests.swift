@@ -191,8 +191,10 @@ private struct History {
             selector: random.chance(80) || selectors.count == 1 ? "echo" : "hash",
             payload: [UInt8](repeating: 7, count: random.below(40)), priority: queue.priority,
             schedule: schedules.randomElement(using: &random) ?? .now,
-            timeoutMilliseconds: random.chance(20) ? 500 : nil, retryCountMax: random.below(3),
-            key: random.chance(20) ? [1] : nil, retryBlocks: random.chance(30))
+            options: JobOptions(
+                timeoutMilliseconds: random.chance(20) ? 500 : nil,
+                retryCountMax: random.below(3), retryBlocks: random.chance(30),
+                key: random.chance(20) ? [1] : nil))
         nextNumber += 1
         let job = Job(id: JobID(nextNumber - 1), request: request, acceptedAt: now)
         return NewJob(job, isParked: job.state == .buffered || random.chance(60))

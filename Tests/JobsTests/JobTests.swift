@@ -71,7 +71,9 @@ import Testing
     }
 
     @Test func `may be tried as often as was asked, and once more`() throws {
-        let request = JobRequest(thread: "mail", selector: "send", payload: [1], retryCountMax: 2)
+        let request = JobRequest(
+            thread: "mail", selector: "send", payload: [1],
+            options: JobOptions(retryCountMax: 2))
         var job = Job(id: JobID(1), request: request, acceptedAt: 0)
         var attempts = 0
         repeat {

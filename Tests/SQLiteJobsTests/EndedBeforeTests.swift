@@ -88,8 +88,8 @@ import Testing
                         id: JobID(number),
                         request: JobRequest(
                             thread: "mail", selector: "send",
-                            schedule: number == 4 ? .at(9_000) : .now, retryCountMax: 3,
-                            retryBlocks: number != 2),
+                            schedule: number == 4 ? .at(9_000) : .now,
+                            options: JobOptions(retryCountMax: 3, retryBlocks: number != 2)),
                         acceptedAt: 1))
             }
             try store.retry(JobID(1), Attempt(number: 1), dueAt: 8_000, at: 7_000)

@@ -122,9 +122,10 @@ import Testing
                 payload: [UInt8](repeating: UInt8.random(in: 0...9, using: &random), count: size),
                 priority: Priority.allCases.randomElement(using: &random) ?? .normal,
                 schedule: schedules.randomElement(using: &random) ?? .now,
-                timeoutMilliseconds: random.chance(20) ? 5_000 : nil,
-                retryCountMax: random.chance(20) ? 3 : 0,
-                key: random.chance(20) ? [0, 13, 255] : nil, retryBlocks: random.chance(20))
+                options: JobOptions(
+                    timeoutMilliseconds: random.chance(20) ? 5_000 : nil,
+                    retryCountMax: random.chance(20) ? 3 : 0, retryBlocks: random.chance(20),
+                    key: random.chance(20) ? [0, 13, 255] : nil))
             let job = Job(id: JobID(nextNumber - 1), request: request, acceptedAt: now)
             try store.accept(job)
             jobs[job.id.number] = job
@@ -144,11 +145,8 @@ import Testing
             progress.outcome = outcome
             progress.endedAt = outcome == nil ? nil : now
             if outcome != nil { live.removeAll { $0 == job.id.number } }
-            let request = JobRequest(
-                thread: job.thread, selector: job.selector,
-                payload: outcome == nil ? job.payload : [], priority: job.priority,
-                timeoutMilliseconds: job.timeoutMilliseconds, retryCountMax: job.retryCountMax,
-                key: job.key, retryBlocks: job.retryBlocks)
+            var request = job.request
+            if outcome != nil { request.payload = [] }
             jobs[job.id.number] = Job(
                 id: job.id, request: request, acceptedAt: job.acceptedAt,
                 state: outcome?.state ?? state ?? job.state, progress: progress)

@@ -8,12 +8,14 @@ import Testing
 @Suite struct `Schedules in a store` {
     private func definition(_ rhythm: ScheduleDefinition.Rhythm) -> ScheduleDefinition {
         var definition = ScheduleDefinition(
-            name: "nightly", rhythm: rhythm, thread: "ledger", selector: "close",
-            payload: [0, 255])
+            name: "nightly", rhythm: rhythm,
+            request: JobRequest(
+                thread: "ledger", selector: "close",
+                payload: [0, 255]))
         definition.missed = .all
-        definition.priority = .low
-        definition.timeoutMilliseconds = 500
-        definition.retryCountMax = 3
+        definition.request.priority = .low
+        definition.request.options.timeoutMilliseconds = 500
+        definition.request.options.retryCountMax = 3
         return definition
     }
 
@@ -31,7 +33,7 @@ import Testing
         var every = cron
         every.definition.name = "beat"
         every.definition.rhythm = .every(milliseconds: 10_000)
-        every.definition.retryCountMax = nil
+        every.definition.request.options.retryCountMax = nil
         every.isFromCommand = false
         do {
             let store = try SQLiteStore(path: directory.database)
@@ -53,7 +55,7 @@ import Testing
             definition(.every(milliseconds: 100)), isFromCommand: true,
             progress: ScheduleProgress(since: 1_000))
         var new = old
-        new.definition.payload = [7]
+        new.definition.request.payload = [7]
         new.progress = ScheduleProgress(since: 9_000)
         var other = new
         other.definition.rhythm = .every(milliseconds: 200)

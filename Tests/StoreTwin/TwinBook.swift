@@ -227,14 +227,6 @@ package struct TwinBook: Sendable {
 }
 
 extension Job {
-    /// What was asked for.
-    fileprivate var request: JobRequest {
-        JobRequest(
-            thread: thread, selector: selector, payload: payload, priority: priority,
-            timeoutMilliseconds: timeoutMilliseconds, retryCountMax: retryCountMax, key: key,
-            retryBlocks: retryBlocks)
-    }
-
     /// How far it has come.
     fileprivate var progress: Progress {
         var progress = Progress()

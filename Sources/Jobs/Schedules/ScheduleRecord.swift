@@ -12,24 +12,14 @@ package struct ScheduleDefinition: Hashable, Sendable {
     package var name: String
     package var rhythm: Rhythm
     package var missed = MissedRuns.once
-    /// The thread or pool that its jobs are for.
-    package var thread: String
-    package var selector: String
-    package var payload: [UInt8]
-    package var priority = Priority.normal
-    package var timeoutMilliseconds: Int64?
-    /// How many further attempts follow one that failed; nil is as many as its selector has.
-    package var retryCountMax: Int?
+    /// Each of its jobs, but for when it is due.
+    package var request: JobRequest
 
-    /// Wants a selector to be performed on a thread in a rhythm.
-    package init(
-        name: String, rhythm: Rhythm, thread: String, selector: String, payload: [UInt8] = []
-    ) {
+    /// Wants the same job to be made in a rhythm.
+    package init(name: String, rhythm: Rhythm, request: JobRequest) {
         self.name = name
         self.rhythm = rhythm
-        self.thread = thread
-        self.selector = selector
-        self.payload = payload
+        self.request = request
     }
 }
 

@@ -139,14 +139,16 @@ enum JobRecord {
         var request = JobRequest(
             thread: queue.thread, selector: try record.text(), priority: queue.priority)
         let acceptedAt = try record.signedNumber()
-        request.retryCountMax = Int(clamping: try record.number())
+        request.options.retryCountMax = Int(clamping: try record.number())
         var progress = Job.Progress()
         progress.attempt = Int(clamping: try record.number())
         progress.forgivenCount = Int(clamping: try record.number())
         if flags & Flag.dueAt != 0 { progress.dueAt = try record.signedNumber() }
-        if flags & Flag.timeout != 0 { request.timeoutMilliseconds = try record.signedNumber() }
-        if flags & Flag.key != 0 { request.key = try record.byteString() }
-        request.retryBlocks = flags & Flag.retryBlocks != 0
+        if flags & Flag.timeout != 0 {
+            request.options.timeoutMilliseconds = try record.signedNumber()
+        }
+        if flags & Flag.key != 0 { request.options.key = try record.byteString() }
+        request.options.retryBlocks = flags & Flag.retryBlocks != 0
         if flags & Flag.worker != 0 { progress.workerName = try record.text() }
         if flags & Flag.startedAt != 0 { progress.startedAt = try record.signedNumber() }
         if flags & Flag.ended != 0 {

@@ -146,8 +146,9 @@ extension SQLiteStore {
         JobRequest(
             thread: row.text(1), selector: row.text(2), payload: payload,
             priority: Priority(rawValue: Int(row.integer(3))) ?? .normal,
-            timeoutMilliseconds: row.optionalInteger(5), retryCountMax: Int(row.integer(4)),
-            key: row.optionalBytes(column), retryBlocks: row.integer(column + 1) != 0)
+            options: JobOptions(
+                timeoutMilliseconds: row.optionalInteger(5), retryCountMax: Int(row.integer(4)),
+                retryBlocks: row.integer(column + 1) != 0, key: row.optionalBytes(column)))
     }
 
     private static func progress(_ row: Statement, orderFrom column: Int32) -> Job.Progress {

@@ -48,12 +48,12 @@ extension SQLiteStore {
             try statement.bind(5, milliseconds)
         }
         try statement.bind(6, definition.missed.rawValue)
-        try statement.bind(7, definition.thread)
-        try statement.bind(8, definition.selector)
-        try statement.bind(9, definition.payload)
-        try statement.bind(10, Int64(definition.priority.rawValue))
-        try statement.bind(11, definition.retryCountMax.map { Int64($0) })
-        try statement.bind(12, definition.timeoutMilliseconds)
+        try statement.bind(7, definition.request.thread)
+        try statement.bind(8, definition.request.selector)
+        try statement.bind(9, definition.request.payload)
+        try statement.bind(10, Int64(definition.request.priority.rawValue))
+        try statement.bind(11, definition.request.options.retryCountMax.map { Int64($0) })
+        try statement.bind(12, definition.request.options.timeoutMilliseconds)
         try statement.bind(13, record.progress.since)
         try statement.bind(14, record.progress.through)
         try statement.bind(15, record.progress.lastRunAt)
@@ -96,12 +96,14 @@ extension SQLiteStore {
                 .cron(row.text(2), zone: row.text(3))
             }
         var definition = ScheduleDefinition(
-            name: row.text(0), rhythm: rhythm, thread: row.text(6), selector: row.text(7),
-            payload: row.bytes(8))
+            name: row.text(0), rhythm: rhythm,
+            request: JobRequest(
+                thread: row.text(6), selector: row.text(7),
+                payload: row.bytes(8)))
         definition.missed = MissedRuns(rawValue: row.text(5)) ?? .once
-        definition.priority = Priority(rawValue: Int(row.integer(9))) ?? .normal
-        definition.retryCountMax = row.optionalInteger(10).map { Int($0) }
-        definition.timeoutMilliseconds = row.optionalInteger(11)
+        definition.request.priority = Priority(rawValue: Int(row.integer(9))) ?? .normal
+        definition.request.options.retryCountMax = row.optionalInteger(10).map { Int($0) }
+        definition.request.options.timeoutMilliseconds = row.optionalInteger(11)
         var progress = ScheduleProgress(since: row.integer(12))
         progress.through = row.integer(13)
         progress.lastRunAt = row.optionalInteger(14)

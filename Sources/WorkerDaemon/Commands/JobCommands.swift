@@ -45,10 +45,9 @@ enum JobCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let options = try PerformOptions(command, service.desk.wall)
-        let request = options.request(command)
         let desk = service.desk
-        guard desk.isDurable(request) else {
-            let id = try desk.accept(request)
+        guard desk.isDurable(options.request) else {
+            let id = try desk.accept(options.request)
             guard let wait = options.wait else { return .integer(Int(id.number)) }
             service.wait(for: id, session, token: session.reserve().number, within: wait)
             return nil
@@ -58,7 +57,7 @@ enum JobCommands {
         // Only this of the options outlives the command.
         let wait = options.wait
         do throws(JobError) {
-            try desk.acceptOrFind(request) { result in
+            try desk.acceptOrFind(options.request) { result in
                 switch (result, wait) {
                 case (.success(let id), let limit?):
                     service.wait(for: id, session, token: slot.number, within: limit)
@@ -106,14 +105,14 @@ enum JobCommands {
     private static func buffer(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let request = JobDesk.Request(
+        let request = JobRequest(
             thread: command.text(at: 1), selector: command.text(at: 2),
-            payload: command.bytes(at: 3))
+            payload: command.bytes(at: 3), schedule: .buffered)
         guard service.desk.isDurable(request) else {
-            return .integer(Int(try service.desk.accept(request, hold: true).number))
+            return .integer(Int(try service.desk.accept(request).number))
         }
         let slot = Pledge(session)
-        try service.desk.acceptDurably(request, hold: true) {
+        try service.desk.acceptDurably(request) {
             slot.fill($0.map { .integer(Int($0.number)) })
         }
         return slot.take()

@@ -5,20 +5,12 @@ internal import Kernel
 internal import RESP
 internal import Wording
 
-/// The options of a PERFORM: everything between the selector and the payload.
+/// What a PERFORM asks for.
 struct PerformOptions {
     /// Present with WAIT; inside, how long in milliseconds, or nil for as long as it takes.
     private(set) var wait: Int??
-    private(set) var priority = Priority.normal
-    private(set) var dueAt: Int64?
-    /// Whether it was given as a time, not as a while.
-    private(set) var goesByClock = false
-    private(set) var timeoutMilliseconds: Int?
-    private(set) var isVolatile = false
-    private(set) var retryCountMax: Int?
-    private(set) var retryBlocks: Bool?
-    private(set) var key: [UInt8]?
-    private(set) var uniqueName: [UInt8]?
+    /// The job that the command asks for.
+    private(set) var request: JobRequest
     /// The longest key and unique name.
     private static let nameByteCountMax = 256
     /// The longest delay and wait: a hundred years.
@@ -28,24 +20,15 @@ struct PerformOptions {
 
     init(_ command: Command, _ wall: WallTime) throws(WireError) {
         self.wall = wall
-        var index = 3
         let payloadIndex = command.count - 1
+        request = JobRequest(thread: command.text(at: 1), selector: command.text(at: 2))
+        var index = 3
         var options = OptionPlaces()
         while index < payloadIndex {
             try options.note(index, of: command)
             index = try read(command, at: index, before: payloadIndex)
         }
-    }
-
-    /// The job that the command asks for.
-    func request(_ command: Command) -> JobDesk.Request {
-        JobDesk.Request(
-            thread: command.text(at: 1), selector: command.text(at: 2),
-            payload: command.bytes(at: command.count - 1), priority: priority, dueAt: dueAt,
-            goesByClock: goesByClock, timeoutMilliseconds: timeoutMilliseconds,
-            isVolatile: isVolatile,
-            retryCountMax: retryCountMax, retryBlocks: retryBlocks, key: key,
-            uniqueName: uniqueName)
+        request.payload = command.bytes(at: payloadIndex)
     }
 
     /// - Returns: the place behind the option.
@@ -67,17 +50,21 @@ struct PerformOptions {
             return index + 2
         }
         if command.matches(index, "DELAY") || command.matches(index, "AT") {
-            guard dueAt == nil else { throw WireError(.err, "DELAY and AT: one of them, once") }
+            guard request.schedule == .now else {
+                throw WireError(.err, "DELAY and AT: one of them, once")
+            }
             let isDelay = command.matches(index, "DELAY")
             let value = Int64(try milliseconds(isDelay ? "DELAY" : "AT"))
-            dueAt = isDelay && value > 0 ? wall.unixMillisecondsRoundedUp() + value : value
-            goesByClock = !isDelay
+            request.schedule =
+                isDelay && value > 0
+                ? .at(wall.unixMillisecondsRoundedUp() + value, byClock: false)
+                : .at(value, byClock: !isDelay)
             return index + 2
         }
         if command.matches(index, "TIMEOUT") {
             let value = try milliseconds("TIMEOUT")
             guard value > 0 else { throw WireError(.err, "TIMEOUT must be at least 1 ms") }
-            timeoutMilliseconds = value
+            request.options.timeoutMilliseconds = Int64(value)
             return index + 2
         }
         if command.matches(index, "PRIORITY") {
@@ -85,31 +72,31 @@ struct PerformOptions {
                 let given = index + 1 < end ? ", is \(quoted(command.text(at: index + 1)))" : ""
                 throw WireError(.err, "PRIORITY must be high, normal or low\(given)")
             }
-            priority = named
+            request.priority = named
             return index + 2
         }
         if command.matches(index, "VOLATILE") {
-            isVolatile = true
+            request.isVolatile = true
             return index + 1
         }
         if command.matches(index, "RETRY") {
             guard index + 1 < end else {
                 throw WireError(.err, "RETRY needs a number, and a payload behind it")
             }
-            retryCountMax = try command.count(
+            request.options.retryCountMax = try command.count(
                 at: index + 1, "RETRY", max: Configuration.Selector.retryCountLimit)
             let isBlock = index + 2 < end && command.matches(index + 2, "BLOCK")
             let isAside = index + 2 < end && command.matches(index + 2, "ASIDE")
             guard isBlock || isAside else { return index + 2 }
-            retryBlocks = isBlock
+            request.options.retryBlocks = isBlock
             return index + 3
         }
         if command.matches(index, "KEY") {
-            key = try name(command, at: index + 1, before: end, "KEY")
+            request.options.key = try name(command, at: index + 1, before: end, "KEY")
             return index + 2
         }
         if command.matches(index, "UNIQUE") {
-            uniqueName = try name(command, at: index + 1, before: end, "UNIQUE")
+            request.uniqueName = try name(command, at: index + 1, before: end, "UNIQUE")
             return index + 2
         }
         throw WireError(

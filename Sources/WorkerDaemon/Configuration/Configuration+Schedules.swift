@@ -42,12 +42,14 @@ extension Configuration {
                     .every(milliseconds: every?.milliseconds ?? 0)
                 }
             var definition = ScheduleDefinition(
-                name: name, rhythm: rhythm, thread: thread, selector: selector,
-                payload: Array(payload.utf8))
+                name: name, rhythm: rhythm,
+                request: JobRequest(
+                    thread: thread, selector: selector,
+                    payload: Array(payload.utf8)))
             definition.missed = missed
-            definition.priority = priority
-            definition.timeoutMilliseconds = timeout?.milliseconds
-            definition.retryCountMax = retries
+            definition.request.priority = priority
+            definition.request.options.timeoutMilliseconds = timeout?.milliseconds
+            definition.request.options.retryCountMax = retries
             return definition
         }
     }

@@ -89,9 +89,9 @@ extension ScheduleBook {
         if before == nil, entries.count + addingCount >= Self.countMax {
             throw JobError.tooManySchedules(entries.count)
         }
-        _ = try desk.lane(of: definition.thread)
-        guard desk.handlers[definition.selector] != nil else {
-            throw JobError.unknownSelector(definition.selector)
+        _ = try desk.lane(of: definition.request.thread)
+        guard desk.handlers[definition.request.selector] != nil else {
+            throw JobError.unknownSelector(definition.request.selector)
         }
         let record = ScheduleRecord(
             definition, isFromCommand: true,

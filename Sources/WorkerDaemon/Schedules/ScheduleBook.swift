@@ -237,7 +237,7 @@ final class ScheduleBook {
     private func make(_ run: ScheduleRun, of entry: ScheduleEntry) throws(JobError) {
         var request = entry.definition.request
         // It has passed: the job is not delayed, but shows which moment it is for.
-        request.dueAt = run.through
+        request.schedule = .at(run.through)
         guard desk.isDurable(request) else {
             let id = try desk.accept(request)
             madeCount += 1
@@ -304,15 +304,5 @@ final class ScheduleBook {
         arm(
             entry,
             at: fault.isPassing ? now + Self.retryMilliseconds : entry.schedule.next(after: now))
-    }
-}
-
-extension ScheduleDefinition {
-    /// The job that it makes.
-    var request: JobDesk.Request {
-        JobDesk.Request(
-            thread: thread, selector: selector, payload: payload, priority: priority,
-            timeoutMilliseconds: timeoutMilliseconds.map { Int($0) },
-            retryCountMax: retryCountMax)
     }
 }

@@ -63,9 +63,9 @@ enum ScheduleCommands {
             entry("zone", zone),
             entry("every-ms", every),
             entry("missed", text(definition.missed.rawValue)),
-            entry("thread", text(definition.thread)),
-            entry("selector", text(definition.selector)),
-            entry("priority", text(definition.priority.name)),
+            entry("thread", text(definition.request.thread)),
+            entry("selector", text(definition.request.selector)),
+            entry("priority", text(definition.request.priority.name)),
             entry("next-due-at", number(schedule.dueAt)),
             entry("last-run-at", number(schedule.progress.lastRunAt)),
             entry("last-job", number(schedule.progress.lastJob.map { Int64($0.number) })),
@@ -94,8 +94,10 @@ struct ScheduleOptions {
                 .err, "a schedule's payload has at most \(byteCountMax) bytes, not \(byteCount)")
         }
         definition = ScheduleDefinition(
-            name: name, rhythm: try Self.rhythm(command), thread: command.text(at: end),
-            selector: command.text(at: end + 1), payload: command.bytes(at: end + 2))
+            name: name, rhythm: try Self.rhythm(command),
+            request: JobRequest(
+                thread: command.text(at: end), selector: command.text(at: end + 1),
+                payload: command.bytes(at: end + 2)))
         var index = 4
         var options = OptionPlaces()
         while index < end {
@@ -156,16 +158,16 @@ struct ScheduleOptions {
                 let given = quoted(command.text(at: index + 1))
                 throw WireError(.err, "PRIORITY must be high, normal or low, is \(given)")
             }
-            definition.priority = priority
+            definition.request.priority = priority
         } else if command.matches(index, "TIMEOUT") {
             let limit = Int(Schedule.periodMillisecondsMax)
             let milliseconds = try command.count(at: index + 1, "TIMEOUT", max: limit)
             guard milliseconds > 0 else {
                 throw WireError(.err, "TIMEOUT must be at least 1 ms")
             }
-            definition.timeoutMilliseconds = Int64(milliseconds)
+            definition.request.options.timeoutMilliseconds = Int64(milliseconds)
         } else if command.matches(index, "RETRY") {
-            definition.retryCountMax = try command.count(
+            definition.request.options.retryCountMax = try command.count(
                 at: index + 1, "RETRY", max: Configuration.Selector.retryCountLimit)
         } else {
             throw WireError(

@@ -10,43 +10,44 @@ internal import WorkerThreads
 
 extension JobDesk {
     /// Whether a request goes through the journal.
-    func isDurable(_ request: Request) -> Bool { durable != nil && !request.isVolatile }
+    func isDurable(_ request: borrowing JobRequest) -> Bool {
+        durable != nil && !request.isVolatile
+    }
 
     // MARK: - Accepting
 
     /// Accepts a job durably.
     ///
     /// - Parameters:
-    ///   - hold: keeps it in the lane's buffer until it is fired.
     ///   - run: what is recorded of the schedule that makes it, together with it; then it is told to
     ///     the journal by `takeRuns`.
     ///   - answer: told its id when it is on the disk, or why it could not get there.
     /// - Throws: why it is refused at once; then `answer` is not called.
     func acceptDurably(
-        _ request: Request, hold: Bool = false, of run: ScheduleRun? = nil,
+        _ request: consuming JobRequest, of run: ScheduleRun? = nil,
         answer: @escaping (Result<JobID, JobError>) -> Void
     ) throws(JobError) {
         guard let durable else { return }
         let (lane, handler) = try check(request)
-        let retry = request.retryPlan(for: handler)
+        request.fill(from: handler.retries)
         let now = wall.unixMilliseconds()
         let queue = QueueName(thread: request.thread, priority: request.priority)
         let backlog = durable.backlog(of: queue, lane)
         let byteCount = request.payload.count
         try checkLimits(byteCount, of: lane, backlog.laneLoad, durable.load)
-        let isDelayed = !hold && request.dueAt.map { $0 > now } == true
-        let state: JobState = hold ? .buffered : isDelayed ? .delayed : .waiting
+        let isDelayed = request.dueAt.map { $0 > now } == true
         // What is delayed is parked only when it is on the disk, if at all.
-        let isParked = hold || !isDelayed && !backlog.window.admit()
+        let isParked = request.schedule == .buffered || !isDelayed && !backlog.window.admit()
         let id = isParked ? store.takeNumber() : try takeNumber(for: request, at: now)
-        let kept = request.job(id, hold: hold, retry, acceptedAt: now)
+        let name = request.uniqueName
+        let kept = Job(id: id, request: request, acceptedAt: now)
         if !isParked { store.keep(kept) }
         reserveNumbers()
         var job: LiveJob?
         if isParked {
-            backlog.addParked(state, .one(byteCount))
+            backlog.addParked(kept.state, .one(byteCount))
         } else {
-            let accepted = liveJob(id, of: request, handler, lane, retry, backlog: backlog)
+            let accepted = liveJob(kept, handler, lane, backlog: backlog)
             accepted.part = isDelayed ? .held : .inTurn
             live[id] = accepted
             self.hold(accepted)
@@ -55,13 +56,13 @@ extension JobDesk {
         }
         durable.expectCommit(
             DurableJobs.Accepting(
-                id: id, job: job, backlog: backlog, state: state, dueAt: request.dueAt,
+                id: id, job: job, backlog: backlog, state: kept.state, dueAt: kept.dueAt,
                 byteCount: byteCount, answer: answer))
         let new = NewJob(kept, isParked: isParked)
         if let run {
             // Whoever makes it tells the journal, of several at once.
             durable.add(MadeRun(run: run, new: new))
-        } else if let name = request.uniqueName {
+        } else if let name {
             tell(.acceptOnce(new, name: name))
         } else {
             tell(.accept(new))
@@ -277,25 +278,12 @@ extension JobDesk {
         delay(adopted, until: due)
     }
 
-    /// What was asked for when a job was accepted.
-    func request(of job: Job) -> Request {
-        Request(
-            thread: job.thread, selector: job.selector, payload: job.payload,
-            priority: job.priority, dueAt: job.dueAt, goesByClock: job.attempt == 0,
-            timeoutMilliseconds: job.timeoutMilliseconds.map { Int($0) },
-            retryCountMax: job.retryCountMax, retryBlocks: job.retryBlocks, key: job.key,
-            forgivenCount: job.forgivenCount)
-    }
-
     /// Takes a job of the journal into memory; nil if nobody can run it.
     func adopt(
         _ job: Job, _ backlog: Backlog, as part: Backlog.Part? = nil
     ) -> LiveJob? {
         guard let handler = handlers[job.selector] else { return nil }
-        let request = request(of: job)
-        let adopted = liveJob(
-            job.id, of: request, handler, backlog.lane, request.retryPlan(for: handler),
-            attempt: job.attempt + 1, backlog: backlog)
+        let adopted = liveJob(job, handler, backlog.lane, backlog: backlog)
         store.adopt(job)
         live[job.id] = adopted
         adopted.part = part ?? (job.state == .delayed ? .held : .inTurn)

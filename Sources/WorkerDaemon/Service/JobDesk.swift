@@ -160,9 +160,7 @@ final class JobDesk {
     }
 
     /// Accepts a job, which is known by its number from now on, and in memory only.
-    ///
-    /// - Parameter hold: keeps it in the lane's buffer until it is fired.
-    func accept(_ request: Request, hold: Bool = false) throws(JobError) -> JobID {
+    func accept(_ request: consuming JobRequest) throws(JobError) -> JobID {
         let now = wall.unixMilliseconds()
         if let name = request.uniqueName,
             let id = uniqueNames.job(named: name, at: now, isLive: { live[$0] != nil })
@@ -170,27 +168,29 @@ final class JobDesk {
             return id
         }
         let (lane, handler) = try check(request)
-        let retry = request.retryPlan(for: handler)
+        request.fill(from: handler.retries)
         let id = try takeNumber(for: request, at: now)
-        store.keep(request.job(id, hold: hold, retry, acceptedAt: now))
         if let name = request.uniqueName { uniqueNames.give(name, to: id, at: now) }
+        let accepted = Job(id: id, request: request, acceptedAt: now)
         if durable != nil { reserveNumbers() }
-        let job = liveJob(id, of: request, handler, lane, retry)
+        let job = liveJob(accepted, handler, lane)
+        let (state, dueAt) = (accepted.state, accepted.dueAt)
+        store.keep(accepted)
         live[id] = job
-        if hold {
-            self.hold(job)
+        switch state {
+        case .buffered:
+            hold(job)
             buffered[lane.name, default: []].append(id)
-        } else if let due = request.dueAt, due > now {
-            self.hold(job)
-            delay(job, until: due)
-        } else {
-            submitInOrder(job)
+        case .delayed:
+            hold(job)
+            delay(job, until: dueAt ?? now)
+        default: submitInOrder(job)
         }
         return id
     }
 
     /// Finds out whether a job can be accepted.
-    func check(_ request: Request) throws(JobError) -> (Lane, Handler) {
+    func check(_ request: borrowing JobRequest) throws(JobError) -> (Lane, Handler) {
         if isRefusing { throw JobError.shuttingDown }
         let lane = try lane(of: request.thread)
         let handler = try handler(of: request.selector)
@@ -287,7 +287,7 @@ final class JobDesk {
     }
 
     /// The number of a new job that is kept in memory.
-    func takeNumber(for request: Request, at now: Int64) throws(JobError) -> JobID {
+    func takeNumber(for request: borrowing JobRequest, at now: Int64) throws(JobError) -> JobID {
         do throws(JobStoreError) {
             return try store.takeNumber(forPayloadOf: request.payload.count, at: now)
         } catch .full(let count, let byteCount) {

@@ -97,7 +97,8 @@ extension TestClient {
                 for rule in MissedRuns.allCases {
                     var definition = ScheduleDefinition(
                         name: rule.rawValue, rhythm: .every(milliseconds: 600_000),
-                        thread: "images", selector: "echo", payload: Array(rule.rawValue.utf8))
+                        request: JobRequest(
+                            thread: "images", selector: "echo", payload: Array(rule.rawValue.utf8)))
                     definition.missed = rule
                     try store.keep(
                         ScheduleRecord(
@@ -330,7 +331,7 @@ extension TestClient {
                 for period in [0, -1_000, 3_600_000] as [Int64] {
                     let definition = ScheduleDefinition(
                         name: "every\(period)", rhythm: .every(milliseconds: period),
-                        thread: "images", selector: "echo")
+                        request: JobRequest(thread: "images", selector: "echo"))
                     var progress = ScheduleProgress(since: now)
                     if period < 0 { progress.through = .min }
                     try store.keep(

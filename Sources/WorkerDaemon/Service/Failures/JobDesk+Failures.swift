@@ -113,10 +113,7 @@ extension JobDesk {
         else { return false }
         apply(.runAgain, to: id)
         guard let job = store.job(id) else { return false }
-        let request = request(of: job)
-        let again = liveJob(
-            id, of: request, handler, lane, request.retryPlan(for: handler),
-            attempt: job.attempt + 1)
+        let again = liveJob(job, handler, lane)
         live[id] = again
         submitInOrder(again)
         return true

@@ -12,10 +12,10 @@ internal import WorkerThreads
 
 extension JobDesk {
     /// The order that a job keeps.
-    func order(of request: Request, _ lane: Lane, _ retry: RetryPlan) -> JobOrder {
+    func order(of job: Job, _ lane: Lane, _ retry: RetryPlan) -> JobOrder {
         JobOrder(
-            thread: lane.gate(of: request.thread),
-            key: request.key.map { gates.gate(of: $0, thread: request.thread) }, retry: retry)
+            thread: lane.gate(of: job.thread),
+            key: job.key.map { gates.gate(of: $0, thread: job.thread) }, retry: retry)
     }
 
     /// Handles what a worker says.

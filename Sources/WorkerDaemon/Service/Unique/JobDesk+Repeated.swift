@@ -9,7 +9,7 @@ extension JobDesk {
     /// - Parameter answer: told the id, or why there is none.
     /// - Throws: why it is refused at once; then `answer` is not called.
     func acceptOrFind(
-        _ request: Request, answer: @escaping (Result<JobID, JobError>) -> Void
+        _ request: JobRequest, answer: @escaping (Result<JobID, JobError>) -> Void
     ) throws(JobError) {
         do throws(JobError) {
             try acceptDurably(request, answer: answer)
