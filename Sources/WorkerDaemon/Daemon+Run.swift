@@ -56,7 +56,7 @@ private final class RunningDaemon {
     private let children: ChildRegistry
     private let lanes: [Lane]
     private let io: WorkerThread
-    private var journal: (any JobStore)?
+    private var journal: any JobStore = NoStore()
     private var service: Confined<Service>?
     private var events: MessagePort<Event>?
     private var shutdownSignalCount = 0
@@ -154,14 +154,14 @@ private final class RunningDaemon {
                 + "the daemon do not block them: \(names.joined(separator: ", "))")
     }
 
-    /// Opens the journal, if jobs are to be durable.
+    /// Opens the store of the configuration.
     private func openStore(
         serving selectors: Set<String>
-    ) throws(DaemonError) -> ((any JobStore)?, StoreRecovery) {
+    ) throws(DaemonError) -> (any JobStore, StoreRecovery) {
         guard let path = configuration.store.path(in: Program.inheritedEnvironment()) else {
             let advice = configuration.store == .automatic ? " (set store to keep them)" : ""
             log.notice("jobs are in memory only, and end with workerd\(advice)")
-            return (nil, StoreRecovery())
+            return (NoStore(), StoreRecovery())
         }
         do {
             let opened = try OpenedStore.file(
@@ -386,7 +386,7 @@ private final class RunningDaemon {
             service?.value.close()
             return service?.value.desk.store.nextNumber
         }
-        if let journal { journal.close(nextNumber: (nextNumber ?? nil) ?? 0) }
+        journal.close(nextNumber: (nextNumber ?? nil) ?? 0)
         // A thread that runs what can't be stopped can't be joined.
         if isStuck { ProcessExit.now(status: 0) }
         io.stop()

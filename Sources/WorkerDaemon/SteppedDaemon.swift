@@ -12,7 +12,7 @@ package import WorkerThreads
 /// - Thread: the one that made it, whose run loop goes by the same clock.
 package final class SteppedDaemon {
     private let lanes: [Lane]
-    private let store: (any JobStore)?
+    private let store: any JobStore
     /// The thread that writes jobs down; nil if the store has none of its own.
     package let journalThread: WorkerThread?
     private let service: Service
@@ -43,7 +43,7 @@ package final class SteppedDaemon {
                     path, configuration.limits, serving: Set(daemon.handlers.keys),
                     window: window, clocks: clocks, log: log)
             }
-            store = opened?.store
+            store = opened?.store ?? NoStore()
             journalThread = opened?.thread
             if let opened { recovery = opened.recovery }
         }
@@ -61,7 +61,7 @@ package final class SteppedDaemon {
     package var stalledQueueCount: Int { service.desk.stalledQueueCount }
 
     /// How often a count had to be repaired; 0 unless the daemon has a fault.
-    package var miscountCount: Int { service.desk.durable?.miscounts.count ?? 0 }
+    package var miscountCount: Int { service.desk.stored.miscounts.count }
 
     /// How many jobs failed ones have made the desk look at, for whether they have to wait behind them.
     package var lookedAtCount: Int { service.desk.lookedAtCount }
@@ -101,7 +101,7 @@ package final class SteppedDaemon {
         releaseStore()
         for lane in lanes { lane.pool.join() }
         service.close()
-        store?.close(nextNumber: service.desk.store.nextNumber)
+        store.close(nextNumber: service.desk.store.nextNumber)
     }
 
     /// Drops everything that was not yet written, and ends the threads.

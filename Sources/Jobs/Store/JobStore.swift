@@ -11,6 +11,9 @@ package protocol JobStore: AnyObject, Sendable {
     /// What operators know it by, such as the path of its file.
     var name: String { get }
 
+    /// Whether it keeps anything: without, jobs are not told to it.
+    var isKeeping: Bool { get }
+
     /// Adds a command, which is done with the next firing.
     ///
     /// Does not block.
@@ -52,6 +55,11 @@ package protocol JobStore: AnyObject, Sendable {
     /// - Parameter nextNumber: what the next job will be numbered.
     /// - Blocks: for the disk.
     func close(nextNumber: UInt64)
+}
+
+extension JobStore {
+    /// A store keeps jobs, unless it says otherwise.
+    package var isKeeping: Bool { true }
 }
 
 /// A backup that can be made, once.

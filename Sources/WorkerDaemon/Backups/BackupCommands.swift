@@ -19,11 +19,8 @@ enum BackupCommands {
         if command.count == 3, !command.matches(2, "REPLACE") {
             throw WireError(.err, "BACKUP name [REPLACE]: what is \(quoted(command.text(at: 2)))?")
         }
-        let reply = Pledge(session)
-        try service.backups.make(name, replaces: command.count == 3) {
-            reply.fill($0.map(text))
-        }
+        service.backups.make(name, replaces: command.count == 3, session.reserve())
         service.log.notice("client \(session.number) asks for BACKUP \(name)")
-        return reply.take()
+        return nil
     }
 }

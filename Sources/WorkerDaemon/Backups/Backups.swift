@@ -13,10 +13,12 @@ final class Backups {
         let name: String
         let run: any StoreBackup
         let startedAt: Int64
-        let answer: (Result<String, BackupError>) -> Void
+        let reply: ReplyToken
     }
 
     private let desk: JobDesk
+    /// Told the path of a backup that was asked for, or why there is none.
+    var answer: (ReplyToken, Result<String, BackupError>) -> Void = { _, _ in }
     private let loop: ThreadRunLoop
     private let log: Log
     /// The one of the configuration; nil for the store's own.
@@ -52,36 +54,37 @@ final class Backups {
         ]
     }
 
-    /// Makes a backup.
+    /// Makes a backup; answers with its path when it is on the disk, or why there is none.
     ///
     /// - Parameters:
     ///   - name: what it is called in the directory of backups.
     ///   - replaces: whether one of this name gives way.
-    ///   - answer: told its path when it is on the disk, or why there is none.
-    /// - Throws: why it is refused at once; then `answer` is not called.
-    func make(
-        _ name: String, replaces: Bool, answer: @escaping (Result<String, BackupError>) -> Void
-    ) throws(BackupError) {
-        guard let durable = desk.durable else {
-            throw BackupError(
-                .invalid,
-                "jobs are in memory only, so there is nothing to back up: set store to keep "
-                    + "them in a file")
+    func make(_ name: String, replaces: Bool, _ reply: ReplyToken) {
+        do throws(BackupError) {
+            try begin(name, replaces: replaces, reply)
+        } catch {
+            answer(reply, .failure(error))
         }
-        if desk.isRefusing { throw BackupError(.shuttingDown, "the daemon is going down") }
-        let run = try durable.journal.backup(name, in: directory, replaces: replaces)
+    }
+
+    private func begin(
+        _ name: String, replaces: Bool, _ reply: ReplyToken
+    ) throws(BackupError) {
+        let store = desk.stored.journal
+        if desk.isRefusing, store.isKeeping {
+            throw BackupError(.shuttingDown, "the daemon is going down")
+        }
+        let run = try store.backup(name, in: directory, replaces: replaces)
         if let current {
             throw BackupError(
                 .busy, "\(current.run.path) is being made: try again when it is there")
         }
         current = Current(
-            name: name, run: run, startedAt: desk.wall.unixMilliseconds(), answer: answer)
+            name: name, run: run, startedAt: desk.wall.unixMilliseconds(), reply: reply)
         // What has happened and is not in the store yet comes there first.
-        desk.confirm(()) { [unowned self] result in
-            switch result {
-            case .success: start(run)
-            case .failure(let error): ended(.failure(BackupError(.busy, "\(error)")))
-            }
+        desk.confirm { [unowned self] fault in
+            guard let fault else { return start(run) }
+            ended(.failure(BackupError(.busy, "\(JobError.storeFailed(fault))")))
         }
     }
 
@@ -112,7 +115,7 @@ final class Backups {
             failedCount += 1
             log.error("backup \(ended.name): \(error.message)")
         }
-        ended.answer(result.map { _ in path })
+        answer(ended.reply, result.map { _ in path })
         whenEnded?()
     }
 

@@ -19,7 +19,7 @@ final class CommandSpecification: Sendable {
         case jobs, threads, connection, server
     }
 
-    /// Answers at once with a value, or later through a slot of the session, and then nil.
+    /// Answers at once with a value, or has it answered by its number, and then nil.
     typealias Execute = @Sendable (Service, Session, Command) throws -> RESPValue?
 
     /// In lower case.

@@ -19,17 +19,15 @@ enum FailureCommands {
     private static func retry(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let slot = Pledge(session)
-        try service.desk.runAgain(failed(command)) { slot.fill($0.map { .integer($0) }) }
-        return slot.take()
+        service.desk.runAgain(try failed(command), session.reserve())
+        return nil
     }
 
     private static func drop(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let slot = Pledge(session)
-        try service.desk.drop(failed(command)) { slot.fill($0.map { .integer($0) }) }
-        return slot.take()
+        service.desk.drop(try failed(command), session.reserve())
+        return nil
     }
 
     private static func failed(_ command: Command) throws(WireError) -> FailedJobs {

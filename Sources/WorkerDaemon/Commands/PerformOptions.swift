@@ -7,8 +7,8 @@ internal import Wording
 
 /// What a PERFORM asks for.
 struct PerformOptions {
-    /// Present with WAIT; inside, how long in milliseconds, or nil for as long as it takes.
-    private(set) var wait: Int??
+    /// How long the client waits for the outcome; nil if it wants the job's number.
+    private(set) var patience: ReplyToken.Patience?
     /// The job that the command asks for.
     private(set) var request: JobRequest
     /// The longest key and unique name.
@@ -42,11 +42,11 @@ struct PerformOptions {
             return try command.count(at: index + 1, option, max: Self.millisecondsMax)
         }
         if command.matches(index, "WAIT") {
-            wait = .some(nil)
+            patience = .unlimited
             guard index + 1 < end, command[index + 1].first.map(Self.isNumeric) == true else {
                 return index + 1
             }
-            wait = .some(try milliseconds("WAIT"))
+            patience = .milliseconds(try milliseconds("WAIT"))
             return index + 2
         }
         if command.matches(index, "DELAY") || command.matches(index, "AT") {

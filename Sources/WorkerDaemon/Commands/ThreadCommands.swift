@@ -11,7 +11,7 @@ enum ThreadCommands {
         CommandSpecification(
             "threads", 1...1, .threads, "Every worker thread, and what it does.",
             execute: { service, _, _ throws(WireError) in
-                let missing = service.desk.durable?.orphans.threads ?? []
+                let missing = service.desk.stored.orphans.threads
                 return .array(
                     service.desk.lanes.flatMap { lane in
                         lane.members.map { .map(describe($0, of: lane, service)) }
@@ -44,7 +44,7 @@ enum ThreadCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let name = command.text(at: 1)
-        if let count = service.desk.durable?.orphans.count(of: name), count > 0 {
+        if let count = service.desk.stored.orphans.count(of: name), count > 0 {
             return .map(describe(orphaned: name, count: count))
         }
         let lane = try service.desk.lane(of: name)
@@ -83,11 +83,8 @@ enum ThreadCommands {
     private static func steer(
         _ service: Service, _ session: Session, _ command: Command, isPaused: Bool
     ) throws -> RESPValue? {
-        let slot = Pledge(session)
-        try service.desk.steer(command.text(at: 1), isPaused: isPaused) {
-            slot.fill($0.map { .simpleString("OK") })
-        }
-        return slot.take()
+        service.desk.steer(command.text(at: 1), isPaused: isPaused, session.reserve())
+        return nil
     }
 
     private static func describe(
@@ -136,7 +133,7 @@ enum ThreadCommands {
     private static func selectors(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let missing = service.desk.durable?.unserved.bySelector ?? []
+        let missing = service.desk.stored.unserved.bySelector
         return .array(
             service.desk.handlers.sorted { $0.key < $1.key }.map { name, handler in
                 .map([

@@ -37,10 +37,8 @@ enum WatchCommands {
             throw WireError(
                 .err, "a connection may watch \(JobWatches.countMax) jobs at a time: UNWATCH some")
         }
-        let pledge = Pledge(session)
         // In its place before the first push, unless earlier replies hold it back.
-        _ = pledge.number
-        service.desk.watch(ids, by: session) { pledge.fill($0.map { .integer($0) }) }
+        service.desk.watch(ids, by: session, session.reserve())
         return nil
     }
 

@@ -7,6 +7,7 @@
 // E2  finish (worker) and giveUp (io thread) both try 1 → theirs: exactly one of them says how the job
 //     ended.
 
+internal import Jobs
 internal import Kernel
 internal import Synchronization
 

@@ -1,6 +1,8 @@
 // What a program writes to descriptor 3 about how far it is: bytes in, lines out, within limits. Pure;
 // it knows no descriptor.
 
+package import Jobs
+
 /// Cuts a program's progress lines out of what it writes.
 ///
 /// A line is a percentage, a text, or both: `40`, `40%`, `40% converting`, `12.5 page 3`,

@@ -62,59 +62,56 @@ extension ScheduleBook {
             record, try CronExpression(text), try ZoneFiles.rules(zone, .system))
     }
 
-    /// Has the journal change something, if there is one.
+    /// Has the store change something.
     private func tell(_ command: (UInt64) -> StoreCommand) {
-        guard let durable = desk.durable else { return }
-        let ticket = durable.expect(
-            .confirmed { [log = desk.log] fault in
-                if let fault { log.error("schedules can't be recorded: \(fault)") }
-            })
-        desk.tell(command(ticket))
+        let inquiry = Inquiry.then { [log = desk.log] fault in
+            if let fault { log.error("schedules can't be recorded: \(fault)") }
+        }
+        desk.ask(inquiry, command)
     }
 
     // MARK: - By command
 
-    /// Follows a schedule from now on, in place of one of the same name.
+    /// Follows a schedule from now on, in place of one of the same name; answers when it is in the store, or
+    /// can't get there.
     ///
     /// With the same rhythm it goes on from where that one is.
-    ///
-    /// - Parameter answer: called when it is in the store, or can't get there.
-    func add(
-        _ definition: ScheduleDefinition, answer: @escaping (Result<Void, JobError>) -> Void
-    ) throws(JobError) {
+    func add(_ definition: ScheduleDefinition, _ reply: ReplyToken) {
+        let record = ScheduleRecord(
+            definition, isFromCommand: true,
+            progress: ScheduleProgress(since: desk.wall.unixMilliseconds()))
+        let entry: ScheduleEntry
+        do throws(JobError) {
+            try checkRoom(for: definition.name)
+            try desk.checkServed(definition.request)
+            entry = try followed(record)
+        } catch {
+            return desk.door.answer(reply, .failed(error))
+        }
+        addingCount += 1
+        let inquiry = Inquiry.then { [unowned self] fault in
+            addingCount -= 1
+            if fault == nil { replace(with: entry) }
+            desk.door.answer(reply, fault.map { .failed(.storeFailed($0)) } ?? .done)
+        }
+        desk.ask(inquiry) { .keepSchedule(record, ticket: $0) }
+    }
+
+    private func checkRoom(for name: String) throws(JobError) {
         if desk.isRefusing { throw JobError.shuttingDown }
-        let name = definition.name
         let before = entries[name]
         if before?.isFromCommand == false { throw Self.isConfigured(name) }
         if before == nil, entries.count + addingCount >= Self.countMax {
             throw JobError.tooManySchedules(entries.count)
         }
-        _ = try desk.lane(of: definition.request.thread)
-        guard desk.handlers[definition.request.selector] != nil else {
-            throw JobError.unknownSelector(definition.request.selector)
-        }
-        let record = ScheduleRecord(
-            definition, isFromCommand: true,
-            progress: ScheduleProgress(since: desk.wall.unixMilliseconds()))
-        let entry: ScheduleEntry
+    }
+
+    private func followed(_ record: ScheduleRecord) throws(JobError) -> ScheduleEntry {
         do throws(ScheduleFault) {
-            entry = try self.entry(record)
+            return try entry(record)
         } catch {
             throw JobError.invalidSchedule(error)
         }
-        guard let durable = desk.durable else {
-            replace(with: entry)
-            return answer(.success(()))
-        }
-        addingCount += 1
-        let ticket = durable.expect(
-            .confirmed { [self] fault in
-                addingCount -= 1
-                if let fault { return answer(.failure(JobDesk.busy(fault))) }
-                replace(with: entry)
-                answer(.success(()))
-            })
-        desk.tell(.keepSchedule(record, ticket: ticket))
     }
 
     private func replace(with entry: ScheduleEntry) {
@@ -126,23 +123,19 @@ extension ScheduleBook {
         insert(entry)
     }
 
-    /// Follows a schedule no more.
-    ///
-    /// - Parameter answer: told whether there was one, when the store has forgotten it.
-    func remove(
-        _ name: String, answer: @escaping (Result<Bool, JobError>) -> Void
-    ) throws(JobError) {
-        if entries[name]?.isFromCommand == false { throw Self.isConfigured(name) }
+    /// Follows a schedule no more; answers how many there were, when the store has forgotten it.
+    func remove(_ name: String, _ reply: ReplyToken) {
         let entry = entries[name]
+        if entry?.isFromCommand == false {
+            return desk.door.answer(reply, .failed(Self.isConfigured(name)))
+        }
         if let entry { remove(entry) }
-        guard let durable = desk.durable else { return answer(.success(entry != nil)) }
-        let ticket = durable.expect(
-            .confirmed { [self] fault in
-                guard let fault else { return answer(.success(entry != nil)) }
-                if let entry, entries[name] == nil { insert(entry) }
-                answer(.failure(JobDesk.busy(fault)))
-            })
-        desk.tell(.dropSchedule(name, ticket: ticket))
+        let inquiry = Inquiry.then { [unowned self] fault in
+            guard let fault else { return desk.door.answer(reply, .count(entry == nil ? 0 : 1)) }
+            if let entry, entries[name] == nil { insert(entry) }
+            desk.door.answer(reply, .failed(.storeFailed(fault)))
+        }
+        desk.ask(inquiry) { .dropSchedule(name, ticket: $0) }
     }
 
     private static func isConfigured(_ name: String) -> JobError {

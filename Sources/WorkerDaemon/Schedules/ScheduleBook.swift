@@ -62,6 +62,8 @@ final class ScheduleEntry {
 /// Confined to the desk's thread.
 final class ScheduleBook {
     static let countMax = 10_000
+    /// What it is called as a client of the desk; connections are counted from 1 on.
+    static let client: UInt64 = 0
     /// How long after a run that could not be it is tried again at the latest, if there may be room
     /// by then.
     private static let retryMilliseconds: Int64 = 1_000
@@ -76,6 +78,9 @@ final class ScheduleBook {
     var addingCount = 0
     /// How many jobs of a schedule are on their way to the disk: it waits for them.
     private var awaited: [String: Int] = [:]
+    /// Jobs that are asked for and not answered.
+    private var making: [UInt64: (ScheduleRun, ScheduleEntry)] = [:]
+    private var lastNumber: UInt64 = 0
     private var due = TimerHeap<ScheduleEntry>()
     private var dueHandles: [TimerHeap<ScheduleEntry>.Handle] = []
     /// Those that wait for room, by their names.
@@ -211,63 +216,64 @@ final class ScheduleBook {
             countLeftOut(by: entry)
         }
         entry.fault = nil
+        // For this loop: it goes on once all are answered, which some may be at once.
+        awaited[name, default: 0] += 1
         for moment in found.runs.prefix(Self.turnCountMax) {
-            let run = ScheduleRun(name: name, through: moment, at: now)
-            do throws(JobError) {
-                try make(run, of: entry)
-            } catch {
-                entry.fault = error
-                if error.isPassing { awaitRoom(name) }
+            make(ScheduleRun(name: name, through: moment, at: now), of: entry)
+            if let fault = entry.fault {
+                if fault.isPassing { awaitRoom(name) }
                 break
             }
         }
-        if let runs = desk.durable?.takeRuns(), !runs.isEmpty {
-            awaited[name, default: 0] += runs.count
-            desk.tell(.run(runs))
-        }
+        desk.tellRuns()
         if isLate, found.leftOutCount != 0, entry.fault == nil {
             let count =
                 found.leftOutCount.map { counted($0, "missed run") }
                 ?? "all but \(counted(found.runs.count, "missed run"))"
             log.notice("schedule \(name): \(count) left out (missed: \(rule.rawValue))")
         }
-        if awaited[name] == nil { goOn(entry) }
+        if !stillAwaits(name) { goOn(entry) }
     }
 
-    private func make(_ run: ScheduleRun, of entry: ScheduleEntry) throws(JobError) {
+    private func make(_ run: ScheduleRun, of entry: ScheduleEntry) {
         var request = entry.definition.request
         // It has passed: the job is not delayed, but shows which moment it is for.
         request.schedule = .at(run.through)
-        guard desk.isDurable(request) else {
-            let id = try desk.accept(request)
-            madeCount += 1
-            return note(run, id, of: entry)
-        }
-        try desk.acceptDurably(request, of: run) { [self] result in
-            committed(run, result, of: entry)
-        }
+        lastNumber += 1
+        making[lastNumber] = (run, entry)
+        awaited[run.name, default: 0] += 1
+        desk.perform(request, of: run, ReplyToken(client: Self.client, number: lastNumber))
     }
 
-    private func committed(
-        _ run: ScheduleRun, _ result: Result<JobID, JobError>, of entry: ScheduleEntry
-    ) {
-        let left = (awaited[run.name] ?? 1) - 1
-        awaited[run.name] = left > 0 ? left : nil
+    /// A job was accepted, or could not be.
+    func answered(_ number: UInt64, _ answer: JobAnswer) {
+        guard let (run, entry) = making.removeValue(forKey: number) else { return }
+        let isAwaiting = stillAwaits(run.name)
         // Also if the schedule has been ended or replaced meanwhile.
-        if case .success = result {
+        if case .accepted = answer {
             madeCount += 1
             countLeftOut(by: entry)
         }
         // Another one may have come in its place meanwhile, or none.
         guard let present = entries[run.name] else { return }
-        switch result {
-        case .success(let id):
+        switch answer {
+        case .accepted(let id):
             if present.definition.rhythm == entry.definition.rhythm { note(run, id, of: present) }
-        case .failure(let error): present.fault = error
+        case .failed(let error): present.fault = error
+        default: break
         }
-        guard left <= 0 else { return }
+        if isAwaiting { return }
         goOn(present)
         setAlarm()
+    }
+
+    /// Counts one that is awaited no more.
+    ///
+    /// - Returns: whether others are.
+    private func stillAwaits(_ name: String) -> Bool {
+        let left = (awaited[name] ?? 1) - 1
+        awaited[name] = left > 0 ? left : nil
+        return left > 0
     }
 
     private func note(_ run: ScheduleRun, _ id: JobID, of entry: ScheduleEntry) {

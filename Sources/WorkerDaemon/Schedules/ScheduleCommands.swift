@@ -22,20 +22,15 @@ enum ScheduleCommands {
     private static func schedule(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let definition = try ScheduleOptions(command).definition
-        let pledge = Pledge(session)
-        try service.schedules.add(definition) { pledge.fill($0.map { .simpleString("OK") }) }
-        return pledge.take()
+        service.schedules.add(try ScheduleOptions(command).definition, session.reserve())
+        return nil
     }
 
     private static func unschedule(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let pledge = Pledge(session)
-        try service.schedules.remove(command.text(at: 1)) {
-            pledge.fill($0.map { .integer($0 ? 1 : 0) })
-        }
-        return pledge.take()
+        service.schedules.remove(command.text(at: 1), session.reserve())
+        return nil
     }
 
     private static func schedules(

@@ -26,11 +26,15 @@ final class BulkCancel {
     fileprivate var unconfirmed: Set<JobID> = []
     /// In front of the first of those that came and stayed parked.
     fileprivate var leftParked: [QueueName: DueKey] = [:]
+    fileprivate let reply: ReplyToken
 
-    fileprivate init(_ lane: Lane?, _ thread: String, _ filter: CancelFilter) {
+    fileprivate init(
+        _ lane: Lane?, _ thread: String, _ filter: CancelFilter, _ reply: ReplyToken
+    ) {
         self.lane = lane
         self.thread = thread
         self.filter = filter
+        self.reply = reply
     }
 
     fileprivate func means(_ job: Job, of lane: Lane) -> Bool {
@@ -39,69 +43,83 @@ final class BulkCancel {
 }
 
 extension JobDesk {
-    /// Takes back all jobs of a thread and selector that have not begun, parked ones too.
+    /// Takes back all jobs of a thread and selector that have not begun, parked ones too; answers how many,
+    /// once that is on the disk.
     ///
-    /// - Parameters:
-    ///   - payload: only those with this payload; nil for all.
-    ///   - body: told how many, once that is on the disk.
-    func cancelDurably(
-        thread: String, selector: String, payload: [UInt8]?,
-        _ body: @escaping (Result<Int, JobError>) -> Void
-    ) throws(JobError) {
-        guard let durable else { return }
-        try checkKnown(thread)
+    /// - Parameter payload: only those with this payload; nil for all.
+    func cancel(thread: String, selector: String, payload: [UInt8]?, _ reply: ReplyToken) {
         let lane = try? lane(of: thread)
+        guard isKnown(thread) else {
+            return door.answer(reply, .failed(.unknownThread(thread)))
+        }
         let filter = CancelFilter(
             selector: selector, payload: payload, before: JobID(store.nextNumber),
             isUnserved: handlers[selector] == nil)
-        let recall = BulkCancel(lane, thread, filter)
+        let recall = BulkCancel(lane, thread, filter, reply)
         let queues = queues(addressedBy: thread, lane)
         if let lane {
-            let ids = try cancel(thread: thread, selector: selector, payload: payload)
+            let ids = cancelInMemory(recall, lane)
             recall.count = ids.count
-            recall.unconfirmed = Set(ids.filter { durable.isAwaited($0) })
+            recall.unconfirmed = Set(ids.filter { stored.isAwaited($0) })
             // What is left of them in memory could not be taken back.
-            let begun = matching(thread: thread, selector: selector, payload: payload, of: lane)
-            recall.filter.begun = Set(begun.map(\.id))
+            recall.filter.begun = Set(matching(recall, of: lane).map(\.id))
         }
-        durable.recalls.append(recall)
+        stored.recalls.append(recall)
         takeBack(
             BulkCancelPart(
                 filter: recall.filter, places: BulkCancelPart.places(of: queues),
-                countMax: durable.window.settledAtOnce,
-                byteCountMax: durable.window.byteCountMax), recall, body)
+                countMax: stored.window.settledAtOnce, byteCountMax: stored.window.byteCountMax),
+            recall)
     }
 
-    /// Has the journal take back a part of them, then the next one.
-    private func takeBack(
-        _ part: BulkCancelPart, _ recall: BulkCancel,
-        _ body: @escaping (Result<Int, JobError>) -> Void
-    ) {
-        guard let durable else { return }
-        let ticket = durable.expect(
-            .cancelledPart { [unowned self] result in
-                switch result {
-                case .success(let cancelled):
-                    recall.count += noteCancelled(cancelled.jobs)
-                    if let rest = cancelled.rest, !isRefusing {
-                        return takeBack(rest, recall, body)
-                    }
-                    endRecall(recall)
-                    if cancelled.rest != nil { return body(.failure(Self.notAll(recall.count))) }
-                    confirm(recall.count, body)
-                case .failure(let fault):
-                    endRecall(recall)
-                    body(.failure(Self.busy(fault)))
-                }
-            })
-        tell(.cancelPart(part, ticket: ticket))
+    /// Takes back those in memory that have not begun.
+    private func cancelInMemory(_ recall: BulkCancel, _ lane: Lane) -> [JobID] {
+        // The end of one may make others leave memory: the store takes those back.
+        let cancelled = matching(recall, of: lane).filter {
+            live[$0.id] === $0 && withdraw($0, staysInBuffer: true)
+        }
+        // All at once: to look for each among those that were collected takes too long if there are many.
+        if !cancelled.isEmpty { buffered[lane.name]?.removeAll { live[$0] == nil } }
+        return cancelled.map(\.id)
+    }
+
+    /// The jobs in memory that are meant.
+    private func matching(_ recall: BulkCancel, of lane: Lane) -> [LiveJob] {
+        let filter = recall.filter
+        return live.values.filter { job in
+            job.lane === lane && (recall.thread == lane.name || job.thread == recall.thread)
+                && job.context.selector == filter.selector
+                && (filter.payload == nil || job.context.payload == filter.payload)
+        }
+    }
+
+    /// Has the store take back a part of them.
+    private func takeBack(_ part: BulkCancelPart, _ recall: BulkCancel) {
+        ask(.cancelMany(recall)) { .cancelPart(part, ticket: $0) }
+    }
+
+    /// The store has taken back a part of them, or could not.
+    func cancelledPart(_ recall: BulkCancel, _ result: Result<BulkCancelAnswer, StoreFault>) {
+        switch result {
+        case .success(let cancelled):
+            recall.count += noteCancelled(cancelled.jobs)
+            if let rest = cancelled.rest, !isRefusing { return takeBack(rest, recall) }
+            endRecall(recall)
+            guard cancelled.rest == nil else {
+                return door.answer(recall.reply, .failed(.interrupted(jobCount: recall.count)))
+            }
+            confirm(.count(recall.count), recall.reply)
+        case .failure(let fault):
+            endRecall(recall)
+            door.answer(recall.reply, .failed(.storeFailed(fault)))
+        }
     }
 
     /// Nothing is meant any more: what stayed parked and was not taken back is brought once more.
     private func endRecall(_ recall: BulkCancel) {
-        durable?.recalls.removeAll { $0 === recall }
+        stored.recalls.removeAll { $0 === recall }
         for (queue, key) in recall.leftParked {
-            guard let backlog = durable?.backlogs[queue] else { continue }
+            guard let backlog = stored.backlogs[queue] else { continue }
             backlog.held.fired(behind: key)
             bringMore(of: backlog)
         }
@@ -113,7 +131,7 @@ extension JobDesk {
     ///
     /// The journal says so before it answers the command that took it back, which came later.
     func uncountCancelled(_ id: JobID) {
-        for recall in durable?.recalls ?? [] where recall.unconfirmed.remove(id) != nil {
+        for recall in stored.recalls where recall.unconfirmed.remove(id) != nil {
             recall.count -= 1
         }
     }
@@ -121,7 +139,7 @@ extension JobDesk {
     /// Takes a job of a queue's turn back that has just come from the journal, if a command means it.
     func takeBack(_ job: Job, _ backlog: Backlog) -> Bool {
         guard let recall = recall(of: job, backlog) else { return false }
-        durable?.journal.record(.end(job.id, nil, .cancelled, at: wall.unixMilliseconds()))
+        stored.journal.record(.end(job.id, nil, .cancelled, at: wall.unixMilliseconds()))
         tellCancelled(job.id)
         recall.count += 1
         return true
@@ -136,30 +154,29 @@ extension JobDesk {
     }
 
     private func recall(of job: Job, _ backlog: Backlog) -> BulkCancel? {
-        durable?.recalls.first { $0.means(job, of: backlog.lane) }
+        stored.recalls.first { $0.means(job, of: backlog.lane) }
     }
 
     /// Takes note of parked jobs that were taken back.
     ///
     /// - Returns: how many of them have not begun: a failed one that was run again meanwhile may have.
     func noteCancelled(_ cancelled: [QueueName: [CountedJob]]) -> Int {
-        guard let durable else { return 0 }
         var count = 0
         for (queue, jobs) in cancelled {
-            let backlog = durable.backlogs[queue]
+            let backlog = stored.backlogs[queue]
             for job in jobs {
                 if let live = live[job.id] {
                     if withdraw(live) { count += 1 }
                     continue
                 }
                 // Another command may ask for the same job, and find nothing to take back.
-                durable.withheld[job.id] = nil
+                stored.withheld[job.id] = nil
                 if backlog != nil, handlers[job.selector] == nil {
-                    durable.removeUnserved(job, from: queue)
+                    stored.removeUnserved(job, from: queue)
                 } else if let backlog {
-                    durable.unpark(job.id, job.state, byteCount: job.byteCount, from: backlog)
+                    stored.unpark(job.id, job.state, byteCount: job.byteCount, from: backlog)
                 } else {
-                    durable.removeOrphan(job.id, byteCount: job.byteCount, from: queue)
+                    stored.removeOrphan(job.id, byteCount: job.byteCount, from: queue)
                 }
                 tellCancelled(job.id)
                 count += 1

@@ -22,18 +22,15 @@ extension JobDesk {
     ///
     /// What is in memory has been let go when it was due.
     private func keepDue() {
-        guard let durable else { return }
         let now = wall.unixMilliseconds()
-        let ticket = durable.expect(
-            .confirmed { [unowned self] fault in
-                guard fault == nil else { return keepDueLater() }
-                guard let durable = self.durable else { return }
-                for backlog in durable.backlogs.values {
-                    backlog.held.fired(at: now)
-                    bringMore(of: backlog)
-                }
-            })
-        tell(.keepDue(at: now, ticket: ticket))
+        let inquiry = Inquiry.then { [unowned self] fault in
+            guard fault == nil else { return keepDueLater() }
+            for backlog in stored.backlogs.values {
+                backlog.held.fired(at: now)
+                bringMore(of: backlog)
+            }
+        }
+        ask(inquiry) { .keepDue(at: now, ticket: $0) }
     }
 
     /// Tries again in a while, when the journal may be able to write.

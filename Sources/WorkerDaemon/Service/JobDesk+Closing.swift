@@ -16,7 +16,8 @@ extension JobDesk {
         }
         live = JobTable<LiveJob>()
         holdUps = [:]
-        durable?.letGoOfAll()
+        stored.letGoOfAll()
+        door = ClosedDoor()
         whenCompleted = nil
         whenRoomMayBe = nil
     }

@@ -1,4 +1,4 @@
-// How jobs end at the desk: with an outcome, taken back, or abandoned by a shutdown; and who is told.
+// How jobs end at the desk: with an outcome, taken back, put back, or abandoned by a shutdown.
 
 internal import Jobs
 internal import Kernel
@@ -6,107 +6,6 @@ internal import RunLoops
 internal import WorkerThreads
 
 extension JobDesk {
-    /// Tells somebody the outcome of a job, now or when it has ended.
-    ///
-    /// - Parameters:
-    ///   - token: given back with the outcome.
-    ///   - limit: tells TIMEOUT after so many milliseconds; nil waits as long as it takes.
-    ///   - grant: kept until the store has been asked.
-    func wait(
-        for id: JobID, _ receiver: any OutcomeReceiver, token: UInt64, within limit: Int?,
-        _ grant: QuestionQueue.Grant? = nil
-    ) {
-        if let job = live[id] {
-            return job.waiters.add(waiter(receiver, token: token, within: limit, for: id))
-        }
-        forgetExpired()
-        guard store.job(id) == nil, let durable else {
-            return receiver.receive(result(of: id), token: token)
-        }
-        lookUp(id) { [unowned self] found in
-            defer { withExtendedLifetime(grant) {} }
-            // It may have come into memory, or ended, since the question was asked.
-            if live[id] != nil || store.job(id) != nil {
-                wait(for: id, receiver, token: token, within: limit)
-            } else {
-                switch found.flatMap({ Self.answer($0, id) }) {
-                case .success(nil) where durable.isClosed:
-                    receiver.receive(.failure(Self.abandoned), token: token)
-                case .success(nil):
-                    durable.waiters[id, default: Waiters()].add(
-                        waiter(receiver, token: token, within: limit, for: id))
-                case .success(let bytes?): receiver.receive(.success(bytes), token: token)
-                case .failure(let error): receiver.receive(.failure(error), token: token)
-                }
-            }
-        }
-    }
-
-    /// Somebody who waits for a job, with the alarm that ends their waiting.
-    private func waiter(
-        _ receiver: any OutcomeReceiver, token: UInt64, within limit: Int?, for id: JobID
-    ) -> Waiter {
-        var alarm: ThreadRunLoop.Timer?
-        if let limit {
-            let timeout = Confined((desk: self, receiver: receiver), to: loop)
-            let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: .milliseconds(limit))) {
-                timer in
-                timer.invalidate()
-                let (desk, receiver) = timeout.value
-                let live = desk.live[id]
-                if let live { live.waiters.alarmRang() } else { desk.durable?.alarmRang(for: id) }
-                let timeout = Self.notEnded(id, within: limit, live?.lastFailure)
-                receiver.receive(.failure(timeout), token: token)
-            }
-            loop.add(timer)
-            alarm = timer
-        }
-        return Waiter(receiver: receiver, token: token, alarm: alarm)
-    }
-
-    private static func notEnded(
-        _ id: JobID, within limit: Int, _ lastFailure: String?
-    ) -> JobError {
-        .waitedInVain(id, milliseconds: limit, lastFailure: lastFailure)
-    }
-
-    /// What a job that has ended left behind, as its client gets it.
-    func result(of id: JobID) -> Result<[UInt8], JobError> {
-        guard let job = store.job(id) else { return .failure(noJob(id)) }
-        guard let outcome = job.outcome else {
-            // It is no longer live either: a shutdown has abandoned it.
-            return .failure(Self.abandoned)
-        }
-        return Self.answer(outcome, id)
-    }
-
-    /// Takes back all jobs of a thread and selector that have not begun.
-    ///
-    /// - Parameter payload: only those with this payload; nil for all.
-    /// - Returns: which of those in memory.
-    func cancel(
-        thread: String, selector: String, payload: [UInt8]?
-    ) throws(JobError) -> [JobID] {
-        let lane = try lane(of: thread)
-        let matching = matching(thread: thread, selector: selector, payload: payload, of: lane)
-        // The end of one may make others leave memory: the journal takes those back.
-        let cancelled = matching.filter { live[$0.id] === $0 && withdraw($0, staysInBuffer: true) }
-        // All at once: to look for each among those that were collected takes too long if there are many.
-        if !cancelled.isEmpty { buffered[lane.name]?.removeAll { live[$0] == nil } }
-        return cancelled.map(\.id)
-    }
-
-    /// The jobs in memory that are for a thread and ask for the same.
-    func matching(
-        thread: String, selector: String, payload: [UInt8]?, of lane: Lane
-    ) -> [LiveJob] {
-        live.values.filter { job in
-            job.lane === lane && (thread == lane.name || job.thread == thread)
-                && job.context.selector == selector
-                && (payload == nil || job.context.payload == payload)
-        }
-    }
-
     /// What a shutdown did not let run.
     struct Abandoned {
         /// Jobs that are gone.
@@ -139,8 +38,6 @@ extension JobDesk {
         }
     }
 
-    static let abandoned = JobError.abandoned
-
     private func abandon(_ isAbandoned: (LiveJob) -> Bool) -> Abandoned {
         var abandoned = Abandoned()
         // The newest first: workers go on beginning the oldest, and none may begin before an older one of its
@@ -149,7 +46,7 @@ extension JobDesk {
             live[job.id] = nil
             cancelRelease(of: job)
             job.leaveHoldUp()
-            job.tell(.failure(Self.abandoned))
+            tell(job, .failed(.abandoned))
             if job.isDurable { abandoned.keptCount += 1 } else { abandoned.count += 1 }
         }
         return abandoned
@@ -211,21 +108,47 @@ extension JobDesk {
 
     private func tellEnd(of id: JobID, _ outcome: Outcome) {
         guard let job = live.removeValue(forKey: id) else { return }
-        if !job.waiters.isEmpty { job.tell(Self.answer(outcome, id)) }
+        if !job.waiters.isEmpty { tell(job, JobAnswer(outcome, of: id)) }
         endHoldUp(by: job)
     }
 
-    static func answer(_ outcome: Outcome, _ id: JobID) -> Result<[UInt8], JobError> {
-        switch outcome {
-        case .done(let result): .success(result)
-        case .failed(let reason): .failure(.failed(id, reason: reason))
-        case .timedOut:
-            .failure(.timedOut(id))
-        case .cancelled: .failure(.cancelled(id))
-        }
+    /// Tells everybody who waits for a job.
+    func tell(_ job: LiveJob, _ answer: JobAnswer) { job.takeWaiters().tell(answer, by: door) }
+
+    // MARK: - In the store
+
+    /// Records how a durable job ended; makes room for the next of its queue.
+    func recordEnd(of job: LiveJob, _ attempt: Attempt?, _ outcome: Outcome, at time: Int64) {
+        guard let backlog = job.backlog else { return }
+        record(.end(job.id, attempt, outcome, at: time), of: job)
+        leave(job, backlog)
     }
 
-    func noJob(_ id: JobID) -> JobError {
-        .unknownJob(id)
+    private func leave(_ job: LiveJob, _ backlog: Backlog) {
+        backlog.removeFromMemory(job.id, job.part, byteCount: job.context.payload.count)
+        if job.part != .inTurn { backlog.held.ended(job.id) }
+        bringMore(of: backlog)
+    }
+
+    /// Lets the journal have a job back whose attempt was interrupted.
+    func putBack(_ job: LiveJob) {
+        live[job.id] = nil
+        recordPutBack(job)
+        putBackCount += 1
+        tell(job, .failed(.abandoned))
+        whenCompleted?()
+    }
+
+    /// Has the journal record that the attempt of a job does not count.
+    func recordPutBack(_ job: LiveJob) {
+        record(.putBack(job.id, attempt: job.context.attempt - 1), of: job)
+    }
+
+    /// Leaves a job to the journal that has not begun: it runs after a restart.
+    func leaveToJournal(_ job: LiveJob) {
+        guard job.context.withdraw(), live[job.id] === job else { return }
+        live[job.id] = nil
+        tell(job, .failed(.leftForRestart(job.id, thread: job.thread)))
+        endHoldUp(by: job)
     }
 }

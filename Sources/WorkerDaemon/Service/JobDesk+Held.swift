@@ -49,14 +49,16 @@ extension JobDesk {
         stopHolding(job)
         store.letGo(job.id)
         backlog.removeFromMemory(job.id, job.part, byteCount: byteCount)
-        durable?.park(job.id, .delayed, byteCount: byteCount, in: backlog)
+        stored.park(job.id, .delayed, byteCount: byteCount, in: backlog)
         let waiters = job.takeWaiters()
-        if !waiters.isEmpty { durable?.waiters[job.id, default: Waiters()].add(waiters) }
+        if !waiters.isEmpty {
+            stored.waiters[job.id, default: Waiters()].add(waiters, by: door)
+        }
     }
 
     /// Asks the journal for the next delayed jobs of a queue, if there is room for some.
     func bringMoreHeld(of backlog: Backlog) {
-        guard let durable, !durable.isClosed, !durable.isHeldClosed else { return }
+        guard !stored.isClosed, !stored.isHeldClosed else { return }
         for id in backlog.held.giveWay() {
             if let job = live[id] { park(job, backlog) }
         }
@@ -71,23 +73,23 @@ extension JobDesk {
     func loadedDelayed(
         _ queue: QueueName, after place: DueKey, _ result: Result<JobBatch, StoreFault>
     ) {
-        guard let durable, let backlog = durable.backlogs[queue] else { return }
+        guard let backlog = stored.backlogs[queue] else { return }
         switch result {
         case .success(let batch):
             let found = backlog.held.loadEnded(batch, after: place) { live[$0] != nil }
             // Going down: they are in the journal, and stay there.
-            guard !durable.isClosed, !durable.isHeldClosed else { return }
+            guard !stored.isClosed, !stored.isHeldClosed else { return }
             for job in found.jobs where isServed(job) {
-                guard found.isCurrent, durable.cancelling[job.id] == nil,
+                guard found.isCurrent, stored.cancelling[job.id] == nil,
                     !leaveParked(job, backlog)
                 else {
                     // The journal has given it away and counts it no more.
-                    if !durable.hasCounted(job.id) {
-                        durable.park(
+                    if !stored.hasCounted(job.id) {
+                        stored.park(
                             job.id, .delayed, byteCount: job.payload.count, in: backlog)
                     }
-                    if found.isCurrent, durable.cancelling[job.id] != nil {
-                        durable.withheld[job.id] = job
+                    if found.isCurrent, stored.cancelling[job.id] != nil {
+                        stored.withheld[job.id] = job
                     }
                     continue
                 }
@@ -102,9 +104,8 @@ extension JobDesk {
 
     /// Takes a delayed job of the journal into memory.
     func bringDelayed(_ job: Job, to backlog: Backlog) {
-        guard let durable else { return }
         guard let adopted = adopt(job, backlog) else { return }
-        durable.unpark(job.id, .delayed, byteCount: job.payload.count, from: backlog)
+        stored.unpark(job.id, .delayed, byteCount: job.payload.count, from: backlog)
         let due = job.dueAt ?? job.acceptedAt
         hold(adopted)
         if due <= wall.unixMilliseconds() {
@@ -117,13 +118,13 @@ extension JobDesk {
 
     /// Takes up a job of before that holds up others between two attempts.
     func restoreBlocker(_ job: Job) {
-        guard let durable, isServed(job) else { return }
-        guard let lane = try? lane(of: job.thread) else { return durable.orphan(job) }
-        let backlog = durable.backlog(of: job.queue, lane, mayHoldMore: true)
+        guard isServed(job) else { return }
+        guard let lane = try? lane(of: job.thread) else { return stored.orphan(job) }
+        let backlog = stored.backlog(of: job.queue, lane, mayHoldMore: true)
         guard job.key != nil || lane.gate(of: job.thread) != nil,
             let adopted = adopt(job, backlog, as: .apart)
         else {
-            durable.park(job.id, .delayed, byteCount: job.payload.count, in: backlog)
+            stored.park(job.id, .delayed, byteCount: job.payload.count, in: backlog)
             return
         }
         hold(adopted)
@@ -133,58 +134,75 @@ extension JobDesk {
 
     // MARK: - Buffered jobs
 
-    /// Lets buffered jobs go once that is on the disk.
-    func fireDurably(
-        _ thread: String, _ body: @escaping (Result<Int, JobError>) -> Void
-    ) throws(JobError) {
-        guard let durable else { return }
-        let lane = try lane(of: thread)
+    /// Lets buffered jobs go; answers how many, once that is on the disk.
+    func fire(_ thread: String, _ reply: ReplyToken) {
+        let lane: Lane
+        do throws(JobError) {
+            lane = try self.lane(of: thread)
+        } catch {
+            return door.answer(reply, .failed(error))
+        }
+        let count = release(takeBuffered(thread, of: lane))
         fire(
             ReleaseBatch(
-                queues: durable.backlogs(of: lane, addressedBy: thread).map(\.queue),
+                queues: stored.backlogs(of: lane, addressedBy: thread).map(\.queue),
                 before: JobID(store.nextNumber), moment: wall.unixMilliseconds(),
-                countMax: durable.window.changedAtOnce), besides: 0, body)
+                countMax: stored.window.changedAtOnce), besides: count, reply)
     }
 
-    /// Lets a part of them go, then the next one, and tells how many there were.
-    private func fire(
-        _ part: ReleaseBatch, besides count: Int,
-        _ body: @escaping (Result<Int, JobError>) -> Void
-    ) {
-        guard let durable else { return }
+    /// Takes out what was collected for a thread in memory, to be released.
+    private func takeBuffered(_ thread: String, of lane: Lane) -> [JobID] {
+        let collected = buffered.removeValue(forKey: lane.name) ?? []
+        // A member's name fires what was collected for this member; the pool's name fires it all.
+        let isFired = { [live] (id: JobID) in thread == lane.name || live[id]?.thread == thread }
+        let kept = collected.filter { !isFired($0) }
+        if !kept.isEmpty { buffered[lane.name] = kept }
+        return collected.filter { isFired($0) }
+    }
+
+    /// - Returns: how many of them there still are.
+    private func release(_ ids: [JobID]) -> Int {
+        let jobs = ids.compactMap { live[$0] }
+        for job in jobs { release(job) }
+        return jobs.count
+    }
+
+    /// Has the store let a part of them go, which says how many there were.
+    private func fire(_ part: ReleaseBatch, besides count: Int, _ reply: ReplyToken) {
         var part = part
-        part.loadCountMax = durable.window.loadCountMax
-        part.loadByteCountMax = durable.window.byteCountMax
+        part.loadCountMax = stored.window.loadCountMax
+        part.loadByteCountMax = stored.window.byteCountMax
         for queue in part.queues {
-            guard let room = durable.backlogs[queue]?.held.beginLoad() else { continue }
+            guard let room = stored.backlogs[queue]?.held.beginLoad() else { continue }
             part.loadCountMax = min(part.loadCountMax, room.limit)
             part.loadByteCountMax = min(part.loadByteCountMax, room.byteCount)
         }
-        let ticket = durable.expect(
-            .fired { [unowned self, isSynced = part.isSynced] result in
-                switch result {
-                case .failure(let fault): body(.failure(Self.busy(fault)))
-                case .success(let firing):
-                    let count = count + firing.count
-                    guard let rest = firing.rest else {
-                        return isSynced ? body(.success(count)) : confirm(count, body)
-                    }
-                    if isRefusing { return body(.failure(Self.notAll(count))) }
-                    fire(rest, besides: count, body)
-                }
-            })
-        tell(.fire(part, ticket: ticket))
+        ask(.fire(count, reply)) { .fire(part, ticket: $0) }
     }
 
-    /// The daemon goes down before all parts of a command were done.
-    static func notAll(_ count: Int) -> JobError {
-        .interrupted(jobCount: count)
+    /// A part was let go, or could not be: the next one.
+    func fired(
+        _ part: ReleaseBatch, _ result: Result<BufferRelease, StoreFault>, besides count: Int,
+        _ reply: ReplyToken
+    ) {
+        switch result {
+        case .failure(let fault): door.answer(reply, .failed(.storeFailed(fault)))
+        case .success(let firing):
+            noteFired(firing, part)
+            let count = count + firing.count
+            guard let rest = firing.rest else {
+                return part.isSynced
+                    ? door.answer(reply, .count(count)) : confirm(.count(count), reply)
+            }
+            if isRefusing { return door.answer(reply, .failed(.interrupted(jobCount: count))) }
+            fire(rest, besides: count, reply)
+        }
     }
 
     /// What was buffered is due, and its first jobs come with the next answers.
-    func noteFired(_ firing: BufferRelease, _ part: ReleaseBatch) {
+    private func noteFired(_ firing: BufferRelease, _ part: ReleaseBatch) {
         for (queue, amount) in firing.counted {
-            guard let backlog = durable?.backlogs[queue] else { continue }
+            guard let backlog = stored.backlogs[queue] else { continue }
             backlog.held.fired(behind: part.place(of: queue))
             backlog.removeParked(.buffered, amount)
             backlog.addParked(.delayed, amount)
@@ -195,14 +213,13 @@ extension JobDesk {
 
     /// More of what was in the journal has been counted.
     func noteCounted(_ part: RecoveryCount.Part) {
-        guard let durable else { return }
-        durable.add(part)
+        stored.add(part)
         for (queue, amounts) in part.amounts {
             guard let lane = try? lane(of: queue.thread) else {
-                for amount in amounts.values { durable.orphans.add(amount, to: queue) }
+                for amount in amounts.values { stored.orphans.add(amount, to: queue) }
                 continue
             }
-            let backlog = durable.backlog(of: queue, lane)
+            let backlog = stored.backlog(of: queue, lane)
             for (state, amount) in amounts { backlog.addParked(state, amount) }
         }
         for (queue, amounts) in part.unserved { noteUnserved(amounts, of: queue) }

@@ -10,19 +10,22 @@ internal import WorkerThreads
 extension JobDesk {
     /// Pauses the threads of a name, or lets them go on: at once, whether the disk can be written or not.
     ///
-    /// - Parameter body: told when that is on the disk, or that it could not get there yet.
-    func steer(
-        _ name: String, isPaused: Bool, _ body: @escaping (Result<Void, JobError>) -> Void
-    ) throws(JobError) {
-        let members = try members(addressedBy: name)
+    /// Answers when that is on the disk, or that it could not get there yet.
+    func steer(_ name: String, isPaused: Bool, _ reply: ReplyToken) {
+        let members: [Lane.Member]
+        do throws(JobError) {
+            members = try self.members(addressedBy: name)
+        } catch {
+            return door.answer(reply, .failed(error))
+        }
         if members.allSatisfy({ $0.thread.isStopped }) {
-            throw JobError.stoppedThread(name)
+            return door.answer(reply, .failed(.stoppedThread(name)))
         }
         for member in members {
             if isPaused { member.thread.pause() } else { member.thread.resume() }
         }
         tell(.pause(isPaused ? PauseChange(paused: names(addressedBy: name)) : goingOn(name)))
-        confirm((), body)
+        confirm(.done, reply)
     }
 
     /// Forgets that the threads of a name were paused: they are stopped, and begin anew with the daemon.

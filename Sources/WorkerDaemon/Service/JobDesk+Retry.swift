@@ -13,13 +13,11 @@ extension JobDesk {
         // First: who watches is told with it.
         job.lastFailure = completion.outcome.failureReason
         apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)
-        if job.isDurable {
-            durable?.journal.record(.retry(job.id, completion.attempt, dueAt: due))
-        }
+        record(.retry(job.id, completion.attempt, dueAt: due), of: job)
         if isRefusing {
             // Going down: the journal has it, and its next attempt comes after the restart.
             live[job.id] = nil
-            job.tell(.failure(Self.abandoned))
+            tell(job, .failed(.abandoned))
         } else {
             job.beginAnew()
             hold(job)

@@ -9,15 +9,10 @@ internal import RunLoops
 extension JobDesk {
     // MARK: - Commands
 
-    /// Has a client told what becomes of jobs, beginning with what is so now.
-    ///
-    /// - Parameter answer: told how many these are, or that one of them is not known; then none of
-    ///   those that it did not watch before is watched.
-    func watch(
-        _ ids: Set<JobID>, by watcher: any JobWatcher,
-        answer: @escaping (Result<Int, JobError>) -> Void
-    ) {
-        let added = ids.filter { !watches.isWatched($0, by: watcher) }
+    /// Has a client told what becomes of jobs, beginning with what is so now; answers how many these are, or
+    /// that one of them is not known: then none of those that it did not watch before is watched.
+    func watch(_ ids: Set<JobID>, by watcher: any JobWatcher, _ reply: ReplyToken) {
+        let request = WatchRequest(ids, watcher, reply, watches)
         for id in ids {
             if let run = live[id]?.context.run { noteStart(id, on: run.thread, at: run.startedAt) }
         }
@@ -25,28 +20,20 @@ extension JobDesk {
         for id in ids { watches.add(watcher, to: id) }
         forgetExpired()
         let unknown = ids.filter { live[$0] == nil && store.job($0) == nil }
-        var (missing, fault) = (unknown.count, JobError?.none)
-        var found: [Job] = []
-        let finish = { [unowned self] in
-            if let fault {
-                for id in added { watches.remove(watcher, from: id) }
-                return answer(.failure(fault))
-            }
-            answer(.success(ids.count))
-            let elsewhere = Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0) })
-            for id in ids.sorted() { greet(watcher, id, elsewhere[id]) }
+        request.missingCount = unknown.count
+        if unknown.isEmpty { return finish(request) }
+        for id in unknown { ask(.watch(id, request)) { .find(id, ticket: $0) } }
+    }
+
+    /// All jobs that a client wants to watch were looked for.
+    func finish(_ request: WatchRequest) {
+        let watcher = request.watcher
+        if let fault = request.fault {
+            for id in request.added { watches.remove(watcher, from: id) }
+            return door.answer(request.reply, .failed(fault))
         }
-        guard missing > 0 else { return finish() }
-        for id in unknown {
-            lookUp(id) { result in
-                switch result {
-                case .success(let job): found.append(job)
-                case .failure(let error): fault = fault ?? error
-                }
-                missing -= 1
-                if missing == 0 { finish() }
-            }
-        }
+        door.answer(request.reply, .count(request.ids.count))
+        for id in request.ids.sorted() { greet(watcher, id, request.found[id]) }
     }
 
     /// Tells somebody new what is so now.

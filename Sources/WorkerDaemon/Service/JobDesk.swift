@@ -24,8 +24,10 @@ final class JobDesk {
         _read { yield unsafe uncheckedStore }
         _modify { yield unsafe &uncheckedStore }
     }
-    /// Nil if all jobs are kept in memory only.
-    let durable: DurableJobs?
+    /// What the store has beside.
+    let stored: StoredJobs
+    /// Where answers go.
+    var door: any JobDoor = ClosedDoor()
     /// The jobs that have not ended; only the desk changes it.
     var live: JobTable<LiveJob> {
         _read { yield unsafe uncheckedLive }
@@ -37,7 +39,7 @@ final class JobDesk {
     /// The gates of keys, and the orders that are held up, by their gates.
     var gates = OrderGates()
     /// The names of volatile jobs.
-    private var uniqueNames: UniqueNames
+    var uniqueNames: UniqueNames
     var holdUps: [ObjectIdentifier: HoldUp<LiveJob>] = [:]
     /// How many jobs failed ones before them have made it look at: what that costs.
     var lookedAtCount = 0
@@ -76,10 +78,10 @@ final class JobDesk {
     ///   - lanes: the configured threads.
     ///   - handlers: the code behind each selector.
     ///   - store: for the jobs in memory; empty.
-    ///   - journal: for durable jobs; nil if there are none.
+    ///   - journal: where the jobs are kept that are to outlive the daemon.
     ///   - window: how much of these is in memory at a time.
     init(
-        lanes: [Lane], handlers: [String: Handler], store: MemoryStore, journal: (any JobStore)?,
+        lanes: [Lane], handlers: [String: Handler], store: MemoryStore, journal: any JobStore,
         window: WindowLimits = WindowLimits(), children: ChildRegistry, loop: ThreadRunLoop,
         clocks: Clocks = .system, log: Log
     ) {
@@ -90,7 +92,7 @@ final class JobDesk {
         waitingMax = JobAmount(
             count: store.limits.liveCountMax, byteCount: store.limits.liveByteCountMax)
         startedAt = clocks.wall.unixMilliseconds()
-        durable = journal.map { DurableJobs($0, window, log: log) }
+        stored = StoredJobs(journal, window, log: log)
         self.children = children
         self.loop = loop
         wall = clocks.wall
@@ -105,7 +107,6 @@ final class JobDesk {
         let reports = MessagePort<WorkerReport> { desk.value.take($0) }
         reports.add(to: loop)
         runner = JobRunner(reports, journal: journal, children: children, log: log)
-        guard let journal else { return }
         let answers = MessagePort<[StoreAnswer]> { desk.value.take($0) }
         answers.add(to: loop)
         self.answers = answers
@@ -135,7 +136,7 @@ final class JobDesk {
         return lane
     }
 
-    private func handler(of selector: String) throws(JobError) -> Handler {
+    func handler(of selector: String) throws(JobError) -> Handler {
         if selector == recentHandler?.selector, let handler = recentHandler?.handler {
             return handler
         }
@@ -147,90 +148,24 @@ final class JobDesk {
     }
 
     /// How much waits for a lane.
-    private func load(of lane: Lane) -> JobLoad? {
-        if lane === recentLoad?.lane { return recentLoad?.load }
-        recentLoad = durable.map { (lane, $0.load(of: lane)) }
-        return recentLoad?.load
+    private func load(of lane: Lane) -> JobLoad {
+        if lane === recentLoad?.lane, let load = recentLoad?.load { return load }
+        let load = stored.load(of: lane)
+        recentLoad = (lane, load)
+        return load
     }
 
     /// How many jobs of a lane are in the journal and not in memory.
     func parkedCount(of lane: Lane) -> Int {
-        guard let durable, durable.parkedCount > 0 else { return 0 }
-        return load(of: lane)?.parkedSum.count ?? 0
-    }
-
-    /// Accepts a job, which is known by its number from now on, and in memory only.
-    func accept(_ request: consuming JobRequest) throws(JobError) -> JobID {
-        let now = wall.unixMilliseconds()
-        if let name = request.uniqueName,
-            let id = uniqueNames.job(named: name, at: now, isLive: { live[$0] != nil })
-        {
-            return id
-        }
-        let (lane, handler) = try check(request)
-        request.fill(from: handler.retries)
-        let id = try takeNumber(for: request, at: now)
-        if let name = request.uniqueName { uniqueNames.give(name, to: id, at: now) }
-        let accepted = Job(id: id, request: request, acceptedAt: now)
-        if durable != nil { reserveNumbers() }
-        let job = liveJob(accepted, handler, lane)
-        let (state, dueAt) = (accepted.state, accepted.dueAt)
-        store.keep(accepted)
-        live[id] = job
-        switch state {
-        case .buffered:
-            hold(job)
-            buffered[lane.name, default: []].append(id)
-        case .delayed:
-            hold(job)
-            delay(job, until: dueAt ?? now)
-        default: submitInOrder(job)
-        }
-        return id
-    }
-
-    /// Finds out whether a job can be accepted.
-    func check(_ request: borrowing JobRequest) throws(JobError) -> (Lane, Handler) {
-        if isRefusing { throw JobError.shuttingDown }
-        let lane = try lane(of: request.thread)
-        let handler = try handler(of: request.selector)
-        if (try? lane.pool.isStopped(onThread: request.thread)) != false {
-            throw JobError.stoppedThread(request.thread)
-        }
-        let waiting = waitingCount(of: lane)
-        if waiting >= lane.maxQueued {
-            throw full(
-                "thread \(lane.name) holds \(counted(waiting, "waiting job")), its limit", lane)
-        }
-        return (lane, handler)
+        stored.parkedCount > 0 ? load(of: lane).parkedSum.count : 0
     }
 
     /// Counts a job that the desk itself keeps back.
     func hold(_ job: LiveJob) { job.lane.countKeptBack(1) }
 
-    /// Takes out what was collected for a thread, to be released.
-    func takeBuffered(_ thread: String) throws(JobError) -> [JobID] {
-        let lane = try lane(of: thread)
-        let collected = buffered.removeValue(forKey: lane.name) ?? []
-        // A member's name fires what was collected for this member; the pool's name fires it all.
-        let isFired = { [live] (id: JobID) in thread == lane.name || live[id]?.thread == thread }
-        let kept = collected.filter { !isFired($0) }
-        if !kept.isEmpty { buffered[lane.name] = kept }
-        return collected.filter { isFired($0) }
-    }
-
-    /// Hands over jobs that were collected.
-    ///
-    /// - Returns: how many of them there still are.
-    func release(_ ids: [JobID]) -> Int {
-        let jobs = ids.compactMap { live[$0] }
-        for job in jobs { release(job) }
-        return jobs.count
-    }
-
     /// How many jobs of a lane have been accepted and have not begun.
     func waitingCount(of lane: Lane) -> Int {
-        lane.pool.waitingCount + lane.keptBackCount + (durable == nil ? 0 : parkedCount(of: lane))
+        lane.pool.waitingCount + lane.keptBackCount + parkedCount(of: lane)
     }
 
     /// Notes in the store which jobs have begun: workers report only their ends.
@@ -283,19 +218,6 @@ final class JobDesk {
         } catch {
             // The desk asks for nothing that a job's state does not allow: this is a fault in here.
             log.error("job \(id): \(error)")
-        }
-    }
-
-    /// The number of a new job that is kept in memory.
-    func takeNumber(for request: borrowing JobRequest, at now: Int64) throws(JobError) -> JobID {
-        do throws(JobStoreError) {
-            return try store.takeNumber(forPayloadOf: request.payload.count, at: now)
-        } catch .full(let count, let byteCount) {
-            throw full(
-                "\(counted(count, "job")) of \(counted(byteCount, "byte")) waiting or running, the limit",
-                nil)
-        } catch {
-            throw JobError.refused(error)
         }
     }
 }

@@ -110,3 +110,37 @@ final class JobWatches {
         for watcher in watched.watchers.values { remove(watcher, from: news.id) }
     }
 }
+
+/// A client that wants to watch jobs, some of which are looked for in the store.
+///
+/// Confined to the desk's thread.
+final class WatchRequest {
+    let ids: Set<JobID>
+    let watcher: any JobWatcher
+    let reply: ReplyToken
+    /// Those that it did not watch before.
+    let added: Set<JobID>
+    /// How many are still looked for.
+    var missingCount = 0
+    private(set) var found: [JobID: Job] = [:]
+    private(set) var fault: JobError?
+
+    init(
+        _ ids: Set<JobID>, _ watcher: any JobWatcher, _ reply: ReplyToken, _ watches: JobWatches
+    ) {
+        self.ids = ids
+        self.watcher = watcher
+        self.reply = reply
+        added = ids.filter { !watches.isWatched($0, by: watcher) }
+    }
+
+    /// One of them was looked for.
+    func found(_ id: JobID, _ result: Result<Job, JobError>, _ desk: JobDesk) {
+        switch result {
+        case .success(let job): found[id] = job
+        case .failure(let error): fault = fault ?? error
+        }
+        missingCount -= 1
+        if missingCount == 0 { desk.finish(self) }
+    }
+}

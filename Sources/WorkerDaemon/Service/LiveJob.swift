@@ -88,11 +88,6 @@ final class LiveJob {
     /// Whether the journal knows it.
     var isDurable: Bool { backlog != nil }
 
-    /// Tells everybody who waits.
-    func tell(_ result: Result<[UInt8], JobError>) {
-        takeWaiters().tell(result)
-    }
-
     /// Lets go of everybody who waits.
     func takeWaiters() -> Waiters {
         defer { waiters = Waiters() }

@@ -15,7 +15,7 @@ extension Service {
     /// - Throws: when the system has no descriptor for the alarm of schedules.
     static func assemble(
         _ configuration: Configuration, _ handlers: [String: Handler], _ lanes: [Lane],
-        _ journal: (any JobStore)?, nextNumber: UInt64, window: WindowLimits = WindowLimits(),
+        _ journal: any JobStore, nextNumber: UInt64, window: WindowLimits = WindowLimits(),
         children: ChildRegistry, password: [UInt8]?, clocks: Clocks = .system, log: Log,
         shutdownAsked: @escaping @Sendable (ShutdownManner) -> Void
     ) throws(SystemError) -> Service {

@@ -29,7 +29,7 @@ extension Service {
             ("workerd_version", Service.version),
             ("process_id", "\(ProcessStatistics.processID)"),
             ("uptime_in_seconds", "\(uptime)"),
-            ("store", desk.durable?.journal.name ?? "memory"),
+            ("store", desk.stored.journal.name),
             ("total_commands_processed", "\(commandCount)"),
         ]
     }
@@ -70,7 +70,7 @@ extension Service {
             ("running_children", "\(desk.children.count)"),
             ("stuck_jobs", "\(desk.stuckCount)"),
             ("stalled_queues", "\(desk.stalledQueueCount)"),
-            ("miscounts", "\(desk.durable?.miscounts.count ?? 0)"),
+            ("miscounts", "\(desk.stored.miscounts.count)"),
             ("replaced_threads", "\(desk.replacedThreadCount)"),
         ]
     }
@@ -88,7 +88,7 @@ extension Service {
                         + "failed=\(failed),stuck=\(isStuck ? 1 : 0)"
                 )
             }
-        } + (desk.durable?.orphans.threads.map { ($0.name, "orphaned=\($0.count)") } ?? [])
+        } + desk.stored.orphans.threads.map { ($0.name, "orphaned=\($0.count)") }
     }
 
     private var loopLines: [(String, String)] {

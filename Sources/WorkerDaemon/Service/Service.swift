@@ -51,6 +51,11 @@ final class Service: SessionDelegate {
         let service = Confined(self, to: loop)
         loop.perform { service.value.questions.advance() }
     })
+    /// The rights to make an answer, by the requests that it is made for.
+    var grants: [ReplyToken: QuestionQueue.Grant] = [:]
+    var listings: [ReplyToken: RowBuffer] = [:]
+    /// The one that was answered last: most answers come in rows.
+    var recentSession: Session?
     /// Looks for clients that do not read, as long as others wait for room.
     var readerWatch: ThreadRunLoop.Timer?
     /// Tells the main thread that a client wants the daemon to go down.
@@ -67,8 +72,7 @@ final class Service: SessionDelegate {
         self.loop = loop
         self.log = log
         self.shutdownAsked = shutdownAsked
-        backups = Backups(
-            desk: desk, directory: configuration.backups, loop: loop, log: log)
+        backups = Backups(desk: desk, directory: configuration.backups, loop: loop, log: log)
         outputRound = OutputRound(on: loop)
         let limits = configuration.limits
         strangers = StrangerPlaces(placeCount: limits.connections)
@@ -82,7 +86,16 @@ final class Service: SessionDelegate {
             pendingReplyCountMax: limits.pipeline,
             outputByteCountSoftMax: min(1 << 20, limits.outputBacklogBytes),
             outputByteCountMax: limits.outputBacklogBytes)
-        desk.durable?.whenRelieved = { [unowned self] in
+        desk.door = self
+        backups.answer = { [unowned self] reply, result in
+            let value: RESPValue =
+                switch result {
+                case .success(let path): text(path)
+                case .failure(let error): WireError(error).reply
+                }
+            sessions[reply.client]?.fill(reply, with: value)
+        }
+        desk.stored.whenRelieved = { [unowned self] in
             // In a pass of its own: the desk is in the middle of what has come to the disk.
             let service = Confined(self, to: loop)
             loop.perform { service.value.sessions.values.forEach { $0.goOn() } }
@@ -90,7 +103,7 @@ final class Service: SessionDelegate {
     }
 
     /// Whether too much is on its way to the disk, so that who waits for it is not to hand in more.
-    var holdsBack: Bool { desk.durable?.isSwamped == true }
+    var holdsBack: Bool { desk.stored.isSwamped }
 
     /// Opens a door.
     ///
@@ -177,6 +190,7 @@ final class Service: SessionDelegate {
 
     func sessionEnded(_ session: Session, reason: String) {
         sessions[session.number] = nil
+        if recentSession === session { recentSession = nil }
         questions.forget(session.number)
         strangers.remove(session.number)
         desk.watches.removeAll(of: session)

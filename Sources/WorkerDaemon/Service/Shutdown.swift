@@ -108,7 +108,8 @@ final class Shutdown {
             "going down: \(counted(desk.live.count, "job")) "
                 + "\(manner == .now ? "stopped" : "let finish"), "
                 + "\(report.abandonedWaitingCount) abandoned before they began"
-                + (desk.durable == nil ? "" : ", \(report.keptCount) kept in the journal"))
+                + (!desk.stored.journal.isKeeping
+                    ? "" : ", \(report.keptCount) kept in the journal"))
         if manner == .now { stopRunning() }
         lookIfDone()
     }
@@ -120,19 +121,22 @@ final class Shutdown {
 
     /// Leaves in the journal what is not in memory and has to wait for its time or to be fired.
     private func keepHeld() {
-        guard let durable = desk.durable, !durable.isHeldClosed else { return }
-        durable.isHeldClosed = true
+        guard !desk.stored.isHeldClosed else { return }
+        desk.stored.isHeldClosed = true
         report.keptCount += desk.parkedCount(.delayed) + desk.parkedCount(.buffered)
     }
 
     /// Leaves in the journal what is not in memory.
     private func keepParked() {
-        guard let durable = desk.durable, !durable.isClosed else { return }
+        let stored = desk.stored
+        guard !stored.isClosed else { return }
         keepHeld()
-        durable.isClosed = true
+        stored.isClosed = true
         report.keptCount += desk.parkedCount(.waiting)
-        for waiters in durable.waiters.values { waiters.tell(.failure(JobDesk.abandoned)) }
-        durable.waiters.removeAll()
+        for waiters in stored.waiters.values {
+            waiters.tell(.failed(.abandoned), by: desk.door)
+        }
+        stored.waiters.removeAll()
     }
 
     private func stopLanes(_ policy: StopPolicy) {
@@ -192,7 +196,12 @@ final class Shutdown {
         guard desk.live.isEmpty, areLanesStopped, !service.backups.isUnderWay else { return }
         isClosing = true
         let shutdown = Confined(self, to: loop)
-        desk.flush { shutdown.value.isRecorded() }
+        desk.confirm { fault in
+            if let fault {
+                shutdown.value.service.log.error("not all could be recorded: \(fault)")
+            }
+            shutdown.value.isRecorded()
+        }
     }
 
     /// All has ended, and the journal knows it.
@@ -213,7 +222,7 @@ final class Shutdown {
             "down: \(counted(report.finishedCount, "job")) finished, \(report.stoppedCount) stopped, "
                 + "\(report.abandonedWaitingCount) abandoned before they began, "
                 + "\(report.abandonedRunningCount) abandoned while they ran"
-                + (desk.durable == nil
+                + (!desk.stored.journal.isKeeping
                     ? ""
                     : ", \(report.keptCount) kept in the journal, \(report.putBackCount) put back"))
         let shutdown = Confined(self, to: loop)

@@ -4,18 +4,9 @@
 internal import Jobs
 internal import RunLoops
 
-/// Who is told the outcome of a job.
-protocol OutcomeReceiver: AnyObject {
-    /// The job has ended, or the wait for it.
-    func receive(_ result: Result<[UInt8], JobError>, token: UInt64)
-    /// Whether nobody is left to be told.
-    var isGone: Bool { get }
-}
-
 /// Somebody who waits for a job's end.
 struct Waiter {
-    let receiver: any OutcomeReceiver
-    let token: UInt64
+    let reply: ReplyToken
     /// Ends the waiting, and is invalid then; nil for somebody who waits as long as it takes.
     let alarm: ThreadRunLoop.Timer?
 
@@ -33,30 +24,30 @@ struct Waiters {
     var isEmpty: Bool { all.isEmpty }
 
     /// Notes somebody who waits for the end.
-    mutating func add(_ waiter: Waiter) {
+    mutating func add(_ waiter: Waiter, by door: any JobDoor) {
         // Each time their number has doubled: constant on average, and who left is not kept long.
-        if all.count >= 16, all.count.nonzeroBitCount == 1 { forgetThoseWhoAreDone() }
+        if all.count >= 16, all.count.nonzeroBitCount == 1 { forgetThoseWhoAreDone(by: door) }
         all.append(waiter)
     }
 
     /// Notes those who have waited elsewhere.
-    mutating func add(_ others: Waiters) {
-        for waiter in others.all where !waiter.hasWaitedLongEnough { add(waiter) }
+    mutating func add(_ others: Waiters, by door: any JobDoor) {
+        for waiter in others.all where !waiter.hasWaitedLongEnough { add(waiter, by: door) }
     }
 
     /// Notes that the alarm of one of them has rung, and is invalid.
     ///
     /// It is not looked for: thousands may have waited long enough at one moment.
-    mutating func alarmRang() {
+    mutating func alarmRang(by door: any JobDoor) {
         overCount += 1
-        if overCount * 2 >= all.count { forgetThoseWhoAreDone() }
+        if overCount * 2 >= all.count { forgetThoseWhoAreDone(by: door) }
     }
 
     /// Tells everybody who still waits.
-    func tell(_ result: Result<[UInt8], JobError>) {
+    func tell(_ answer: JobAnswer, by door: any JobDoor) {
         for waiter in all where !waiter.hasWaitedLongEnough {
             waiter.alarm?.invalidate()
-            waiter.receiver.receive(result, token: waiter.token)
+            door.answer(waiter.reply, answer)
         }
     }
 
@@ -66,10 +57,10 @@ struct Waiters {
     }
 
     /// Forgets about those who wait no more: long enough, or they have left.
-    private mutating func forgetThoseWhoAreDone() {
+    private mutating func forgetThoseWhoAreDone(by door: any JobDoor) {
         overCount = 0
         all.removeAll { waiter in
-            guard waiter.receiver.isGone else { return waiter.hasWaitedLongEnough }
+            guard door.isGone(waiter.reply.client) else { return waiter.hasWaitedLongEnough }
             // It holds the one who has left.
             waiter.alarm?.invalidate()
             return true

@@ -1,6 +1,7 @@
 // One client's connection: bytes in, commands out to the service, replies back in the order of the
 // commands. Lives on one loop, whichever that is, and knows nothing of jobs.
 
+internal import Jobs
 internal import Kernel
 internal import RESP
 internal import RunLoops
@@ -33,11 +34,6 @@ struct SessionLimits {
 ///
 /// Confined to its loop's thread.
 final class Session {
-    /// A place in the sequence of replies, reserved for a command whose answer takes a while.
-    struct Slot: Hashable {
-        let number: UInt64
-    }
-
     /// Which commands are executed for a client.
     enum Standing {
         /// It has yet to give the password: those that let it in.
@@ -240,19 +236,21 @@ final class Session {
         fill(reserve(), with: value)
     }
 
-    /// Keeps a place for an answer that takes a while; later answers wait behind it.
-    func reserve() -> Slot {
+    /// Keeps a place among the answers; later ones wait behind it.
+    ///
+    /// - Parameter patience: how long the client waits for the outcome of the job that it is about.
+    func reserve(_ patience: ReplyToken.Patience? = nil) -> ReplyToken {
         nextSlot += 1
-        return Slot(number: nextSlot - 1)
+        return ReplyToken(client: number, number: nextSlot - 1, patience: patience)
     }
 
     /// Gives the answer of a reserved place.
-    func fill(_ slot: Slot, with value: RESPValue) { fill(slot, .value(value)) }
+    func fill(_ slot: ReplyToken, with value: RESPValue) { fill(slot, .value(value)) }
 
     /// Gives the answer of a reserved place as the bytes of a whole reply.
-    func fill(_ slot: Slot, encoded bytes: [UInt8]) { fill(slot, .encoded(bytes)) }
+    func fill(_ slot: ReplyToken, encoded bytes: [UInt8]) { fill(slot, .encoded(bytes)) }
 
-    private func fill(_ slot: Slot, _ answer: Answer) {
+    private func fill(_ slot: ReplyToken, _ answer: Answer) {
         guard socket != nil else { return }
         defer { noteOutput() }
         // Before this one is added: one large reply may go over, whoever reads it gets it.

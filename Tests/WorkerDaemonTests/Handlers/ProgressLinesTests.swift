@@ -1,5 +1,6 @@
 // The lines in which a program says how far it is.
 
+import Jobs
 import Testing
 import WorkerDaemon
 

@@ -5,104 +5,112 @@ internal import Jobs
 internal import Kernel
 internal import WorkerThreads
 
+/// Failed jobs that run again or are dropped, part by part.
+struct FailedJobsChange {
+    let failed: FailedJobs
+    let action: FailedJobAction
+    /// What is asked of the store next.
+    var part: FailedJobsPart
+    /// How many there were in the parts before.
+    var count = 0
+    let reply: ReplyToken
+}
+
 extension JobDesk {
-    /// Lets failed jobs run again, with as many attempts as before.
+    /// Lets failed jobs run again, with as many attempts as before; answers how many.
     ///
     /// Each is due now, and takes its place behind what waits, under the number that it has.
-    ///
-    /// - Parameter body: told how many.
-    func runAgain(
-        _ failed: FailedJobs, _ body: @escaping (Result<Int, JobError>) -> Void
-    ) throws(JobError) {
-        if isRefusing { throw JobError.shuttingDown }
-        forgetExpired()
-        switch failed {
-        case .one(let id): try checkIsNotLive(id)
-        case .all(let selector): try checkIsServed(selector)
-        }
-        guard let durable else { return body(runAgainInMemory(failed)) }
+    func runAgain(_ failed: FailedJobs, _ reply: ReplyToken) {
         let (threads, selectors) = (openThreads, Set(handlers.keys))
         let isServed: @Sendable (Job) -> Bool = {
             threads.contains($0.thread) && selectors.contains($0.selector)
         }
-        settle(failed, .runAgain(isServed: isServed), firstPart(durable), body) { [unowned self] in
-            runAgainInMemory(failed, besides: $0, $1)
+        do throws(JobError) {
+            if isRefusing { throw JobError.shuttingDown }
+            if case .all(let selector) = failed { try checkIsServed(selector) }
+            try resolve(failed, .runAgain(isServed: isServed), reply)
+        } catch {
+            door.answer(reply, .failed(error))
         }
     }
 
-    /// Forgets failed jobs.
-    ///
-    /// - Parameter body: told how many.
-    func drop(
-        _ failed: FailedJobs, _ body: @escaping (Result<Int, JobError>) -> Void
+    /// Forgets failed jobs; answers how many.
+    func drop(_ failed: FailedJobs, _ reply: ReplyToken) {
+        do throws(JobError) {
+            try resolve(failed, .drop, reply)
+        } catch {
+            door.answer(reply, .failed(error))
+        }
+    }
+
+    private func resolve(
+        _ failed: FailedJobs, _ action: FailedJobAction, _ reply: ReplyToken
     ) throws(JobError) {
         forgetExpired()
         if case .one(let id) = failed { try checkIsNotLive(id) }
-        guard let durable else { return body(dropInMemory(failed)) }
-        settle(failed, .drop, firstPart(durable), body) { [unowned self] in
-            dropInMemory(failed, besides: $0, $1)
+        resolve(
+            FailedJobsChange(
+                failed: failed, action: action,
+                part: FailedJobsPart(
+                    before: JobID(store.nextNumber), countMax: stored.window.settledAtOnce,
+                    byteCountMax: stored.window.byteCountMax),
+                reply: reply))
+    }
+
+    // MARK: - In the store
+
+    private func resolve(_ change: FailedJobsChange) {
+        ask(.resolve(change)) { .settle(change.failed, change.action, change.part, ticket: $0) }
+    }
+
+    /// The store has resolved a part of them, or could not: the next one, and at last those in memory.
+    func resolved(_ change: FailedJobsChange, _ result: Result<FailedJobsAnswer, StoreFault>) {
+        let answer: FailedJobsAnswer
+        switch result {
+        case .failure(let fault):
+            return door.answer(change.reply, .failed(.storeFailed(fault)))
+        case .success(let success): answer = success
         }
-    }
-
-    // MARK: - In the journal
-
-    private func firstPart(_ durable: DurableJobs) -> FailedJobsPart {
-        FailedJobsPart(
-            before: JobID(store.nextNumber), countMax: durable.window.settledAtOnce,
-            byteCountMax: durable.window.byteCountMax)
-    }
-
-    /// Lets a part of them have their fate, then the next one.
-    ///
-    /// - Parameters:
-    ///   - count: how many there were in the parts before.
-    ///   - body: told how many there were in all.
-    ///   - inMemory: does the same with those in memory; given how many there were in the journal, and
-    ///     of the one that was asked for what it is if nothing could be done about it.
-    private func settle(
-        _ failed: FailedJobs, _ fate: FailedJobAction, _ part: FailedJobsPart,
-        besides count: Int = 0, _ body: @escaping (Result<Int, JobError>) -> Void,
-        _ inMemory: @escaping (Int, Job?) -> Result<Int, JobError>
-    ) {
-        guard let durable else { return }
-        let ticket = durable.expect(
-            .settled { [unowned self] result in
-                switch result {
-                case .failure(let fault): body(.failure(Self.busy(fault)))
-                case .success(let answer):
-                    for job in answer.jobs { readmit(job) }
-                    for id in answer.droppedIDs { _ = store.dropFailed(id) }
-                    let count = count + answer.jobs.count + answer.droppedIDs.count
-                    guard let last = answer.last else {
-                        if case .one = failed, count > 0 { return body(.success(1)) }
-                        let settled = inMemory(count, answer.other)
-                        guard !part.isSynced, case .success(let all) = settled else {
-                            return body(settled)
-                        }
-                        return confirm(all, body)
-                    }
-                    if isRefusing { return body(.failure(Self.notAll(count))) }
-                    var next = part
-                    next.after = last
-                    next.isSynced = false
-                    settle(failed, fate, next, besides: count, body, inMemory)
-                }
-            })
-        tell(.settle(failed, fate, part, ticket: ticket))
+        for job in answer.jobs { readmit(job) }
+        for id in answer.droppedIDs { _ = store.dropFailed(id) }
+        var change = change
+        change.count += answer.jobs.count + answer.droppedIDs.count
+        if let last = answer.last {
+            if isRefusing {
+                return door.answer(
+                    change.reply, .failed(.interrupted(jobCount: change.count)))
+            }
+            change.part.after = last
+            change.part.isSynced = false
+            return resolve(change)
+        }
+        if case .one = change.failed, change.count > 0 {
+            return door.answer(change.reply, .count(1))
+        }
+        switch resolveInMemory(change, answer.other) {
+        case .failure(let error): door.answer(change.reply, .failed(error))
+        case .success(let count) where change.part.isSynced:
+            door.answer(change.reply, .count(count))
+        case .success(let count): confirm(.count(count), change.reply)
+        }
     }
 
     // MARK: - In memory
 
-    private func runAgainInMemory(
-        _ failed: FailedJobs, besides count: Int = 0, _ other: Job? = nil
+    /// - Parameter other: what the one that was asked for is, if nothing could be done about it.
+    private func resolveInMemory(
+        _ change: FailedJobsChange, _ other: Job?
     ) -> Result<Int, JobError> {
-        switch failed {
+        let (what, resolve): (String, (JobID) -> Bool) =
+            switch change.action {
+            case .runAgain: ("run again", { [unowned self] in runAgainInMemory($0) })
+            case .drop: ("be dropped", { [unowned self] in store.dropFailed($0) })
+            }
+        switch change.failed {
         case .all(let selector):
-            let again = store.failed(of: selector).filter { runAgainInMemory($0) }
-            return .success(count + again.count)
+            return .success(change.count + store.failed(of: selector).count { resolve($0) })
         case .one(let id):
-            if runAgainInMemory(id) { return .success(1) }
-            return .failure(cannot("run again", id, other))
+            return resolve(id) ? .success(1) : .failure(cannot(what, id, other))
         }
     }
 
@@ -119,19 +127,6 @@ extension JobDesk {
         return true
     }
 
-    private func dropInMemory(
-        _ failed: FailedJobs, besides count: Int = 0, _ other: Job? = nil
-    ) -> Result<Int, JobError> {
-        switch failed {
-        case .all(let selector):
-            return .success(
-                count + store.failed(of: selector).count { store.dropFailed($0) })
-        case .one(let id):
-            if store.dropFailed(id) { return .success(1) }
-            return .failure(cannot("be dropped", id, other))
-        }
-    }
-
     // MARK: - Refusals
 
     private func checkIsNotLive(_ id: JobID) throws(JobError) {
@@ -145,7 +140,7 @@ extension JobDesk {
     }
 
     private func cannot(_ what: String, _ id: JobID, _ known: Job?) -> JobError {
-        guard let job = store.job(id) ?? known else { return noJob(id) }
+        guard let job = store.job(id) ?? known else { return .unknownJob(id) }
         guard job.state == .failed else {
             return .hasNotFailed(id, job.state, action: what)
         }

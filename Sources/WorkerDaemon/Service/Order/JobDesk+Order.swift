@@ -53,7 +53,7 @@ extension JobDesk {
     private func abandon(_ job: LiveJob) {
         guard live[job.id] === job else { return }
         live[job.id] = nil
-        job.tell(.failure(Self.abandoned))
+        tell(job, .failed(.abandoned))
     }
 
     /// Notes where a job has to go through that was handed to its lane.

@@ -22,22 +22,13 @@ final class Listing {
     fileprivate(set) var end = JobID.max
     /// How many jobs are still wanted.
     fileprivate var left: Int
-    /// Takes the next jobs; returns whether more are wanted.
-    fileprivate let take: ([Job]) -> Bool
-    fileprivate let body: (Result<Void, JobError>) -> Void
+    fileprivate let reply: ReplyToken
 
-    /// - Parameters:
-    ///   - take: told some jobs at a time, the newest first; returns whether more are wanted.
-    ///   - body: told when all have been told, or why not.
-    init(
-        thread: String?, state: JobState?, limit: Int, take: @escaping ([Job]) -> Bool,
-        then body: @escaping (Result<Void, JobError>) -> Void
-    ) {
+    fileprivate init(thread: String?, state: JobState?, limit: Int, _ reply: ReplyToken) {
         self.thread = thread
         self.state = state
         left = limit
-        self.take = take
-        self.body = body
+        self.reply = reply
     }
 
     fileprivate var sliceCount: Int { min(left, Self.sliceCount) }
@@ -47,31 +38,34 @@ extension JobDesk {
     /// Jobs in memory that one turn looks at.
     private static let searchCountMax = 4_096
 
-    /// Lists the newest jobs.
-    func list(_ listing: Listing) {
-        guard listing.left > 0 else { return listing.body(.success(())) }
-        guard let durable else { return tell(ListedJobs(), of: listing) }
-        let count = listing.sliceCount
+    /// Lists the newest jobs: some rows at a time, and then answers.
+    func list(thread: String?, state: JobState?, limit: Int, _ reply: ReplyToken) {
+        goOn(Listing(thread: thread, state: state, limit: limit, reply))
+    }
+
+    private func goOn(_ listing: Listing) {
+        guard listing.left > 0 else { return door.answer(listing.reply, .listed) }
         let wanted = JobListing(
-            queues: queues(for: listing, durable), thread: listing.thread, state: listing.state,
-            before: listing.end, limit: count)
-        let ticket = durable.expect(
-            .listed { [unowned self] result in
-                switch result {
-                case .failure(let fault): listing.body(.failure(Self.busy(fault)))
-                case .success(let stored): tell(stored, of: listing)
-                }
-            })
-        tell(.list(wanted, ticket: ticket))
+            queues: queues(for: listing), thread: listing.thread, state: listing.state,
+            before: listing.end, limit: listing.sliceCount)
+        ask(.list(listing)) { .list(wanted, ticket: $0) }
+    }
+
+    /// The store has told its next jobs.
+    func listed(_ listing: Listing, _ result: Result<ListedJobs, StoreFault>) {
+        switch result {
+        case .failure(let fault): door.answer(listing.reply, .failed(.storeFailed(fault)))
+        case .success(let stored): tell(stored, of: listing)
+        }
     }
 
     /// The queues in which the store may have jobs for a listing.
-    private func queues(for listing: Listing, _ durable: DurableJobs) -> [QueueName] {
+    private func queues(for listing: Listing) -> [QueueName] {
         guard listing.state?.isEnded != true else { return [] }
         let thread = listing.thread
-        var queues = durable.orphans.queues(of: thread)
-        if durable.load.all.count > 0 || durable.unserved.count > 0 {
-            queues += durable.backlogs.keys.filter { thread == nil || $0.thread == thread }
+        var queues = stored.orphans.queues(of: thread)
+        if stored.load.all.count > 0 || stored.unserved.count > 0 {
+            queues += stored.backlogs.keys.filter { thread == nil || $0.thread == thread }
         }
         return queues
     }
@@ -100,9 +94,11 @@ extension JobDesk {
         if isCut { slice.removeLast(slice.count - count) }
         listing.left -= slice.count
         listing.end = isCut ? slice.last?.id ?? first : first
-        guard listing.take(slice) else { return }
-        guard listing.left > 0, isCut || first > JobID(0) else { return listing.body(.success(())) }
+        guard door.add(slice.map(description), to: listing.reply) else { return }
+        guard listing.left > 0, isCut || first > JobID(0) else {
+            return door.answer(listing.reply, .listed)
+        }
         let desk = Confined((desk: self, listing: listing), to: loop)
-        loop.perform { desk.value.desk.list(desk.value.listing) }
+        loop.perform { desk.value.desk.goOn(desk.value.listing) }
     }
 }

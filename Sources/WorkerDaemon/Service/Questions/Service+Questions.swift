@@ -20,27 +20,34 @@ extension Service {
     ///
     /// - Parameters:
     ///   - byteCount: what the answer is expected to take.
-    ///   - begin: makes the answer; to keep its argument until the client has it. Not called once the
-    ///     client has left.
+    ///   - begin: has the answer made. Not called once the client has left.
     func ask(
-        _ kind: QuestionQueue.Kind, byteCount: Int, for session: Session,
-        begin: @escaping (QuestionQueue.Grant) -> Void
+        _ kind: QuestionQueue.Kind, byteCount: Int, _ session: Session, _ reply: ReplyToken,
+        begin: @escaping () -> Void
     ) {
         session.questionCount += 1
-        questions.ask(kind, byteCount: byteCount, for: session.number) { [unowned session] grant in
+        questions.ask(kind, byteCount: byteCount, for: session.number) {
+            [unowned self, unowned session] grant in
             session.questionCount -= 1
-            begin(grant)
+            grants[reply] = grant
+            begin()
         }
         watchReaders()
     }
 
+    /// Asks for a job: at once if it is in memory, else when there is room for the answer.
+    func lookUp(
+        _ id: JobID, byteCount: Int, _ session: Session, _ reply: ReplyToken,
+        begin: @escaping (ReplyToken) -> Void
+    ) {
+        if desk.isInMemory(id) || !desk.stored.journal.isKeeping { return begin(reply) }
+        ask(.lookup, byteCount: byteCount, session, reply) { begin(reply) }
+    }
+
     /// Answers a command with the outcome of a job, which the store may have to be asked for.
-    func wait(for id: JobID, _ session: Session, token: UInt64, within limit: Int?) {
-        guard desk.durable != nil, desk.live[id] == nil, desk.store.state(of: id) == nil else {
-            return desk.wait(for: id, session, token: token, within: limit)
-        }
-        ask(.lookup, byteCount: Self.resultByteCount, for: session) { [unowned self] grant in
-            desk.wait(for: id, session, token: token, within: limit, grant)
+    func wait(for id: JobID, _ session: Session, _ reply: ReplyToken) {
+        lookUp(id, byteCount: Self.resultByteCount, session, reply) { [unowned self] in
+            desk.wait(for: id, $0)
         }
     }
 

@@ -110,6 +110,16 @@ final class Backlog {
         held = DelayedWindow(limits, horizon: mayHoldMore ? .first : .last)
     }
 
+    /// Decides whether a new job goes past memory, at the moment its change is issued.
+    func parks(_ request: borrowing JobRequest, at now: Int64) -> Bool {
+        switch request.schedule {
+        case .buffered: true
+        // It is parked only when it is on the disk, if at all.
+        case .at(let moment, _) where moment > now: false
+        case .at, .now: !window.admit()
+        }
+    }
+
     func addInMemory(_ part: Part, byteCount: Int) {
         switch part {
         case .inTurn: window.add(byteCount: byteCount)

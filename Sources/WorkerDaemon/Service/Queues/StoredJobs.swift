@@ -1,5 +1,5 @@
-// What the desk remembers of durable jobs beside the live ones: those that are being committed, those
-// that are parked, who waits for one of them, and who has asked the journal something.
+// What the desk remembers of the jobs in the store beside the live ones: those that are being committed, those
+// that are parked, who waits for one of them, and what the store was asked.
 
 internal import Jobs
 internal import RunLoops
@@ -8,7 +8,7 @@ internal import Structures
 /// The desk's side of the journal.
 ///
 /// Confined to the desk's thread.
-final class DurableJobs {
+final class StoredJobs {
     /// A job whose commit is awaited.
     struct Accepting {
         let id: JobID
@@ -19,19 +19,7 @@ final class DurableJobs {
         let state: JobState
         let dueAt: Int64?
         let byteCount: Int
-        let answer: (Result<JobID, JobError>) -> Void
-    }
-
-    /// What is done with the journal's answer.
-    enum Question {
-        case confirmed((StoreFault?) -> Void)
-        case settled((Result<FailedJobsAnswer, StoreFault>) -> Void)
-        case found((Result<Job?, StoreFault>) -> Void)
-        case named((Result<JobID?, StoreFault>) -> Void)
-        case listed((Result<ListedJobs, StoreFault>) -> Void)
-        case cancelled((Result<[QueueName: [CountedJob]], StoreFault>) -> Void)
-        case cancelledPart((Result<BulkCancelAnswer, StoreFault>) -> Void)
-        case fired((Result<BufferRelease, StoreFault>) -> Void)
+        let reply: ReplyToken
     }
 
     /// How many bytes of payload may be on their way to the disk before clients are held back: each is
@@ -57,7 +45,7 @@ final class DurableJobs {
     var isClosed = false
     /// Jobs of schedules that are told to the journal together, after they were accepted.
     private var runs: [MadeRun] = []
-    private var questions: [UInt64: Question] = [:]
+    private var inquiries: [UInt64: Inquiry] = [:]
     private var lastTicket: UInt64 = 0
 
     init(_ journal: any JobStore, _ window: WindowLimits, log: Log) {
@@ -198,27 +186,27 @@ final class DurableJobs {
     }
 
     /// The ticket under which an answer is expected.
-    func expect(_ question: Question) -> UInt64 {
+    func expect(_ inquiry: Inquiry) -> UInt64 {
         lastTicket += 1
-        questions[lastTicket] = question
+        inquiries[lastTicket] = inquiry
         return lastTicket
     }
 
     /// Whoever waits for the answer under a ticket.
-    func take(_ ticket: UInt64) -> Question? { questions.removeValue(forKey: ticket) }
+    func take(_ ticket: UInt64) -> Inquiry? { inquiries.removeValue(forKey: ticket) }
 
     /// Lets go of everybody who has asked something or waits.
     func letGoOfAll() {
         accepting = FIFO()
-        questions = [:]
+        inquiries = [:]
         recalls = []
         for waiters in waiters.values { waiters.endAlarms() }
         waiters = [:]
     }
 
     /// One of those who wait for a job has waited as long as they wanted.
-    func alarmRang(for id: JobID) {
-        waiters[id]?.alarmRang()
+    func alarmRang(for id: JobID, by door: any JobDoor) {
+        waiters[id]?.alarmRang(by: door)
         if waiters[id]?.isEmpty == true { waiters[id] = nil }
     }
 }

@@ -1,0 +1,64 @@
+// What the core's answers are in the protocol.
+
+internal import Jobs
+internal import RESP
+
+extension RESPValue {
+    /// What a client is answered.
+    init(_ answer: JobAnswer) {
+        self =
+            switch answer {
+            case .accepted(let id): .integer(Int(id.number))
+            case .count(let count): .integer(count)
+            case .done: .simpleString("OK")
+            case .cancel(let answer): .simpleString(answer.rawValue)
+            case .result(let bytes): bytes.map { .bulk($0) } ?? .null
+            case .job(let description): .map(description.entries + description.details)
+            case .listed: .array([])
+            case .failed(let error): WireError(error).reply
+            }
+    }
+}
+
+extension JobDescription {
+    /// What is told of each job of a listing.
+    var entries: [RESPValue.Entry] {
+        [
+            entry("id", .integer(Int(job.id.number))),
+            entry("thread", text(job.thread)),
+            entry("selector", text(job.selector)),
+            entry("state", text(state)),
+            entry("priority", text(job.priority.name)),
+            entry("attempt", .integer(job.attempt)),
+        ] + (lastFailure.map { [entry("last-failure", text($0))] } ?? [])
+    }
+
+    /// What is told beside of one that was asked for.
+    fileprivate var details: [RESPValue.Entry] {
+        func time(_ milliseconds: Int64?) -> RESPValue {
+            milliseconds.map { .integer(Int($0)) } ?? .null
+        }
+        var details = [
+            entry("accepted-at", time(job.acceptedAt)),
+            entry("due-at", time(job.dueAt)),
+            entry("started-at", time(job.startedAt)),
+            entry("ended-at", time(job.endedAt)),
+            entry("worker", job.workerName.map(text) ?? .null),
+            entry("payload-bytes", .integer(job.state.isEnded ? 0 : job.payload.count)),
+            entry("failure", job.outcome?.failureReason.map(text) ?? .null),
+        ]
+        if let key = job.key { details.append(entry("key", .bulk(key))) }
+        // Null once the job has ended, and before its handler has said something.
+        details.append(entry("progress", progress?.fraction.map { .double($0) } ?? .null))
+        details.append(entry("progress-text", progress?.shownText.map(text) ?? .null))
+        return details
+    }
+}
+
+/// A pair of a map reply.
+func entry(_ key: String, _ value: RESPValue) -> RESPValue.Entry {
+    RESPValue.Entry(text(key), value)
+}
+
+/// Text as a bulk reply.
+func text(_ text: String) -> RESPValue { .bulk(Array(text.utf8)) }
