@@ -91,7 +91,13 @@ package struct TwinBook: Sendable {
         jobs[id] = kept
     }
 
-    mutating func accept(_ job: Job) { jobs[job.id] = Kept(job: job, payload: job.payload) }
+    mutating func accept(_ job: Job) {
+        // As it comes back: a store keeps the moment at which a job is due, not how that was said.
+        let kept = Job(
+            id: job.id, request: job.request, acceptedAt: job.acceptedAt, state: job.state,
+            progress: job.progress)
+        jobs[job.id] = Kept(job: kept, payload: job.payload)
+    }
 
     /// - Returns: the job that has the name already.
     mutating func giveName(_ name: [UInt8], to id: JobID, at now: Int64) -> JobID? {
