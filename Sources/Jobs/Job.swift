@@ -66,9 +66,13 @@ package struct Job: Hashable, Sendable {
         }
         request.schedule = .now
         request.uniqueName = nil
-        // What neither the client nor the selector has said.
-        request.options.retryCountMax = request.options.retryCountMax ?? 0
-        request.options.retryBlocks = request.options.retryBlocks ?? false
+        if !request.options.isEmpty {
+            // Not said is the same from now on: its selector's are among them.
+            var options = request.options.value
+            if options.retryCountMax == 0 { options.retryCountMax = nil }
+            if options.retryBlocks == false { options.retryBlocks = nil }
+            if options != request.options.value { request.options = SharedJobOptions(options) }
+        }
         self.request = request
     }
 
@@ -110,6 +114,12 @@ package struct Job: Hashable, Sendable {
     /// Whether another attempt may follow the one that runs or was the last.
     package var mayRetry: Bool { attempt - forgivenCount <= retryCountMax }
 
+    /// When it ends if it has not begun: only its first beginning counts.
+    package var expiresAt: Int64? {
+        guard attempt == 0, !state.isEnded else { return nil }
+        return request.options.expireMilliseconds.map { acceptedAt + $0 }
+    }
+
     /// Whether it is due at a time of the clock on the wall, however that is set; else a while is to pass.
     package var goesByClock: Bool { attempt == 0 && !isWhile }
 
@@ -138,6 +148,8 @@ package struct Job: Hashable, Sendable {
             end(outcome, at: now)
         case (.delayed, .cancel), (.buffered, .cancel), (.waiting, .cancel):
             end(.cancelled, at: now)
+        case (.delayed, .expire), (.buffered, .expire), (.waiting, .expire):
+            end(.expired, at: now)
         case (.failed, .runAgain) where mayRunAgain:
             state = .waiting
             dueAt = now

@@ -14,6 +14,8 @@ package enum JobEvent: Hashable, Sendable {
     case runAgain
     /// Somebody took it back before it began; a running job is asked to stop and then finishes.
     case cancel
+    /// It has not begun in time.
+    case expire
 
     /// The event without what comes with it.
     package var name: String {
@@ -24,6 +26,7 @@ package enum JobEvent: Hashable, Sendable {
         case .finish: "finish"
         case .runAgain: "run again"
         case .cancel: "cancel"
+        case .expire: "expire"
         }
     }
 }

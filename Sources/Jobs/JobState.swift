@@ -6,7 +6,8 @@
 //                                        ▲                  │
 //       delayed if the retry has a time ─┴───── retry ──────┘
 //
-// A job that is delayed, buffered or waiting goes to cancelled when it is cancelled. One that has failed
+// A job that is delayed, buffered or waiting goes to cancelled when it is cancelled, and to expired when it was
+// to begin by then and never has. One that has failed
 // goes to waiting when somebody has it run again.
 
 /// The states of a job; raw values are their names on the wire and in a store.
@@ -25,12 +26,14 @@ package enum JobState: String, CaseIterable, Sendable {
     case failed
     /// Ended because somebody asked for it.
     case cancelled
+    /// Ended because it had not begun in time.
+    case expired
 
     /// Whether nothing can happen to the job any more.
     package var isEnded: Bool {
         switch self {
         case .delayed, .buffered, .waiting, .running: false
-        case .done, .failed, .cancelled: true
+        case .done, .failed, .cancelled, .expired: true
         }
     }
 }

@@ -14,6 +14,9 @@ package struct JobTotals: Hashable, Sendable {
     /// Those that somebody took back or stopped.
     package var cancelled: UInt64 = 0
 
+    /// Those that had not begun in time.
+    package var expired: UInt64 = 0
+
     /// Starts at zero.
     package init() {}
 
@@ -23,6 +26,7 @@ package struct JobTotals: Hashable, Sendable {
         case .done: done += 1
         case .failed: failed += 1
         case .cancelled: cancelled += 1
+        case .expired: expired += 1
         case .delayed, .buffered, .waiting, .running: break
         }
     }

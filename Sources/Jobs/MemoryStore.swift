@@ -148,8 +148,8 @@ package struct MemoryStore {
         insert(job)
     }
 
-    /// Counts a job as cancelled that is kept elsewhere.
-    package mutating func countCancelled() { totals.cancelled += 1 }
+    /// Counts a job as ended that is kept elsewhere.
+    package mutating func countEnd(in state: JobState) { totals.countEnd(in: state) }
 
     /// Forgets a job that has not begun, as if it had never been accepted.
     ///

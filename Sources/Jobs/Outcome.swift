@@ -10,6 +10,8 @@ package enum Outcome: Hashable, Sendable {
     case timedOut
     /// Somebody asked for it.
     case cancelled
+    /// It had not begun in time, and never did.
+    case expired
 
     /// The state in which it leaves the job.
     package var state: JobState {
@@ -17,6 +19,7 @@ package enum Outcome: Hashable, Sendable {
         case .done: .done
         case .failed, .timedOut: .failed
         case .cancelled: .cancelled
+        case .expired: .expired
         }
     }
 
@@ -27,6 +30,7 @@ package enum Outcome: Hashable, Sendable {
         case .failed: "FAILED"
         case .timedOut: "TIMEOUT"
         case .cancelled: "CANCELLED"
+        case .expired: "EXPIRED"
         }
     }
 
@@ -35,7 +39,7 @@ package enum Outcome: Hashable, Sendable {
         switch self {
         case .done(let result): result.count
         case .failed(let reason): reason.utf8.count
-        case .timedOut, .cancelled: 0
+        case .timedOut, .cancelled, .expired: 0
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// Counts jobs by state.
 struct Tally {
-    private var counts = InlineArray<7, Int>(repeating: 0)
+    private var counts = InlineArray<8, Int>(repeating: 0)
 
     /// The number of jobs in `state`.
     subscript(state: JobState) -> Int {
@@ -31,6 +31,7 @@ struct Tally {
         case .done: 4
         case .failed: 5
         case .cancelled: 6
+        case .expired: 7
         }
     }
 }

@@ -64,6 +64,7 @@ extension JobDescription {
         .object(
             summary.entries + [
                 ("accepted_at", .integer(Int(acceptedAt))), ("due_at", .optional(dueAt)),
+                ("expires_at", .optional(expiresAt)),
                 ("started_at", .optional(startedAt)), ("ended_at", .optional(endedAt)),
                 ("worker", .optional(worker)), ("payload_bytes", .integer(payloadByteCount)),
                 ("failure", .optional(failure)), ("progress", progress.map(JSON.double) ?? .null),

@@ -21,7 +21,7 @@ enum JobCommands {
                     """ + "\n" + waitDetails, wordCount: 2...3,
                 options: [
                     .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .retry, .block,
-                    .volatile,
+                    .expire, .volatile,
                 ], run: perform),
             CommandSpecification(
                 name: "cancel", arguments: "ID | THREAD SELECTOR [PAYLOAD | -]",
@@ -97,6 +97,10 @@ enum JobCommands {
         options.timeLimit = try invocation.duration(.timeout)
         if options.timeLimit == .zero {
             throw .usage("--timeout is at least 1 ms", try: "--timeout 30s")
+        }
+        options.expiry = try invocation.duration(.expire)
+        if options.expiry == .zero {
+            throw .usage("--expire is at least 1 ms", try: "--expire 10m")
         }
         options.isVolatile = invocation.has(.volatile)
         options.key = invocation.text(.key).map { Array($0.utf8) }
@@ -188,6 +192,7 @@ enum JobCommands {
                     ("last failure", job.summary.lastFailure),
                     ("accepted", Durations.time(job.acceptedAt)),
                     ("due", job.dueAt.map(Durations.time)),
+                    ("expires", job.expiresAt.map(Durations.time)),
                     ("started", job.startedAt.map(Durations.time)),
                     ("ended", job.endedAt.map(Durations.time)),
                     ("took", runtime.map(Durations.span)), ("worker", job.worker),

@@ -24,6 +24,7 @@ enum Option: String, CaseIterable {
     case unique = "--unique"
     case retry = "--retry"
     case block = "--block"
+    case expire = "--expire"
     case volatile = "--volatile"
     case all = "--all"
     case thread = "--thread"
@@ -53,7 +54,7 @@ enum Option: String, CaseIterable {
         case .trustUser: .value("NAME|UID")
         case .tcp: .value("HOST:PORT")
         case .passwordFile, .file: .value("FILE")
-        case .delay, .timeout, .every: .value("DURATION")
+        case .delay, .timeout, .expire, .every: .value("DURATION")
         case .cron: .value("EXPRESSION")
         case .zone: .value("ZONE")
         case .missed: .value("once|all|none")
@@ -104,11 +105,12 @@ enum Option: String, CaseIterable {
         case .unique: "hand it in once: the job of this name if there is one already"
         case .retry: "try it again so often if it fails"
         case .block: "with --retry: what follows it waits meanwhile"
+        case .expire: "never run it if it has not begun after this time"
         case .volatile: "keep it in memory only: it is gone when the daemon ends"
         case .all: "all failed jobs of this selector"
         case .thread: "only jobs for this thread or pool"
         case .state:
-            "only jobs that are delayed, buffered, waiting, running, done, failed or cancelled"
+            "only jobs that are delayed, buffered, waiting, running, done, failed, cancelled or expired"
         case .limit: "at most so many, 100 if not given"
         case .drain: "first perform everything that was accepted"
         case .now: "end at once"

@@ -16,7 +16,7 @@ enum ScheduleCommands {
                     A cron expression has the fields minute, hour, day of month, month and day of week, or
                     six with the second first. A schedule of the same name is replaced.
                     """, wordCount: 3...4,
-                options: [.cron, .zone, .every, .missed, .priority, .timeout, .file],
+                options: [.cron, .zone, .every, .missed, .priority, .timeout, .expire, .file],
                 run: schedule),
             CommandSpecification(
                 name: "unschedule", arguments: "NAME", summary: "Ends a schedule.",
@@ -60,8 +60,10 @@ enum ScheduleCommands {
         ] {
             if let value = invocation.text(option) { parts += [.text(word), .text(value)] }
         }
-        if let timeout = try invocation.duration(.timeout) {
-            parts += ["TIMEOUT", .integer(Int(timeout / .milliseconds(1)))]
+        for (option, word) in [(Option.timeout, "TIMEOUT"), (.expire, "EXPIRE")] {
+            if let time = try invocation.duration(option) {
+                parts += [.text(word), .integer(Int(time / .milliseconds(1)))]
+            }
         }
         let payload = try Payload.read(invocation, at: 3) ?? []
         parts += [.text(invocation.word(1)), .text(invocation.word(2)), .bytes(payload)]

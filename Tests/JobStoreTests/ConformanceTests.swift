@@ -194,7 +194,8 @@ private struct History {
             options: JobOptions(
                 timeoutMilliseconds: random.chance(20) ? 500 : nil,
                 retryCountMax: random.below(3), retryBlocks: random.chance(30),
-                key: random.chance(20) ? [1] : nil))
+                key: random.chance(20) ? [1] : nil,
+                expireMilliseconds: random.chance(30) ? Int64(1 + random.below(200)) : nil))
         nextNumber += 1
         let job = Job(id: JobID(nextNumber - 1), request: request, acceptedAt: now)
         return NewJob(job, isParked: job.state == .buffered || random.chance(60))
@@ -203,7 +204,7 @@ private struct History {
     /// One transaction's commands.
     mutating func next(at now: Int64) -> [StoreCommand] {
         // Who browses sees all of a transaction, and what has ended is dropped with the next write.
-        if random.chance(20) { return [browsing(), .keepDue(at: now, ticket: ticket())] }
+        if random.chance(20) { return [browsing(at: now), .keepDue(at: now, ticket: ticket())] }
         return (0...random.below(8)).flatMap { _ in inOrder(command(at: now), at: now) }
     }
 
@@ -221,9 +222,13 @@ private struct History {
     /// The store was opened again.
     mutating func forgetBeginnings() { begun = [] }
 
-    private mutating func browsing() -> StoreCommand {
-        switch random.below(3) {
+    private mutating func browsing(at now: Int64) -> StoreCommand {
+        switch random.below(4) {
         case 0: .find(anyID(), ticket: ticket())
+        case 3:
+            .findExpired(
+                at: now, after: random.chance(50) ? .first : DueKey(dueAt: now - 40, id: JobID(0)),
+                limit: 1 + random.below(4), ticket: ticket())
         case 1: .findNamed([UInt8(random.below(4))], ticket: ticket())
         default:
             .list(
@@ -243,7 +248,8 @@ private struct History {
         case 14: return .retry(id, attempt(now), dueAt: now + Int64(random.below(100)))
         case 15: return .putBack(id, attempt: random.below(2))
         case 16: return .begun(id, attempt(now))
-        case 17: return .cancel(id, ticket: ticket())
+        case 17:
+            return .cancel(id, as: random.chance(50) ? .cancelled : .expired, ticket: ticket())
         case 18: return .askToEnd(id)
         case 19: return .load(anyQueue(), limit: 1 + random.below(4), byteCount: 60)
         case 20:

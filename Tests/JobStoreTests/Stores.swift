@@ -91,7 +91,8 @@ enum Reply {
             + "attempt \(job.attempt)-\(job.forgivenCount) of \(job.retryCountMax) at \(job.acceptedAt) "
             + "due \(opt(job.dueAt)) from \(opt(job.startedAt)) to \(opt(job.endedAt)) "
             + "by \(job.workerName ?? "-") "
-            + "\(job.key ?? []) \(job.retryBlocks) \(opt(job.timeoutMilliseconds))"
+            + "\(job.key ?? []) \(job.retryBlocks) \(opt(job.timeoutMilliseconds)) "
+            + "expires \(opt(job.expiresAt)) \(job.request.options.carried ?? [])"
     }
 
     private static func opt(_ value: Int64?) -> String { value.map { "\($0)" } ?? "-" }
@@ -124,6 +125,12 @@ enum Reply {
             Array(repeating: fault == nil ? "accepted" : "refused", count: count)
                 .joined(separator: "\n")
         case .existing(let id): "existing \(id)"
+        case .expiring(let ticket, let result):
+            "\(ticket) expiring "
+                + text(result) { found in
+                    found.places.map { "\($0.dueAt) \($0.id)" }.joined(separator: "; ")
+                        + " \(found.isEnd) \(opt(found.next))"
+                }
         case .confirmed(let ticket, let fault): "\(ticket) confirmed \(fault == nil)"
         case .settled(let ticket, let result):
             "\(ticket) resolved "

@@ -7,7 +7,7 @@ import Testing
     static let events: [JobEvent] = [
         .release, .start(worker: "mail/2"), .retry(dueAt: nil), .retry(dueAt: 500),
         .finish(.done([1])), .finish(.failed(reason: "no")), .finish(.timedOut),
-        .finish(.cancelled), .cancel, .runAgain,
+        .finish(.cancelled), .cancel, .expire, .runAgain,
     ]
 
     /// What each event makes of a job in each state, at a moment before 500; nothing is illegal.
@@ -15,6 +15,7 @@ import Testing
         switch (state, event) {
         case (.delayed, .release), (.buffered, .release): .waiting
         case (.delayed, .cancel), (.buffered, .cancel), (.waiting, .cancel): .cancelled
+        case (.delayed, .expire), (.buffered, .expire), (.waiting, .expire): .expired
         case (.waiting, .start): .running
         case (.running, .retry(nil)): .waiting
         case (.running, .retry): .delayed
@@ -118,6 +119,7 @@ import Testing
             thread: "mail", selector: "send", payload: [1], schedule: schedule)
         var job = Job(id: JobID(1), request: request, acceptedAt: 0)
         if state == .cancelled { try job.apply(.cancel, at: 1) }
+        if state == .expired { try job.apply(.expire, at: 1) }
         if [.running, .done, .failed].contains(state) {
             try job.apply(.start(worker: "mail"), at: 1)
         }

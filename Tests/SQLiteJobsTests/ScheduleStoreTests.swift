@@ -14,8 +14,8 @@ import Testing
                 payload: [0, 255]))
         definition.missed = .all
         definition.request.priority = .low
-        definition.request.options.timeoutMilliseconds = 500
-        definition.request.options.retryCountMax = 3
+        definition.request.options = SharedJobOptions(
+            JobOptions(timeoutMilliseconds: 500, retryCountMax: 3))
         return definition
     }
 
@@ -33,7 +33,8 @@ import Testing
         var every = cron
         every.definition.name = "beat"
         every.definition.rhythm = .every(milliseconds: 10_000)
-        every.definition.request.options.retryCountMax = nil
+        every.definition.request.options = SharedJobOptions(
+            JobOptions(timeoutMilliseconds: 500))
         every.isFromCommand = false
         do {
             let store = try SQLiteStore(path: directory.database)

@@ -13,10 +13,23 @@ extension TwinBook {
     /// Cancels a job that has not begun.
     ///
     /// - Returns: what it was.
-    mutating func cancel(_ job: Job, at now: Int64) -> CountedJob {
-        end(job.id, nil, .cancelled, at: now)
+    mutating func cancel(_ job: Job, as outcome: Outcome = .cancelled, at now: Int64) -> CountedJob
+    {
+        end(job.id, nil, outcome, at: now)
         return CountedJob(
             id: job.id, state: job.state, selector: job.selector, byteCount: job.payload.count)
+    }
+
+    /// Jobs that have not begun, and were to by a moment.
+    func expiring(at moment: Int64, after place: DueKey, limit: Int) -> ExpiringJobs {
+        let places = live.compactMap { kept in
+            kept.job.expiresAt.map { DueKey(dueAt: $0, id: kept.job.id) }
+        }.sorted()
+        var found = ExpiringJobs()
+        found.places = Array(places.filter { place < $0 && $0.dueAt <= moment }.prefix(limit))
+        found.isEnd = found.places.count < limit
+        if found.isEnd { found.next = places.first { $0.dueAt > moment }?.dueAt }
+        return found
     }
 
     mutating func resolve(

@@ -193,6 +193,9 @@ package struct TwinBook: Sendable {
         guard let kept = takeFailed(id) else { return nil }
         var request = kept.job.request
         request.payload = kept.payload
+        var options = request.options.value
+        options.expireMilliseconds = nil
+        request.options = SharedJobOptions(options)
         var progress = Job.Progress()
         progress.dueAt = now
         progress.attempt = kept.job.attempt

@@ -71,6 +71,7 @@ package final class TwinStore: JobStore {
             $0.definition.name < $1.definition.name
         }
         recovery.pausedThreads = book.paused
+        recovery.nextExpiry = live.compactMap(\.expiresAt).min()
         return (TwinStore(book, serving: selectors, wall: wall), recovery)
     }
 
@@ -243,10 +244,10 @@ package final class TwinStore: JobStore {
             state.beginnings.removeAll { $0.id == id }
             state.book.retry(id, attempt, dueAt: due, at: now)
         case .reserve(let number): state.book.reservedBelow = number
-        case .cancel(let id, let ticket):
+        case .cancel(let id, let outcome, let ticket):
             var cancelled: [QueueName: [CountedJob]] = [:]
             if let job = state.book.job(id), isParked(job, state) {
-                cancelled[job.queue] = [state.book.cancel(job, at: now)]
+                cancelled[job.queue] = [state.book.cancel(job, as: outcome, at: now)]
             }
             return [.cancelled(ticket: ticket, result(cancelled))]
         case .cancelPart(let part, let ticket):
@@ -261,7 +262,7 @@ package final class TwinStore: JobStore {
         case .loadDelayed(let queue, let place, let limit, let byteCount):
             let batch = state.book.delayed(queue, after: place, limit, byteCount)
             return [.loadedDelayed(queue, after: place, result(batch))]
-        case .find, .findNamed, .list: break
+        case .find, .findNamed, .findExpired, .list: break
         }
         return []
     }
@@ -274,6 +275,12 @@ package final class TwinStore: JobStore {
         case .find(let id, let ticket): [.found(ticket: ticket, .success(state.book.job(id)))]
         case .findNamed(let name, let ticket):
             [.named(ticket: ticket, .success(state.book.job(named: name, at: now)))]
+        case .findExpired(let moment, let place, let limit, let ticket):
+            [
+                .expiring(
+                    ticket: ticket,
+                    .success(state.book.expiring(at: moment, after: place, limit: limit)))
+            ]
         case .list(let listing, let ticket):
             [.listed(ticket: ticket, .success(list(listing, state)))]
         default: []
@@ -291,7 +298,7 @@ package final class TwinStore: JobStore {
         case .waiting:
             state.brought[job.queue] ?? JobID(0) < job.id || !selectors.contains(job.selector)
         case .delayed, .buffered: true
-        case .running, .done, .failed, .cancelled: false
+        case .running, .done, .failed, .cancelled, .expired: false
         }
     }
 

@@ -217,7 +217,8 @@ struct `workerctl` {
         #expect(
             job.keys == [
                 "id", "thread", "selector", "state", "priority", "attempt", "accepted_at",
-                "due_at", "started_at", "ended_at", "worker", "payload_bytes", "failure",
+                "due_at", "expires_at", "started_at", "ended_at", "worker", "payload_bytes",
+                "failure",
                 "progress", "progress_text",
             ])
         #expect(job["state"]?.text == "done")

@@ -38,7 +38,7 @@ package enum JobAnswer: Sendable {
     case cancel(CancelAnswer)
     /// What the job has brought; nil if it has not ended.
     case result([UInt8]?)
-    case job(JobDescription)
+    indirect case job(JobDescription)
     /// All rows of a listing have been told.
     case listed
     /// It was refused, or there is no result.
@@ -53,6 +53,7 @@ package enum JobAnswer: Sendable {
             case .failed(let reason): .failed(.failed(id, reason: reason))
             case .timedOut: .failed(.timedOut(id))
             case .cancelled: .failed(.cancelled(id))
+            case .expired: .failed(.expired(id))
             }
     }
 }

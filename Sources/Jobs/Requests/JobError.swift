@@ -32,6 +32,8 @@ package enum JobError: Error, Hashable, Sendable {
     case timedOut(JobID)
     /// The job was cancelled.
     case cancelled(JobID)
+    /// The job had not begun in time.
+    case expired(JobID)
     /// The client waited as long as it wanted to. The latest attempt's failure, if there was one.
     case waitedInVain(JobID, milliseconds: Int, lastFailure: String?)
     /// The action is for failed jobs, and this one is in another state.
@@ -74,6 +76,7 @@ extension JobError: CustomStringConvertible {
         case .failed(let id, let reason): "job \(id): \(reason)"
         case .timedOut(let id): "job \(id) took longer than its time limit"
         case .cancelled(let id): "job \(id) was cancelled"
+        case .expired(let id): "job \(id) had not begun in time, and never runs"
         case .waitedInVain(let id, let milliseconds, let failure):
             "job \(id) has not ended within \(milliseconds) ms"
                 + (failure.map { " (it is tried again, its latest attempt failed: \($0))" } ?? "")

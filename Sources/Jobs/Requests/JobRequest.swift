@@ -1,5 +1,4 @@
-// What somebody asks for: a job before it has an id. One value from the door to the store: an option that
-// is only carried along is added in `JobOptions`, and where it is given.
+// What somebody asks for: a job before it has an id. One value from the door to the store.
 
 /// Asks for a handler to be run on a thread.
 package struct JobRequest: Hashable, Sendable {
@@ -31,7 +30,7 @@ package struct JobRequest: Hashable, Sendable {
     package var schedule: Schedule
 
     /// All else that can be said about a job.
-    package var options: JobOptions
+    package var options: SharedJobOptions
 
     /// What no other job may be called that was accepted lately; `nil` for none.
     package var uniqueName: [UInt8]?
@@ -42,46 +41,19 @@ package struct JobRequest: Hashable, Sendable {
     /// Asks for `selector` to be run on `thread`, by default once, now and for as long as it takes.
     package init(
         thread: String, selector: String, payload: [UInt8] = [], priority: Priority = .normal,
-        schedule: Schedule = .now, options: JobOptions = JobOptions()
+        schedule: Schedule = .now, options: JobOptions? = nil
     ) {
         self.thread = thread
         self.selector = selector
         self.payload = payload
         self.priority = priority
         self.schedule = schedule
-        self.options = options
+        self.options = options.map { SharedJobOptions($0) } ?? SharedJobOptions()
     }
 
     /// The moment before which it may not begin; `nil` if none was given.
     package var dueAt: Int64? {
         guard case .at(let moment, _) = schedule else { return nil }
         return moment
-    }
-}
-
-/// What can be said about a job beside what is to be done, where and when.
-package struct JobOptions: Hashable, Sendable {
-    /// How long one attempt may take; `nil` for as long as it likes.
-    package var timeoutMilliseconds: Int64?
-
-    /// How many further attempts follow one that failed; `nil` for as many as its selector has.
-    package var retryCountMax: Int?
-
-    /// Whether what follows in its order waits until a failed attempt was made good; `nil` for as its
-    /// selector says.
-    package var retryBlocks: Bool?
-
-    /// What it has in common with those whose order counts; `nil` for none.
-    package var key: [UInt8]?
-
-    /// Says nothing, or only this.
-    package init(
-        timeoutMilliseconds: Int64? = nil, retryCountMax: Int? = nil, retryBlocks: Bool? = nil,
-        key: [UInt8]? = nil
-    ) {
-        self.timeoutMilliseconds = timeoutMilliseconds
-        self.retryCountMax = retryCountMax
-        self.retryBlocks = retryBlocks
-        self.key = key
     }
 }

@@ -64,13 +64,15 @@ package final class NoStore: JobStore {
         case .settle(_, _, _, let ticket): .settled(ticket: ticket, .success(FailedJobsAnswer()))
         case .fire(let part, let ticket):
             .fired(ticket: ticket, part, .success(BufferRelease()))
-        case .cancel(_, let ticket): .cancelled(ticket: ticket, .success([:]))
+        case .cancel(_, _, let ticket): .cancelled(ticket: ticket, .success([:]))
         case .cancelPart(_, let ticket):
             .cancelledPart(ticket: ticket, .success(BulkCancelAnswer()))
         case .load(let queue, _, _): .loaded(queue, .success(JobBatch()))
         case .loadDelayed(let queue, let place, _, _):
             .loadedDelayed(queue, after: place, .success(JobBatch()))
         case .find(_, let ticket): .found(ticket: ticket, .success(nil))
+        case .findExpired(_, _, _, let ticket):
+            .expiring(ticket: ticket, .success(ExpiringJobs()))
         case .findNamed(_, let ticket): .named(ticket: ticket, .success(nil))
         case .list(_, let ticket): .listed(ticket: ticket, .success(ListedJobs()))
         case .accept, .acceptOnce, .run, .pause, .askToEnd, .begun, .start, .end, .putBack, .retry,

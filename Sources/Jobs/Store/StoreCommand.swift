@@ -43,8 +43,10 @@ package enum StoreCommand: Sendable {
     case reserve(below: UInt64)
     /// Say when everything before is on the disk.
     case confirm(ticket: UInt64)
-    /// Take back a parked job: none that is in memory.
-    case cancel(JobID, ticket: UInt64)
+    /// End a parked job as cancelled or expired: none that is in memory.
+    indirect case cancel(JobID, as: Outcome, ticket: UInt64)
+    /// Look for jobs that have not begun and were to by a moment.
+    indirect case findExpired(at: Int64, after: DueKey, limit: Int, ticket: UInt64)
     /// Take back parked jobs of queues that ask for the same.
     indirect case cancelPart(BulkCancelPart, ticket: UInt64)
     /// Bring the next parked jobs of a queue.
@@ -72,7 +74,7 @@ package enum StoreCommand: Sendable {
         case .cancelPart: false
         case .keepDue: false
         case .begun, .start, .end, .putBack, .retry: false
-        case .load, .loadDelayed, .find, .findNamed, .list, .answer: false
+        case .load, .loadDelayed, .find, .findNamed, .findExpired, .list, .answer: false
         }
     }
 
@@ -83,7 +85,8 @@ package enum StoreCommand: Sendable {
             true
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle, .pause, .askToEnd, .keepDue: true
-        case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .list, .answer: false
+        case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .findExpired, .list, .answer:
+            false
         }
     }
 
@@ -140,6 +143,18 @@ package struct JobListing: Sendable {
     }
 }
 
+/// Jobs that have not begun and were to, parked or not.
+package struct ExpiringJobs: Sendable {
+    /// By the moments until which they were to begin.
+    package var places: [DueKey] = []
+    /// Whether there are no more.
+    package var isEnd = true
+    /// When the next one is to have begun; nil if there is none.
+    package var next: Int64?
+
+    package init() {}
+}
+
 /// Some of the jobs of a listing.
 package struct ListedJobs: Sendable {
     /// The newest first.
@@ -175,6 +190,8 @@ package enum StoreAnswer: Sendable {
     case found(ticket: UInt64, Result<Job?, StoreFault>)
     /// The job that has a name.
     case named(ticket: UInt64, Result<JobID?, StoreFault>)
+    /// Jobs that have not begun and were to.
+    case expiring(ticket: UInt64, Result<ExpiringJobs, StoreFault>)
     case listed(ticket: UInt64, Result<ListedJobs, StoreFault>)
     /// The parked jobs that were taken back, by their queues.
     case cancelled(ticket: UInt64, Result<[QueueName: [CountedJob]], StoreFault>)

@@ -17,6 +17,8 @@ package struct StoreRecovery: Sendable {
     package var stock = RecoveryCount()
     package var part = RecoveryCount.Part(isLast: true)
     package var schedules: [ScheduleRecord] = []
+    /// When the first job ends that has not begun by then; nil if there is none.
+    package var nextExpiry: Int64?
     /// The threads that were paused, and the pools that were as a whole.
     package var pausedThreads: Set<String> = []
     /// How many jobs were asked to end and had not, and now have.

@@ -186,5 +186,19 @@ package struct Schema: Sendable {
         // A listing goes by number, from page to page. Buffered jobs have no date, so that jobs_held
         // has them by number.
         ["CREATE INDEX jobs_delayed ON jobs (thread, priority, id) WHERE held = 1"],
+        // Jobs that end if they have not begun by a moment, and options that are only carried along.
+        [
+            "ALTER TABLE jobs ADD COLUMN expires_at BIGINT",
+            "ALTER TABLE jobs ADD COLUMN carried BLOB",
+            "ALTER TABLE ended ADD COLUMN carried BLOB",
+            "ALTER TABLE schedules ADD COLUMN expire_ms BIGINT",
+            "ALTER TABLE schedules ADD COLUMN order_key BLOB",
+            "ALTER TABLE schedules ADD COLUMN retry_blocks INTEGER",
+            "ALTER TABLE schedules ADD COLUMN carried BLOB",
+            """
+            CREATE INDEX jobs_expiring ON jobs (expires_at, id)
+                WHERE expires_at IS NOT NULL AND attempt = 0
+            """,
+        ],
     ])
 }

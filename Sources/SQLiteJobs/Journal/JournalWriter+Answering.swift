@@ -46,7 +46,7 @@ extension JournalWriter {
             let cancelled = answers.cancelledParts[ticket] ?? BulkCancelAnswer()
             let result = fault.map { Result.failure($0) } ?? .success(cancelled)
             answers.append(.cancelledPart(ticket: ticket, result))
-        case .cancel(_, let ticket):
+        case .cancel(_, _, let ticket):
             let cancelled = answers.cancelled[ticket] ?? [:]
             let result = fault.map { Result.failure($0) } ?? .success(cancelled)
             answers.append(.cancelled(ticket: ticket, result))
@@ -61,6 +61,11 @@ extension JournalWriter {
             let now = wall.unixMilliseconds()
             let result = reading { () throws(StoreFault) in try store.job(named: name, at: now) }
             answers.append(.named(ticket: ticket, result))
+        case .findExpired(let moment, let place, let limit, let ticket):
+            let result = reading { () throws(StoreFault) in
+                try store.expiring(at: moment, after: place, limit: limit)
+            }
+            answers.append(.expiring(ticket: ticket, result))
         case .list(let listing, let ticket):
             let result = reading { () throws(StoreFault) in try list(listing, store) }
             answers.append(.listed(ticket: ticket, result))

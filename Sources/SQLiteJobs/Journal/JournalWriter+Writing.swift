@@ -50,9 +50,9 @@ extension JournalWriter {
         case .retry(let id, let attempt, let due):
             try store.retry(id, attempt, dueAt: due, at: now)
         case .reserve(let number): try store.reserve(below: number)
-        case .cancel(let id, let ticket):
+        case .cancel(let id, let outcome, let ticket):
             guard let job = try store.job(id), isParked(job) else { break }
-            try store.end(id, nil, .cancelled, at: now)
+            try store.end(id, nil, outcome, at: now)
             answers.cancelled[ticket] = [
                 job.queue: [
                     CountedJob(
@@ -62,7 +62,7 @@ extension JournalWriter {
             ]
         case .cancelPart(let part, let ticket):
             answers.cancelledParts[ticket] = try store.cancel(part, behind: broughtThrough, at: now)
-        case .begun, .confirm, .find, .findNamed, .list, .answer: break
+        case .begun, .confirm, .find, .findNamed, .findExpired, .list, .answer: break
         }
     }
 
@@ -82,7 +82,7 @@ extension JournalWriter {
         case .waiting:
             job.id > broughtThrough[job.queue] || !recoveryCounter.serves(job.selector)
         case .delayed, .buffered: true
-        case .running, .done, .failed, .cancelled: false
+        case .running, .done, .failed, .cancelled, .expired: false
         }
     }
 }

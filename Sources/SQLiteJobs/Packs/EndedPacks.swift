@@ -147,7 +147,8 @@ final class EndedPacks {
         searched: inout JobID
     ) throws(StoreFault) -> [Job] {
         try flush()
-        guard limit > 0, state == nil || state == .done || state == .cancelled else { return [] }
+        // Failed ones have rows of their own: they may run again.
+        guard limit > 0, state?.isEnded != false, state != .failed else { return [] }
         var packCount = 0
         var jobs: [Job] = []
         let rows = try table.packs(

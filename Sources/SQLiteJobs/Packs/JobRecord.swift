@@ -16,10 +16,12 @@ enum JobRecord {
         static let startedAt: UInt64 = 64
         /// It has ended: in its record is how, and not what it was given.
         static let ended: UInt64 = 128
+        /// Options that are only carried along.
+        static let carried: UInt64 = 256
     }
 
     /// The most that a record has beside its byte strings: flags, numbers and lengths.
-    private static let fixedByteCountMax = 17 * RecordWriter.numberByteCountMax
+    private static let fixedByteCountMax = 18 * RecordWriter.numberByteCountMax
 
     /// Writes a job; without its queue if all of a pack have the same.
     static func write(_ job: Job, withQueue: Bool, to record: inout RecordWriter) {
@@ -32,9 +34,11 @@ enum JobRecord {
         if job.workerName != nil { flags |= Flag.worker }
         if job.startedAt != nil { flags |= Flag.startedAt }
         if job.outcome != nil { flags |= Flag.ended }
+        let carried = job.request.options.carried
+        if carried != nil { flags |= Flag.carried }
         let textByteCount =
             job.thread.utf8.count + job.selector.utf8.count + (job.key?.count ?? 0)
-            + (job.workerName?.utf8.count ?? 0)
+            + (carried?.count ?? 0) + (job.workerName?.utf8.count ?? 0)
         let size = fixedByteCountMax + textByteCount + job.byteCount
         record.write(atMost: size) { bytes, place in
             bytes.write(flags, at: &place)
@@ -50,6 +54,7 @@ enum JobRecord {
             if let dueAt = job.dueAt { bytes.write(dueAt, at: &place) }
             if let timeout = job.timeoutMilliseconds { bytes.write(timeout, at: &place) }
             if let key = job.key { bytes.write(key.span, at: &place) }
+            if let carried { bytes.write(carried.span, at: &place) }
             if let worker = job.workerName { bytes.write(worker.utf8.span, at: &place) }
             if let startedAt = job.startedAt { bytes.write(startedAt, at: &place) }
             if let outcome = job.outcome {
@@ -139,16 +144,19 @@ enum JobRecord {
         var request = JobRequest(
             thread: queue.thread, selector: try record.text(), priority: queue.priority)
         let acceptedAt = try record.signedNumber()
-        request.options.retryCountMax = Int(clamping: try record.number())
+        var options = JobOptions()
+        options.retryCountMax = Int(clamping: try record.number())
         var progress = Job.Progress()
         progress.attempt = Int(clamping: try record.number())
         progress.forgivenCount = Int(clamping: try record.number())
         if flags & Flag.dueAt != 0 { progress.dueAt = try record.signedNumber() }
         if flags & Flag.timeout != 0 {
-            request.options.timeoutMilliseconds = try record.signedNumber()
+            options.timeoutMilliseconds = try record.signedNumber()
         }
-        if flags & Flag.key != 0 { request.options.key = try record.byteString() }
-        request.options.retryBlocks = flags & Flag.retryBlocks != 0
+        if flags & Flag.key != 0 { options.key = try record.byteString() }
+        if flags & Flag.carried != 0 { options.carried = try record.byteString() }
+        options.retryBlocks = flags & Flag.retryBlocks != 0
+        request.options = SharedJobOptions(options)
         if flags & Flag.worker != 0 { progress.workerName = try record.text() }
         if flags & Flag.startedAt != 0 { progress.startedAt = try record.signedNumber() }
         if flags & Flag.ended != 0 {
@@ -203,6 +211,7 @@ enum JobRecord {
             if flags & Flag.dueAt != 0 { _ = try record.number() }
             if flags & Flag.timeout != 0 { _ = try record.number() }
             if flags & Flag.key != 0 { _ = try record.skip() }
+            if flags & Flag.carried != 0 { _ = try record.skip() }
             if flags & Flag.worker != 0 { _ = try record.skip() }
             if flags & Flag.startedAt != 0 { _ = try record.number() }
             if flags & Flag.ended != 0 {

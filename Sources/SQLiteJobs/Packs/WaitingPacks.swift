@@ -50,7 +50,8 @@ final class WaitingPacks {
     /// - Returns: false if it is not one for packs: it has to be kept elsewhere.
     func accept(_ job: Job) throws(StoreFault) -> Bool {
         let id = job.id.number
-        guard job.state == .waiting, job.attempt == 0, id > lastNumber,
+        // Those that expire are looked for by their moments, among the rows.
+        guard job.state == .waiting, job.attempt == 0, job.expiresAt == nil, id > lastNumber,
             job.payload.count <= Self.payloadByteCountMax
         else { return false }
         if let full = open.add(job) { try insert(full) }

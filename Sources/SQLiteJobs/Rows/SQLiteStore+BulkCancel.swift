@@ -50,7 +50,7 @@ extension SQLiteStore {
             return try delayed(queue, after: key, limit: limit, byteCount: byteCount)
         case .buffered:
             return try buffered(queue, after: key.id, limit: limit, byteCount: byteCount)
-        case .waiting, .running, .done, .failed, .cancelled:
+        case .waiting, .running, .done, .failed, .cancelled, .expired:
             let last = max(key.id, memory)
             return try inTurn(queue, after: last, limit: limit, byteCount: byteCount)
         }

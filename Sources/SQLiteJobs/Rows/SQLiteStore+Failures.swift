@@ -37,9 +37,11 @@ extension SQLiteStore {
         let copy = try cached(
             """
             INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
-                timeout_ms, accepted_at, due_at, order_key, retry_blocks, forgiven, is_due)
+                timeout_ms, accepted_at, due_at, order_key, retry_blocks, forgiven, is_due,
+                carried)
             SELECT id, thread, selector, payload, priority, 1, attempt, retries,
-                timeout_ms, accepted_at, ?1, order_key, retry_blocks, attempt, 1
+                timeout_ms, accepted_at, ?1, order_key, retry_blocks, attempt, 1,
+                carried
             FROM ended WHERE id = ?2 AND payload IS NOT NULL
             """)
         try copy.bind(1, now)

@@ -94,13 +94,13 @@ extension SQLiteStore {
 
     static func liveColumns(payload: String) -> String {
         "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
-            + "started_at, worker, held, \(payload), order_key, retry_blocks, forgiven"
+            + "started_at, worker, held, \(payload), order_key, retry_blocks, forgiven, carried, expires_at"
     }
 
     static func endedColumns(result: String) -> String {
         "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
             + "started_at, worker, ended_at, outcome, \(result), "
-            + "order_key, retry_blocks, forgiven"
+            + "order_key, retry_blocks, forgiven, carried"
     }
 
     enum OutcomeCode {
@@ -108,6 +108,7 @@ extension SQLiteStore {
         static let failed: Int64 = 2
         static let timedOut: Int64 = 3
         static let cancelled: Int64 = 4
+        static let expired: Int64 = 5
     }
 
     /// The code of the column `held` for a job that has not ended.
@@ -115,7 +116,7 @@ extension SQLiteStore {
         switch state {
         case .delayed: 1
         case .buffered: 2
-        case .waiting, .running, .done, .failed, .cancelled: 0
+        case .waiting, .running, .done, .failed, .cancelled, .expired: 0
         }
     }
 
@@ -126,6 +127,7 @@ extension SQLiteStore {
         case .failed(let reason): (OutcomeCode.failed, Array(reason.utf8))
         case .timedOut: (OutcomeCode.timedOut, nil)
         case .cancelled: (OutcomeCode.cancelled, nil)
+        case .expired: (OutcomeCode.expired, nil)
         }
     }
 
@@ -135,6 +137,7 @@ extension SQLiteStore {
         case OutcomeCode.done: .done(result)
         case OutcomeCode.failed: .failed(reason: String(decoding: result, as: UTF8.self))
         case OutcomeCode.timedOut: .timedOut
+        case OutcomeCode.expired: .expired
         default: .cancelled
         }
     }
@@ -143,12 +146,13 @@ extension SQLiteStore {
     private static func request(
         _ row: Statement, payload: [UInt8], orderFrom column: Int32
     ) -> JobRequest {
-        JobRequest(
+        var options = JobOptions(
+            timeoutMilliseconds: row.optionalInteger(5), retryCountMax: Int(row.integer(4)),
+            retryBlocks: row.integer(column + 1) != 0, key: row.optionalBytes(column))
+        options.carried = row.optionalBytes(column + 3)
+        return JobRequest(
             thread: row.text(1), selector: row.text(2), payload: payload,
-            priority: Priority(rawValue: Int(row.integer(3))) ?? .normal,
-            options: JobOptions(
-                timeoutMilliseconds: row.optionalInteger(5), retryCountMax: Int(row.integer(4)),
-                retryBlocks: row.integer(column + 1) != 0, key: row.optionalBytes(column)))
+            priority: Priority(rawValue: Int(row.integer(3))) ?? .normal, options: options)
     }
 
     private static func progress(_ row: Statement, orderFrom column: Int32) -> Job.Progress {
@@ -162,11 +166,15 @@ extension SQLiteStore {
     }
 
     static func liveJob(_ row: Statement) -> Job {
-        Job(
-            id: JobID(UInt64(row.integer(0))),
-            request: request(row, payload: row.bytes(12), orderFrom: 13),
-            acceptedAt: row.integer(6), state: state(held: row.integer(11)),
-            progress: progress(row, orderFrom: 13))
+        var request = request(row, payload: row.bytes(12), orderFrom: 13)
+        if let expiresAt = row.optionalInteger(17) {
+            var options = request.options.value
+            options.expireMilliseconds = expiresAt - row.integer(6)
+            request.options = SharedJobOptions(options)
+        }
+        return Job(
+            id: JobID(UInt64(row.integer(0))), request: request, acceptedAt: row.integer(6),
+            state: state(held: row.integer(11)), progress: progress(row, orderFrom: 13))
     }
 
     /// All that a statement has.

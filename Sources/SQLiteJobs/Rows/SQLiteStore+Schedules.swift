@@ -6,7 +6,8 @@ package import Jobs
 extension SQLiteStore {
     private static let columns = """
         name, from_command, cron, zone, every_ms, missed, thread, selector, payload, priority,
-        retries, timeout_ms, since, through, last_run_at, last_job
+        retries, timeout_ms, since, through, last_run_at, last_job, expire_ms, order_key,
+        retry_blocks, carried
         """
 
     /// All schedules, in the order of their names.
@@ -32,7 +33,7 @@ extension SQLiteStore {
         let statement = try cached(
             """
             INSERT INTO schedules (\(Self.columns))
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         let definition = record.definition
         try statement.bind(1, name)
@@ -58,6 +59,11 @@ extension SQLiteStore {
         try statement.bind(14, record.progress.through)
         try statement.bind(15, record.progress.lastRunAt)
         try statement.bind(16, record.progress.lastJob.map { Int64($0.number) })
+        let options = definition.request.options
+        try statement.bind(17, options.expireMilliseconds)
+        try statement.bind(18, options.key)
+        try statement.bind(19, options.retryBlocks.map { $0 ? 1 : 0 })
+        try statement.bind(20, options.carried)
         try statement.run()
     }
 
@@ -102,8 +108,13 @@ extension SQLiteStore {
                 payload: row.bytes(8)))
         definition.missed = MissedRuns(rawValue: row.text(5)) ?? .once
         definition.request.priority = Priority(rawValue: Int(row.integer(9))) ?? .normal
-        definition.request.options.retryCountMax = row.optionalInteger(10).map { Int($0) }
-        definition.request.options.timeoutMilliseconds = row.optionalInteger(11)
+        var options = JobOptions(
+            timeoutMilliseconds: row.optionalInteger(11),
+            retryCountMax: row.optionalInteger(10).map { Int($0) },
+            retryBlocks: row.optionalInteger(18).map { $0 != 0 }, key: row.optionalBytes(17),
+            expireMilliseconds: row.optionalInteger(16))
+        options.carried = row.optionalBytes(19)
+        definition.request.options = SharedJobOptions(options)
         var progress = ScheduleProgress(since: row.integer(12))
         progress.through = row.integer(13)
         progress.lastRunAt = row.optionalInteger(14)

@@ -177,6 +177,8 @@ package final class SQLiteStore {
         try statement.bind(10, job.dueAt)
         try statement.bind(11, job.key)
         try statement.bind(12, job.retryBlocks ? 1 : 0)
+        try statement.bind(13, job.request.options.carried)
+        try statement.bind(14, job.expiresAt)
         try statement.run(4, job.payload)
     }
 
@@ -443,8 +445,9 @@ package final class SQLiteStore {
             insert: try database.prepare(
                 """
                 INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
-                    timeout_ms, accepted_at, due_at, order_key, retry_blocks)
-                VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)
+                    timeout_ms, accepted_at, due_at, order_key, retry_blocks, carried,
+                    expires_at)
+                VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)
                 """),
             start: try database.prepare(
                 "UPDATE jobs SET attempt = ?, started_at = ?, worker = ? WHERE id = ?"),
@@ -453,10 +456,10 @@ package final class SQLiteStore {
                 """
                 INSERT INTO ended (id, thread, selector, priority, attempt, retries, timeout_ms,
                     accepted_at, due_at, started_at, worker, ended_at, outcome, result,
-                    order_key, retry_blocks, forgiven, payload)
+                    order_key, retry_blocks, forgiven, payload, carried)
                 SELECT id, thread, selector, priority, coalesce(?1, attempt), retries, timeout_ms,
                     accepted_at, due_at, coalesce(?2, started_at), coalesce(?3, worker), ?4, ?5, ?6,
-                    order_key, retry_blocks, forgiven, payload
+                    order_key, retry_blocks, forgiven, payload, carried
                 FROM jobs WHERE id = ?7
                 """),
             remove: try database.prepare("DELETE FROM jobs WHERE id = ?"),

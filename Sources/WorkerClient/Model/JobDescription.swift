@@ -28,10 +28,13 @@ public struct JobSummary: Sendable, Equatable {
         public static let failed = State(rawValue: "failed")
         /// Ended because somebody asked for it.
         public static let cancelled = State(rawValue: "cancelled")
+        /// Ended because it had not begun in time.
+        public static let expired = State(rawValue: "expired")
         /// All that can be listed by, in the order of a job's life; those that are running include the
         /// stuck ones.
         public static let all: [State] = [
             .delayed, .buffered, .waiting, .running, .stuck, .done, .failed, .cancelled,
+            .expired,
         ]
 
         /// The name.
@@ -62,6 +65,8 @@ public struct JobDescription: Sendable, Equatable {
     public let acceptedAt: Int64
     /// When it was or is due; nil if at once, or when its buffer is fired.
     public let dueAt: Int64?
+    /// When it ends if it has not begun by then; nil for never, and once it has begun.
+    public let expiresAt: Int64?
     /// When it was begun; nil before that.
     public let startedAt: Int64?
     /// When it ended; nil before that.
@@ -97,6 +102,7 @@ extension JobDescription {
         summary = try JobSummary(reply)
         acceptedAt = try fields.time("accepted-at")
         dueAt = fields.optionalTime("due-at")
+        expiresAt = fields.optionalTime("expires-at")
         startedAt = fields.optionalTime("started-at")
         endedAt = fields.optionalTime("ended-at")
         worker = fields.optionalText("worker")

@@ -22,7 +22,7 @@ public struct JobNews: Sendable, Equatable {
     public let lastFailure: String?
 
     /// Whether it has ended: nothing follows.
-    public var isFinal: Bool { [.done, .failed, .cancelled].contains(state) }
+    public var isFinal: Bool { [.done, .failed, .cancelled, .expired].contains(state) }
 }
 
 extension JobNews {

@@ -32,6 +32,10 @@ public struct PerformOptions: Sendable, Equatable {
     /// How long it may run; nil leaves it to the selector's configuration.
     public var timeLimit: Duration?
 
+    /// How long after its acceptance it ends if it has not begun; nil leaves it to the selector's
+    /// configuration.
+    public var expiry: Duration?
+
     /// What it has in common with those whose order counts, 1 to 256 bytes; nil for none.
     public var key: [UInt8]?
     /// A name under which at most one job is accepted, 1 to 256 bytes, so that a submit can be repeated;
@@ -71,7 +75,7 @@ public struct PerformOptions: Sendable, Equatable {
     public init(
         priority: Priority = .normal, schedule: Schedule = .now, timeLimit: Duration? = nil,
         key: [UInt8]? = nil, uniqueName: [UInt8]? = nil, retry: Retry? = nil,
-        isVolatile: Bool = false
+        isVolatile: Bool = false, expiry: Duration? = nil
     ) {
         self.priority = priority
         self.schedule = schedule
@@ -80,6 +84,7 @@ public struct PerformOptions: Sendable, Equatable {
         self.uniqueName = uniqueName
         self.retry = retry
         self.isVolatile = isVolatile
+        self.expiry = expiry
     }
 
     /// The same as arguments of PERFORM.
@@ -95,6 +100,7 @@ public struct PerformOptions: Sendable, Equatable {
         if let timeLimit {
             arguments += ["TIMEOUT", .integer(max(1, timeLimit.wholeMilliseconds))]
         }
+        if let expiry { arguments += ["EXPIRE", .integer(max(1, expiry.wholeMilliseconds))] }
         if isVolatile { arguments.append("VOLATILE") }
         if let key { arguments += ["KEY", .bytes(key)] }
         if let uniqueName { arguments += ["UNIQUE", .bytes(uniqueName)] }

@@ -8,10 +8,8 @@ internal import Wording
 enum JobCommands {
     static let performCommand =
         CommandSpecification(
-            "perform", 4...24, .jobs,
-            usage: "thread selector [WAIT [ms]] [DELAY ms | AT unix-ms] "
-                + "[PRIORITY high|normal|low] [KEY k] [UNIQUE id] [TIMEOUT ms] [RETRY n "
-                + "[BLOCK|ASIDE]] [VOLATILE] payload",
+            "perform", 4...32, .jobs,
+            usage: PerformOptions.usage,
             "Accepts a job. Answers with its number, or with WAIT with its result.",
             execute: perform)
 
@@ -45,7 +43,7 @@ enum JobCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let options = try PerformOptions(command, service.desk.wall)
-        service.desk.perform(options.request, session.reserve(options.patience))
+        service.desk.perform(options.request(command), session.reserve(options.patience))
         return nil
     }
 
@@ -107,7 +105,7 @@ enum JobCommands {
         var patience = ReplyToken.Patience.unlimited
         if command.count == 4 {
             patience = .milliseconds(
-                try command.count(at: 3, "WAIT", max: PerformOptions.millisecondsMax))
+                try command.count(at: 3, "WAIT", max: JobOptionReader.millisecondsMax))
         }
         service.wait(for: id, session, session.reserve(patience))
         return nil

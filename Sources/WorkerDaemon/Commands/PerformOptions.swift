@@ -7,39 +7,46 @@ internal import Wording
 
 /// What a PERFORM asks for.
 struct PerformOptions {
+    /// How it is used.
+    static let usage =
+        "thread selector [WAIT [ms]] [DELAY ms | AT unix-ms] [UNIQUE id] [VOLATILE] "
+        + "\(JobOptionReader.usage) payload"
+    private static let rest = "a payload"
+
     /// How long the client waits for the outcome; nil if it wants the job's number.
     private(set) var patience: ReplyToken.Patience?
-    /// The job that the command asks for.
-    private(set) var request: JobRequest
-    /// The longest key and unique name.
-    private static let nameByteCountMax = 256
-    /// The longest delay and wait: a hundred years.
-    static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
-
-    private let wall: WallTime
+    private var schedule = JobRequest.Schedule.now
+    private var uniqueName: [UInt8]?
+    private var isVolatile = false
+    private var reader = JobOptionReader()
 
     init(_ command: Command, _ wall: WallTime) throws(WireError) {
-        self.wall = wall
         let payloadIndex = command.count - 1
-        request = JobRequest(thread: command.text(at: 1), selector: command.text(at: 2))
         var index = 3
-        var options = OptionPlaces()
+        var places = OptionPlaces()
         while index < payloadIndex {
-            try options.note(index, of: command)
-            index = try read(command, at: index, before: payloadIndex)
+            try places.note(index, of: command)
+            index = try read(command, at: index, before: payloadIndex, wall)
         }
-        request.payload = command.bytes(at: payloadIndex)
+    }
+
+    /// The job that the command asks for.
+    func request(_ command: Command) -> JobRequest {
+        var request = JobRequest(
+            thread: command.text(at: 1), selector: command.text(at: 2),
+            payload: command.bytes(at: command.count - 1), priority: reader.priority,
+            schedule: schedule, options: reader.options)
+        request.uniqueName = uniqueName
+        request.isVolatile = isVolatile
+        return request
     }
 
     /// - Returns: the place behind the option.
     private mutating func read(
-        _ command: Command, at index: Int, before end: Int
+        _ command: Command, at index: Int, before end: Int, _ wall: WallTime
     ) throws(WireError) -> Int {
         func milliseconds(_ option: String) throws(WireError) -> Int {
-            guard index + 1 < end else {
-                throw WireError(.err, "\(option) needs a number, and a payload behind it")
-            }
-            return try command.count(at: index + 1, option, max: Self.millisecondsMax)
+            try JobOptionReader.milliseconds(command, at: index, before: end, option, Self.rest)
         }
         if command.matches(index, "WAIT") {
             patience = .unlimited
@@ -50,73 +57,29 @@ struct PerformOptions {
             return index + 2
         }
         if command.matches(index, "DELAY") || command.matches(index, "AT") {
-            guard request.schedule == .now else {
-                throw WireError(.err, "DELAY and AT: one of them, once")
-            }
+            guard schedule == .now else { throw WireError(.err, "DELAY and AT: one of them, once") }
             let isDelay = command.matches(index, "DELAY")
             let value = Int64(try milliseconds(isDelay ? "DELAY" : "AT"))
-            request.schedule =
+            schedule =
                 isDelay && value > 0
                 ? .at(wall.unixMillisecondsRoundedUp() + value, byClock: false)
                 : .at(value, byClock: !isDelay)
             return index + 2
         }
-        if command.matches(index, "TIMEOUT") {
-            let value = try milliseconds("TIMEOUT")
-            guard value > 0 else { throw WireError(.err, "TIMEOUT must be at least 1 ms") }
-            request.options.timeoutMilliseconds = Int64(value)
-            return index + 2
-        }
-        if command.matches(index, "PRIORITY") {
-            guard index + 1 < end, let named = Priority(name: command[index + 1]) else {
-                let given = index + 1 < end ? ", is \(quoted(command.text(at: index + 1)))" : ""
-                throw WireError(.err, "PRIORITY must be high, normal or low\(given)")
-            }
-            request.priority = named
-            return index + 2
-        }
         if command.matches(index, "VOLATILE") {
-            request.isVolatile = true
+            isVolatile = true
             return index + 1
         }
-        if command.matches(index, "RETRY") {
-            guard index + 1 < end else {
-                throw WireError(.err, "RETRY needs a number, and a payload behind it")
-            }
-            request.options.retryCountMax = try command.count(
-                at: index + 1, "RETRY", max: Configuration.Selector.retryCountLimit)
-            let isBlock = index + 2 < end && command.matches(index + 2, "BLOCK")
-            let isAside = index + 2 < end && command.matches(index + 2, "ASIDE")
-            guard isBlock || isAside else { return index + 2 }
-            request.options.retryBlocks = isBlock
-            return index + 3
-        }
-        if command.matches(index, "KEY") {
-            request.options.key = try name(command, at: index + 1, before: end, "KEY")
-            return index + 2
-        }
         if command.matches(index, "UNIQUE") {
-            request.uniqueName = try name(command, at: index + 1, before: end, "UNIQUE")
+            uniqueName = try JobOptionReader.name(
+                command, at: index, before: end, "UNIQUE", Self.rest)
             return index + 2
         }
+        if let next = try reader.read(command, at: index, before: end, Self.rest) { return next }
         throw WireError(
             .err,
             "unknown option \(quoted(command.text(at: index))); the payload is the last argument, "
                 + "in quotes if it has spaces")
-    }
-
-    private func name(
-        _ command: Command, at index: Int, before end: Int, _ option: String
-    ) throws(WireError) -> [UInt8] {
-        guard index < end else {
-            throw WireError(.err, "\(option) needs a value, and a payload behind it")
-        }
-        let bytes = command.bytes(at: index)
-        guard (1...Self.nameByteCountMax).contains(bytes.count) else {
-            throw WireError(
-                .err, "\(option) has 1 to \(Self.nameByteCountMax) bytes, not \(bytes.count)")
-        }
-        return bytes
     }
 
     private static func isNumeric(_ byte: UInt8) -> Bool {

@@ -75,6 +75,7 @@ extension Session: JobWatcher {
         }
         if let failure = news.failure { details.append(entry("failure", text(failure))) }
         if let last = news.lastFailure { details.append(entry("last-failure", text(last))) }
+        details += news.options.shown.map { entry($0.name, .bulk($0.value)) }
         let number = news.id.number
         push(
             .push([text("job"), .integer(Int(number)), text(news.state), .map(details)]),

@@ -23,6 +23,8 @@ extension Configuration {
         package var priority = Priority.normal
         /// How long one attempt may take; nil is as long as the selector says.
         package var timeout: Duration?
+        /// How long after its acceptance a job ends if it has not begun; nil is as the selector says.
+        package var expire: Duration?
         /// How many further attempts follow one that failed; nil is as many as the selector has.
         package var retries: Int?
         /// The names that `thread` may have; empty once that is checked.
@@ -48,8 +50,10 @@ extension Configuration {
                     payload: Array(payload.utf8)))
             definition.missed = missed
             definition.request.priority = priority
-            definition.request.options.timeoutMilliseconds = timeout?.milliseconds
-            definition.request.options.retryCountMax = retries
+            definition.request.options = SharedJobOptions(
+                JobOptions(
+                    timeoutMilliseconds: timeout?.milliseconds, retryCountMax: retries,
+                    expireMilliseconds: expire?.milliseconds))
             return definition
         }
     }
@@ -88,6 +92,7 @@ extension Configuration.Schedule: ConfigurationSection {
         section.read("priority", into: &priority, .priority)
         section.read(
             "timeout", into: &timeout, .duration(.milliseconds(1) ... .seconds(24 * 3600)))
+        section.read("expire", into: &expire, Configuration.expiry)
         section.read(
             "retries", into: &retries, .whole(0...Configuration.Selector.retryCountLimit))
         if section.has("cron") == section.has("every") {

@@ -37,6 +37,9 @@ extension Configuration {
         package var passedVariables: [String] = []
         /// Whether it gets all of the daemon's environment.
         package var inheritsEnvironment = false
+        /// How long after its acceptance a job ends if it has not begun, unless it says otherwise; nil is
+        /// never.
+        package var expire: Duration?
         /// How many further attempts follow one that failed, unless the job says otherwise.
         package var retryCountMax = 0
 
@@ -84,6 +87,7 @@ extension Configuration.Selector: ConfigurationSection {
         section.read(
             "passEnvironment", into: &passedVariables, .variableNames(Self.isEnvironmentName))
         section.read("inheritEnvironment", into: &inheritsEnvironment, .boolean)
+        section.read("expire", into: &expire, Configuration.expiry)
         section.read("retries", into: &retryCountMax, .whole(0...Self.retryCountLimit))
         section.read("retry", into: &retryManner, .choice)
     }
@@ -97,6 +101,13 @@ extension Configuration.Selector: ConfigurationSection {
         }
         place.report("the name of a variable has 1…1024 bytes, none of them \"=\" or zero")
         return false
+    }
+}
+
+extension Configuration {
+    /// How long a job may wait for its beginning: up to a year.
+    static var expiry: ValueRule<Duration?> {
+        .durationOrNone(.milliseconds(1) ... .seconds(366 * 24 * 3600))
     }
 }
 

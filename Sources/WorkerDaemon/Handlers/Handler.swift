@@ -49,8 +49,8 @@ final class Handler: Sendable {
     let kind: Kind
     /// How long a job may run unless its client says otherwise; nil for as long as it likes.
     let timeout: Duration?
-    /// How a job is tried again, unless its client says otherwise.
-    let retries: Retries
+    /// What its jobs say, where their clients do not.
+    let defaults: SharedJobOptions
     /// Whether it may go on although its job is to end: a program is killed then.
     let mayNotListen: Bool
 
@@ -61,13 +61,18 @@ final class Handler: Sendable {
         switch kind {
         case .program(let selector):
             timeout = selector.timeout
-            self.retries = selector.retries
+            defaults = selector.defaults
             mayNotListen = false
         case .closure, .task:
             timeout = nil
-            self.retries = retries
+            defaults = SharedJobOptions(retries.options)
             mayNotListen = true
         }
+    }
+
+    /// How long a job may run.
+    func timeout(of options: SharedJobOptions) -> Duration? {
+        options.timeoutMilliseconds.map { .milliseconds($0) } ?? timeout
     }
 
     /// Runs a job to its end.

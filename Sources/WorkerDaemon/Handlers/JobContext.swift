@@ -10,6 +10,7 @@
 internal import Jobs
 internal import Kernel
 internal import Synchronization
+internal import Wording
 
 /// A job that a handler has been called for.
 ///
@@ -23,7 +24,10 @@ public final class JobContext: Sendable {
     public let payload: [UInt8]
     /// Which try this is, from 1 on.
     public let attempt: Int
-    let timeout: Duration?
+    /// What else was said about it.
+    let options: SharedJobOptions
+    /// When it is too late to begin, in Unix milliseconds; `.max` for never.
+    let expiresAt: Int64
     /// The orders that it keeps, which its worker looks at.
     let order: JobOrder
     private let phase = Atomic<UInt8>(0)
@@ -73,24 +77,34 @@ public final class JobContext: Sendable {
     }
 
     init(
-        id: UInt64, selector: String, payload: [UInt8], attempt: Int, timeout: Duration?,
-        order: JobOrder
+        id: UInt64, selector: String, payload: [UInt8], attempt: Int,
+        options: SharedJobOptions = SharedJobOptions(), expiresAt: Int64 = .max,
+        order: JobOrder = JobOrder()
     ) {
         self.id = id
         self.selector = selector
         self.payload = payload
         self.attempt = attempt
-        self.timeout = timeout
+        self.options = options
+        self.expiresAt = expiresAt
         self.order = order
     }
 
     /// The same job for its next attempt.
     func next() -> JobContext {
         let next = JobContext(
-            id: id, selector: selector, payload: payload, attempt: attempt + 1, timeout: timeout,
+            id: id, selector: selector, payload: payload, attempt: attempt + 1, options: options,
             order: order)
         if let tell = state.withLock({ $0.news?.whenChanged.take() }) { next.tellNextChange(tell) }
         return next
+    }
+
+    /// What the log calls it.
+    var title: String {
+        let details = options.shown.map { option in
+            ", \(option.name) \(printable(String(decoding: option.value, as: UTF8.self)))"
+        }
+        return "job \(id) (\(selector)\(details.joined()))"
     }
 
     /// The payload as text; bytes that are no UTF-8 become U+FFFD.
@@ -122,10 +136,13 @@ public final class JobContext: Sendable {
 
     /// Begins the job on the calling worker thread.
     ///
-    /// - Parameter clock: by which its time limit goes.
+    /// - Parameters:
+    ///   - timeout: how long it may run; nil for as long as it likes.
+    ///   - clock: by which that goes.
     /// - Returns: false when it was withdrawn: then it must not run.
     func begin(
-        on thread: String, at unixMilliseconds: Int64, by clock: any LoopClock
+        on thread: String, at unixMilliseconds: Int64, timeout: Duration? = nil,
+        by clock: any LoopClock
     ) -> Bool {
         guard leaveWaiting(for: 1) else { return false }
         let limit = timeout.map { TimeLimit($0, by: clock) }

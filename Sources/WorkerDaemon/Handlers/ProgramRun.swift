@@ -234,7 +234,7 @@ final class ProgramRun {
         if let progress = progressLines.take(bytes) { job.note(progress) }
         if junkCountBefore == 0, progressLines.junkCount > 0 {
             log.warning(
-                "job \(job.id) (\(job.selector)) writes lines to descriptor 3 that are no progress, "
+                "\(job.title) writes lines to descriptor 3 that are no progress, "
                     + "such as '40% converting': they are passed over")
         }
         if read == .end { stopWatching(.report) }

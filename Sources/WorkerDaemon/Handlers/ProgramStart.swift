@@ -98,7 +98,7 @@ enum ProgramStart {
                 if job.isCancelRequested { return .cancelled }
                 if place == nil {
                     place = line.join(run.worker.loop)
-                    log.warning("job \(job.id) (\(job.selector)) waits for room: \(fault)")
+                    log.warning("\(job.title) waits for room: \(fault)")
                 }
                 takeRest(run.worker)
             }

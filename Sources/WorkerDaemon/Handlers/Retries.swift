@@ -1,5 +1,6 @@
 // How the jobs of a Swift handler are tried again; those of a program say it in the configuration.
 
+internal import Jobs
 internal import Kernel
 
 /// What follows when an attempt of a job has failed, unless the client who handed it in says otherwise.
@@ -36,9 +37,21 @@ public struct Retries: Hashable, Sendable {
     public static func blocking(_ count: Int) -> Retries { Retries(count, areBlocking: true) }
 }
 
+extension Retries {
+    /// The same as a job's client would say it.
+    var options: JobOptions {
+        self == .none
+            ? JobOptions() : JobOptions(retryCountMax: count, retryBlocks: areBlocking)
+    }
+}
+
 extension Configuration.Selector {
-    /// How its jobs are tried again.
-    var retries: Retries {
-        retryManner == .block ? .blocking(retryCountMax) : .aside(retryCountMax)
+    /// What its jobs say, where their clients do not; but for the time limit, which is that of now.
+    var defaults: SharedJobOptions {
+        let retries =
+            retryManner == .block ? Retries.blocking(retryCountMax) : .aside(retryCountMax)
+        var options = retries.options
+        options.expireMilliseconds = expire?.milliseconds
+        return SharedJobOptions(options)
     }
 }

@@ -7,9 +7,9 @@ internal import Wording
 enum ScheduleCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "schedule", 7...20, .jobs,
+            "schedule", 7...32, .jobs,
             usage: "name CRON expression [ZONE zone] | name EVERY ms, then [MISSED once|all|none] "
-                + "[PRIORITY high|normal|low] [TIMEOUT ms] [RETRY n] thread selector payload",
+                + "\(JobOptionReader.usage) thread selector payload",
             "Makes a job again and again. Answers OK.", execute: schedule),
         CommandSpecification(
             "unschedule", 2...2, .jobs, usage: "name",
@@ -72,6 +72,8 @@ enum ScheduleCommands {
 struct ScheduleOptions {
     private(set) var definition: ScheduleDefinition
     private var zone: String?
+    private var reader = JobOptionReader()
+    private static let rest = "thread, selector and payload"
 
     init(_ command: Command) throws(WireError) {
         let end = command.count - 3
@@ -97,9 +99,10 @@ struct ScheduleOptions {
         var options = OptionPlaces()
         while index < end {
             try options.note(index, of: command)
-            try read(command, at: index, before: end)
-            index += 2
+            index = try read(command, at: index, before: end)
         }
+        definition.request.priority = reader.priority
+        if let options = reader.options { definition.request.options = SharedJobOptions(options) }
         guard let zone else { return }
         guard case .cron(let expression, _) = definition.rhythm else {
             throw WireError(.err, "ZONE is of no use without CRON")
@@ -131,44 +134,32 @@ struct ScheduleOptions {
     }
 
     /// Reads an option and its value.
+    ///
+    /// - Returns: the place behind it.
     private mutating func read(
         _ command: Command, at index: Int, before end: Int
-    ) throws(WireError) {
+    ) throws(WireError) -> Int {
         guard index + 1 < end else {
             throw WireError(
-                .err,
-                "\(quoted(command.text(at: index))) needs a value, and thread, selector and "
-                    + "payload behind it")
+                .err, "\(quoted(command.text(at: index))) needs a value, and \(Self.rest) behind it"
+            )
         }
         if command.matches(index, "ZONE") {
             zone = command.text(at: index + 1)
-        } else if command.matches(index, "MISSED") {
+            return index + 2
+        }
+        if command.matches(index, "MISSED") {
             let word = command.text(at: index + 1).lowercased()
             guard let rule = MissedRuns(rawValue: word) else {
                 throw WireError(.err, "MISSED must be once, all or none, is \(quoted(word))")
             }
             definition.missed = rule
-        } else if command.matches(index, "PRIORITY") {
-            guard let priority = Priority(name: command[index + 1]) else {
-                let given = quoted(command.text(at: index + 1))
-                throw WireError(.err, "PRIORITY must be high, normal or low, is \(given)")
-            }
-            definition.request.priority = priority
-        } else if command.matches(index, "TIMEOUT") {
-            let limit = Int(Schedule.periodMillisecondsMax)
-            let milliseconds = try command.count(at: index + 1, "TIMEOUT", max: limit)
-            guard milliseconds > 0 else {
-                throw WireError(.err, "TIMEOUT must be at least 1 ms")
-            }
-            definition.request.options.timeoutMilliseconds = Int64(milliseconds)
-        } else if command.matches(index, "RETRY") {
-            definition.request.options.retryCountMax = try command.count(
-                at: index + 1, "RETRY", max: Configuration.Selector.retryCountLimit)
-        } else {
-            throw WireError(
-                .err,
-                "unknown option \(quoted(command.text(at: index))); thread, selector and payload "
-                    + "are the last three arguments")
+            return index + 2
         }
+        if let next = try reader.read(command, at: index, before: end, Self.rest) { return next }
+        throw WireError(
+            .err,
+            "unknown option \(quoted(command.text(at: index))); thread, selector and payload "
+                + "are the last three arguments")
     }
 }

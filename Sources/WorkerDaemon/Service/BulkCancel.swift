@@ -140,7 +140,7 @@ extension JobDesk {
     func takeBack(_ job: Job, _ backlog: Backlog) -> Bool {
         guard let recall = recall(of: job, backlog) else { return false }
         stored.journal.record(.end(job.id, nil, .cancelled, at: wall.unixMilliseconds()))
-        tellCancelled(job.id)
+        tellParkedEnd(job.id, .cancelled)
         recall.count += 1
         return true
     }
@@ -160,13 +160,15 @@ extension JobDesk {
     /// Takes note of parked jobs that were taken back.
     ///
     /// - Returns: how many of them have not begun: a failed one that was run again meanwhile may have.
-    func noteCancelled(_ cancelled: [QueueName: [CountedJob]]) -> Int {
+    func noteCancelled(
+        _ cancelled: [QueueName: [CountedJob]], as outcome: Outcome = .cancelled
+    ) -> Int {
         var count = 0
         for (queue, jobs) in cancelled {
             let backlog = stored.backlogs[queue]
             for job in jobs {
                 if let live = live[job.id] {
-                    if withdraw(live) { count += 1 }
+                    if withdraw(live, as: outcome) { count += 1 }
                     continue
                 }
                 // Another command may ask for the same job, and find nothing to take back.
@@ -178,7 +180,7 @@ extension JobDesk {
                 } else {
                     stored.removeOrphan(job.id, byteCount: job.byteCount, from: queue)
                 }
-                tellCancelled(job.id)
+                tellParkedEnd(job.id, outcome)
                 count += 1
             }
         }

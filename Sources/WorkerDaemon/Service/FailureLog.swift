@@ -25,7 +25,7 @@ final class FailureLog: Sendable {
         let isTriedAgain =
             job.order.retry.follows(attempt: job.attempt) && !job.isCancelRequested
         let line =
-            "job \(job.id) (\(job.selector)) failed on \(thread)"
+            "\(job.title) failed on \(thread)"
             + (job.attempt > 1 || isTriedAgain ? " in attempt \(job.attempt)" : "")
             + (isTriedAgain ? ", is tried again" : "") + ": "
             + inOneLine(reason, scalarCountMax: Self.reasonScalarCountMax)

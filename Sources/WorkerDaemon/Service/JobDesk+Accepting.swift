@@ -19,7 +19,7 @@ extension JobDesk {
         let name = request.uniqueName
         do throws(JobError) {
             if let id = try accept(request, isKept: isKept, of: run, reply) {
-                door.answer(reply, .accepted(id))
+                answerAccepted(id, reply)
             }
         } catch {
             // A repeated submit gets the first one's answer also when there is no room for another job.
@@ -42,7 +42,7 @@ extension JobDesk {
             return id
         }
         let (lane, handler) = try check(request)
-        request.fill(from: handler.retries)
+        request.fill(from: handler)
         let byteCount = request.payload.count
         let backlog = isKept ? stored.backlog(of: request.queue, lane) : nil
         if let backlog { try checkLimits(byteCount, of: lane, backlog.laneLoad, stored.load) }
@@ -50,21 +50,24 @@ extension JobDesk {
         let id = isParked ? store.takeNumber() : try takeNumber(for: byteCount, at: now)
         let accepted = Job(id: id, request: request, acceptedAt: now)
         reserveNumbers()
-        var job: LiveJob?
-        if isParked {
-            backlog?.addParked(accepted.state, .one(byteCount))
-        } else {
-            job = enter(accepted, handler, lane, backlog)
-        }
+        let (state, dueAt) = (accepted.state, accepted.dueAt)
+        let job = isParked ? nil : enter(accepted, handler, lane, backlog)
         guard let backlog else {
+            store.keep(accepted)
             if let name { uniqueNames.give(name, to: id, at: now) }
-            if let job { goOn(job, accepted.state, dueAt: accepted.dueAt) }
+            if let job { goOn(job, state, dueAt: dueAt) }
             return id
+        }
+        if isParked {
+            backlog.addParked(state, .one(byteCount))
+            if let expiresAt = accepted.expiresAt { noteParkedExpiry(at: expiresAt) }
+        } else {
+            store.keep(accepted)
         }
         stored.expectCommit(
             StoredJobs.Accepting(
-                id: id, job: job, backlog: backlog, state: accepted.state,
-                dueAt: accepted.dueAt, byteCount: byteCount, reply: reply))
+                id: id, job: job, backlog: backlog, state: state, dueAt: dueAt,
+                byteCount: byteCount, reply: reply))
         let new = NewJob(accepted, isParked: isParked)
         if let run {
             // Whoever makes it tells the store, of several at once.
@@ -77,16 +80,24 @@ extension JobDesk {
         return nil
     }
 
+    /// Answers with the number of a job, or later with its outcome.
+    private func answerAccepted(_ id: JobID, _ reply: ReplyToken) {
+        // Mostly it is in memory, and nobody has to be asked.
+        guard reply.patience != nil, let job = live[id] else {
+            return door.answer(reply, .accepted(id))
+        }
+        job.waiters.add(waiter(reply, for: id), by: door)
+    }
+
     /// Takes a new job into memory, where the desk holds it.
     private func enter(
-        _ accepted: Job, _ handler: Handler, _ lane: Lane, _ backlog: Backlog?
+        _ accepted: borrowing Job, _ handler: Handler, _ lane: Lane, _ backlog: Backlog?
     ) -> LiveJob {
         let job = liveJob(accepted, handler, lane, backlog: backlog)
         job.part = accepted.state == .delayed ? .held : .inTurn
         live[accepted.id] = job
         hold(job)
         backlog?.addInMemory(job.part, byteCount: accepted.payload.count)
-        store.keep(accepted)
         return job
     }
 
@@ -95,7 +106,7 @@ extension JobDesk {
         switch state {
         case .delayed: place(job, dueAt: dueAt ?? 0)
         case .buffered: buffered[job.lane.name, default: []].append(job.id)
-        case .waiting, .running, .done, .failed, .cancelled:
+        case .waiting, .running, .done, .failed, .cancelled, .expired:
             stopHolding(job)
             submitInOrder(job)
         }
@@ -131,7 +142,7 @@ extension JobDesk {
             forget(accepting, .failed(.storeFailed(fault)))
             return false
         }
-        door.answer(accepting.reply, .accepted(id))
+        answerAccepted(id, accepting.reply)
         guard let job = accepting.job, live[id] === job else { return false }
         goOn(job, accepting.state, dueAt: accepting.dueAt)
         return true
@@ -150,6 +161,7 @@ extension JobDesk {
         if let job = accepting.job {
             if live[id] === job {
                 live[id] = nil
+                endExpiry(of: job)
                 stopHolding(job)
                 accepting.backlog.removeFromMemory(
                     id, job.part, byteCount: accepting.byteCount)

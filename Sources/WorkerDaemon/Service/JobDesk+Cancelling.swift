@@ -13,7 +13,7 @@ extension JobDesk {
                 ? confirm(.cancel(answer), reply) : door.answer(reply, .cancel(answer))
         }
         stored.cancelling[id, default: 0] += 1
-        ask(.cancel(id, reply)) { .cancel(id, ticket: $0) }
+        ask(.cancel(id, reply)) { .cancel(id, as: .cancelled, ticket: $0) }
     }
 
     /// - Returns: what became of it; nil if it is not in memory.
@@ -77,7 +77,7 @@ extension JobDesk {
     }
 
     /// Whether a job was taken back is known: if it was not, and has come meanwhile, it goes on.
-    private func noteCancelAnswer(_ id: JobID) {
+    func noteCancelAnswer(_ id: JobID) {
         guard let count = stored.cancelling[id] else { return }
         stored.cancelling[id] = count > 1 ? count - 1 : nil
         guard count == 1, let job = stored.withheld.removeValue(forKey: id),
@@ -86,11 +86,11 @@ extension JobDesk {
         if !leaveParked(job, backlog) { bringDelayed(job, to: backlog) }
     }
 
-    /// Counts a job that is not in memory as cancelled, and tells who waited for it.
-    func tellCancelled(_ id: JobID) {
-        store.countCancelled()
-        tellWatchers(id, .cancelled)
-        stored.waiters.removeValue(forKey: id)?.tell(JobAnswer(.cancelled, of: id), by: door)
+    /// Counts a job that is not in memory as ended, and tells who waited for it.
+    func tellParkedEnd(_ id: JobID, _ outcome: Outcome) {
+        store.countEnd(in: outcome.state)
+        tellWatchers(id, outcome)
+        stored.waiters.removeValue(forKey: id)?.tell(JobAnswer(outcome, of: id), by: door)
         whenRoomMayBe?()
     }
 }

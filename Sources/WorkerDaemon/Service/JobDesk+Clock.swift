@@ -15,6 +15,7 @@ extension JobDesk {
             cancelRelease(of: job)
             delay(job, until: dueAt)
         }
+        dateExpiriesAnew()
         keepDue()
     }
 

@@ -9,6 +9,7 @@ extension JobDesk {
     func letGoOfAll() {
         for job in live.values {
             cancelRelease(of: job)
+            endExpiry(of: job)
             job.alarm?.invalidate()
             // It knows those that it holds back, and they it.
             job.holdUp = nil
@@ -16,6 +17,7 @@ extension JobDesk {
         }
         live = JobTable<LiveJob>()
         holdUps = [:]
+        if let alarm = stored.expiryAlarm { loop.cancel(alarm) }
         stored.letGoOfAll()
         door = ClosedDoor()
         whenCompleted = nil

@@ -45,6 +45,7 @@ extension JobDesk {
         for job in live.values.sorted(by: { $0.id > $1.id }) where isAbandoned(job) {
             live[job.id] = nil
             cancelRelease(of: job)
+            endExpiry(of: job)
             job.leaveHoldUp()
             tell(job, .failed(.abandoned))
             if job.isDurable { abandoned.keptCount += 1 } else { abandoned.count += 1 }
@@ -55,8 +56,16 @@ extension JobDesk {
     /// Takes back a job, unless it has begun.
     ///
     /// - Parameter staysInBuffer: the caller takes it from those that were collected.
-    func withdraw(_ job: LiveJob, staysInBuffer: Bool = false) -> Bool {
+    func withdraw(
+        _ job: LiveJob, as outcome: Outcome = .cancelled, staysInBuffer: Bool = false
+    ) -> Bool {
         guard job.context.withdraw() else { return false }
+        endWithdrawn(job, outcome, staysInBuffer: staysInBuffer)
+        return true
+    }
+
+    /// Ends a job that will not begin any more.
+    func endWithdrawn(_ job: LiveJob, _ outcome: Outcome, staysInBuffer: Bool = false) {
         if let ticket = job.ticket {
             job.lane.pool.cancel(ticket)
         } else {
@@ -65,11 +74,10 @@ extension JobDesk {
             job.leaveHoldUp()
             stopHolding(job)
         }
-        apply(.cancel, to: job.id)
-        recordEnd(of: job, nil, .cancelled, at: wall.unixMilliseconds())
-        tellEnd(of: job.id, .cancelled)
+        apply(outcome.state == .expired ? .expire : .cancel, to: job.id)
+        recordEnd(of: job, nil, outcome, at: wall.unixMilliseconds())
+        tellEnd(of: job.id, outcome)
         whenRoomMayBe?()
-        return true
     }
 
     func complete(_ completion: Completion) {
@@ -108,6 +116,7 @@ extension JobDesk {
 
     private func tellEnd(of id: JobID, _ outcome: Outcome) {
         guard let job = live.removeValue(forKey: id) else { return }
+        if job.expiry != nil { endExpiry(of: job) }
         if !job.waiters.isEmpty { tell(job, JobAnswer(outcome, of: id)) }
         endHoldUp(by: job)
     }
@@ -148,6 +157,7 @@ extension JobDesk {
     func leaveToJournal(_ job: LiveJob) {
         guard job.context.withdraw(), live[job.id] === job else { return }
         live[job.id] = nil
+        leaveExpiry(of: job)
         tell(job, .failed(.leftForRestart(job.id, thread: job.thread)))
         endHoldUp(by: job)
     }

@@ -46,6 +46,7 @@ extension JobDesk {
         let byteCount = job.context.payload.count
         live[job.id] = nil
         cancelRelease(of: job)
+        leaveExpiry(of: job)
         stopHolding(job)
         store.letGo(job.id)
         backlog.removeFromMemory(job.id, job.part, byteCount: byteCount)

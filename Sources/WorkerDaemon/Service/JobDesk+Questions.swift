@@ -82,7 +82,7 @@ extension JobDesk {
     }
 
     /// Somebody who waits for a job, with the alarm that ends their waiting.
-    private func waiter(_ reply: ReplyToken, for id: JobID) -> Waiter {
+    func waiter(_ reply: ReplyToken, for id: JobID) -> Waiter {
         var alarm: ThreadRunLoop.Timer?
         if case .milliseconds(let limit) = reply.patience {
             let desk = Confined(self, to: loop)

@@ -3,10 +3,14 @@
 internal import Jobs
 
 extension JobRequest {
-    /// Has it tried again as its selector says, where its client has not.
-    mutating func fill(from retries: Retries) {
-        options.retryCountMax = options.retryCountMax ?? retries.count
-        options.retryBlocks = options.retryBlocks ?? retries.areBlocking
+    /// Says what its selector says, where its client has not.
+    mutating func fill(from handler: Handler) {
+        guard !handler.defaults.isEmpty else { return }
+        // Mostly the client says nothing, and all jobs of the selector share what that says.
+        guard !options.isEmpty else { return options = handler.defaults }
+        var filled = options.value
+        filled.fill(from: handler.defaults.value)
+        options = SharedJobOptions(filled)
     }
 }
 
@@ -19,13 +23,13 @@ extension JobDesk {
             countMax: job.retryCountMax, blocks: job.retryBlocks, forgivenCount: job.forgivenCount)
         let context = JobContext(
             id: job.id.number, selector: job.selector, payload: job.payload,
-            attempt: job.attempt + 1,
-            timeout: job.timeoutMilliseconds.map { .milliseconds($0) } ?? handler.timeout,
-            order: order(of: job, lane, retry))
+            attempt: job.attempt + 1, options: job.request.options,
+            expiresAt: job.expiresAt ?? .max, order: order(of: job, lane, retry))
         let made = LiveJob(
             job.id, context, handler, for: job.thread, of: lane, priority: job.priority,
             key: job.key, backlog: backlog)
         made.goesByClock = job.goesByClock
+        if let expiresAt = job.expiresAt { watchExpiry(of: made, at: expiresAt) }
         return made
     }
 }

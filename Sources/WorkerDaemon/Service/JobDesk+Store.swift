@@ -77,14 +77,29 @@ extension JobDesk {
         case .listed(let ticket, let result):
             if case .list(let listing) = stored.take(ticket) { listed(listing, result) }
         case .cancelled(let ticket, let result):
-            if case .success(let cancelled) = result { _ = noteCancelled(cancelled) }
-            if case .cancel(let id, let reply) = stored.take(ticket) {
-                cancelledParked(id, result, reply)
-            }
+            tookBack(stored.take(ticket), result)
+        case .expiring(let ticket, let result):
+            if case .findExpired = stored.take(ticket) { foundExpiring(result) }
         case .cancelledPart(let ticket, let result):
             if case .cancelMany(let recall) = stored.take(ticket) {
                 cancelledPart(recall, result)
             }
+        }
+    }
+
+    /// A parked job has ended, or was not there.
+    private func tookBack(
+        _ inquiry: Inquiry?, _ result: Result<[QueueName: [CountedJob]], StoreFault>
+    ) {
+        let ended = (try? result.get()) ?? [:]
+        switch inquiry {
+        case .cancel(let id, let reply):
+            _ = noteCancelled(ended)
+            cancelledParked(id, result, reply)
+        case .expire(let id):
+            _ = noteCancelled(ended, as: .expired)
+            noteCancelAnswer(id)
+        default: break
         }
     }
 
@@ -147,6 +162,7 @@ extension JobDesk {
         for job in recovery.blockers { restoreBlocker(job) }
         noteCounted(recovery.part)
         stored.reservedBelow = recovery.reservedBelow
+        if let next = recovery.nextExpiry { noteParkedExpiry(at: next) }
         for backlog in stored.backlogs.values { bringMore(of: backlog) }
     }
 }

@@ -76,7 +76,7 @@ extension JobDesk {
         guard let since = job.stuckSince else { return }
         job.stuckSince = nil
         let milliseconds = wall.unixMilliseconds() - since
-        let what = "job \(job.id) (\(job.context.selector))"
+        let what = job.context.title
         log.notice("\(what) is stuck no longer after \(milliseconds) ms")
     }
 
@@ -111,7 +111,7 @@ extension JobDesk {
         stuckReportDue = loop.now.advanced(by: .seconds(1))
         let reason = job.context.isCancelRequested ? "was asked to end" : "is over its time limit"
         let text =
-            "thread \(run.thread) is stuck: job \(job.id) (\(job.context.selector)) runs since "
+            "thread \(run.thread) is stuck: \(job.context.title) runs since "
             + "\(WallClock.utc(run.startedAt)), \(reason) and does not listen"
             + (isReplaced ? "; another thread takes its place" : "")
         let log = log

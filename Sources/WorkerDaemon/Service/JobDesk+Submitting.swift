@@ -29,7 +29,7 @@ extension JobDesk {
     func submit(_ job: LiveJob) {
         guard let runner else { return }
         let (context, handler, lane) = (job.context, job.handler, job.lane)
-        if context.timeout != nil, handler.mayNotListen { listen(to: job) }
+        if handler.mayNotListen, handler.timeout(of: context.options) != nil { listen(to: job) }
         let isDurable = job.isDurable
         do throws(SubmitError) {
             let (ticket, owed) = try lane.pool.submitOwingWake(

@@ -79,6 +79,7 @@ extension JobDesk {
         switch event {
         case .finish(let outcome): tellWatchers(id, outcome)
         case .cancel: tellWatchers(id, .cancelled)
+        case .expire: tellWatchers(id, .expired)
         case .release, .start, .retry, .runAgain:
             guard let job = store.job(id) else { return }
             watches.tell(news(of: job))
@@ -101,6 +102,7 @@ extension JobDesk {
             attempt: store.job(id)?.attempt ?? (run == nil ? attempt - 1 : attempt),
             worker: store.job(id)?.workerName ?? run?.thread)
         news.failure = outcome.failureReason
+        news.options = (live[id]?.context.options ?? store.job(id)?.request.options) ?? news.options
         news.isFinal = true
         watches.tell(news)
     }
@@ -112,6 +114,7 @@ extension JobDesk {
         news.failure = job.outcome?.failureReason
         news.lastFailure = job.state == .running ? nil : live[job.id]?.lastFailure
         news.isFinal = job.state.isEnded
+        news.options = job.request.options
         return news
     }
 }
@@ -122,7 +125,7 @@ extension Outcome {
         switch self {
         case .failed(let reason): reason
         case .timedOut: "took longer than its time limit"
-        case .cancelled, .done: nil
+        case .cancelled, .expired, .done: nil
         }
     }
 }

@@ -11,6 +11,8 @@ enum WorkerReport: Sendable {
     case ended(Completion)
     /// A job was not begun, because another one of its order comes first.
     case heldBack(JobID, JobOrder)
+    /// A job was not begun, because it is too late.
+    case expired(JobID)
 }
 
 /// Runs jobs on the threads of their lanes, and reports their ends to the desk.
@@ -45,6 +47,10 @@ final class JobRunner: Sendable {
         let id = JobID(job.id)
         guard !job.order.holdsBack(id) else {
             reports.send(.heldBack(id, job.order))
+            return
+        }
+        guard !lane.expires(job) else {
+            reports.send(.expired(id))
             return
         }
         let completion = lane.run(

@@ -18,6 +18,8 @@ struct JobNews: Equatable {
     var failure: String?
     /// Why the attempt before failed, while it waits for the next one.
     var lastFailure: String?
+    /// What else was said about the job.
+    var options = SharedJobOptions()
     /// Whether it has ended: nothing follows.
     var isFinal = false
 }

@@ -15,7 +15,7 @@ final class Lane: Sendable {
         private let present: Mutex<WorkerThread>
         let current = Mutex<JobContext?>(nil)
         /// Holds back what is addressed to this member.
-        let gate = OrderGate()
+        let gate = OrderGate(notesAll: false)
         let doneCount = Atomic<Int>(0)
         let failedCount = Atomic<Int>(0)
 
@@ -106,6 +106,13 @@ final class Lane: Sendable {
         return thread == name ? nil : membersByName[thread]?.gate
     }
 
+    /// Takes back a job on a member's thread that is too late to begin.
+    ///
+    /// - Returns: whether it was: then it never runs.
+    func expires(_ job: JobContext) -> Bool {
+        job.expiresAt != .max && job.expiresAt <= clocks.wall.unixMilliseconds() && job.withdraw()
+    }
+
     /// The member whose thread calls.
     private var currentMember: Member {
         if members.count == 1 { return members[0] }
@@ -126,7 +133,9 @@ final class Lane: Sendable {
         let member = currentMember
         let thread = member.name
         let startedAt = clocks.wall.unixMilliseconds()
-        guard job.begin(on: thread, at: startedAt, by: clocks.loop) else { return nil }
+        let isBegun = job.begin(
+            on: thread, at: startedAt, timeout: handler.timeout(of: job.options), by: clocks.loop)
+        guard isBegun else { return nil }
         journal?.noteStart(
             job.id, Attempt(number: job.attempt, workerName: thread, startedAt: startedAt))
         member.current.withLock { $0 = job }

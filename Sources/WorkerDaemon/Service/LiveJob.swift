@@ -34,6 +34,8 @@ final class LiveJob {
     var release: ThreadRunLoop.Timeout?
     /// Whether that is a time of the clock on the wall, however it is set.
     var goesByClock = false
+    /// What ends it if it has not begun by then.
+    var expiry: ThreadRunLoop.Timeout?
     /// Tells when it has not ended although it was to end.
     var alarm: ThreadRunLoop.Timer?
     /// Since when it is known that it does not listen, in Unix milliseconds.

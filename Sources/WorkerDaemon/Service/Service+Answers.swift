@@ -44,7 +44,9 @@ extension Service: JobDoor {
         return true
     }
 
-    func noteWaiting(_ reply: ReplyToken) { grants[reply] = nil }
+    func noteWaiting(_ reply: ReplyToken) {
+        if !grants.isEmpty { grants[reply] = nil }
+    }
 
     func isGone(_ client: UInt64) -> Bool { session(of: client) == nil }
 

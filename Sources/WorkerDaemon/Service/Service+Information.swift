@@ -66,6 +66,7 @@ extension Service {
             ("total_jobs_done", "\(totals.done)"),
             ("total_jobs_failed", "\(totals.failed)"),
             ("total_jobs_cancelled", "\(totals.cancelled)"),
+            ("total_jobs_expired", "\(totals.expired)"),
             ("orphaned_jobs", "\(desk.orphanedCount)"),
             ("running_children", "\(desk.children.count)"),
             ("stuck_jobs", "\(desk.stuckCount)"),

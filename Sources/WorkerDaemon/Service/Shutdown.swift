@@ -181,7 +181,7 @@ final class Shutdown {
             let place = job.context.run?.thread ?? job.thread
             service.log.warning(
                 (job.isDurable ? "put back" : "abandoned")
-                    + " job \(job.id) (\(job.context.selector)) that still runs on \(place)")
+                    + " \(job.context.title) that still runs on \(place)")
         }
         let left = desk.abandonRunning()
         report.abandonedRunningCount = left.count

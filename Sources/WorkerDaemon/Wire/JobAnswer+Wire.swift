@@ -30,7 +30,8 @@ extension JobDescription {
             entry("state", text(state)),
             entry("priority", text(job.priority.name)),
             entry("attempt", .integer(job.attempt)),
-        ] + (lastFailure.map { [entry("last-failure", text($0))] } ?? [])
+        ] + job.request.options.shown.map { entry($0.name, .bulk($0.value)) }
+            + (lastFailure.map { [entry("last-failure", text($0))] } ?? [])
     }
 
     /// What is told beside of one that was asked for.
@@ -47,6 +48,7 @@ extension JobDescription {
             entry("payload-bytes", .integer(job.state.isEnded ? 0 : job.payload.count)),
             entry("failure", job.outcome?.failureReason.map(text) ?? .null),
         ]
+        if let expiresAt = job.expiresAt { details.append(entry("expires-at", time(expiresAt))) }
         if let key = job.key { details.append(entry("key", .bulk(key))) }
         // Null once the job has ended, and before its handler has said something.
         details.append(entry("progress", progress?.fraction.map { .double($0) } ?? .null))

@@ -37,6 +37,7 @@ extension WireError {
         case .failed: .failed
         case .timedOut, .waitedInVain: .timeout
         case .cancelled: .cancelled
+        case .expired: .expired
         case .hasNotFailed, .payloadIsGone, .configuredSchedule, .invalidSchedule: .err
         }
     }

@@ -22,6 +22,8 @@ struct WireError: Error, Equatable {
         case timeout = "TIMEOUT"
         /// The job was cancelled.
         case cancelled = "CANCELLED"
+        /// The job had not begun in time.
+        case expired = "EXPIRED"
         /// As much waits as may; try again later.
         case busy = "BUSY"
         /// A password is asked for first.

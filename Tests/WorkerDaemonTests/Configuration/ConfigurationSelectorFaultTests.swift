@@ -95,7 +95,7 @@ internal import WorkerDaemon
             attempts: 3
                 attempts: unknown key, known are "program", "timeout", "graceAfterTerm",
                 "maxOutput", "maxMemory", "directory", "environment",
-                "passEnvironment", "inheritEnvironment", "retries", "retry"
+                "passEnvironment", "inheritEnvironment", "expire", "retries", "retry"
             """#,
             more: [
                 Mistake(

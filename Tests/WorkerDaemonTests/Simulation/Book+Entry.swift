@@ -54,6 +54,21 @@ extension Book {
         /// has in hand, then for what lies in its buffer), a crash may undo an end.
         var endedAfterLeaps = 0
         var isEndCertain = true
+        /// When it ends if it has not begun, by the clock on the wall; a range until it is answered.
+        var expiry: ClosedRange<Int64>?
+
+        /// Whether it is over by this moment of the clock on the wall, because it has not begun.
+        ///
+        /// - Parameter isCertain: whether it must be; else it may be.
+        func hasExpired(atWall now: Int64, isCertain: Bool) -> Bool {
+            guard attempt == 0, let expiry else { return false }
+            switch state {
+            case .running, .ended, .gone, .pausing: return false
+            case .asked: return !isCertain && expiry.lowerBound <= now
+            case .delayed, .buffered, .waiting:
+                return (isCertain ? expiry.upperBound : expiry.lowerBound) <= now
+            }
+        }
 
         /// Takes note when it is due by the clock on the wall.
         ///
@@ -88,6 +103,7 @@ extension Book {
                 + (blocks ? " blocking" : "") + (key.map { ", key \($0)" } ?? "")
                 + (uniqueName.map { ", name \($0)" } ?? "") + (isVolatile ? ", volatile" : "")
                 + (timeLimit.map { ", at most \($0) ms" } ?? "")
+                + (expiry.map { ", expires at \($0)" } ?? "")
         }
 
         /// Whether nothing can happen to it any more.

@@ -361,6 +361,21 @@ struct Book {
         }
     }
 
+    /// Ends what has not begun in time.
+    ///
+    /// The threads and the store are at rest.
+    mutating func expire(at now: Int64) throws {
+        let (leaps, wallNow) = (leapCount, now + wallShift)
+        for token in entries.keys.sorted() {
+            try change(token) { entry in
+                guard entry.hasExpired(atWall: wallNow, isCertain: true) else { return }
+                entry.state = .ended(.expired)
+                entry.isEndCertain = false
+                entry.endedAfterLeaps = leaps
+            }
+        }
+    }
+
     /// Says whether something waits for a thread that is free.
     ///
     /// - Parameters:
@@ -403,7 +418,9 @@ struct Book {
                 now < from ? [.delayed] : now < to ? [.delayed, .waiting] : [.waiting]
             case .ended(let state): [state]
             }
-        guard mayBe.contains(shown) else {
+        let isExpired =
+            shown == .expired && entry.hasExpired(atWall: now + wallShift, isCertain: false)
+        guard mayBe.contains(shown) || isExpired else {
             throw SimulationFault(
                 "job \(entry.id ?? 0) (token \(token)) is \(shown) at \(now), not \(entry.state)")
         }

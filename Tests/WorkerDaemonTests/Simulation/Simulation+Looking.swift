@@ -16,6 +16,7 @@ extension Simulation {
     func settle() throws {
         try world.settle()
         try observe()
+        try book.expire(at: world.clock.milliseconds)
         try world.checkFigures()
         try book.checkSequence()
         let now = world.clock.milliseconds
@@ -48,6 +49,15 @@ extension Simulation {
             let (now, shift) = (world.clock.milliseconds, book.wallShift)
             try book.check(token, isIn: shown, at: now)
             try book.change(token) { entry in
+                if let moment = reply["expires-at"]?.integer, entry.expiry != nil {
+                    let expiry = Int64(moment) - SimulatedClock.beginning
+                    entry.expiry = expiry...expiry
+                }
+                if shown == .expired, !entry.isOver {
+                    entry.state = .ended(.expired)
+                    entry.isEndCertain = false
+                    return
+                }
                 // What was decided after an attempt may not have been written before a crash.
                 if !entry.isOver { entry.wallDue = Self.wallDue(reply) }
                 if case .pausing(_, _, isKnown: false) = entry.state {
@@ -59,7 +69,7 @@ extension Simulation {
                 case .delayed: entry.state = Self.delayed(&entry, reply, shift)
                 case .buffered: entry.state = .buffered
                 case .running: break
-                case .done, .failed, .cancelled:
+                case .done, .failed, .cancelled, .expired:
                     entry.state = .ended(shown)
                     entry.isEndCertain = true
                 }

@@ -14,6 +14,9 @@ extension Simulation {
         let retryCountMax = random.chance(30) ? random.below(3) : 0
         let delay = random.chance(isCrowded ? 60 : 20) ? Int64(random.below(4_000)) : 0
         let timeLimit = random.chance(20) ? Int64(1 + random.below(2_000)) : nil
+        let expire = random.chance(20) ? Int64(1 + random.below(3_000)) : nil
+        let wallNow = world.clock.milliseconds + book.wallShift
+        let expiry = expire.map { wallNow + $0...Int64.max }
         // Of one queue, more than its window takes.
         let isFirst = isCrowded && random.chance(60)
         let token = book.add { token in
@@ -27,14 +30,22 @@ extension Simulation {
                 blocks: retryCountMax > 0 && random.chance(50),
                 uniqueName: random.chance(20) && !isVolatile ? "u\(token)" : nil,
                 isInSequence: delay == 0, timeLimit: timeLimit,
-                goesByWall: delay > 0 && random.chance(50))
+                goesByWall: delay > 0 && random.chance(50), expiry: expiry)
         }
         let entry = try book[token]
         note("submit \(entry.summary), \(entry.goesByWall ? "at a time" : "delay") \(delay)")
         let due = world.clock.millisecondsRoundedUp + delay
         let wallDue = due + book.wallShift
         if delay > 0 { try book.change(token) { $0.becomeDue(wallDue...wallDue) } }
-        try world.ask(command(for: entry, delay: delay, due: due)) { [unowned self] reply in
+        let request = command(for: entry, delay: delay, due: due, expire: expire)
+        try world.ask(request) { [unowned self] reply in
+            if let expire, let expiry {
+                let latest = world.clock.milliseconds + book.wallShift + expire
+                try book.change(token) {
+                    // The clock may have been set back meanwhile.
+                    $0.expiry = min(expiry.lowerBound, latest)...max(expiry.lowerBound, latest)
+                }
+            }
             try accepted(token, reply, as: delay > 0 ? .delayed(until: due) : .waiting)
         }
     }
@@ -50,7 +61,7 @@ extension Simulation {
     }
 
     private func command(
-        for entry: Book.Entry, delay: Int64 = 0, due: Int64 = 0
+        for entry: Book.Entry, delay: Int64 = 0, due: Int64 = 0, expire: Int64? = nil
     ) -> [CommandArgument] {
         var command: [CommandArgument] = [
             "PERFORM", .text(entry.address), "play", "PRIORITY", .text(entry.priority.name),
@@ -62,6 +73,7 @@ extension Simulation {
         if let name = entry.uniqueName { command += ["UNIQUE", .text(name)] }
         if entry.isVolatile { command.append("VOLATILE") }
         if let limit = entry.timeLimit { command += ["TIMEOUT", .integer(Int(limit))] }
+        if let expire { command += ["EXPIRE", .integer(Int(expire))] }
         if delay > 0, entry.goesByWall {
             command += ["AT", .integer(Int(SimulatedClock.beginning + book.wallShift + due))]
         } else if delay > 0 {
@@ -197,6 +209,7 @@ extension Simulation {
 
     private func cancelled(_ token: Int, _ reply: RESPValue) throws {
         try observe()
+        let wallNow = world.clock.milliseconds + book.wallShift
         try book.change(token) { entry in
             var expected: Set<String>
             entry.isCancelUnanswered = false
@@ -209,7 +222,13 @@ extension Simulation {
             case .asked, .gone: return
             case .delayed, .buffered, .waiting, .pausing:
                 expected = ["cancelled"]
-                entry.state = .ended(.cancelled)
+                if reply.text == "toolate", entry.hasExpired(atWall: wallNow, isCertain: false) {
+                    expected = ["toolate"]
+                    entry.state = .ended(.expired)
+                    entry.isEndCertain = false
+                } else {
+                    entry.state = .ended(.cancelled)
+                }
             }
             if entry.isCancelAskedTwice, entry.state == .ended(.cancelled) {
                 expected = ["cancelled", "toolate"]
@@ -234,11 +253,18 @@ extension Simulation {
         try world.ask(["CANCEL", .text(address), "play"]) { [unowned self] reply in
             try observe()
             var (count, uncertainCount) = (0, 0)
+            let wallNow = world.clock.milliseconds + book.wallShift
             for token in meant where book.knows(token) {
                 try book.change(token) { entry in
                     entry.isCancelUnanswered = false
                     switch entry.state {
                     case .delayed, .buffered, .waiting, .pausing:
+                        if entry.hasExpired(atWall: wallNow, isCertain: false) {
+                            // Told by whoever asks for it.
+                            uncertainCount += 1
+                            entry.state = .asked
+                            return
+                        }
                         entry.state = .ended(.cancelled)
                         if entry.isCancelAskedTwice { uncertainCount += 1 } else { count += 1 }
                     case .ended(.cancelled) where entry.isCancelAskedTwice: uncertainCount += 1

@@ -23,6 +23,9 @@ extension JobDesk {
         switch report {
         case .ended(let completion): complete(completion)
         case .heldBack(let id, let order): takeBack(id, order)
+        case .expired(let id):
+            if let job = live[id] { endWithdrawn(job, .expired) }
+            whenCompleted?()
         }
     }
 
@@ -59,8 +62,25 @@ extension JobDesk {
     /// Notes where a job has to go through that was handed to its lane.
     func enlist(_ job: LiveJob) {
         let entry = GateQueue.Entry(id: job.id, turn: job.turn)
-        job.order.thread?.withQueue { enlist(entry, in: &$0) }
+        if let gate = job.order.thread {
+            if !gate.notesJobs, job.order.retry.blocks, job.order.key == nil {
+                beginNoting(of: gate, besides: job)
+            }
+            if gate.notesJobs { gate.withQueue { enlist(entry, in: &$0) } }
+        }
         job.order.key?.withQueue { enlist(entry, in: &$0) }
+    }
+
+    /// Notes all jobs of a thread: the first has come that can hold others up.
+    ///
+    /// - Complexity: O(live jobs), once for each thread.
+    private func beginNoting(of gate: OrderGate, besides job: LiveJob) {
+        gate.beginNoting()
+        for other in live.values
+        where other.order.thread === gate && other.ticket != nil && other !== job {
+            let entry = GateQueue.Entry(id: other.id, turn: other.turn)
+            gate.withQueue { enlist(entry, in: &$0) }
+        }
     }
 
     private func enlist(_ entry: GateQueue.Entry, in queue: inout GateQueue) {

@@ -17,11 +17,23 @@ internal import Synchronization
 /// - Thread: any thread.
 package final class OrderGate: Sendable {
     private let blocker = Atomic<UInt64>(0)
+    /// Whether jobs that go through it are noted: of a thread, not before one of them can hold others up.
+    ///
+    /// The desk's alone; publishes nothing.
+    private let isNoting: Atomic<Bool>
     /// The desk's alone, so nobody ever waits for the lock: it is there for the compiler.
     private let queue = Mutex(GateQueue())
 
     /// An open gate.
-    package init() {}
+    ///
+    /// - Parameter notesAll: whether jobs that go through it are noted from the first on.
+    package init(notesAll: Bool = true) { isNoting = Atomic(notesAll) }
+
+    /// Whether jobs that go through it are noted.
+    var notesJobs: Bool { isNoting.load(ordering: .relaxed) }
+
+    /// Notes jobs from now on.
+    func beginNoting() { isNoting.store(true, ordering: .relaxed) }
 
     /// Lets only this job through from now on.
     package func close(by job: JobID) { blocker.store(job.number, ordering: .releasing) }  // G1

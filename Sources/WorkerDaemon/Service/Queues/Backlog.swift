@@ -46,7 +46,7 @@ final class JobLoad {
         switch state {
         case .delayed: delayed += amount
         case .buffered: buffered += amount
-        case .waiting, .running, .done, .failed, .cancelled: inTurn += amount
+        case .waiting, .running, .done, .failed, .cancelled, .expired: inTurn += amount
         }
     }
 
@@ -55,7 +55,7 @@ final class JobLoad {
         switch state {
         case .delayed: delayed.subtract(amount)
         case .buffered: buffered.subtract(amount)
-        case .waiting, .running, .done, .failed, .cancelled: inTurn.subtract(amount)
+        case .waiting, .running, .done, .failed, .cancelled, .expired: inTurn.subtract(amount)
         }
     }
 
@@ -65,7 +65,7 @@ final class JobLoad {
         case .waiting: inTurn
         case .delayed: delayed
         case .buffered: buffered
-        case .running, .done, .failed, .cancelled: JobAmount()
+        case .running, .done, .failed, .cancelled, .expired: JobAmount()
         }
     }
 }

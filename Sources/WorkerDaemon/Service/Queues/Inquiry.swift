@@ -19,6 +19,9 @@ enum Inquiry {
     /// Looks whether there is a job that was to be cancelled and is not parked.
     case lookAfterCancel(JobID, ReplyToken)
     case cancelMany(BulkCancel)
+    case findExpired
+    /// Ends a parked job that had not begun in time.
+    case expire(JobID)
     /// Lets buffered jobs go; so many were before.
     case fire(Int, ReplyToken)
     case resolve(FailedJobsChange)

@@ -68,6 +68,10 @@ final class StoredJobs {
     var cancelling: [JobID: Int] = [:]
     /// Those of them that have come into memory before the answer: they must not begin.
     var withheld: [JobID: Job] = [:]
+    /// When the first parked job ends that has not begun by then, at the earliest; `.max` for none.
+    var nextExpiry = Int64.max
+    /// What looks for it then.
+    var expiryAlarm: ThreadRunLoop.Timeout?
     /// Commands under way that take back all of a thread and selector.
     var recalls: [BulkCancel] = []
     let load = JobLoad()
