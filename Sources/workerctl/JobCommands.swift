@@ -21,7 +21,7 @@ enum JobCommands {
                     """ + "\n" + waitDetails, wordCount: 2...3,
                 options: [
                     .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .retry, .block,
-                    .expire, .volatile,
+                    .expire, .label, .volatile,
                 ], run: perform),
             CommandSpecification(
                 name: "cancel", arguments: "ID | THREAD SELECTOR [PAYLOAD | -]",
@@ -102,6 +102,7 @@ enum JobCommands {
         if options.expiry == .zero {
             throw .usage("--expire is at least 1 ms", try: "--expire 10m")
         }
+        options.label = invocation.text(.label)
         options.isVolatile = invocation.has(.volatile)
         options.key = invocation.text(.key).map { Array($0.utf8) }
         options.uniqueName = invocation.text(.unique).map { Array($0.utf8) }

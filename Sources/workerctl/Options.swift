@@ -25,6 +25,7 @@ enum Option: String, CaseIterable {
     case retry = "--retry"
     case block = "--block"
     case expire = "--expire"
+    case label = "--label"
     case volatile = "--volatile"
     case all = "--all"
     case thread = "--thread"
@@ -46,6 +47,7 @@ enum Option: String, CaseIterable {
         switch self {
         case .json, .help, .version, .drain, .now, .block, .volatile, .replace: .flag
         case .key: .value("KEY")
+        case .label: .value("TEXT")
         case .unique: .value("ID")
         case .retry: .value("N")
         case .all: .value("SELECTOR")
@@ -106,6 +108,7 @@ enum Option: String, CaseIterable {
         case .retry: "try it again so often if it fails"
         case .block: "with --retry: what follows it waits meanwhile"
         case .expire: "never run it if it has not begun after this time"
+        case .label: "what people call it: shown wherever the job is"
         case .volatile: "keep it in memory only: it is gone when the daemon ends"
         case .all: "all failed jobs of this selector"
         case .thread: "only jobs for this thread or pool"

@@ -22,6 +22,9 @@ package struct JobOptions: Hashable, Sendable {
     /// How long after its acceptance it ends if it has not begun; `nil` for never.
     package var expireMilliseconds: Int64?
 
+    /// What people call it; `nil` for nothing.
+    package var label: [UInt8]?
+
     /// Says nothing, or only this.
     package init(
         timeoutMilliseconds: Int64? = nil, retryCountMax: Int? = nil, retryBlocks: Bool? = nil,
@@ -55,7 +58,7 @@ extension JobOptions {
         fileprivate let path: any WritableKeyPath<JobOptions, [UInt8]?> & Sendable
     }
 
-    package static let allCarried: [Carried] = []
+    package static let allCarried = [Carried(code: 1, name: "label", path: \.label)]
 
     /// What is said as such an option.
     package subscript(option: Carried) -> [UInt8]? {

@@ -36,6 +36,9 @@ public struct PerformOptions: Sendable, Equatable {
     /// configuration.
     public var expiry: Duration?
 
+    /// What people call it, 1 to 256 bytes of UTF-8: shown wherever the job is; nil for nothing.
+    public var label: String?
+
     /// What it has in common with those whose order counts, 1 to 256 bytes; nil for none.
     public var key: [UInt8]?
     /// A name under which at most one job is accepted, 1 to 256 bytes, so that a submit can be repeated;
@@ -75,7 +78,8 @@ public struct PerformOptions: Sendable, Equatable {
     public init(
         priority: Priority = .normal, schedule: Schedule = .now, timeLimit: Duration? = nil,
         key: [UInt8]? = nil, uniqueName: [UInt8]? = nil, retry: Retry? = nil,
-        isVolatile: Bool = false, expiry: Duration? = nil
+        isVolatile: Bool = false, expiry: Duration? = nil,
+        label: String? = nil
     ) {
         self.priority = priority
         self.schedule = schedule
@@ -85,6 +89,7 @@ public struct PerformOptions: Sendable, Equatable {
         self.retry = retry
         self.isVolatile = isVolatile
         self.expiry = expiry
+        self.label = label
     }
 
     /// The same as arguments of PERFORM.
@@ -101,6 +106,7 @@ public struct PerformOptions: Sendable, Equatable {
             arguments += ["TIMEOUT", .integer(max(1, timeLimit.wholeMilliseconds))]
         }
         if let expiry { arguments += ["EXPIRE", .integer(max(1, expiry.wholeMilliseconds))] }
+        if let label { arguments += ["LABEL", .text(label)] }
         if isVolatile { arguments.append("VOLATILE") }
         if let key { arguments += ["KEY", .bytes(key)] }
         if let uniqueName { arguments += ["UNIQUE", .bytes(uniqueName)] }
