@@ -41,14 +41,24 @@ package struct JobRequest: Hashable, Sendable {
     /// Asks for `selector` to be run on `thread`, by default once, now and for as long as it takes.
     package init(
         thread: String, selector: String, payload: [UInt8] = [], priority: Priority = .normal,
-        schedule: Schedule = .now, options: JobOptions? = nil
+        schedule: Schedule = .now, options: SharedJobOptions = SharedJobOptions()
     ) {
         self.thread = thread
         self.selector = selector
         self.payload = payload
         self.priority = priority
         self.schedule = schedule
-        self.options = options.map { SharedJobOptions($0) } ?? SharedJobOptions()
+        self.options = options
+    }
+
+    /// The same with options that are said here.
+    package init(
+        thread: String, selector: String, payload: [UInt8] = [], priority: Priority = .normal,
+        schedule: Schedule = .now, options: JobOptions
+    ) {
+        self.init(
+            thread: thread, selector: selector, payload: payload, priority: priority,
+            schedule: schedule, options: SharedJobOptions(options))
     }
 
     /// The moment before which it may not begin; `nil` if none was given.

@@ -14,11 +14,11 @@ struct JobOptionReader {
         .joined(separator: " ")
 
     private(set) var priority = Priority.normal
-    /// Nil if none of them is given: so it is mostly.
-    private(set) var options: JobOptions?
+    /// Those that are given: mostly none.
+    private(set) var options = SharedJobOptions()
     private var given: JobOptions {
-        get { options ?? JobOptions() }
-        set { options = newValue }
+        get { options.value }
+        set { options = SharedJobOptions(newValue) }
     }
     /// The longest key, label and unique name.
     private static let nameByteCountMax = 256

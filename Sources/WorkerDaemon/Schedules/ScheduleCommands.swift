@@ -102,7 +102,7 @@ struct ScheduleOptions {
             index = try read(command, at: index, before: end)
         }
         definition.request.priority = reader.priority
-        if let options = reader.options { definition.request.options = SharedJobOptions(options) }
+        definition.request.options = reader.options
         guard let zone else { return }
         guard case .cron(let expression, _) = definition.rhythm else {
             throw WireError(.err, "ZONE is of no use without CRON")

@@ -18,8 +18,8 @@ extension JobDesk {
         let isKept = stored.journal.isKeeping && !request.isVolatile
         let name = request.uniqueName
         do throws(JobError) {
-            if let id = try accept(request, isKept: isKept, of: run, reply) {
-                answerAccepted(id, reply)
+            if let accepted = try accept(request, isKept: isKept, of: run, reply) {
+                answerAccepted(accepted.id, accepted.job, reply)
             }
         } catch {
             // A repeated submit gets the first one's answer also when there is no room for another job.
@@ -30,16 +30,17 @@ extension JobDesk {
         }
     }
 
-    /// - Returns: the number of a job in memory only; nil if the store is asked first.
+    /// - Returns: a job in memory only, of which the number may be known from before; nil if the store is asked
+    ///   first.
     private func accept(
         _ request: consuming JobRequest, isKept: Bool, of run: ScheduleRun?, _ reply: ReplyToken
-    ) throws(JobError) -> JobID? {
+    ) throws(JobError) -> (id: JobID, job: LiveJob?)? {
         let now = wall.unixMilliseconds()
         let name = request.uniqueName
         if !isKept, let name,
             let id = uniqueNames.job(named: name, at: now, isLive: { live[$0] != nil })
         {
-            return id
+            return (id, live[id])
         }
         let (lane, handler) = try check(request)
         request.fill(from: handler)
@@ -56,7 +57,7 @@ extension JobDesk {
             store.keep(accepted)
             if let name { uniqueNames.give(name, to: id, at: now) }
             if let job { goOn(job, state, dueAt: dueAt) }
-            return id
+            return (id, job)
         }
         if isParked {
             backlog.addParked(state, .one(byteCount))
@@ -81,9 +82,9 @@ extension JobDesk {
     }
 
     /// Answers with the number of a job, or later with its outcome.
-    private func answerAccepted(_ id: JobID, _ reply: ReplyToken) {
+    private func answerAccepted(_ id: JobID, _ job: LiveJob?, _ reply: ReplyToken) {
         // Mostly it is in memory, and nobody has to be asked.
-        guard reply.patience != nil, let job = live[id] else {
+        guard reply.patience != nil, let job else {
             return door.answer(reply, .accepted(id))
         }
         job.waiters.add(waiter(reply, for: id), by: door)
@@ -142,8 +143,9 @@ extension JobDesk {
             forget(accepting, .failed(.storeFailed(fault)))
             return false
         }
-        answerAccepted(id, accepting.reply)
-        guard let job = accepting.job, live[id] === job else { return false }
+        let job = accepting.job.flatMap { live[id] === $0 ? $0 : nil }
+        answerAccepted(id, job, accepting.reply)
+        guard let job else { return false }
         goOn(job, accepting.state, dueAt: accepting.dueAt)
         return true
     }

@@ -60,6 +60,7 @@ extension JobDesk {
     /// Answers with the outcome of a job when it has ended, or when the client's patience has.
     func wait(for id: JobID, _ reply: ReplyToken) {
         if let job = live[id] {
+            door.noteWaiting(reply)
             return job.waiters.add(waiter(reply, for: id), by: door)
         }
         forgetExpired()
@@ -77,6 +78,7 @@ extension JobDesk {
             door.answer(reply, JobAnswer(job.outcome, of: id))
         case .success where stored.isClosed: door.answer(reply, .failed(.abandoned))
         case .success:
+            door.noteWaiting(reply)
             stored.waiters[id, default: Waiters()].add(waiter(reply, for: id), by: door)
         }
     }
@@ -94,7 +96,6 @@ extension JobDesk {
             loop.add(timer)
             alarm = timer
         }
-        door.noteWaiting(reply)
         return Waiter(reply: reply, alarm: alarm)
     }
 

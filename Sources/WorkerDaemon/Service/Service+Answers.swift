@@ -4,48 +4,51 @@ internal import Jobs
 internal import RESP
 
 extension Service: JobDoor {
-    /// A listing on its way to a client, whose rows are written as they come.
-    struct RowBuffer {
-        var count = 0
-        var rows: [UInt8] = []
+    /// An answer that is being made.
+    struct OpenAnswer {
+        /// The room that is kept for it.
+        private let grant: QuestionQueue.Grant
+        /// The rows of a listing, which are written as they come.
+        fileprivate var rowCount = 0
+        fileprivate var rows: [UInt8] = []
+
+        init(_ grant: QuestionQueue.Grant) { self.grant = grant }
     }
 
     func answer(_ reply: ReplyToken, _ answer: JobAnswer) {
         // Its end gives the room back: once the client has the answer.
-        let grant = grants.isEmpty ? nil : grants.removeValue(forKey: reply)
-        defer { withExtendedLifetime(grant) {} }
+        let open = openAnswers.isEmpty ? nil : openAnswers.removeValue(forKey: reply)
+        defer { withExtendedLifetime(open) {} }
         guard reply.client != ScheduleBook.client else {
             return schedules.answered(reply.number, answer)
         }
         guard let session = session(of: reply.client) else { return }
         switch answer {
+        case .result(let bytes?): session.fill(reply, with: .bulk(bytes))
         case .accepted(let id) where reply.patience != nil: wait(for: id, session, reply)
         case .listed:
-            let listing = listings.removeValue(forKey: reply) ?? RowBuffer()
             var bytes: [UInt8] = []
-            session.writer.writeArrayHeader(count: listing.count, to: &bytes)
-            session.fill(reply, encoded: bytes + listing.rows)
-        default:
-            if !listings.isEmpty { listings[reply] = nil }
-            session.fill(reply, with: RESPValue(answer))
+            session.writer.writeArrayHeader(count: open?.rowCount ?? 0, to: &bytes)
+            session.fill(reply, encoded: bytes + (open?.rows ?? []))
+        default: session.fill(reply, with: RESPValue(answer))
         }
     }
 
     func add(_ rows: [JobDescription], to reply: ReplyToken) -> Bool {
-        guard let session = session(of: reply.client) else {
-            listings[reply] = nil
-            grants[reply] = nil
+        guard let session = session(of: reply.client),
+            var open = openAnswers.removeValue(forKey: reply)
+        else {
+            openAnswers[reply] = nil
             return false
         }
-        var listing = listings.removeValue(forKey: reply) ?? RowBuffer()
-        for row in rows { session.writer.write(.map(row.entries), to: &listing.rows) }
-        listing.count += rows.count
-        listings[reply] = listing
+        for row in rows { session.writer.write(.map(row.entries), to: &open.rows) }
+        open.rowCount += rows.count
+        openAnswers[reply] = open
         return true
     }
 
     func noteWaiting(_ reply: ReplyToken) {
-        if !grants.isEmpty { grants[reply] = nil }
+        if !openAnswers.isEmpty { openAnswers[reply] = nil }
     }
 
     func isGone(_ client: UInt64) -> Bool { session(of: client) == nil }

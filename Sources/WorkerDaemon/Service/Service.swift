@@ -51,9 +51,8 @@ final class Service: SessionDelegate {
         let service = Confined(self, to: loop)
         loop.perform { service.value.questions.advance() }
     })
-    /// The rights to make an answer, by the requests that it is made for.
-    var grants: [ReplyToken: QuestionQueue.Grant] = [:]
-    var listings: [ReplyToken: RowBuffer] = [:]
+    /// Answers that are being made.
+    var openAnswers: [ReplyToken: OpenAnswer] = [:]
     /// The one that was answered last: most answers come in rows.
     var recentSession: Session?
     /// Looks for clients that do not read, as long as others wait for room.

@@ -17,22 +17,31 @@ struct Waiter {
 ///
 /// Confined to the desk's thread.
 struct Waiters {
-    private var all: [Waiter] = []
+    /// Mostly the only one, for whom there is no list.
+    private var first: Waiter?
+    private var others: [Waiter] = []
     /// How many of them have waited long enough.
     private var overCount = 0
 
-    var isEmpty: Bool { all.isEmpty }
+    var isEmpty: Bool { first == nil }
+    private var count: Int { first == nil ? 0 : 1 + others.count }
 
     /// Notes somebody who waits for the end.
     mutating func add(_ waiter: Waiter, by door: any JobDoor) {
+        guard first != nil else { return first = waiter }
         // Each time their number has doubled: constant on average, and who left is not kept long.
-        if all.count >= 16, all.count.nonzeroBitCount == 1 { forgetThoseWhoAreDone(by: door) }
-        all.append(waiter)
+        if count >= 16, count.nonzeroBitCount == 1 { forgetThoseWhoAreDone(by: door) }
+        if first == nil { first = waiter } else { others.append(waiter) }
     }
 
     /// Notes those who have waited elsewhere.
-    mutating func add(_ others: Waiters, by door: any JobDoor) {
-        for waiter in others.all where !waiter.hasWaitedLongEnough { add(waiter, by: door) }
+    mutating func add(_ waiters: Waiters, by door: any JobDoor) {
+        waiters.forEach { if !$0.hasWaitedLongEnough { add($0, by: door) } }
+    }
+
+    private func forEach(_ body: (Waiter) -> Void) {
+        if let first { body(first) }
+        for waiter in others { body(waiter) }
     }
 
     /// Notes that the alarm of one of them has rung, and is invalid.
@@ -40,12 +49,13 @@ struct Waiters {
     /// It is not looked for: thousands may have waited long enough at one moment.
     mutating func alarmRang(by door: any JobDoor) {
         overCount += 1
-        if overCount * 2 >= all.count { forgetThoseWhoAreDone(by: door) }
+        if overCount * 2 >= count { forgetThoseWhoAreDone(by: door) }
     }
 
     /// Tells everybody who still waits.
     func tell(_ answer: JobAnswer, by door: any JobDoor) {
-        for waiter in all where !waiter.hasWaitedLongEnough {
+        forEach { waiter in
+            guard !waiter.hasWaitedLongEnough else { return }
             waiter.alarm?.invalidate()
             door.answer(waiter.reply, answer)
         }
@@ -53,17 +63,21 @@ struct Waiters {
 
     /// Has no alarm ring any more.
     func endAlarms() {
-        for waiter in all { waiter.alarm?.invalidate() }
+        forEach { $0.alarm?.invalidate() }
     }
 
     /// Forgets about those who wait no more: long enough, or they have left.
     private mutating func forgetThoseWhoAreDone(by door: any JobDoor) {
         overCount = 0
-        all.removeAll { waiter in
+        let isDone = { (waiter: Waiter) in
             guard door.isGone(waiter.reply.client) else { return waiter.hasWaitedLongEnough }
             // It holds the one who has left.
             waiter.alarm?.invalidate()
             return true
+        }
+        others.removeAll(where: isDone)
+        if let waiter = first, isDone(waiter) {
+            first = others.isEmpty ? nil : others.removeFirst()
         }
     }
 }

@@ -29,7 +29,7 @@ extension Service {
         questions.ask(kind, byteCount: byteCount, for: session.number) {
             [unowned self, unowned session] grant in
             session.questionCount -= 1
-            grants[reply] = grant
+            openAnswers[reply] = OpenAnswer(grant)
             begin()
         }
         watchReaders()
