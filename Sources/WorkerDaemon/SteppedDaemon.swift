@@ -66,6 +66,11 @@ package final class SteppedDaemon {
     /// How many jobs failed ones have made the desk look at, for whether they have to wait behind them.
     package var lookedAtCount: Int { service.desk.lookedAtCount }
 
+    /// Whether a worker has reported a failed attempt, and takes nothing before the caller's thread has heard it.
+    package func awaitsDesk(_ worker: WorkerThread) -> Bool {
+        service.desk.runner?.isWaiting(worker.name) == true
+    }
+
     /// Keeps the store's thread from taking commands; `releaseStore` lets it go on.
     ///
     /// Commands for the store collect meanwhile. A simulation interleaves the loop's passes with
@@ -99,6 +104,8 @@ package final class SteppedDaemon {
     /// - Blocks: until they have ended.
     package func end() {
         releaseStore()
+        // None of them is to wait for the caller, who waits for them.
+        service.desk.runner?.close()
         for lane in lanes { lane.pool.join() }
         service.close()
         store.close(nextNumber: service.desk.store.nextNumber)

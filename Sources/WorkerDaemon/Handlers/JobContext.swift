@@ -28,8 +28,8 @@ public final class JobContext: Sendable {
     let options: SharedJobOptions
     /// When it is too late to begin, in Unix milliseconds; `.max` for never.
     let expiresAt: Int64
-    /// The orders that it keeps, which its worker looks at.
-    let order: JobOrder
+    /// How it is tried again.
+    let retry: RetryPlan
     private let phase = Atomic<UInt8>(0)
     private let cancelRequested = Atomic<Bool>(false)
     private let state = Mutex(State())
@@ -79,7 +79,7 @@ public final class JobContext: Sendable {
     init(
         id: UInt64, selector: String, payload: [UInt8], attempt: Int,
         options: SharedJobOptions = SharedJobOptions(), expiresAt: Int64 = .max,
-        order: JobOrder = JobOrder()
+        retry: RetryPlan = RetryPlan()
     ) {
         self.id = id
         self.selector = selector
@@ -87,14 +87,14 @@ public final class JobContext: Sendable {
         self.attempt = attempt
         self.options = options
         self.expiresAt = expiresAt
-        self.order = order
+        self.retry = retry
     }
 
     /// The same job for its next attempt.
     func next() -> JobContext {
         let next = JobContext(
             id: id, selector: selector, payload: payload, attempt: attempt + 1, options: options,
-            order: order)
+            retry: retry)
         if let tell = state.withLock({ $0.news?.whenChanged.take() }) { next.tellNextChange(tell) }
         return next
     }

@@ -23,7 +23,7 @@ final class FailureLog: Sendable {
         let answer = budget.withLock { $0.take(at: now) }
         guard answer != .leftOut, let reason = outcome.failureReason else { return }
         let isTriedAgain =
-            job.order.retry.follows(attempt: job.attempt) && !job.isCancelRequested
+            job.retry.follows(attempt: job.attempt) && !job.isCancelRequested
         let line =
             "\(job.title) failed on \(thread)"
             + (job.attempt > 1 || isTriedAgain ? " in attempt \(job.attempt)" : "")

@@ -16,7 +16,7 @@ extension JobDesk {
             job.takeWaiters().endAlarms()
         }
         live = JobTable<LiveJob>()
-        holdUps = [:]
+        orders = OrderKeeper()
         if let alarm = stored.expiryAlarm { loop.cancel(alarm) }
         stored.letGoOfAll()
         door = ClosedDoor()

@@ -26,7 +26,7 @@ extension JobDesk {
         guard let backlog = job.backlog else { return delay(job, until: dueAt) }
         let byteCount = job.context.payload.count
         backlog.removeFromMemory(job.id, job.part, byteCount: byteCount)
-        job.part = job.order.retry.blocks && job.order.own != nil ? .apart : .held
+        job.part = job.retry.blocks ? .apart : .held
         backlog.addInMemory(job.part, byteCount: byteCount)
         if job.part == .apart {
             // Others wait for it: it stays at hand.
@@ -122,7 +122,7 @@ extension JobDesk {
         guard isServed(job) else { return }
         guard let lane = try? lane(of: job.thread) else { return stored.orphan(job) }
         let backlog = stored.backlog(of: job.queue, lane, mayHoldMore: true)
-        guard job.key != nil || lane.gate(of: job.thread) != nil,
+        guard job.key != nil || lane.isOneThread(job.thread),
             let adopted = adopt(job, backlog, as: .apart)
         else {
             stored.park(job.id, .delayed, byteCount: job.payload.count, in: backlog)

@@ -19,15 +19,18 @@ extension JobDesk {
     func liveJob(
         _ job: borrowing Job, _ handler: Handler, _ lane: Lane, backlog: Backlog? = nil
     ) -> LiveJob {
+        let orders = orders.orders(
+            thread: job.thread, isForOne: lane.isOneThread(job.thread), key: job.key)
         let retry = RetryPlan(
-            countMax: job.retryCountMax, blocks: job.retryBlocks, forgivenCount: job.forgivenCount)
+            countMax: job.retryCountMax, blocks: job.retryBlocks && orders.own != nil,
+            forgivenCount: job.forgivenCount)
         let context = JobContext(
             id: job.id.number, selector: job.selector, payload: job.payload,
             attempt: job.attempt + 1, options: job.request.options,
-            expiresAt: job.expiresAt ?? .max, order: order(of: job, lane, retry))
+            expiresAt: job.expiresAt ?? .max, retry: retry)
         let made = LiveJob(
             job.id, context, handler, for: job.thread, of: lane, priority: job.priority,
-            key: job.key, backlog: backlog)
+            key: job.key, orders: orders, backlog: backlog)
         made.goesByClock = job.goesByClock
         if let expiresAt = job.expiresAt { watchExpiry(of: made, at: expiresAt) }
         return made

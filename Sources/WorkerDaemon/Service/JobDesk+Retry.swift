@@ -8,7 +8,7 @@ extension JobDesk {
     /// Lets another attempt follow one that failed.
     func retry(_ job: LiveJob, _ completion: Completion) {
         noteStart(job.id, on: completion.thread, at: completion.startedAt)
-        let attempt = job.context.attempt - job.order.retry.forgivenCount
+        let attempt = job.context.attempt - job.retry.forgivenCount
         let due = completion.endedAt + .random(in: RetryPause.milliseconds(after: attempt))
         // First: who watches is told with it.
         job.lastFailure = completion.outcome.failureReason

@@ -135,8 +135,14 @@ extension JobDesk {
         // It may have ended in this very moment.
         guard job.context.giveUp() else { return }
         let outcome: Outcome = job.context.isCancelRequested ? .cancelled : .timedOut
-        // As the old thread would have said, and before the fresh one takes a job.
-        job.context.noteEnd(outcome)
+        if outcome.state == .failed { member.failedCount.add(1, ordering: .relaxed) }
+        // Nobody is to hear that it is stuck no longer.
+        job.stuckSince = nil
+        // Before the fresh one takes a job: what it holds up is taken back now.
+        complete(
+            Completion(
+                job: job.id, attemptNumber: job.context.attempt, outcome: outcome,
+                thread: run.thread, startedAt: run.startedAt, endedAt: wall.unixMilliseconds()))
         do throws(SystemError) {
             let old = try job.lane.replaceThread(of: member)
             replacedThreads.removeAll { $0.hasEnded }
@@ -145,12 +151,5 @@ extension JobDesk {
         } catch {
             log.error("no other thread can take the place of \(run.thread): \(error)")
         }
-        if outcome.state == .failed { member.failedCount.add(1, ordering: .relaxed) }
-        // Nobody is to hear that it is stuck no longer.
-        job.stuckSince = nil
-        complete(
-            Completion(
-                job: job.id, attemptNumber: job.context.attempt, outcome: outcome,
-                thread: run.thread, startedAt: run.startedAt, endedAt: wall.unixMilliseconds()))
     }
 }

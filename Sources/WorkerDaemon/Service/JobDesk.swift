@@ -36,11 +36,10 @@ final class JobDesk {
     /// Jobs that were collected for a lane and not yet fired, in order.
     var buffered: [String: [JobID]] = [:]
     private(set) var isRefusing = false
-    /// The gates of keys, and the orders that are held up, by their gates.
-    var gates = OrderGates()
+    /// The orders that jobs keep, and which of them are held up.
+    var orders = OrderKeeper()
     /// The names of volatile jobs.
     var uniqueNames: UniqueNames
-    var holdUps: [ObjectIdentifier: HoldUp<LiveJob>] = [:]
     /// How many jobs failed ones before them have made it look at: what that costs.
     var lookedAtCount = 0
     /// Durable jobs whose attempt a shutdown has interrupted.
@@ -117,6 +116,7 @@ final class JobDesk {
     /// Ends the reporting; breaks the cycle between the desk and its port.
     func close() {
         runner?.reports.invalidate()
+        runner?.close()
         runner = nil
         answers?.invalidate()
         answers = nil

@@ -14,8 +14,6 @@ final class Lane: Sendable {
         let name: String
         private let present: Mutex<WorkerThread>
         let current = Mutex<JobContext?>(nil)
-        /// Holds back what is addressed to this member.
-        let gate = OrderGate(notesAll: false)
         let doneCount = Atomic<Int>(0)
         let failedCount = Atomic<Int>(0)
 
@@ -100,11 +98,8 @@ final class Lane: Sendable {
         return old
     }
 
-    /// The gate of what is addressed to one thread by this name; nil for a pool's name.
-    func gate(of thread: String) -> OrderGate? {
-        if members.count == 1 { return members[0].gate }
-        return thread == name ? nil : membersByName[thread]?.gate
-    }
+    /// Whether a name is that of one of the threads, not of a pool.
+    func isOneThread(_ thread: String) -> Bool { members.count == 1 || thread != name }
 
     /// Takes back a job on a member's thread that is too late to begin.
     ///

@@ -28,8 +28,10 @@ final class LiveJob {
     var ticket: WorkerPool.Ticket?
     /// How often it has got one.
     private(set) var turn: UInt32 = 0
+    /// The orders that it keeps.
+    let orders: JobOrders
     /// What it waits behind at the desk; nil if it does not.
-    var holdUp: HoldUp<LiveJob>?
+    var holdUp: HoldUp?
     /// What lets it go when its time has come.
     var release: ThreadRunLoop.Timeout?
     /// Whether that is a time of the clock on the wall, however it is set.
@@ -47,7 +49,7 @@ final class LiveJob {
 
     init(
         _ id: JobID, _ context: JobContext, _ handler: Handler, for thread: String, of lane: Lane,
-        priority: Priority, key: [UInt8]?, backlog: Backlog?
+        priority: Priority, key: [UInt8]?, orders: JobOrders, backlog: Backlog?
     ) {
         self.id = id
         self.context = context
@@ -56,15 +58,16 @@ final class LiveJob {
         self.lane = lane
         self.priority = priority
         self.key = key.map { SubmitKey($0) }
+        self.orders = orders
         self.backlog = backlog
     }
 
-    /// The orders that it keeps, and how it is tried again.
-    var order: JobOrder { context.order }
+    /// How it is tried again.
+    var retry: RetryPlan { context.retry }
 
     /// Whether another attempt may follow the present one.
     var mayRetry: Bool {
-        order.retry.follows(attempt: context.attempt) && !context.isCancelRequested
+        retry.follows(attempt: context.attempt) && !context.isCancelRequested
     }
 
     /// Goes on to the next attempt, which the desk holds.

@@ -171,7 +171,9 @@ final class World {
 
     private func restThreads() throws {
         for worker in daemon.workers {
-            try rest(worker) { stage.isPlaying(on: worker.name) }
+            try rest(worker) {
+                stage.isPlaying(on: worker.name) || daemon.awaitsDesk(worker)
+            }
         }
         if let journal = daemon.journalThread { try rest(journal) { false } }
     }
