@@ -72,6 +72,9 @@ extension JobDesk {
         }
     }
 
+    /// Looks again in a while, when the store may be able to read and write.
+    func findExpiringLater() { noteParkedExpiry(at: wall.unixMilliseconds() + 1_000) }
+
     private func findExpiring(after place: DueKey) {
         let now = wall.unixMilliseconds()
         ask(.findExpired) {
@@ -82,18 +85,22 @@ extension JobDesk {
     /// The store has told some that are too late to begin.
     func foundExpiring(_ result: Result<ExpiringJobs, StoreFault>) {
         switch result {
-        case .failure:
-            // In a while, when it may be able to read.
-            noteParkedExpiry(at: wall.unixMilliseconds() + 1_000)
+        case .failure: findExpiringLater()
         case .success(let found):
             // Those in memory have alarms of their own.
-            for place in found.places where live[place.id] == nil { expireParked(place.id) }
+            for place in found.places where live[place.id] == nil { expireElsewhere(place.id) }
             if let last = found.places.last, !found.isEnd { return findExpiring(after: last) }
             if let next = found.next { noteParkedExpiry(at: next) }
         }
     }
 
-    private func expireParked(_ id: JobID) {
+    private func expireElsewhere(_ id: JobID) {
+        guard store.state(of: id) != .waiting else {
+            // It was left to the store when its thread was stopped.
+            apply(.expire, to: id)
+            let now = wall.unixMilliseconds()
+            return stored.journal.record(.end(id, nil, .expired, at: now))
+        }
         stored.cancelling[id, default: 0] += 1
         ask(.expire(id)) { .cancel(id, as: .expired, ticket: $0) }
     }

@@ -99,6 +99,7 @@ extension JobDesk {
         case .expire(let id):
             _ = noteCancelled(ended, as: .expired)
             noteCancelAnswer(id)
+            if case .failure = result { findExpiringLater() }
         default: break
         }
     }

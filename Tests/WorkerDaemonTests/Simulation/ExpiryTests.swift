@@ -13,6 +13,7 @@ import WorkerDaemon
         countMax: Int = 16, _ scene: @escaping @Sendable (World) throws -> Void
     ) throws {
         try playScene(WindowLimits(countMax: countMax), scene)
+        try playScene(WindowLimits(countMax: countMax), hasTwin: true, scene)
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: [["VOLATILE"], []] as [[CommandArgument]])
@@ -61,6 +62,77 @@ import WorkerDaemon
             world.clock.advance(byMilliseconds: 10)
             try world.settle()
             try world.expectNothing(expired: 900)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `ends behind others that fill the memory, and when these have pushed it out of there`()
+        throws
+    {
+        try play(countMax: 4) { world in
+            try world.ask(["PAUSE", "one"]) { _ in }
+            // The last of the delayed ones is in memory until the others come, which are due before it.
+            let expiring: [CommandArgument] = ["PERFORM", "one", "play", "EXPIRE"]
+            try world.ask(expiring + [900, "DELAY", 9_000, 1]) { _ in }
+            for token in 2...9 {
+                try world.ask(["PERFORM", "one", "play", "DELAY", 5_000, .integer(token)]) { _ in }
+                try world.ask(["PERFORM", "one", "play", .integer(token)]) { _ in }
+            }
+            for token in 10...14 { try world.ask(expiring + [1_000, .integer(token)]) { _ in } }
+            try world.settle()
+            world.clock.advance(byMilliseconds: 900)
+            try world.settle()
+            guard try world.state(of: 1) == "expired", try world.state(of: 22) == "waiting" else {
+                throw SimulationFault("too early, or too late")
+            }
+            world.clock.advance(byMilliseconds: 100)
+            try world.settle()
+            let states = try (18...22).map { try world.state(of: $0) }
+            guard states == Array(repeating: "expired", count: 5) else {
+                throw SimulationFault("\(states)")
+            }
+            try world.checkFigures()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `ends at the next look if the store refuses the first`() throws {
+        try play(countMax: 4) { world in
+            try world.ask(["PAUSE", "one"]) { _ in }
+            for token in 1...8 {
+                try world.ask(["PERFORM", "one", "play", .integer(token)]) { _ in }
+            }
+            try world.ask(["PERFORM", "one", "play", "EXPIRE", 1_000, 9]) { _ in }
+            try world.settle()
+            world.clock.advance(byMilliseconds: 1_000)
+            world.refuseNext(2)
+            try world.settle()
+            world.clock.advance(byMilliseconds: 1_000)
+            try world.settle()
+            world.clock.advance(byMilliseconds: 1_000)
+            try world.settle()
+            guard try world.state(of: 9) == "expired" else {
+                throw SimulationFault(try world.state(of: 9))
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `ends also if it was left for the next start because its thread was stopped`() throws {
+        try play { world in
+            try world.submit(["DELAY", 500, "EXPIRE", 1_000], [], token: 1)
+            try world.ask(["STOP", "one"]) { _ in }
+            try world.settle()
+            world.clock.advance(byMilliseconds: 500)
+            try world.settle()
+            guard try world.state(of: 1) == "waiting" else {
+                throw SimulationFault(try world.state(of: 1))
+            }
+            world.clock.advance(byMilliseconds: 500)
+            try world.settle()
+            guard try world.state(of: 1) == "expired" else {
+                throw SimulationFault(try world.state(of: 1))
+            }
         }
     }
 
@@ -156,6 +228,10 @@ import WorkerDaemon
             try world.setClock(byMilliseconds: 9_999)
             guard try world.state(of: 12) == "waiting" else { throw SimulationFault("too early") }
             try world.setClock(byMilliseconds: 1)
+            let states = try (1...12).map { try world.state(of: $0) }
+            guard states == Array(repeating: "expired", count: 12) else {
+                throw SimulationFault("\(states)")
+            }
             try world.expectNothing(expired: 12)
         }
     }

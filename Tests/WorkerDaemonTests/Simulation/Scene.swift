@@ -10,16 +10,18 @@ import WorkerDaemon
 
 /// Plays a scene on the thread of a daemon of its own; what it throws is why the test fails.
 ///
-/// - Parameter window: how many of the jobs that wait are in the daemon's memory.
+/// - Parameters:
+///   - window: how many of the jobs that wait are in the daemon's memory.
+///   - hasTwin: whether jobs are kept by the twin of the store in a file.
 func playScene(
-    _ window: WindowLimits = WindowLimits(),
+    _ window: WindowLimits = WindowLimits(), hasTwin: Bool = false,
     _ scene: @escaping @Sendable (World) throws -> Void
 ) throws {
     let directory = try Scratch()
     let path = directory.path
     let fault = try onNewThread { () -> String? in
         do {
-            let world = try World(path, window)
+            let world = try World(path, window, hasTwin: hasTwin)
             defer { world.close() }
             try scene(world)
             return nil

@@ -221,6 +221,14 @@ final class World {
         return true
     }
 
+    /// Lets the store refuse the next requests, if it is the twin.
+    func refuseNext(_ count: Int) {
+        guard let twin else { return }
+        for _ in 0..<count {
+            twin.fail(with: StoreFault(.full, path: twin.name, detail: "as wished"))
+        }
+    }
+
     // MARK: - Dying
 
     /// Lets the daemon die, with all that was not with the kernel, and starts another.
