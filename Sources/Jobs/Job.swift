@@ -8,10 +8,11 @@ package struct Job: Hashable, Sendable {
     /// Its name.
     package let id: JobID
 
-    /// What was asked for, but for the schedule and the name, which are done with.
-    ///
-    /// The payload is released when the job has ended, unless it has failed.
-    package private(set) var request: JobRequest
+    /// What was asked for, but for the payload.
+    package let details: JobDetails
+
+    /// What the handler is given; released when the job has ended, unless it has failed.
+    package private(set) var payload: [UInt8]
 
     /// Whether a while is to pass before it begins, however the clock is set.
     private let isWhile: Bool
@@ -47,33 +48,24 @@ package struct Job: Hashable, Sendable {
     package private(set) var outcome: Outcome?
 
     /// Makes the job for `request`: delayed, buffered, or waiting for its thread.
-    package init(id: JobID, request: consuming JobRequest, acceptedAt: Int64) {
+    ///
+    /// - Parameter details: of the request, if somebody has them already.
+    package init(
+        id: JobID, request: borrowing JobRequest, _ details: JobDetails? = nil, acceptedAt: Int64
+    ) {
         self.id = id
         self.acceptedAt = acceptedAt
+        self.details = details ?? JobDetails(request)
+        payload = request.payload
         switch request.schedule {
         case .now:
-            state = .waiting
+            (state, isWhile) = (.waiting, false)
         case .buffered:
-            state = .buffered
-        case .at(let moment, _):
+            (state, isWhile) = (.buffered, false)
+        case .at(let moment, let byClock):
             dueAt = moment
-            state = moment > acceptedAt ? .delayed : .waiting
+            (state, isWhile) = (moment > acceptedAt ? .delayed : .waiting, !byClock)
         }
-        if case .at(_, byClock: false) = request.schedule {
-            isWhile = true
-        } else {
-            isWhile = false
-        }
-        request.schedule = .now
-        request.uniqueName = nil
-        if !request.options.isEmpty {
-            // Not said is the same from now on: its selector's are among them.
-            var options = request.options.value
-            if options.retryCountMax == 0 { options.retryCountMax = nil }
-            if options.retryBlocks == false { options.retryBlocks = nil }
-            if options != request.options.value { request.options = SharedJobOptions(options) }
-        }
-        self.request = request
     }
 
     /// Makes a job as a store has kept it.
@@ -83,7 +75,7 @@ package struct Job: Hashable, Sendable {
     ///   - state: where it was.
     ///   - progress: how far it had come.
     package init(
-        id: JobID, request: consuming JobRequest, acceptedAt: Int64, state: JobState,
+        id: JobID, request: borrowing JobRequest, acceptedAt: Int64, state: JobState,
         progress: Progress
     ) {
         self.init(id: id, request: request, acceptedAt: acceptedAt)
@@ -117,7 +109,7 @@ package struct Job: Hashable, Sendable {
     /// When it ends if it has not begun: only its first beginning counts.
     package var expiresAt: Int64? {
         guard attempt == 0, !state.isEnded else { return nil }
-        return request.options.expireMilliseconds.map { acceptedAt + $0 }
+        return details.options.expireMilliseconds.map { acceptedAt + $0 }
     }
 
     /// Whether it is due at a time of the clock on the wall, however that is set; else a while is to pass.
@@ -178,33 +170,40 @@ package struct Job: Hashable, Sendable {
         state = outcome.state
         endedAt = now
         self.outcome = outcome
-        if state == .failed { mayRunAgain = true } else { request.payload = [] }
+        if state == .failed { mayRunAgain = true } else { payload = [] }
     }
 
     /// Gives up what a failed job would need to run again: it is kept elsewhere.
     package mutating func releasePayload() {
         guard mayRunAgain else { return }
         releasedByteCount = payload.count
-        request.payload = []
+        payload = []
         mayRunAgain = false
     }
 }
 
 extension Job {
+    /// What was asked for, but for when it may begin and what it was called.
+    package var request: JobRequest {
+        var request = JobRequest(
+            thread: thread, selector: selector, payload: payload, priority: priority,
+            options: details.options)
+        request.isVolatile = details.isVolatile
+        return request
+    }
+
     /// The thread or pool that it is for.
-    package var thread: String { request.thread }
+    package var thread: String { details.thread }
     /// The name of the handler.
-    package var selector: String { request.selector }
-    /// What the handler is given.
-    package var payload: [UInt8] { request.payload }
+    package var selector: String { details.selector }
     /// Its lane while it waits.
-    package var priority: Priority { request.priority }
+    package var priority: Priority { details.priority }
     /// How long one attempt may take; `nil` for as long as it likes.
-    package var timeoutMilliseconds: Int64? { request.options.timeoutMilliseconds }
+    package var timeoutMilliseconds: Int64? { details.options.timeoutMilliseconds }
     /// How many further attempts follow one that failed.
-    package var retryCountMax: Int { request.options.retryCountMax ?? 0 }
+    package var retryCountMax: Int { details.options.retryCountMax ?? 0 }
     /// Whether what follows in its order waits until a failed attempt was made good.
-    package var retryBlocks: Bool { request.options.retryBlocks ?? false }
+    package var retryBlocks: Bool { details.options.retryBlocks ?? false }
     /// What it has in common with those whose order counts; `nil` for none.
-    package var key: [UInt8]? { request.options.key }
+    package var key: [UInt8]? { details.options.key }
 }

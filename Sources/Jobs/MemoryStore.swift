@@ -108,7 +108,7 @@ package struct MemoryStore {
     /// - Returns: its id, larger than any before; the first is 1.
     /// - Throws: `.full`.
     package mutating func accept(
-        _ request: consuming JobRequest, at now: Int64
+        _ request: borrowing JobRequest, at now: Int64
     ) throws(JobStoreError) -> JobID {
         let id = try takeNumber(forPayloadOf: request.payload.count, at: now)
         keep(Job(id: id, request: request, acceptedAt: now))

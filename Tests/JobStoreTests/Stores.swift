@@ -92,7 +92,7 @@ enum Reply {
             + "due \(opt(job.dueAt)) from \(opt(job.startedAt)) to \(opt(job.endedAt)) "
             + "by \(job.workerName ?? "-") "
             + "\(job.key ?? []) \(job.retryBlocks) \(opt(job.timeoutMilliseconds)) "
-            + "expires \(opt(job.expiresAt)) \(job.request.options.carried ?? [])"
+            + "expires \(opt(job.expiresAt)) \(job.details.options.carried ?? [])"
     }
 
     private static func opt(_ value: Int64?) -> String { value.map { "\($0)" } ?? "-" }

@@ -34,7 +34,7 @@ enum JobRecord {
         if job.workerName != nil { flags |= Flag.worker }
         if job.startedAt != nil { flags |= Flag.startedAt }
         if job.outcome != nil { flags |= Flag.ended }
-        let carried = job.request.options.carried
+        let carried = job.details.options.carried
         if carried != nil { flags |= Flag.carried }
         let textByteCount =
             job.thread.utf8.count + job.selector.utf8.count + (job.key?.count ?? 0)

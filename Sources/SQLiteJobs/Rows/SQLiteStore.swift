@@ -177,7 +177,7 @@ package final class SQLiteStore {
         try statement.bind(10, job.dueAt)
         try statement.bind(11, job.key)
         try statement.bind(12, job.retryBlocks ? 1 : 0)
-        try statement.bind(13, job.request.options.carried)
+        try statement.bind(13, job.details.options.carried)
         try statement.bind(14, job.expiresAt)
         try statement.run(4, job.payload)
     }

@@ -19,13 +19,12 @@ public final class JobContext: Sendable {
     /// The job's number, as clients know it.
     public let id: UInt64
     /// The name of the handler.
-    public let selector: String
+    public var selector: String { details.selector }
     /// What the client sent.
     public let payload: [UInt8]
     /// Which try this is, from 1 on.
     public let attempt: Int
-    /// What else was said about it.
-    let options: SharedJobOptions
+    let details: JobDetails
     /// When it is too late to begin, in Unix milliseconds; `.max` for never.
     let expiresAt: Int64
     /// How it is tried again.
@@ -77,15 +76,14 @@ public final class JobContext: Sendable {
     }
 
     init(
-        id: UInt64, selector: String, payload: [UInt8], attempt: Int,
-        options: SharedJobOptions = SharedJobOptions(), expiresAt: Int64 = .max,
+        id: UInt64, _ details: JobDetails, payload: [UInt8], attempt: Int,
+        expiresAt: Int64 = .max,
         retry: RetryPlan = RetryPlan()
     ) {
         self.id = id
-        self.selector = selector
+        self.details = details
         self.payload = payload
         self.attempt = attempt
-        self.options = options
         self.expiresAt = expiresAt
         self.retry = retry
     }
@@ -93,11 +91,13 @@ public final class JobContext: Sendable {
     /// The same job for its next attempt.
     func next() -> JobContext {
         let next = JobContext(
-            id: id, selector: selector, payload: payload, attempt: attempt + 1, options: options,
-            retry: retry)
+            id: id, details, payload: payload, attempt: attempt + 1, retry: retry)
         if let tell = state.withLock({ $0.news?.whenChanged.take() }) { next.tellNextChange(tell) }
         return next
     }
+
+    /// What else was said about it.
+    var options: SharedJobOptions { details.options }
 
     /// What the log calls it.
     var title: String {

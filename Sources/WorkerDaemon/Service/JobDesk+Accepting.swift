@@ -12,7 +12,7 @@ extension JobDesk {
     /// - Parameter run: what is recorded of the schedule that makes it, together with it; then it is told
     ///   to the store by `tellRuns`.
     func perform(
-        _ request: consuming JobRequest, of run: ScheduleRun? = nil, _ reply: ReplyToken
+        _ request: borrowing JobRequest, of run: ScheduleRun? = nil, _ reply: ReplyToken
     ) {
         // The one place that decides whether a job is told to the store.
         let isKept = stored.journal.isKeeping && !request.isVolatile
@@ -33,7 +33,7 @@ extension JobDesk {
     /// - Returns: a job in memory only, of which the number may be known from before; nil if the store is asked
     ///   first.
     private func accept(
-        _ request: consuming JobRequest, isKept: Bool, of run: ScheduleRun?, _ reply: ReplyToken
+        _ request: borrowing JobRequest, isKept: Bool, of run: ScheduleRun?, _ reply: ReplyToken
     ) throws(JobError) -> (id: JobID, job: LiveJob?)? {
         let now = wall.unixMilliseconds()
         let name = request.uniqueName
@@ -43,13 +43,13 @@ extension JobDesk {
             return (id, live[id])
         }
         let (lane, handler) = try check(request)
-        request.fill(from: handler)
         let byteCount = request.payload.count
         let backlog = isKept ? stored.backlog(of: request.queue, lane) : nil
         if let backlog { try checkLimits(byteCount, of: lane, backlog.laneLoad, stored.load) }
         let isParked = backlog?.parks(request, at: now) ?? false
         let id = isParked ? store.takeNumber() : try takeNumber(for: byteCount, at: now)
-        let accepted = Job(id: id, request: request, acceptedAt: now)
+        let accepted = Job(
+            id: id, request: request, details(of: request, handler), acceptedAt: now)
         reserveNumbers()
         let (state, dueAt) = (accepted.state, accepted.dueAt)
         let job = isParked ? nil : enter(accepted, handler, lane, backlog)
@@ -79,6 +79,14 @@ extension JobDesk {
             tell(.accept(new))
         }
         return nil
+    }
+
+    /// What does not change about a job: mostly the same as of the one before.
+    private func details(of request: borrowing JobRequest, _ handler: Handler) -> JobDetails {
+        if let recentDetails, recentDetails.areThose(of: request) { return recentDetails }
+        let details = JobDetails(request, defaults: handler.defaults)
+        if request.options.isEmpty { recentDetails = details }
+        return details
     }
 
     /// Answers with the number of a job, or later with its outcome.

@@ -102,7 +102,7 @@ extension JobDesk {
             attempt: store.job(id)?.attempt ?? (run == nil ? attempt - 1 : attempt),
             worker: store.job(id)?.workerName ?? run?.thread)
         news.failure = outcome.failureReason
-        news.options = (live[id]?.context.options ?? store.job(id)?.request.options) ?? news.options
+        news.options = (live[id]?.context.options ?? store.job(id)?.details.options) ?? news.options
         news.isFinal = true
         watches.tell(news)
     }
@@ -114,7 +114,7 @@ extension JobDesk {
         news.failure = job.outcome?.failureReason
         news.lastFailure = job.state == .running ? nil : live[job.id]?.lastFailure
         news.isFinal = job.state.isEnded
-        news.options = job.request.options
+        news.options = job.details.options
         return news
     }
 }

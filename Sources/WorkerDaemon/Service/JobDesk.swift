@@ -68,6 +68,7 @@ final class JobDesk {
     var owedWakes = OwedWakes()
     /// What was looked up last: most clients ask for the same again and again.
     private var recentLane: (thread: String, lane: Lane)?
+    var recentDetails: JobDetails?
     private var recentHandler: (selector: String, handler: Handler)?
     private var recentLoad: (lane: Lane, load: JobLoad)?
     private let lanesByThread: [String: Lane]

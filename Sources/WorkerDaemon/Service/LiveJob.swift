@@ -12,10 +12,7 @@ final class LiveJob {
     /// Its present attempt.
     private(set) var context: JobContext
     let handler: Handler
-    /// The thread that it is for: the lane's name or a member's.
-    let thread: String
     let lane: Lane
-    let priority: Priority
     /// The queue of the journal that it belongs to; nil for a volatile job.
     let backlog: Backlog?
     /// What it has in common with those whose order counts.
@@ -48,20 +45,21 @@ final class LiveJob {
     var waiters = Waiters()
 
     init(
-        _ id: JobID, _ context: JobContext, _ handler: Handler, for thread: String, of lane: Lane,
-        priority: Priority, key: [UInt8]?, orders: JobOrders, backlog: Backlog?
+        _ id: JobID, _ context: JobContext, _ handler: Handler, of lane: Lane,
+        orders: JobOrders, backlog: Backlog?
     ) {
         self.id = id
         self.context = context
         self.handler = handler
-        self.thread = thread
         self.lane = lane
-        self.priority = priority
-        self.key = key.map { SubmitKey($0) }
+        key = context.options.key.map { SubmitKey($0) }
         self.orders = orders
         self.backlog = backlog
     }
 
+    /// The thread that it is for: the lane's name or a member's.
+    var thread: String { context.details.thread }
+    var priority: Priority { context.details.priority }
     /// How it is tried again.
     var retry: RetryPlan { context.retry }
 

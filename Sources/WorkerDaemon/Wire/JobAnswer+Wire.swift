@@ -30,7 +30,7 @@ extension JobDescription {
             entry("state", text(state)),
             entry("priority", text(job.priority.name)),
             entry("attempt", .integer(job.attempt)),
-        ] + job.request.options.shown.map { entry($0.name, .bulk($0.value)) }
+        ] + job.details.options.shown.map { entry($0.name, .bulk($0.value)) }
             + (lastFailure.map { [entry("last-failure", text($0))] } ?? [])
     }
 
