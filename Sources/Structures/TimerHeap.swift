@@ -113,6 +113,10 @@ package struct TimerHeap<Payload> {
     @inlinable
     package var firstFire: Int64? { entries.first?.fire }
 
+    /// The timer that fires first; nil where there is none.
+    @inlinable
+    package var firstHandle: Handle? { entries.first.map { timers.handle(at: $0.slot) } }
+
     /// Adds a timer, behind those that already fire at the same time.
     ///
     /// - Parameters:

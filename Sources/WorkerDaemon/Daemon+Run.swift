@@ -54,7 +54,7 @@ private final class RunningDaemon {
     private let loop: ThreadRunLoop
     private let manager: ServiceManager
     private let children: ChildRegistry
-    private let lanes: [Lane]
+    private let groups: [WorkerGroup]
     private let io: WorkerThread
     private var journal: any JobStore = NoStore()
     private var service: Confined<Service>?
@@ -84,9 +84,9 @@ private final class RunningDaemon {
             log.debug("descriptors: \(limit.before) raised to \(limit.now)")
             loop = ThreadRunLoop.current
             io = try WorkerThread(name: "io")
-            var lanes: [Lane] = []
-            for thread in configuration.threads { lanes.append(try Lane(thread)) }
-            self.lanes = lanes
+            var groups: [WorkerGroup] = []
+            for thread in configuration.threads { groups.append(try WorkerGroup(thread)) }
+            self.groups = groups
         } catch {
             throw DaemonError("can't start: \(error)", exitStatus: DaemonError.systemFault)
         }
@@ -216,12 +216,12 @@ private final class RunningDaemon {
         _ handlers: [String: Handler], _ events: MessagePort<Event>, _ recovery: StoreRecovery
     ) throws(DaemonError) -> Confined<Service> {
         let password = try readPassword()
-        let (configuration, lanes, children, log) = (configuration, lanes, children, log)
+        let (configuration, groups, children, log) = (configuration, groups, children, log)
         let (journal, manager) = (journal, manager)
         do {
             return try io.submitAndWait {
                 let service = try Service.assemble(
-                    configuration, handlers, lanes, journal, nextNumber: recovery.nextNumber,
+                    configuration, handlers, groups, journal, nextNumber: recovery.nextNumber,
                     children: children, password: password, log: log,
                     shutdownAsked: { events.send(.shutdownAsked($0)) })
                 do {
@@ -235,7 +235,7 @@ private final class RunningDaemon {
                 // Not before: a daemon that can't listen runs nothing. And while the one before it had
                 // the doors or the store, these were its own.
                 if !configuration.selectors.isEmpty { children.mark.endLeftPrograms(log) }
-                service.desk.restore(recovery)
+                service.driver.restore(recovery)
                 service.schedules.start(
                     configuration.schedules, recovered: recovery.schedules)
                 if let heartbeat = manager.heartbeat {
@@ -287,13 +287,13 @@ private final class RunningDaemon {
     }
 
     private func announce() {
-        let threadCount = lanes.reduce(0) { $0 + $1.members.count }
+        let threadCount = groups.reduce(0) { $0 + $1.members.count }
         log.notice("workerd \(Service.version): \(counted(threadCount, "worker thread"))")
         manager.daemonIsReady("serving \(counted(threadCount, "worker thread"))")
         if let address = configuration.listen.tcp { log.notice("listening on \(address)") }
         guard let path = configuration.listen.unix else { return }
         log.notice("listening on \(path)")
-        guard let thread = lanes.first?.name else { return }
+        guard let thread = groups.first?.name else { return }
         log.notice("try:  redis-cli -s \(path) PERFORM \(thread) sha256 WAIT hello")
         log.notice("      \(Self.toolForPeople) --socket \(path) threads")
     }
@@ -372,7 +372,7 @@ private final class RunningDaemon {
     private func describeLoops() {
         let log = log
         log.notice("thread main\n\(loop.describe())")
-        for thread in [io] + lanes.flatMap({ $0.members.map(\.thread) }) {
+        for thread in [io] + groups.flatMap({ $0.members.map(\.thread) }) {
             let name = thread.name
             thread.describe { log.notice("thread \(name)\n\($0)") }
         }
@@ -381,10 +381,10 @@ private final class RunningDaemon {
     /// Ends the threads, when they can be ended.
     private func end() -> Int32 {
         let isStuck = report?.hasStuckThreads == true
-        if !isStuck { lanes.forEach { $0.pool.join() } }
+        if !isStuck { groups.forEach { $0.pool.join() } }
         let nextNumber = try? io.submitAndWait { [service] in
             service?.value.close()
-            return service?.value.desk.store.nextNumber
+            return service?.value.driver.scheduler.book.nextNumber
         }
         journal.close(nextNumber: (nextNumber ?? nil) ?? 0)
         // A thread that runs what can't be stopped can't be joined.

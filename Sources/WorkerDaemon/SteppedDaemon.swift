@@ -7,11 +7,11 @@ package import WorkerThreads
 
 /// A daemon whose thread `io` is the caller's.
 ///
-/// For simulations: the desk, the journal, the lanes and the wire are the real ones, their threads too.
+/// For simulations: the driver, the journal, the groups and the wire are the real ones, their threads too.
 ///
 /// - Thread: the one that made it, whose run loop goes by the same clock.
 package final class SteppedDaemon {
-    private let lanes: [Lane]
+    private let groups: [WorkerGroup]
     private let store: any JobStore
     /// The thread that writes jobs down; nil if the store has none of its own.
     package let journalThread: WorkerThread?
@@ -32,7 +32,7 @@ package final class SteppedDaemon {
     ) throws {
         let configuration = daemon.configuration
         let log = Log(level: configuration.log.level)
-        lanes = try configuration.threads.map { try Lane($0, clocks) }
+        groups = try configuration.threads.map { try WorkerGroup($0, clocks) }
         var recovery = StoreRecovery()
         if let other {
             (store, recovery) = other(Set(daemon.handlers.keys))
@@ -48,27 +48,27 @@ package final class SteppedDaemon {
             if let opened { recovery = opened.recovery }
         }
         service = try Service.assemble(
-            configuration, daemon.handlers, lanes, store, nextNumber: recovery.nextNumber,
+            configuration, daemon.handlers, groups, store, nextNumber: recovery.nextNumber,
             window: window, children: ChildRegistry(of: "stepped"), password: nil, clocks: clocks,
             log: log, shutdownAsked: { _ in })
-        service.desk.restore(recovery)
+        service.driver.restore(recovery)
     }
 
     /// The worker threads.
-    package var workers: [WorkerThread] { lanes.flatMap { $0.members.map(\.thread) } }
+    package var workers: [WorkerThread] { groups.flatMap { $0.members.map(\.thread) } }
 
     /// How many queues have jobs to load that nothing loads; 0 unless the daemon has a fault.
-    package var stalledQueueCount: Int { service.desk.stalledQueueCount }
+    package var stalledQueueCount: Int { service.driver.scheduler.stalledQueueCount }
 
     /// How often a count had to be repaired; 0 unless the daemon has a fault.
-    package var miscountCount: Int { service.desk.stored.miscounts.count }
+    package var miscountCount: Int { service.driver.scheduler.queues.miscounts.count }
 
-    /// How many jobs failed ones have made the desk look at, for whether they have to wait behind them.
-    package var lookedAtCount: Int { service.desk.lookedAtCount }
+    /// How many jobs failed ones have made the driver look at, for whether they have to wait behind them.
+    package var lookedAtCount: Int { service.driver.scheduler.orders.lookedAtCount }
 
     /// Whether a worker has reported a failed attempt, and takes nothing before the caller's thread has heard it.
     package func awaitsDesk(_ worker: WorkerThread) -> Bool {
-        service.desk.runner?.isWaiting(worker.name) == true
+        service.driver.runner?.isWaiting(worker.name) == true
     }
 
     /// Keeps the store's thread from taking commands; `releaseStore` lets it go on.
@@ -90,7 +90,7 @@ package final class SteppedDaemon {
     }
 
     /// Tells it what the kernel would tell when somebody has set the clock on the wall.
-    package func clockWasSet() { service.desk.followClock() }
+    package func clockWasSet() { service.driver.input { $0.clockWasSet() } }
 
     /// Begins to go down as after SIGTERM; the caller goes on serving the loop.
     ///
@@ -105,10 +105,10 @@ package final class SteppedDaemon {
     package func end() {
         releaseStore()
         // None of them is to wait for the caller, who waits for them.
-        service.desk.runner?.close()
-        for lane in lanes { lane.pool.join() }
+        service.driver.runner?.close()
+        for group in groups { group.pool.join() }
         service.close()
-        store.close(nextNumber: service.desk.store.nextNumber)
+        store.close(nextNumber: service.driver.scheduler.book.nextNumber)
     }
 
     /// Drops everything that was not yet written, and ends the threads.
@@ -119,9 +119,9 @@ package final class SteppedDaemon {
     /// - Blocks: until the threads have ended.
     package func abandon() {
         service.dropSessions()
-        for lane in lanes {
-            lane.pool.resume()
-            lane.pool.stop(.finishCurrent)
+        for group in groups {
+            group.pool.resume()
+            group.pool.stop(.finishCurrent)
         }
         end()
     }

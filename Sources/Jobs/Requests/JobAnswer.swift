@@ -104,15 +104,19 @@ package protocol JobDoor: AnyObject {
     /// Notes that the answer to a request comes when a job has ended: until then nothing is looked for.
     func noteWaiting(_ reply: ReplyToken)
 
-    /// Whether nobody is left to be told.
+    /// Tells a client what has become of a job that it watches.
+    func tell(_ news: JobNews, to client: UInt64)
+
+    /// Whether a client has left.
     func isGone(_ client: UInt64) -> Bool
 }
 
-/// Where nobody asks any more.
+/// The door of a daemon that is down.
 package final class ClosedDoor: JobDoor {
     package init() {}
     package func answer(_ reply: ReplyToken, _ answer: JobAnswer) {}
     package func add(_ rows: [JobDescription], to reply: ReplyToken) -> Bool { false }
     package func noteWaiting(_ reply: ReplyToken) {}
+    package func tell(_ news: JobNews, to client: UInt64) {}
     package func isGone(_ client: UInt64) -> Bool { true }
 }

@@ -59,6 +59,11 @@ package struct WallTime: Sendable {
         self.init { unixMilliseconds * 1_000_000 + clock.now().nanoseconds }
     }
 
+    /// Nanoseconds since 1970-01-01 00:00 UTC.
+    ///
+    /// - Thread: any thread.
+    package func unixNanoseconds() -> Int64 { read() }
+
     /// Milliseconds since 1970-01-01 00:00 UTC: those that are over.
     ///
     /// - Thread: any thread.

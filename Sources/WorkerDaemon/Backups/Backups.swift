@@ -6,7 +6,7 @@ internal import RunLoops
 
 /// The backups of the store.
 ///
-/// Confined to the desk's thread.
+/// Confined to the driver's thread.
 final class Backups {
     /// One under way.
     private struct Current {
@@ -16,7 +16,7 @@ final class Backups {
         let reply: ReplyToken
     }
 
-    private let desk: JobDesk
+    private let driver: SchedulerDriver
     /// Told the path of a backup that was asked for, or why there is none.
     var answer: (ReplyToken, Result<String, BackupError>) -> Void = { _, _ in }
     private let loop: ThreadRunLoop
@@ -33,8 +33,8 @@ final class Backups {
     var whenEnded: (() -> Void)?
 
     /// - Parameter directory: the one of the configuration.
-    init(desk: JobDesk, directory: String?, loop: ThreadRunLoop, log: Log) {
-        self.desk = desk
+    init(driver: SchedulerDriver, directory: String?, loop: ThreadRunLoop, log: Log) {
+        self.driver = driver
         self.loop = loop
         self.log = log
         self.directory = directory
@@ -70,8 +70,8 @@ final class Backups {
     private func begin(
         _ name: String, replaces: Bool, _ reply: ReplyToken
     ) throws(BackupError) {
-        let store = desk.stored.journal
-        if desk.isRefusing, store.isKeeping {
+        let store = driver.store
+        if driver.isRefusing, store.isKeeping {
             throw BackupError(.shuttingDown, "the daemon is going down")
         }
         let run = try store.backup(name, in: directory, replaces: replaces)
@@ -80,9 +80,9 @@ final class Backups {
                 .busy, "\(current.run.path) is being made: try again when it is there")
         }
         current = Current(
-            name: name, run: run, startedAt: desk.wall.unixMilliseconds(), reply: reply)
+            name: name, run: run, startedAt: driver.wall.unixMilliseconds(), reply: reply)
         // What has happened and is not in the store yet comes there first.
-        desk.confirm { [unowned self] fault in
+        driver.confirm { [unowned self] fault in
             guard let fault else { return start(run) }
             ended(.failure(BackupError(.busy, "\(JobError.storeFailed(fault))")))
         }
@@ -106,7 +106,7 @@ final class Backups {
         let path = ended.run.path
         switch result {
         case .success(let byteCount):
-            let now = desk.wall.unixMilliseconds()
+            let now = driver.wall.unixMilliseconds()
             madeCount += 1
             last = (now, byteCount)
             log.notice(

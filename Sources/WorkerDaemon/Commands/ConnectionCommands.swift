@@ -46,7 +46,7 @@ enum ConnectionCommands {
             permission: [.unauthenticated, .inTransaction],
             execute: { service, session, _ throws(WireError) in
                 service.reset(session)
-                service.desk.watches.removeAll(of: session)
+                service.driver.stopWatching(session.number)
                 return .simpleString("RESET")
             }),
         CommandSpecification(
@@ -94,7 +94,7 @@ enum ConnectionCommands {
         }
         if let name { session.name = name }
         session.setVersion(version)
-        if version == .two { service.desk.watches.removeAll(of: session) }
+        if version == .two { service.driver.stopWatching(session.number) }
         return .map([
             entry("server", text("workerd")), entry("version", text(Service.version)),
             entry("proto", .integer(version.rawValue)),

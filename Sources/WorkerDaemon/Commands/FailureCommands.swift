@@ -19,14 +19,16 @@ enum FailureCommands {
     private static func retry(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        service.desk.runAgain(try failed(command), session.reserve())
+        let (failed, reply) = (try failed(command), session.reserve())
+        service.driver.input { $0.runAgain(failed, reply) }
         return nil
     }
 
     private static func drop(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        service.desk.drop(try failed(command), session.reserve())
+        let (failed, reply) = (try failed(command), session.reserve())
+        service.driver.input { $0.drop(failed, reply) }
         return nil
     }
 

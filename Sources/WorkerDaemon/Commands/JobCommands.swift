@@ -42,8 +42,8 @@ enum JobCommands {
     private static func perform(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let options = try PerformOptions(command, service.desk.wall)
-        service.desk.perform(options.request(command), session.reserve(options.patience))
+        let options = try PerformOptions(command, service.driver.wall)
+        service.driver.perform(options.request(command), session.reserve(options.patience))
         return nil
     }
 
@@ -51,13 +51,17 @@ enum JobCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         guard command.count == 2 else {
-            service.desk.cancel(
-                thread: command.text(at: 1), selector: command.text(at: 2),
-                payload: command.count == 4 ? command.bytes(at: 3) : nil, session.reserve())
+            let (thread, selector) = (command.text(at: 1), command.text(at: 2))
+            let payload = command.count == 4 ? command.bytes(at: 3) : nil
+            let reply = session.reserve()
+            service.driver.input {
+                $0.cancel(thread: thread, selector: selector, payload: payload, reply)
+            }
             return nil
         }
         let hint = "; for jobs of a thread: CANCEL thread selector [payload]"
-        service.desk.cancel(try id(command, at: 1, else: hint), session.reserve())
+        let (id, reply) = (try id(command, at: 1, else: hint), session.reserve())
+        service.driver.input { $0.cancel(id, reply) }
         return nil
     }
 
@@ -67,23 +71,24 @@ enum JobCommands {
         let request = JobRequest(
             thread: command.text(at: 1), selector: command.text(at: 2),
             payload: command.bytes(at: 3), schedule: .buffered)
-        service.desk.perform(request, session.reserve())
+        service.driver.perform(request, session.reserve())
         return nil
     }
 
     private static func fire(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        service.desk.fire(command.text(at: 1), session.reserve())
+        let (thread, reply) = (command.text(at: 1), session.reserve())
+        service.driver.input { $0.fire(thread, reply) }
         return nil
     }
 
     private static func job(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let (id, desk) = (try id(command, at: 1), service.desk)
-        service.lookUp(id, byteCount: Service.descriptionByteCount, session, session.reserve()) {
-            desk.describe(id, $0)
+        let (id, driver) = (try id(command, at: 1), service.driver)
+        service.lookUp(id, byteCount: Service.descriptionByteCount, session, session.reserve()) { reply in
+            driver.input { $0.describe(id, reply) }
         }
         return nil
     }
@@ -91,10 +96,10 @@ enum JobCommands {
     private static func result(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let (id, desk) = (try id(command, at: 1), service.desk)
+        let (id, driver) = (try id(command, at: 1), service.driver)
         guard command.count > 2 else {
-            service.lookUp(id, byteCount: Service.resultByteCount, session, session.reserve()) {
-                desk.result(of: id, $0)
+            service.lookUp(id, byteCount: Service.resultByteCount, session, session.reserve()) { reply in
+                driver.input { $0.result(of: id, reply) }
             }
             return nil
         }
@@ -134,21 +139,22 @@ enum JobCommands {
             } else if command.matches(index, "STUCK"), state == nil, !isStuck {
                 isStuck = true
             } else if thread == nil {
-                guard service.desk.isKnown(word) else { throw JobError.unknownThread(word) }
+                guard service.driver.scheduler.isKnown(word) else { throw JobError.unknownThread(word) }
                 thread = word
             } else {
                 throw WireError(.err, "JOBS [thread] [state] [LIMIT n]: what is \(quoted(word))?")
             }
             index += 1
         }
-        let desk = service.desk
+        let driver = service.driver
         if isStuck {
-            let jobs = desk.listStuck(thread: thread, limit: limit)
-            return .array(jobs.map { .map(desk.description(of: $0).entries) })
+            let jobs = driver.listStuck(thread: thread, limit: limit)
+            return .array(jobs.map { .map($0.entries) })
         }
         let reply = session.reserve()
         service.ask(.listing, byteCount: limit * Service.rowByteCount, session, reply) {
-            desk.list(thread: thread, state: state, limit: limit, reply)
+            [thread, state, limit] in
+            driver.input { $0.list(thread: thread, state: state, limit: limit, reply) }
         }
         return nil
     }

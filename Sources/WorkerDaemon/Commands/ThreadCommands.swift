@@ -11,10 +11,10 @@ enum ThreadCommands {
         CommandSpecification(
             "threads", 1...1, .threads, "Every worker thread, and what it does.",
             execute: { service, _, _ throws(WireError) in
-                let missing = service.desk.stored.orphans.threads
+                let missing = service.driver.scheduler.queues.orphans.threads
                 return .array(
-                    service.desk.lanes.flatMap { lane in
-                        lane.members.map { .map(describe($0, of: lane, service)) }
+                    service.driver.groups.flatMap { group in
+                        group.members.map { .map(describe($0, of: group, service)) }
                     } + missing.map { .map(describe(orphaned: $0.name, count: $0.count)) })
             }),
         CommandSpecification(
@@ -44,23 +44,23 @@ enum ThreadCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let name = command.text(at: 1)
-        if let count = service.desk.stored.orphans.count(of: name), count > 0 {
+        if let count = service.driver.scheduler.queues.orphans.count(of: name), count > 0 {
             return .map(describe(orphaned: name, count: count))
         }
-        let lane = try service.desk.lane(of: name)
-        if let member = lane.member(named: name) {
+        let group = try service.driver.group(of: name)
+        if let member = group.member(named: name) {
             return .map(
-                describe(member, of: lane, service) + [
-                    entry("pool", text(lane.name)),
-                    entry("max-queued", .integer(lane.maxQueued)),
+                describe(member, of: group, service) + [
+                    entry("pool", text(group.name)),
+                    entry("max-queued", .integer(group.maxQueued)),
                 ])
         }
         return .map([
-            entry("name", text(lane.name)),
-            entry("members", .array(lane.members.map { text($0.thread.name) })),
-            entry("waiting", .integer(service.desk.shownWaitingCount(of: lane))),
-            entry("running", .integer(lane.members.count { $0.current.withLock { $0 } != nil })),
-            entry("max-queued", .integer(lane.maxQueued)),
+            entry("name", text(group.name)),
+            entry("members", .array(group.members.map { text($0.thread.name) })),
+            entry("waiting", .integer(service.driver.shownWaitingCount(of: group))),
+            entry("running", .integer(group.members.count { $0.current.withLock { $0 } != nil })),
+            entry("max-queued", .integer(group.maxQueued)),
         ])
     }
 
@@ -68,14 +68,14 @@ enum ThreadCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let name = command.text(at: 1)
-        let lane = try service.desk.lane(of: name)
-        if lane.name == name {
-            lane.pool.resume()
-            lane.pool.stop(.finishQueued)
-        } else if let member = lane.member(named: name) {
+        let group = try service.driver.group(of: name)
+        if group.name == name {
+            group.pool.resume()
+            group.pool.stop(.finishQueued)
+        } else if let member = group.member(named: name) {
             member.thread.stop(.finishQueued)
         }
-        service.desk.forgetPause(of: name)
+        service.driver.forgetPause(of: name)
         service.log.notice("thread \(name) was told to stop by client \(session.number)")
         return .simpleString("OK")
     }
@@ -83,16 +83,16 @@ enum ThreadCommands {
     private static func steer(
         _ service: Service, _ session: Session, _ command: Command, isPaused: Bool
     ) throws -> RESPValue? {
-        service.desk.steer(command.text(at: 1), isPaused: isPaused, session.reserve())
+        service.driver.steer(command.text(at: 1), isPaused: isPaused, session.reserve())
         return nil
     }
 
     private static func describe(
-        _ member: Lane.Member, of lane: Lane, _ service: Service
+        _ member: WorkerGroup.Member, of group: WorkerGroup, _ service: Service
     ) -> [RESPValue.Entry] {
         let job = member.current.withLock { $0 }
         let state =
-            if let job, service.desk.isStuck(JobID(job.id)) {
+            if let job, service.driver.isStuck(JobID(job.id)) {
                 "stuck"
             } else if member.thread.isStopped {
                 member.thread.hasEnded ? "stopped" : "stopping"
@@ -103,7 +103,7 @@ enum ThreadCommands {
             }
         let runtime = job?.run.map { WallClock.unixMilliseconds() - $0.startedAt }
         return describe(
-            member.thread.name, state, waitingCount: service.desk.shownWaitingCount(of: lane),
+            member.thread.name, state, waitingCount: service.driver.shownWaitingCount(of: group),
             doneCount: member.doneCount.load(ordering: .relaxed),
             failedCount: member.failedCount.load(ordering: .relaxed),
             job: job.map { Int($0.id) }, selector: job?.selector, runtime: runtime)
@@ -133,9 +133,9 @@ enum ThreadCommands {
     private static func selectors(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let missing = service.desk.stored.unserved.bySelector
+        let missing = service.driver.scheduler.queues.unserved.bySelector
         return .array(
-            service.desk.handlers.sorted { $0.key < $1.key }.map { name, handler in
+            service.driver.handlers.sorted { $0.key < $1.key }.map { name, handler in
                 .map([
                     entry("name", text(name)), entry("handler", text(handler.description)),
                 ])

@@ -26,33 +26,38 @@ enum WatchCommands {
                     + "and again")
         }
         let ids = try ids(command)
-        let watches = service.desk.watches
         // Those it has not read yet count, or a client that never reads could watch for ever. Each once.
-        let isNew = { !watches.isWatched($0, by: session) }
+        let client = session.number
+        let isNew = { !service.driver.scheduler.watches.isWatched($0, by: client) }
         let unreadCount = session.heldPushCount { number in
             isNew(JobID(number)) && !ids.contains(JobID(number))
         }
-        let count = watches.count(of: session) + ids.count(where: isNew) + unreadCount
+        let count =
+            service.driver.scheduler.watches.count(of: client) + ids.count(where: isNew) + unreadCount
         guard count <= JobWatches.countMax else {
             throw WireError(
                 .err, "a connection may watch \(JobWatches.countMax) jobs at a time: UNWATCH some")
         }
         // In its place before the first push, unless earlier replies hold it back.
-        service.desk.watch(ids, by: session, session.reserve())
+        let reply = session.reserve()
+        service.driver.input { $0.watch(ids, reply) }
         return nil
     }
 
     private static func unwatch(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let watches = service.desk.watches
         if command.count == 1 {
             session.dropPushes()
-            return .integer(watches.removeAll(of: session))
+            return .integer(service.driver.stopWatching(session.number))
         }
         let ids = try ids(command)
         session.dropPushes(about: Set(ids.map(\.number)))
-        return .integer(ids.count { watches.remove(session, from: $0) })
+        let client = session.number
+        return .integer(
+            service.driver.input { scheduler in
+                ids.count { scheduler.watches.remove(client, from: $0) }
+            })
     }
 
     private static func ids(_ command: Command) throws(WireError) -> Set<JobID> {
@@ -62,7 +67,7 @@ enum WatchCommands {
     }
 }
 
-extension Session: JobWatcher {
+extension Session {
     /// Pushes `job`, its number, its state, and a map with what else there is to say.
     func tell(_ news: JobNews) {
         var details = [entry("attempt", .integer(news.attempt))]

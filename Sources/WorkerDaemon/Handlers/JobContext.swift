@@ -10,6 +10,7 @@
 internal import Jobs
 internal import Kernel
 internal import Synchronization
+internal import WorkerThreads
 internal import Wording
 
 /// A job that a handler has been called for.
@@ -29,6 +30,9 @@ public final class JobContext: Sendable {
     let expiresAt: Int64
     /// How it is tried again.
     let retry: RetryPlan
+    private let pool: WorkerPool
+    // SAFETY: set once it is queued, and read when it is retracted, both on the driver's thread.
+    nonisolated(unsafe) private var ticket: WorkerPool.Ticket?
     private let phase = Atomic<UInt8>(0)
     private let cancelRequested = Atomic<Bool>(false)
     private let state = Mutex(State())
@@ -75,36 +79,34 @@ public final class JobContext: Sendable {
         var isOver: Bool { clock.now() >= deadline }
     }
 
-    init(
-        id: UInt64, _ details: JobDetails, payload: [UInt8], attempt: Int,
-        expiresAt: Int64 = .max,
-        retry: RetryPlan = RetryPlan()
-    ) {
-        self.id = id
-        self.details = details
-        self.payload = payload
-        self.attempt = attempt
-        self.expiresAt = expiresAt
-        self.retry = retry
+    /// An attempt of a job that is offered to the threads of a pool.
+    init(_ job: ActiveJob, in pool: WorkerPool) {
+        id = job.id.number
+        details = job.details
+        payload = job.payload
+        attempt = job.attemptNumber
+        expiresAt = job.expiresAt
+        retry = job.retry
+        self.pool = pool
     }
 
-    /// The same job for its next attempt.
-    func next() -> JobContext {
-        let next = JobContext(
-            id: id, details, payload: payload, attempt: attempt + 1, retry: retry)
-        if let tell = state.withLock({ $0.news?.whenChanged.take() }) { next.tellNextChange(tell) }
-        return next
-    }
+    /// Notes its place in the queue of its pool.
+    ///
+    /// - Thread: the driver's.
+    func note(_ ticket: WorkerPool.Ticket) { unsafe self.ticket = ticket }
 
     /// What else was said about it.
     var options: SharedJobOptions { details.options }
 
     /// What the log calls it.
-    var title: String {
-        let details = options.shown.map { option in
+    var title: String { Self.title(of: id, details) }
+
+    /// What the log calls a job.
+    static func title(of id: UInt64, _ details: JobDetails) -> String {
+        let shown = details.options.shown.map { option in
             ", \(option.name) \(printable(String(decoding: option.value, as: UTF8.self)))"
         }
-        return "job \(id) (\(selector)\(details.joined()))"
+        return "job \(id) (\(details.selector)\(shown.joined()))"
     }
 
     /// The payload as text; bytes that are no UTF-8 become U+FFFD.
@@ -180,6 +182,13 @@ public final class JobContext: Sendable {
     ///
     /// - Returns: false when it has begun; true means that it never runs.
     func withdraw() -> Bool { leaveWaiting(for: 2) }
+
+    /// Takes it from the queue of its pool, if it waits there.
+    ///
+    /// - Thread: the driver's.
+    func retract() {
+        if let ticket = unsafe ticket { pool.cancel(ticket) }
+    }
 
     /// Notes that the handler has returned.
     ///

@@ -11,7 +11,7 @@ extension ScheduleBook {
     ///
     /// Runs that were missed are made up for, as each schedule's rule says.
     func start(_ configured: [Configuration.Schedule], recovered: [ScheduleRecord]) {
-        let now = desk.wall.unixMilliseconds()
+        let now = driver.wall.unixMilliseconds()
         let names = Set(configured.map(\.name))
         var kept: [String: ScheduleRecord] = [:]
         for record in recovered {
@@ -19,14 +19,14 @@ extension ScheduleBook {
             if names.contains(name) {
                 kept[name] = record
                 if record.isFromCommand {
-                    desk.log.warning(
+                    driver.log.warning(
                         "schedule \(name): the one of the configuration takes the place of the "
                             + "one that a command gave")
                 }
             } else if record.isFromCommand {
                 restore(record)
             } else {
-                desk.log.notice("schedule \(name) is in the configuration no more: forgotten")
+                driver.log.notice("schedule \(name) is in the configuration no more: forgotten")
                 tell { .dropSchedule(name, ticket: $0) }
             }
         }
@@ -48,7 +48,7 @@ extension ScheduleBook {
             insert(try entry(record))
         } catch {
             // It stays in the store, for the day on which its zone is there again.
-            desk.log.error("schedule \(record.definition.name) is not followed: \(error)")
+            driver.log.error("schedule \(record.definition.name) is not followed: \(error)")
         }
     }
 
@@ -64,10 +64,9 @@ extension ScheduleBook {
 
     /// Has the store change something.
     private func tell(_ command: (UInt64) -> StoreCommand) {
-        let inquiry = Inquiry.then { [log = desk.log] fault in
+        driver.keep(command) { [log = driver.log] fault in
             if let fault { log.error("schedules can't be recorded: \(fault)") }
         }
-        desk.ask(inquiry, command)
     }
 
     // MARK: - By command
@@ -79,26 +78,25 @@ extension ScheduleBook {
     func add(_ definition: ScheduleDefinition, _ reply: ReplyToken) {
         let record = ScheduleRecord(
             definition, isFromCommand: true,
-            progress: ScheduleProgress(since: desk.wall.unixMilliseconds()))
+            progress: ScheduleProgress(since: driver.wall.unixMilliseconds()))
         let entry: ScheduleEntry
         do throws(JobError) {
             try checkRoom(for: definition.name)
-            try desk.checkServed(definition.request)
+            try driver.checkServed(definition.request)
             entry = try followed(record)
         } catch {
-            return desk.door.answer(reply, .failed(error))
+            return driver.door.answer(reply, .failed(error))
         }
         addingCount += 1
-        let inquiry = Inquiry.then { [unowned self] fault in
+        driver.keep({ .keepSchedule(record, ticket: $0) }) { [unowned self] fault in
             addingCount -= 1
             if fault == nil { replace(with: entry) }
-            desk.door.answer(reply, fault.map { .failed(.storeFailed($0)) } ?? .done)
+            driver.door.answer(reply, fault.map { .failed(.storeFailed($0)) } ?? .done)
         }
-        desk.ask(inquiry) { .keepSchedule(record, ticket: $0) }
     }
 
     private func checkRoom(for name: String) throws(JobError) {
-        if desk.isRefusing { throw JobError.shuttingDown }
+        if driver.isRefusing { throw JobError.shuttingDown }
         let before = entries[name]
         if before?.isFromCommand == false { throw Self.isConfigured(name) }
         if before == nil, entries.count + addingCount >= Self.countMax {
@@ -127,15 +125,14 @@ extension ScheduleBook {
     func remove(_ name: String, _ reply: ReplyToken) {
         let entry = entries[name]
         if entry?.isFromCommand == false {
-            return desk.door.answer(reply, .failed(Self.isConfigured(name)))
+            return driver.door.answer(reply, .failed(Self.isConfigured(name)))
         }
         if let entry { remove(entry) }
-        let inquiry = Inquiry.then { [unowned self] fault in
-            guard let fault else { return desk.door.answer(reply, .count(entry == nil ? 0 : 1)) }
+        driver.keep({ .dropSchedule(name, ticket: $0) }) { [unowned self] fault in
+            guard let fault else { return driver.door.answer(reply, .count(entry == nil ? 0 : 1)) }
             if let entry, entries[name] == nil { insert(entry) }
-            desk.door.answer(reply, .failed(.storeFailed(fault)))
+            driver.door.answer(reply, .failed(.storeFailed(fault)))
         }
-        desk.ask(inquiry) { .dropSchedule(name, ticket: $0) }
     }
 
     private static func isConfigured(_ name: String) -> JobError {

@@ -1,4 +1,4 @@
-// Schedules whose jobs found no room: the desk tells them when there may be some. What it does not tell,
+// Schedules whose jobs found no room: the driver tells them when there may be some. What it does not tell,
 // such as a job that begins, they find out when their alarm rings for the next try.
 
 internal import Kernel
@@ -12,12 +12,12 @@ extension ScheduleBook {
     /// Has a schedule looked at again when there may be room for its job.
     func awaitRoom(_ name: String) {
         crowded.insert(name)
-        guard desk.whenRoomMayBe == nil else { return }
-        desk.whenRoomMayBe = { [unowned self] in roomMayBe() }
+        guard driver.whenRoomMayBe == nil else { return }
+        driver.whenRoomMayBe = { [unowned self] in roomMayBe() }
     }
 
     private func roomMayBe() {
-        guard !isLookForRoomDue, !desk.isRefusing else { return }
+        guard !isLookForRoomDue, !driver.isRefusing else { return }
         isLookForRoomDue = true
         let book = Confined(self, to: loop)
         let moment = loop.now.advanced(by: Self.pauseBeforeLook)
@@ -26,12 +26,12 @@ extension ScheduleBook {
 
     private func lookForRoom() {
         isLookForRoomDue = false
-        let now = desk.wall.unixMilliseconds()
+        let now = driver.wall.unixMilliseconds()
         for name in crowded where !isAwaited(name) {
             if let entry = entries[name] { arm(entry, at: now) }
         }
         runDue(at: now)
         // Nobody waits: an end costs nothing more.
-        if crowded.isEmpty { desk.whenRoomMayBe = nil }
+        if crowded.isEmpty { driver.whenRoomMayBe = nil }
     }
 }

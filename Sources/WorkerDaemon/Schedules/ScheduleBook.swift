@@ -14,7 +14,7 @@ internal import Wording
 
 /// A schedule and how far it has come.
 ///
-/// Confined to the desk's thread.
+/// Confined to the driver's thread.
 final class ScheduleEntry {
     let definition: ScheduleDefinition
     let isFromCommand: Bool
@@ -59,7 +59,7 @@ final class ScheduleEntry {
 
 /// The schedules by their names.
 ///
-/// Confined to the desk's thread.
+/// Confined to the driver's thread.
 final class ScheduleBook {
     static let countMax = 10_000
     /// What it is called as a client of the desk; connections are counted from 1 on.
@@ -70,7 +70,7 @@ final class ScheduleBook {
     /// At most so many schedules are looked at, and so many runs of one made, before others get a turn.
     private static let turnCountMax = 256
 
-    let desk: JobDesk
+    let driver: SchedulerDriver
     let loop: ThreadRunLoop
     private let log: Log
     var entries: [String: ScheduleEntry] = [:]
@@ -95,8 +95,8 @@ final class ScheduleBook {
     private var alarmAt: Int64?
     private var port: ThreadRunLoop.Port?
 
-    init(desk: JobDesk, loop: ThreadRunLoop, log: Log) throws(SystemError) {
-        self.desk = desk
+    init(driver: SchedulerDriver, loop: ThreadRunLoop, log: Log) throws(SystemError) {
+        self.driver = driver
         self.loop = loop
         self.log = log
         alarm = try WallAlarm()
@@ -111,7 +111,7 @@ final class ScheduleBook {
 
     /// Makes no job any more.
     func close() {
-        desk.whenRoomMayBe = nil
+        driver.whenRoomMayBe = nil
         port?.invalidate()
         port = nil
     }
@@ -123,7 +123,7 @@ final class ScheduleBook {
         if let before = entries[entry.definition.name] { takeOut(before) }
         entries[entry.definition.name] = entry
         crowded.remove(entry.definition.name)
-        entry.correct(at: desk.wall.unixMilliseconds())
+        entry.correct(at: driver.wall.unixMilliseconds())
         // Jobs of the one before may be awaited: how far that has come is known then.
         if awaited[entry.definition.name] == nil { arm(entry) }
         setAlarm()
@@ -146,11 +146,11 @@ final class ScheduleBook {
     // MARK: - When
 
     private func alarmRang() {
-        let now = desk.wall.unixMilliseconds()
+        let now = driver.wall.unixMilliseconds()
         alarmAt = nil
         if (try? alarm.next()) == .clockWasSet {
             log.notice("the clock was set: schedules, and jobs with a date, follow it")
-            desk.followClock()
+            driver.input { $0.clockWasSet() }
             for entry in entries.values where awaited[entry.definition.name] == nil {
                 entry.correct(at: now)
                 arm(entry)
@@ -161,7 +161,7 @@ final class ScheduleBook {
 
     /// Makes the jobs that are due.
     func runDue(at now: Int64) {
-        guard !desk.isRefusing else { return }
+        guard !driver.isRefusing else { return }
         due.collectDue(upTo: now, into: &dueHandles)
         for handle in dueHandles.prefix(Self.turnCountMax) {
             guard let entry = due.remove(handle) else { continue }
@@ -225,7 +225,7 @@ final class ScheduleBook {
                 break
             }
         }
-        desk.tellRuns()
+        driver.input { $0.keepRuns() }
         if isLate, found.leftOutCount != 0, entry.fault == nil {
             let count =
                 found.leftOutCount.map { counted($0, "missed run") }
@@ -242,7 +242,7 @@ final class ScheduleBook {
         lastNumber += 1
         making[lastNumber] = (run, entry)
         awaited[run.name, default: 0] += 1
-        desk.perform(request, of: run, ReplyToken(client: Self.client, number: lastNumber))
+        driver.perform(request, of: run, ReplyToken(client: Self.client, number: lastNumber))
     }
 
     /// A job was accepted, or could not be.
@@ -295,17 +295,17 @@ final class ScheduleBook {
                 log.notice("schedule \(entry.definition.name): jobs can be made again")
             }
             entry.isFaultTold = false
-            entry.correct(at: desk.wall.unixMilliseconds())
+            entry.correct(at: driver.wall.unixMilliseconds())
             return arm(entry)
         }
-        guard !desk.isRefusing else { return }
+        guard !driver.isRefusing else { return }
         if !entry.isFaultTold {
             entry.isFaultTold = true
             log.warning(
                 "schedule \(entry.definition.name): no job could be made, the run counts as "
                     + "missed: \(fault)")
         }
-        let now = desk.wall.unixMilliseconds()
+        let now = driver.wall.unixMilliseconds()
         // A thread or selector that is not there is looked for with the next run.
         arm(
             entry,

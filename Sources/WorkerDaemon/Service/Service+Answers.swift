@@ -1,4 +1,4 @@
-// The way of an answer: from the desk to the client that has asked, or to the schedule.
+// The way of an answer: from the driver to the client that has asked, or to the schedule.
 
 internal import Jobs
 internal import RESP
@@ -50,6 +50,8 @@ extension Service: JobDoor {
     func noteWaiting(_ reply: ReplyToken) {
         if !openAnswers.isEmpty { openAnswers[reply] = nil }
     }
+
+    func tell(_ news: JobNews, to client: UInt64) { session(of: client)?.tell(news) }
 
     func isGone(_ client: UInt64) -> Bool { session(of: client) == nil }
 

@@ -10,24 +10,23 @@ extension Service {
     ///
     /// - Parameters:
     ///   - nextNumber: what the next job will be numbered.
-    ///   - window: how much of the journal's jobs is in memory at a time.
+    ///   - window: how much of the store's jobs is in memory at a time.
     ///   - shutdownAsked: told that a client wants the daemon to go down.
     /// - Throws: when the system has no descriptor for the alarm of schedules.
     static func assemble(
-        _ configuration: Configuration, _ handlers: [String: Handler], _ lanes: [Lane],
-        _ journal: any JobStore, nextNumber: UInt64, window: WindowLimits = WindowLimits(),
+        _ configuration: Configuration, _ handlers: [String: Handler], _ groups: [WorkerGroup],
+        _ store: any JobStore, nextNumber: UInt64, window: WindowLimits = WindowLimits(),
         children: ChildRegistry, password: [UInt8]?, clocks: Clocks = .system, log: Log,
         shutdownAsked: @escaping @Sendable (ShutdownManner) -> Void
     ) throws(SystemError) -> Service {
         let loop = ThreadRunLoop.current
-        let store = MemoryStore(
-            limits: StoreLimits(configuration.limits), nextNumber: nextNumber)
-        let desk = JobDesk(
-            lanes: lanes, handlers: handlers, store: store, journal: journal, window: window,
-            children: children, loop: loop, clocks: clocks, log: log)
+        let driver = SchedulerDriver(
+            groups: groups, handlers: handlers, limits: StoreLimits(configuration.limits),
+            nextNumber: nextNumber, store: store, window: window, children: children, loop: loop,
+            clocks: clocks, log: log)
         return Service(
-            configuration: configuration, desk: desk,
-            schedules: try ScheduleBook(desk: desk, loop: loop, log: log), password: password,
+            configuration: configuration, driver: driver,
+            schedules: try ScheduleBook(driver: driver, loop: loop, log: log), password: password,
             loop: loop, log: log, shutdownAsked: shutdownAsked)
     }
 }

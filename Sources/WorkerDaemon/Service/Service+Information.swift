@@ -24,12 +24,12 @@ extension Service {
     }
 
     private var serverLines: [(String, String)] {
-        let uptime = (desk.wall.unixMilliseconds() - desk.startedAt) / 1_000
+        let uptime = (driver.wall.unixMilliseconds() - driver.startedAt) / 1_000
         return [
             ("workerd_version", Service.version),
             ("process_id", "\(ProcessStatistics.processID)"),
             ("uptime_in_seconds", "\(uptime)"),
-            ("store", desk.stored.journal.name),
+            ("store", driver.store.name),
             ("total_commands_processed", "\(commandCount)"),
         ]
     }
@@ -52,13 +52,13 @@ extension Service {
     }
 
     private var jobLines: [(String, String)] {
-        desk.noteRunning()
-        let totals = desk.store.totals
+        driver.input { $0.noteRunning() }
+        let totals = driver.scheduler.book.totals
         let states = JobState.allCases.filter { !$0.isEnded }.map { state in
-            let parked = desk.parkedCount(state)
+            let parked = driver.scheduler.parkedCount(state)
             return (
                 "\(state.rawValue)_jobs",
-                "\(desk.store.count(thread: nil, state: state) + parked)"
+                "\(driver.scheduler.book.count(thread: nil, state: state) + parked)"
             )
         }
         return states + [
@@ -67,29 +67,29 @@ extension Service {
             ("total_jobs_failed", "\(totals.failed)"),
             ("total_jobs_cancelled", "\(totals.cancelled)"),
             ("total_jobs_expired", "\(totals.expired)"),
-            ("orphaned_jobs", "\(desk.orphanedCount)"),
-            ("running_children", "\(desk.children.count)"),
-            ("stuck_jobs", "\(desk.stuckCount)"),
-            ("stalled_queues", "\(desk.stalledQueueCount)"),
-            ("miscounts", "\(desk.stored.miscounts.count)"),
-            ("replaced_threads", "\(desk.replacedThreadCount)"),
+            ("orphaned_jobs", "\(driver.scheduler.orphanedCount)"),
+            ("running_children", "\(driver.children.count)"),
+            ("stuck_jobs", "\(driver.stuckCount)"),
+            ("stalled_queues", "\(driver.scheduler.stalledQueueCount)"),
+            ("miscounts", "\(driver.scheduler.queues.miscounts.count)"),
+            ("replaced_threads", "\(driver.threads.replacedCount)"),
         ]
     }
 
     private var threadLines: [(String, String)] {
-        desk.lanes.flatMap { lane in
-            lane.members.map { member in
+        driver.groups.flatMap { group in
+            group.members.map { member in
                 let done = member.doneCount.load(ordering: .relaxed)
                 let failed = member.failedCount.load(ordering: .relaxed)
                 let current = member.current.withLock { $0 }
-                let isStuck = current.map { desk.isStuck(JobID($0.id)) } == true
+                let isStuck = current.map { driver.isStuck(JobID($0.id)) } == true
                 return (
                     member.thread.name,
-                    "waiting=\(lane.pool.waitingCount),running=\(current == nil ? 0 : 1),done=\(done),"
+                    "waiting=\(group.pool.waitingCount),running=\(current == nil ? 0 : 1),done=\(done),"
                         + "failed=\(failed),stuck=\(isStuck ? 1 : 0)"
                 )
             }
-        } + desk.stored.orphans.threads.map { ($0.name, "orphaned=\($0.count)") }
+        } + driver.scheduler.queues.orphans.threads.map { ($0.name, "orphaned=\($0.count)") }
     }
 
     private var loopLines: [(String, String)] {

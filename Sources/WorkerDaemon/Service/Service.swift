@@ -1,4 +1,4 @@
-// The daemon as its clients see it: doors, sessions, the desk and the commands. Everything in here is
+// The daemon as its clients see it: doors, sessions, the driver and the commands. Everything in here is
 // confined to the thread `io`.
 
 internal import Jobs
@@ -29,7 +29,7 @@ final class Service: SessionDelegate {
     let configuration: Configuration
     let loop: ThreadRunLoop
     let log: Log
-    let desk: JobDesk
+    let driver: SchedulerDriver
     let schedules: ScheduleBook
     let backups: Backups
     let commands = CommandTable()
@@ -61,17 +61,17 @@ final class Service: SessionDelegate {
     private let shutdownAsked: @Sendable (ShutdownManner) -> Void
 
     init(
-        configuration: Configuration, desk: JobDesk, schedules: ScheduleBook, password: [UInt8]?,
+        configuration: Configuration, driver: SchedulerDriver, schedules: ScheduleBook, password: [UInt8]?,
         loop: ThreadRunLoop, log: Log, shutdownAsked: @escaping @Sendable (ShutdownManner) -> Void
     ) {
         self.configuration = configuration
-        self.desk = desk
+        self.driver = driver
         self.schedules = schedules
         self.password = password
         self.loop = loop
         self.log = log
         self.shutdownAsked = shutdownAsked
-        backups = Backups(desk: desk, directory: configuration.backups, loop: loop, log: log)
+        backups = Backups(driver: driver, directory: configuration.backups, loop: loop, log: log)
         outputRound = OutputRound(on: loop)
         let limits = configuration.limits
         strangers = StrangerPlaces(placeCount: limits.connections)
@@ -85,7 +85,7 @@ final class Service: SessionDelegate {
             pendingReplyCountMax: limits.pipeline,
             outputByteCountSoftMax: min(1 << 20, limits.outputBacklogBytes),
             outputByteCountMax: limits.outputBacklogBytes)
-        desk.door = self
+        driver.door = self
         backups.answer = { [unowned self] reply, result in
             let value: RESPValue =
                 switch result {
@@ -94,15 +94,15 @@ final class Service: SessionDelegate {
                 }
             sessions[reply.client]?.fill(reply, with: value)
         }
-        desk.stored.whenRelieved = { [unowned self] in
-            // In a pass of its own: the desk is in the middle of what has come to the disk.
+        driver.whenRelieved = { [unowned self] in
+            // In a pass of its own: the driver is in the middle of the store's answers.
             let service = Confined(self, to: loop)
             loop.perform { service.value.sessions.values.forEach { $0.goOn() } }
         }
     }
 
     /// Whether too much is on its way to the disk, so that who waits for it is not to hand in more.
-    var holdsBack: Bool { desk.stored.isSwamped }
+    var holdsBack: Bool { driver.scheduler.commits.isFull }
 
     /// Opens a door.
     ///
@@ -152,7 +152,7 @@ final class Service: SessionDelegate {
         shutdown = nil
         backups.close()
         schedules.close()
-        desk.close()
+        driver.close()
     }
 
     func askForShutdown(_ manner: ShutdownManner) {
@@ -192,7 +192,7 @@ final class Service: SessionDelegate {
         if recentSession === session { recentSession = nil }
         questions.forget(session.number)
         strangers.remove(session.number)
-        desk.watches.removeAll(of: session)
+        driver.stopWatching(session.number)
         if sessions.isEmpty { lastSessionEnded.take()?() }
         log.debug("client \(session.number) left: \(reason)")
     }

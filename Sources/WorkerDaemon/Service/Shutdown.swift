@@ -33,11 +33,12 @@ final class Shutdown {
     private var report = Report()
     private var manner = ShutdownManner.finishWaiting
     private var isClosing = false
-    private var areLanesStopped = false
+    private var areThreadsStopped = false
     private let totalsAtStart: JobTotals
     private var timers: [ThreadRunLoop.Timer] = []
 
-    private var desk: JobDesk { service.desk }
+    private var driver: SchedulerDriver { service.driver }
+    private var activeCount: Int { driver.scheduler.book.activeCount }
     private var loop: ThreadRunLoop { service.loop }
 
     /// How long a Swift handler that was asked to end is waited for: it may listen, or not.
@@ -73,11 +74,11 @@ final class Shutdown {
         self.service = service
         grace = service.configuration.shutdown.grace
         self.whenDown = whenDown
-        totalsAtStart = service.desk.store.totals
+        totalsAtStart = service.driver.scheduler.book.totals
         service.closeDoors()
-        desk.refuse()
+        driver.input { $0.refuse() }
         service.schedules.close()
-        desk.whenCompleted = { [unowned self] in lookIfDone() }
+        driver.whenCompleted = { [unowned self] in lookIfDone() }
         service.backups.whenEnded = { [unowned self] in lookIfDone() }
         hurry(to: manner)
     }
@@ -89,83 +90,67 @@ final class Shutdown {
         if manner > .finishWaiting { service.backups.giveUp() }
         switch manner {
         case .finishWaiting:
-            keepHeld()
-            note(desk.abandonUnreleased())
-            // Those that are parked have to come to the lanes before these may end: see lookIfDone.
-            for lane in desk.lanes { lane.pool.resume() }
+            keepDelayed()
+            note(driver.input { $0.abandonDelayed() })
+            // Parked jobs have to be loaded before the threads may end: see lookIfDone.
+            for group in driver.groups { group.pool.resume() }
         case .finishRunning:
             keepParked()
-            note(desk.abandonWaiting())
-            stopLanes(.finishCurrent)
+            note(driver.input { $0.abandonWaiting() })
+            stopThreads(.finishCurrent)
             let shutdown = Confined(self, to: loop)
             after(grace) { shutdown.value.graceIsOver() }
         case .now:
             keepParked()
-            note(desk.abandonWaiting())
-            stopLanes(.finishCurrent)
+            note(driver.input { $0.abandonWaiting() })
+            stopThreads(.finishCurrent)
         }
         service.log.notice(
-            "going down: \(counted(desk.live.count, "job")) "
+            "going down: \(counted(activeCount, "job")) "
                 + "\(manner == .now ? "stopped" : "let finish"), "
                 + "\(report.abandonedWaitingCount) abandoned before they began"
-                + (!desk.stored.journal.isKeeping
+                + (!driver.store.isKeeping
                     ? "" : ", \(report.keptCount) kept in the journal"))
         if manner == .now { stopRunning() }
         lookIfDone()
     }
 
-    private func note(_ abandoned: JobDesk.Abandoned) {
+    private func note(_ abandoned: AbandonedJobs) {
         report.abandonedWaitingCount += abandoned.count
         report.keptCount += abandoned.keptCount
     }
 
-    /// Leaves in the journal what is not in memory and has to wait for its time or to be fired.
-    private func keepHeld() {
-        guard !desk.stored.isHeldClosed else { return }
-        desk.stored.isHeldClosed = true
-        report.keptCount += desk.parkedCount(.delayed) + desk.parkedCount(.buffered)
-    }
+    /// Leaves in the store what is not in memory and has to wait for its time or to be fired.
+    private func keepDelayed() { report.keptCount += driver.input { $0.keepDelayed() } }
 
-    /// Leaves in the journal what is not in memory.
-    private func keepParked() {
-        let stored = desk.stored
-        guard !stored.isClosed else { return }
-        keepHeld()
-        stored.isClosed = true
-        report.keptCount += desk.parkedCount(.waiting)
-        for waiters in stored.waiters.values {
-            waiters.tell(.failed(.abandoned), by: desk.door)
-        }
-        stored.waiters.removeAll()
-    }
+    /// Leaves in the store what is not in memory.
+    private func keepParked() { report.keptCount += driver.input { $0.keepParked() } }
 
-    private func stopLanes(_ policy: StopPolicy) {
-        areLanesStopped = true
-        for lane in desk.lanes {
-            lane.pool.resume()
-            lane.pool.stop(policy)
+    private func stopThreads(_ policy: StopPolicy) {
+        areThreadsStopped = true
+        for group in driver.groups {
+            group.pool.resume()
+            group.pool.stop(policy)
         }
     }
 
     private func graceIsOver() {
-        guard !desk.live.isEmpty, !isClosing, manner != .now else { return }
+        guard activeCount > 0, !isClosing, manner != .now else { return }
         service.log.warning(
-            "stopping \(counted(desk.live.count, "job")), not ended within \(grace)")
+            "stopping \(counted(activeCount, "job")), not ended within \(grace)")
         stopRunning()
     }
 
     /// Asks what still runs to end, and gives programs the time that they have after SIGTERM.
     private func stopRunning() {
-        guard !desk.live.isEmpty, !isClosing else { return }
+        guard activeCount > 0, !isClosing else { return }
         var patience = Duration.zero
-        for job in desk.live.values {
-            // Whoever asked for the cancel gets it; else the job is put back.
-            job.isInterrupted = job.isDurable && !job.context.isCancelRequested
-            job.context.requestCancel()
-            switch job.handler.kind {
+        driver.input { $0.interruptAll() }
+        for job in driver.scheduler.book.activeJobs {
+            switch driver.handlers[job.selector.name]?.kind {
             case .program(let selector):
                 patience = max(patience, selector.graceAfterTerm + Self.patienceWithKilled)
-            case .closure, .task:
+            case .closure, .task, nil:
                 patience = max(patience, Self.patience)
             }
         }
@@ -176,27 +161,26 @@ final class Shutdown {
     /// Leaves alone what can't be stopped; its clients are told.
     private func giveUp() {
         guard !isClosing else { return }
-        desk.children.killAll()
-        for job in desk.live.values.sorted(by: { $0.id < $1.id }) {
-            let place = job.context.run?.thread ?? job.thread
+        driver.children.killAll()
+        for job in driver.scheduler.book.activeJobs.sorted(by: { $0.id < $1.id }) {
+            let place = driver.scheduler.beginning(of: job)?.thread ?? job.thread
+            let title = JobContext.title(of: job.id.number, job.details)
             service.log.warning(
-                (job.isDurable ? "put back" : "abandoned")
-                    + " \(job.context.title) that still runs on \(place)")
+                (job.isStored ? "put back" : "abandoned") + " \(title) that still runs on \(place)")
         }
-        let left = desk.abandonRunning()
+        let left = driver.input { $0.abandonRunning() }
         report.abandonedRunningCount = left.count
         report.hasStuckThreads = left.count + left.keptCount > 0
-        desk.putBackCount += left.keptCount
         lookIfDone()
     }
 
     private func lookIfDone() {
         guard !isClosing else { return }
-        if !areLanesStopped, desk.areAllInMemory { stopLanes(.finishQueued) }
-        guard desk.live.isEmpty, areLanesStopped, !service.backups.isUnderWay else { return }
+        if !areThreadsStopped, driver.scheduler.areAllInMemory { stopThreads(.finishQueued) }
+        guard activeCount == 0, areThreadsStopped, !service.backups.isUnderWay else { return }
         isClosing = true
         let shutdown = Confined(self, to: loop)
-        desk.confirm { fault in
+        driver.confirm { fault in
             if let fault {
                 shutdown.value.service.log.error("not all could be recorded: \(fault)")
             }
@@ -208,21 +192,21 @@ final class Shutdown {
     private func isRecorded() {
         timers.forEach { $0.invalidate() }
         timers.removeAll()
-        let leftBehind = desk.replacedThreads.filter { !$0.hasEnded }
+        let leftBehind = driver.threads.replaced.filter { !$0.hasEnded }
         if !leftBehind.isEmpty {
             report.hasStuckThreads = true
             let names = leftBehind.map(\.name).joined(separator: ", ")
             service.log.warning("threads that hang and were replaced are not waited for: \(names)")
         }
-        let (before, now) = (totalsAtStart, desk.store.totals)
+        let (before, now) = (totalsAtStart, driver.scheduler.book.totals)
         report.finishedCount = Int(now.done + now.failed - before.done - before.failed)
-        report.putBackCount = desk.putBackCount
+        report.putBackCount = driver.scheduler.stage.requeuedCount
         report.stoppedCount = Int(now.cancelled - before.cancelled)
         service.log.notice(
             "down: \(counted(report.finishedCount, "job")) finished, \(report.stoppedCount) stopped, "
                 + "\(report.abandonedWaitingCount) abandoned before they began, "
                 + "\(report.abandonedRunningCount) abandoned while they ran"
-                + (!desk.stored.journal.isKeeping
+                + (!driver.store.isKeeping
                     ? ""
                     : ", \(report.keptCount) kept in the journal, \(report.putBackCount) put back"))
         let shutdown = Confined(self, to: loop)

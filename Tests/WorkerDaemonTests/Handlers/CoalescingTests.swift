@@ -1,46 +1,9 @@
-// What keeps those who watch a job from being told more than they can read.
+// What keeps clients and the log from more lines than they can read.
 
 import Kernel
 import RESP
 import Testing
 import WorkerDaemon
-
-@Suite struct `A pacer` {
-    private let start = SystemClock().now()
-
-    private func after(_ milliseconds: Int) -> Instant {
-        start.advanced(by: .milliseconds(milliseconds))
-    }
-
-    @Test func `looks at the first change at once, and at the next ones together`() {
-        var pacer = Pacer(pause: .milliseconds(50))
-        #expect(pacer.changed(at: start) == start)
-        pacer.looked(at: start)
-        #expect(pacer.changed(at: after(10)) == after(50))
-        #expect(pacer.changed(at: after(20)) == nil)
-        #expect(pacer.changed(at: after(60)) == nil, "the look that is due sees it")
-        pacer.looked(at: after(60))
-        #expect(pacer.changed(at: after(300)) == after(300))
-    }
-
-    @Test func `looks at most once in a pause, and after the last change`() {
-        var pacer = Pacer(pause: .milliseconds(50))
-        var looks: [Int] = []
-        var due: Instant?
-        var seen = -1
-        for time in 0..<1_000 {
-            if time < 905, let next = pacer.changed(at: after(time)) { due = next }
-            if let moment = due, moment <= after(time) {
-                due = nil
-                pacer.looked(at: after(time))
-                looks.append(time)
-                seen = min(time, 904)
-            }
-        }
-        #expect(looks == Array(stride(from: 0, through: 900, by: 50)) + [950])
-        #expect(seen == 904)
-    }
-}
 
 @Suite struct `A budget of lines` {
     @Test func `is spent in a period that its first line begins, and then given anew`() {

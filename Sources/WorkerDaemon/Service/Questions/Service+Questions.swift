@@ -1,4 +1,4 @@
-// Questions of clients at the service: each is asked of the desk when there is room for its answer.
+// Questions of clients at the service: each is asked of the driver when there is room for its answer.
 
 internal import Jobs
 internal import Kernel
@@ -40,14 +40,14 @@ extension Service {
         _ id: JobID, byteCount: Int, _ session: Session, _ reply: ReplyToken,
         begin: @escaping (ReplyToken) -> Void
     ) {
-        if desk.isInMemory(id) || !desk.stored.journal.isKeeping { return begin(reply) }
+        if driver.input({ $0.isInMemory(id) }) || !driver.store.isKeeping { return begin(reply) }
         ask(.lookup, byteCount: byteCount, session, reply) { begin(reply) }
     }
 
     /// Answers a command with the outcome of a job, which the store may have to be asked for.
     func wait(for id: JobID, _ session: Session, _ reply: ReplyToken) {
-        lookUp(id, byteCount: Self.resultByteCount, session, reply) { [unowned self] in
-            desk.wait(for: id, $0)
+        lookUp(id, byteCount: Self.resultByteCount, session, reply) { [unowned self] reply in
+            driver.input { $0.wait(for: id, reply) }
         }
     }
 

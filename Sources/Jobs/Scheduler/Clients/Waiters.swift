@@ -1,0 +1,79 @@
+// Clients that wait for the end of one job. They may come, wait and leave very often before it has ended; so
+// none is searched for, and those whose waiting is over are removed many at a time.
+
+/// A client that waits for a job's end.
+struct Waiter {
+    let reply: ReplyToken
+    /// Ends the waiting; nil for a client that waits as long as it takes.
+    let alarm: Alarms.Handle?
+
+    fileprivate func isOver(_ alarms: borrowing Alarms) -> Bool {
+        alarm.map { !alarms.isSet($0) } == true
+    }
+}
+
+/// The clients that wait for the end of one job, in the order in which they came.
+///
+/// - Complexity: O(1) on average to add; O(count) to tell.
+struct Waiters {
+    /// Mostly the only one, for which there is no list.
+    private var first: Waiter?
+    private var others: [Waiter] = []
+    /// How many of them have waited as long as they wanted to.
+    private var overCount = 0
+
+    var isEmpty: Bool { first == nil }
+    private var count: Int { first == nil ? 0 : 1 + others.count }
+
+    /// Adds a client.
+    mutating func add(
+        _ waiter: Waiter, _ alarms: inout Alarms, _ driver: any SchedulerEnvironment
+    ) {
+        guard first != nil else { return first = waiter }
+        // Each time their number has doubled: constant on average, and clients that left are not kept long.
+        if count >= 16, count.nonzeroBitCount == 1 { removeOver(&alarms, driver) }
+        if first == nil { first = waiter } else { others.append(waiter) }
+    }
+
+    /// Adds those who have waited elsewhere.
+    mutating func add(_ waiters: Waiters, _ alarms: inout Alarms, _ driver: any SchedulerEnvironment) {
+        for waiter in waiters.all where !waiter.isOver(alarms) { add(waiter, &alarms, driver) }
+    }
+
+    private var all: [Waiter] { (first.map { [$0] } ?? []) + others }
+
+    /// An alarm has rung.
+    mutating func alarmRang(_ alarms: inout Alarms, _ driver: any SchedulerEnvironment) {
+        overCount += 1
+        if overCount * 2 >= count { removeOver(&alarms, driver) }
+    }
+
+    /// Gives an answer to all that still wait.
+    func tell(_ answer: JobAnswer, _ alarms: inout Alarms, _ effects: inout JobEffects) {
+        if let first { Self.tell(first, answer, &alarms, &effects) }
+        for waiter in others { Self.tell(waiter, answer, &alarms, &effects) }
+    }
+
+    private static func tell(
+        _ waiter: Waiter, _ answer: JobAnswer, _ alarms: inout Alarms, _ effects: inout JobEffects
+    ) {
+        guard !waiter.isOver(alarms) else { return }
+        alarms.cancel(waiter.alarm)
+        effects.answer(waiter.reply, answer)
+    }
+
+    /// Removes the clients that wait no more: long enough, or they have left.
+    private mutating func removeOver(_ alarms: inout Alarms, _ driver: any SchedulerEnvironment) {
+        overCount = 0
+        var kept: [Waiter] = []
+        for waiter in all where !waiter.isOver(alarms) {
+            if driver.isGone(waiter.reply.client) {
+                alarms.cancel(waiter.alarm)
+            } else {
+                kept.append(waiter)
+            }
+        }
+        first = kept.first
+        others = Array(kept.dropFirst())
+    }
+}

@@ -1,0 +1,50 @@
+// What the store was asked, and what is done with its answer: a value for each, so that all that is under way
+// can be looked at.
+
+/// A question to the store.
+enum Inquiry {
+    /// Answers when everything before is kept.
+    case confirm(ReplyToken, JobAnswer)
+    /// Tells the driver when everything before is kept, or can't be.
+    case driver(tag: UInt64)
+    /// Parked jobs that were due at this moment are dated anew.
+    case keepDue(at: Int64)
+    /// Looks for the job of a repeated submit that was refused for this reason.
+    case repeated(JobError, ReplyToken)
+    case describe(JobID, ReplyToken)
+    case result(JobID, ReplyToken)
+    case wait(JobID, ReplyToken)
+    case watch(JobID, WatchRequest)
+    case cancel(JobID, ReplyToken)
+    /// Looks whether there is a job that was to be cancelled and is not parked.
+    case lookAfterCancel(JobID, ReplyToken)
+    case cancelMany(BulkCancel)
+    case findExpired
+    /// Ends a parked job that has not begun in time.
+    case expire(JobID)
+    /// Lets buffered jobs go; so many were before.
+    case fire(Int, ReplyToken)
+    case resolve(FailedJobsChange)
+    case list(Listing)
+}
+
+/// The questions under way, by the tickets of their answers.
+struct Inquiries {
+    private var waiting: [UInt64: Inquiry] = [:]
+    private var lastTicket: UInt64 = 0
+
+    /// How many answers are awaited.
+    var count: Int { waiting.count }
+
+    /// The ticket under which an answer is expected.
+    mutating func expect(_ inquiry: Inquiry) -> UInt64 {
+        lastTicket += 1
+        waiting[lastTicket] = inquiry
+        return lastTicket
+    }
+
+    /// The question whose answer has come.
+    mutating func take(_ ticket: UInt64) -> Inquiry? { waiting.removeValue(forKey: ticket) }
+
+    mutating func removeAll() { waiting = [:] }
+}

@@ -1,0 +1,223 @@
+// How a job is accepted: known at once, answered and offered when it is kept as its client wants it. That is at
+// once for a job in memory only, and when the store has it for any other.
+
+internal import Wording
+
+extension JobScheduler {
+    /// Accepts a job, and answers with its number or why there is none.
+    ///
+    /// - Parameter run: recorded with the job, of the schedule that makes it; then `keepRuns` tells the store.
+    package mutating func perform(
+        _ request: borrowing JobRequest, of run: ScheduleRun? = nil, _ reply: ReplyToken
+    ) {
+        // The one place that decides whether a store keeps a job.
+        let isKept = isKeeping && !request.isVolatile
+        let name = request.uniqueName
+        do throws(JobError) {
+            if let accepted = try accept(request, isKept: isKept, of: run, reply) {
+                answerAccepted(accepted.id, accepted.job, reply)
+            }
+        } catch {
+            // A repeated submit gets the answer of the first one also if there is no room for another job.
+            guard let name, isKept, error != .shuttingDown else {
+                return effects.answer(reply, .failed(error))
+            }
+            ask(.repeated(error, reply)) { .findNamed(name, ticket: $0) }
+        }
+    }
+
+    /// - Returns: a job in memory only, whose number may be that of an earlier one; nil if the store comes first.
+    private mutating func accept(
+        _ request: borrowing JobRequest, isKept: Bool, of run: ScheduleRun?, _ reply: ReplyToken
+    ) throws(JobError) -> (id: JobID, job: ActiveJob?)? {
+        let now = now.unixMilliseconds
+        let name = request.uniqueName
+        if !isKept, let name, let earlier = earlierJob(named: name, at: now) { return earlier }
+        let (group, selector) = try check(request)
+        let byteCount = request.payload.count
+        let queue = isKept ? queues.queue(request.queue, of: group) : nil
+        if queue != nil { try checkLimits(byteCount, of: group) }
+        let isParked = queue?.parks(request, at: now) ?? false
+        let id = isParked ? book.takeNumber() : try takeNumber(for: byteCount, at: now)
+        let accepted = Job(
+            id: id, request: request, served.details(of: request, selector), acceptedAt: now)
+        reserveNumbers()
+        let (state, dueAt, expiresAt) = (accepted.state, accepted.dueAt, accepted.expiresAt)
+        let job = isParked ? nil : enter(accepted, selector, group, queue)
+        guard let queue else {
+            if let name { names.give(name, to: id, at: now) }
+            if let job { goOn(job, state, dueAt: dueAt) }
+            return (id, job)
+        }
+        if isParked {
+            queue.addParked(state, .one(byteCount))
+            if let expiresAt { noteParkedExpiry(at: expiresAt) }
+        }
+        commits.append(
+            CommitQueue.Commit(
+                id: id, job: job, queue: queue, state: state, dueAt: dueAt, byteCount: byteCount,
+                reply: reply))
+        let new = NewJob(accepted, isParked: isParked)
+        if let run {
+            commits.add(MadeRun(run: run, new: new))
+        } else if let name {
+            keep(.acceptOnce(new, name: name))
+        } else {
+            keep(.accept(new))
+        }
+        return nil
+    }
+
+    private func earlierJob(named name: [UInt8], at now: Int64) -> (id: JobID, job: ActiveJob?)? {
+        let id = names.job(named: name, at: now) { book.active($0) != nil }
+        return id.map { ($0, book.active($0)) }
+    }
+
+    /// Answers with the number of a job, or later with its outcome.
+    private mutating func answerAccepted(_ id: JobID, _ job: ActiveJob?, _ reply: ReplyToken) {
+        // Mostly it is in memory, and the door need not ask.
+        guard reply.patience != nil, let job else {
+            return effects.answer(reply, .accepted(id))
+        }
+        addWaiter(reply, to: job)
+    }
+
+    /// Takes a new job into memory.
+    private mutating func enter(
+        _ accepted: borrowing Job, _ selector: JobSelector, _ group: ThreadGroup,
+        _ queue: JobQueue?
+    ) -> ActiveJob {
+        let job = activeJob(accepted, selector, group, queue)
+        job.part = accepted.state == .delayed ? .delayed : .inTurn
+        job.move(to: .committing)
+        book.keep(copy accepted, job)
+        queue?.addInMemory(job.part, byteCount: job.payload.count)
+        return job
+    }
+
+    /// A job that is in memory from now on.
+    mutating func activeJob(
+        _ job: borrowing Job, _ selector: JobSelector, _ group: ThreadGroup, _ queue: JobQueue?
+    ) -> ActiveJob {
+        let orders = orders.orders(
+            thread: job.thread, isForOne: group.isOneThread(job.thread), key: job.key)
+        let active = ActiveJob(job, selector, of: group, orders: orders, queue: queue)
+        if active.expiresAt != .max { watchExpiry(of: active) }
+        return active
+    }
+
+    /// Lets a job go on that is kept as its client wants it.
+    private mutating func goOn(_ job: ActiveJob, _ state: JobState, dueAt: Int64?) {
+        switch state {
+        case .delayed: place(job, dueAt: dueAt ?? 0)
+        case .buffered:
+            job.move(to: .buffered)
+            job.group.buffered.append(job.id)
+        case .waiting, .running, .done, .failed, .cancelled, .expired: offerInOrder(job)
+        }
+    }
+
+    /// Tells the store the runs of schedules that were accepted.
+    package mutating func keepRuns() {
+        let runs = commits.takeRuns()
+        if !runs.isEmpty { keep(.run(runs)) }
+    }
+
+    // MARK: - Commits
+
+    /// The next jobs are kept, or could not be.
+    mutating func committed(_ count: Int, _ fault: StoreFault?) {
+        // Neighbours are mostly of the same queue, which is looked after once for all of them.
+        var wanting: JobQueue?
+        for _ in 0..<count {
+            guard let commit = commits.popFirst() else { break }
+            guard !committed(commit, fault), wanting !== commit.queue else { continue }
+            if let wanting { bringMore(of: wanting) }
+            wanting = commit.queue
+        }
+        if let wanting { bringMore(of: wanting) }
+    }
+
+    /// - Returns: whether the job goes on in memory; else its queue may want a load.
+    private mutating func committed(_ commit: CommitQueue.Commit, _ fault: StoreFault?) -> Bool {
+        if let fault {
+            forget(commit, .failed(.storeFailed(fault)))
+            return false
+        }
+        let job = commit.job.flatMap { book.active(commit.id) === $0 ? $0 : nil }
+        answerAccepted(commit.id, job, commit.reply)
+        guard let job else { return false }
+        goOn(job, commit.state, dueAt: commit.dueAt)
+        return true
+    }
+
+    /// The next job has the name of another one, whose number its client gets.
+    mutating func existing(_ other: JobID) {
+        guard let commit = commits.popFirst() else { return }
+        forget(commit, .accepted(other))
+        bringMore(of: commit.queue)
+    }
+
+    /// A job is not accepted after all.
+    private mutating func forget(_ commit: CommitQueue.Commit, _ answer: JobAnswer) {
+        if let job = commit.job {
+            if book.active(commit.id) === job {
+                book.deactivate(commit.id)
+                endExpiry(of: job)
+                commit.queue.removeFromMemory(job)
+            } else {
+                uncountCancelled(commit.id)
+            }
+            book.discard(commit.id)
+        } else {
+            commit.queue.removeParked(commit.state, .one(commit.byteCount))
+        }
+        effects.answer(commit.reply, answer)
+    }
+
+    // MARK: - Refusals
+
+    /// Finds out whether there is a thread and a handler for a job.
+    package mutating func checkServed(_ request: borrowing JobRequest) throws(JobError) {
+        _ = try served.group(of: request.thread)
+        _ = try served.selector(request.selector)
+    }
+
+    /// Finds out whether a job can be accepted.
+    private mutating func check(
+        _ request: borrowing JobRequest
+    ) throws(JobError) -> (ThreadGroup, JobSelector) {
+        if stage.isRefusing { throw JobError.shuttingDown }
+        let group = try served.group(of: request.thread)
+        let selector = try served.selector(request.selector)
+        if environment.isStopped(request.thread, of: group) {
+            throw JobError.stoppedThread(request.thread)
+        }
+        let waiting = waitingCount(of: group)
+        if waiting >= group.maxQueued {
+            throw full(
+                "thread \(group.name) holds \(counted(waiting, "waiting job")), its limit", group)
+        }
+        return (group, selector)
+    }
+
+    /// The number of a new job that is in memory.
+    private mutating func takeNumber(
+        for byteCount: Int, at now: Int64
+    ) throws(JobError) -> JobID {
+        do throws(JobStoreError) {
+            return try book.takeNumber(forPayloadOf: byteCount, at: now)
+        } catch .full(let count, let byteCount) {
+            throw full(
+                "\(counted(count, "job")) of \(counted(byteCount, "byte")) waiting or running, the limit",
+                nil)
+        } catch {
+            throw JobError.refused(error)
+        }
+    }
+}
+
+extension JobRequest {
+    /// The queue of the store that it belongs to.
+    var queue: QueueName { QueueName(thread: thread, priority: priority) }
+}

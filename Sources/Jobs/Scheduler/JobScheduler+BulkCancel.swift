@@ -1,0 +1,187 @@
+// Cancelling all jobs of a thread and selector that have not begun, wherever they are: those in memory at once,
+// the parked ones by the store, part by part. From the moment of the command none of them begins, though others
+// may be served for seconds until the last part is done:
+//
+// - A job in turn that is loaded meanwhile is ended by the scheduler; the store leaves alone what it has loaded.
+// - A delayed job that is loaded stays parked, because the store does not know which of these are in memory; the
+//   store ends it when it gets there.
+//
+// So each job is ended by one of the two, and counted once, by its number.
+
+/// A command under way that cancels all jobs of a thread and selector.
+final class BulkCancel {
+    /// Nil if the thread is not configured any more: then none of its jobs is loaded.
+    let group: ThreadGroup?
+    /// The group's name or a member's.
+    let thread: String
+    fileprivate(set) var filter: CancelFilter
+    /// How many were cancelled.
+    fileprivate(set) var count = 0
+    /// Those among them of which the store has not said yet that they are jobs: a submit that is repeated under
+    /// its name is none.
+    fileprivate var unconfirmed: Set<JobID> = []
+    /// In front of the first of those that were loaded and stayed parked.
+    fileprivate var leftParked: [QueueName: DueKey] = [:]
+    fileprivate let reply: ReplyToken
+
+    fileprivate init(
+        _ group: ThreadGroup?, _ thread: String, _ filter: CancelFilter, _ reply: ReplyToken
+    ) {
+        self.group = group
+        self.thread = thread
+        self.filter = filter
+        self.reply = reply
+    }
+
+    fileprivate func means(_ job: Job, of group: ThreadGroup) -> Bool {
+        group === self.group && group.addresses(job.thread, by: thread) && filter.means(job)
+    }
+
+    /// Whether an active job is of its thread, selector and payload.
+    fileprivate func matches(_ job: ActiveJob) -> Bool {
+        job.group === group && job.group.addresses(job.thread, by: thread)
+            && job.details.selector == filter.selector
+            && (filter.payload == nil || job.payload == filter.payload)
+    }
+}
+
+extension JobScheduler {
+    /// Cancels all jobs of a thread and selector that have not begun, parked ones too; answers how many, once
+    /// that is kept.
+    ///
+    /// - Parameter payload: only those with this payload; nil for all.
+    package mutating func cancel(
+        thread: String, selector: String, payload: [UInt8]?, _ reply: ReplyToken
+    ) {
+        guard isKnown(thread) else {
+            return effects.answer(reply, .failed(.unknownThread(thread)))
+        }
+        let group = served.knownGroup(of: thread)
+        let filter = CancelFilter(
+            selector: selector, payload: payload, before: JobID(book.nextNumber),
+            isUnserved: served.knownSelector(selector) == nil)
+        let bulk = BulkCancel(group, thread, filter, reply)
+        if let group {
+            let ids = cancelInMemory(bulk, of: group)
+            bulk.count = ids.count
+            bulk.unconfirmed = Set(ids.filter { commits.mayHold($0) })
+            // What is left of them in memory could not be withdrawn.
+            bulk.filter.begun = Set(book.activeJobs.filter(bulk.matches).map(\.id))
+        }
+        cancels.bulk.append(bulk)
+        cancelPart(
+            BulkCancelPart(
+                filter: bulk.filter, places: BulkCancelPart.places(of: queues(of: thread, group)),
+                countMax: queues.window.settledAtOnce, byteCountMax: queues.window.byteCountMax),
+            bulk)
+    }
+
+    /// Ends those in memory that have not begun.
+    private mutating func cancelInMemory(_ bulk: BulkCancel, of group: ThreadGroup) -> [JobID] {
+        // The end of one may make others leave memory: the store ends those.
+        let cancelled = book.activeJobs.filter(bulk.matches).filter {
+            book.active($0.id) === $0 && withdraw($0, staysInBuffer: true)
+        }
+        // All at once: to look for each among those that were collected takes too long if there are many.
+        if !cancelled.isEmpty { group.buffered.removeAll { book.active($0) == nil } }
+        return cancelled.map(\.id)
+    }
+
+    /// Has the store end a part of them.
+    private mutating func cancelPart(_ part: BulkCancelPart, _ bulk: BulkCancel) {
+        ask(.cancelMany(bulk)) { .cancelPart(part, ticket: $0) }
+    }
+
+    /// The store has ended a part of them, or could not.
+    mutating func cancelledPart(
+        _ bulk: BulkCancel, _ result: Result<BulkCancelAnswer, StoreFault>
+    ) {
+        switch result {
+        case .success(let cancelled):
+            bulk.count += noteCancelled(cancelled.jobs)
+            if let rest = cancelled.rest, !stage.isRefusing { return cancelPart(rest, bulk) }
+            end(bulk)
+            guard cancelled.rest == nil else {
+                return effects.answer(bulk.reply, .failed(.interrupted(jobCount: bulk.count)))
+            }
+            confirm(.count(bulk.count), bulk.reply)
+        case .failure(let fault):
+            end(bulk)
+            effects.answer(bulk.reply, .failed(.storeFailed(fault)))
+        }
+    }
+
+    /// The command is over: jobs that stayed parked for it and were not ended are loaded once more.
+    private mutating func end(_ bulk: BulkCancel) {
+        cancels.bulk.removeAll { $0 === bulk }
+        for (name, key) in bulk.leftParked {
+            guard let queue = queues[name] else { continue }
+            queue.delayed.fired(behind: key)
+            bringMore(of: queue)
+        }
+    }
+
+    // MARK: - Jobs that are loaded meanwhile
+
+    /// A job that was cancelled before it was kept turns out to be none.
+    ///
+    /// The store says so before it answers the command, which came later.
+    func uncountCancelled(_ id: JobID) {
+        for bulk in cancels.bulk where bulk.unconfirmed.remove(id) != nil { bulk.count -= 1 }
+    }
+
+    /// Ends a job in turn that was just loaded, if a command means it.
+    mutating func cancelLoaded(_ job: Job, _ queue: JobQueue) -> Bool {
+        guard let bulk = bulkCancel(of: job, queue) else { return false }
+        effects.record(.end(job.id, nil, .cancelled, at: now.unixMilliseconds))
+        endParked(job.id, .cancelled)
+        bulk.count += 1
+        return true
+    }
+
+    /// Leaves a delayed job parked that was just loaded, if a command means it.
+    func leaveParked(_ job: Job, _ queue: JobQueue) -> Bool {
+        guard let bulk = bulkCancel(of: job, queue) else { return false }
+        let front = DueKey(dueAt: job.dueAt ?? job.acceptedAt, id: JobID(job.id.number - 1))
+        bulk.leftParked[queue.name] = min(bulk.leftParked[queue.name] ?? .last, front)
+        return true
+    }
+
+    private func bulkCancel(of job: Job, _ queue: JobQueue) -> BulkCancel? {
+        cancels.bulk.first { $0.means(job, of: queue.group) }
+    }
+
+    /// Notes parked jobs that the store has ended.
+    ///
+    /// - Returns: how many of them have not begun: a failed one that was run again meanwhile may have.
+    mutating func noteCancelled(
+        _ cancelled: [QueueName: [CountedJob]], as outcome: Outcome = .cancelled
+    ) -> Int {
+        var count = 0
+        for (name, jobs) in cancelled {
+            for job in jobs {
+                if let active = book.active(job.id) {
+                    if withdraw(active, as: outcome) { count += 1 }
+                    continue
+                }
+                // Another command may ask for the same job, and find none to end.
+                cancels.forget(job.id)
+                uncount(job, of: name)
+                endParked(job.id, outcome)
+                count += 1
+            }
+        }
+        return count
+    }
+
+    private mutating func uncount(_ job: CountedJob, of name: QueueName) {
+        guard let queue = queues[name] else {
+            return queues.removeOrphan(job.id, byteCount: job.byteCount, from: name)
+        }
+        if served.knownSelector(job.selector) == nil {
+            queues.removeUnserved(job, from: name)
+        } else {
+            queues.unpark(job.id, job.state, byteCount: job.byteCount, from: queue)
+        }
+    }
+}

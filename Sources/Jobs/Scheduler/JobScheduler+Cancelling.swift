@@ -1,0 +1,136 @@
+// What becomes of one job that a client cancels, wherever it is.
+
+/// Cancels under way, and the jobs and clients that wait for their answers.
+struct PendingCancels {
+    /// Parked jobs that the store was asked to end, and how often.
+    private var counts: [JobID: Int] = [:]
+    /// Those of them that were loaded before the answer: they must not begin.
+    private var withheld: [JobID: Job] = [:]
+    /// Bulk cancels under way.
+    var bulk: [BulkCancel] = []
+    /// Clients that wait for the end of a parked job.
+    private var waiters: [JobID: Waiters] = [:]
+
+    /// The store is asked to end a job.
+    mutating func begin(_ id: JobID) { counts[id, default: 0] += 1 }
+
+    func isPending(_ id: JobID) -> Bool { counts[id] != nil }
+
+    /// Keeps a loaded job back until the answer.
+    mutating func withhold(_ job: Job) { withheld[job.id] = job }
+
+    /// A withheld job has ended.
+    mutating func forget(_ id: JobID) { withheld[id] = nil }
+
+    /// An answer has come.
+    ///
+    /// - Returns: the withheld job, if no other answer is awaited: it was not ended, and goes on.
+    mutating func end(_ id: JobID) -> Job? {
+        guard let count = counts[id] else { return nil }
+        counts[id] = count > 1 ? count - 1 : nil
+        return count == 1 ? withheld.removeValue(forKey: id) : nil
+    }
+
+    mutating func withWaiters(of id: JobID, _ body: (inout Waiters) -> Void) {
+        body(&waiters[id, default: Waiters()])
+        if waiters[id]?.isEmpty == true { waiters[id] = nil }
+    }
+
+    mutating func takeWaiters(of id: JobID) -> Waiters? { waiters.removeValue(forKey: id) }
+
+    func hasWaiters(of id: JobID) -> Bool { waiters[id] != nil }
+
+    mutating func takeWaiters() -> [Waiters] {
+        defer { waiters = [:] }
+        return Array(waiters.values)
+    }
+}
+
+extension JobScheduler {
+    /// Takes back a job that has not begun, or asks a running one to end; answers what became of it.
+    package mutating func cancel(_ id: JobID, _ reply: ReplyToken) {
+        forgetExpired()
+        if let answer = cancelInMemory(id) {
+            // What was answered has to be kept first.
+            return mustConfirm(answer, of: id)
+                ? confirm(.cancel(answer), reply) : effects.answer(reply, .cancel(answer))
+        }
+        cancels.begin(id)
+        ask(.cancel(id, reply)) { .cancel(id, as: .cancelled, ticket: $0) }
+    }
+
+    /// - Returns: what became of it; nil if it is not in memory.
+    private mutating func cancelInMemory(_ id: JobID) -> CancelAnswer? {
+        guard let job = book.active(id) else { return cancelInactive(id) }
+        if withdraw(job) { return .cancelled }
+        job.isAskedToEnd = true
+        effects.append(.cancel(job))
+        // Should the daemon die first, it must not run again as if no client had asked.
+        if job.isStored { keep(.askToEnd(id)) }
+        guard job.stuckSince == nil else {
+            effects.append(.reportStuck(job))
+            return .stuck
+        }
+        return .requested
+    }
+
+    /// Cancels a job that is in the book and not active: it has ended, or a stopped thread or the shutdown has
+    /// left it to the store.
+    private mutating func cancelInactive(_ id: JobID) -> CancelAnswer? {
+        guard let state = book.state(of: id) else { return nil }
+        guard state == .waiting else { return .tooLate }
+        apply(.cancel, to: id)
+        effects.record(.end(id, nil, .cancelled, at: now.unixMilliseconds))
+        return .cancelled
+    }
+
+    private func mustConfirm(_ answer: CancelAnswer, of id: JobID) -> Bool {
+        switch answer {
+        case .cancelled: true
+        case .requested, .stuck: book.active(id)?.isStored == true
+        case .tooLate: false
+        }
+    }
+
+    // MARK: - Not in memory
+
+    /// The store has ended a job, or found none that is parked.
+    mutating func cancelledParked(
+        _ id: JobID, _ result: Result<[QueueName: [CountedJob]], StoreFault>, _ reply: ReplyToken
+    ) {
+        noteCancelAnswer(id)
+        switch result {
+        case .failure(let fault): effects.answer(reply, .failed(.storeFailed(fault)))
+        case .success(let cancelled) where !cancelled.isEmpty:
+            effects.answer(reply, .cancel(.cancelled))
+        case .success:
+            // It has come into memory, or ended, or never was.
+            if let answer = cancelInMemory(id) { return confirm(.cancel(answer), reply) }
+            ask(.lookAfterCancel(id, reply)) { .find(id, ticket: $0) }
+        }
+    }
+
+    /// A job was looked for that was to be cancelled and is not parked.
+    mutating func cancel(_ id: JobID, found: Result<Job, JobError>, _ reply: ReplyToken) {
+        switch found {
+        case .failure(let error): effects.answer(reply, .failed(error))
+        case .success:
+            if let answer = cancelInMemory(id) { return confirm(.cancel(answer), reply) }
+            effects.answer(reply, .cancel(.tooLate))
+        }
+    }
+
+    /// The store has said whether it ended a job: if it did not, and has loaded it meanwhile, the job goes on.
+    mutating func noteCancelAnswer(_ id: JobID) {
+        guard let job = cancels.end(id), let queue = queues[job.queue] else { return }
+        if !leaveParked(job, queue) { bringDelayed(job, to: queue) }
+    }
+
+    /// Counts a job that is not in memory as ended, and tells all that waited for it.
+    mutating func endParked(_ id: JobID, _ outcome: Outcome) {
+        book.countEnd(in: outcome.state)
+        tellWatchers(id, outcome)
+        cancels.takeWaiters(of: id)?.tell(JobAnswer(outcome, of: id), &alarms, &effects)
+        effects.append(.roomMayBe)
+    }
+}

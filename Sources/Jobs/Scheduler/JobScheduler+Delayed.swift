@@ -1,0 +1,244 @@
+// Delayed and buffered jobs. Of a stored queue those that are due next are in memory, each with its alarm; the
+// rest is parked in the store, and so are all buffered ones: see `DelayedWindow`.
+
+extension JobScheduler {
+    // MARK: - In memory
+
+    /// Keeps a job until a moment in Unix milliseconds.
+    mutating func delay(_ job: ActiveJob, until dueAt: Int64) {
+        job.move(to: .delayed)
+        job.release = alarms.set(.release(job), at: now.monotonic(at: dueAt))
+    }
+
+    /// A job keeps waiting although its alarm is gone.
+    mutating func cancelRelease(of job: ActiveJob) {
+        guard let release = job.release else { return }
+        alarms.cancel(release)
+        job.release = nil
+    }
+
+    /// The moment of a job has come, or its buffer is released.
+    mutating func release(_ job: ActiveJob) {
+        job.release = nil
+        guard book.active(job.id) === job else { return }
+        job.queue?.delayed.released(job.id)
+        apply(.release, to: job.id)
+        offerInOrder(job)
+    }
+
+    /// A delayed job is kept: it gets its alarm, or is parked.
+    mutating func place(_ job: ActiveJob, dueAt: Int64) {
+        guard let queue = job.queue else { return delay(job, until: dueAt) }
+        let key = DueKey(dueAt: dueAt, id: job.id)
+        guard queue.delayed.takes(key) else { return park(job, queue) }
+        queue.delayed.placed(key)
+        delay(job, until: dueAt)
+        guard queue.delayed.isOverfull else { return }
+        let parked = queue.delayed.trim { book.active($0)?.payload.count ?? 0 }
+        for id in parked {
+            if let job = book.active(id) { park(job, queue) }
+        }
+    }
+
+    /// The next attempt of a job comes at a moment, and the store has been told.
+    mutating func placeAgain(_ job: ActiveJob, dueAt: Int64) {
+        guard let queue = job.queue else { return delay(job, until: dueAt) }
+        queue.removeFromMemory(job)
+        job.part = job.retry.blocks ? .apart : .delayed
+        queue.addInMemory(job.part, byteCount: job.payload.count)
+        if job.part == .apart {
+            // Others wait for it: it stays in memory.
+            delay(job, until: dueAt)
+        } else if queue.delayed.isLoading {
+            // A load in flight may bring this job as it was: it stays until that has come.
+            queue.delayed.placed(DueKey(dueAt: dueAt, id: job.id))
+            delay(job, until: dueAt)
+        } else {
+            place(job, dueAt: dueAt)
+        }
+        bringMore(of: queue)
+    }
+
+    /// Lets go of a delayed job that the store has.
+    private mutating func park(_ job: ActiveJob, _ queue: JobQueue) {
+        cancelRelease(of: job)
+        leaveExpiry(of: job)
+        book.deactivate(job.id)
+        book.letGo(job.id)
+        queue.removeFromMemory(job)
+        queues.park(job.id, .delayed, byteCount: job.payload.count, in: queue)
+        guard job.hasWaiters else { return }
+        let waiters = job.takeWaiters()
+        cancels.withWaiters(of: job.id) { $0.add(waiters, &alarms, environment) }
+    }
+
+    // MARK: - Loads
+
+    /// Loads the next delayed jobs of a queue, if there is room for some.
+    mutating func bringMoreDelayed(of queue: JobQueue) {
+        guard !stage.keepsDelayed else { return }
+        for id in queue.delayed.giveWay() {
+            if let job = book.active(id) { park(job, queue) }
+        }
+        guard let load = queue.delayed.nextLoad() else { return }
+        keep(
+            .loadDelayed(
+                queue.name, after: queue.delayed.horizon, limit: load.limit,
+                byteCount: load.byteCount))
+    }
+
+    /// A load of delayed jobs was answered.
+    mutating func loadedDelayed(
+        _ name: QueueName, after place: DueKey, _ result: Result<JobBatch, StoreFault>
+    ) {
+        guard let queue = queues[name] else { return }
+        switch result {
+        case .success(let batch):
+            let found = queue.delayed.loadEnded(batch, after: place) { book.active($0) != nil }
+            // Going down: they are in the store, and stay there.
+            guard !stage.keepsDelayed else { return }
+            for job in found.jobs where served.knownSelector(job.selector) != nil {
+                loadedDelayed(job, isCurrent: found.isCurrent, queue)
+            }
+            bringMore(of: queue)
+        case .failure:
+            queue.delayed.loadEnded()
+            loadAgainLater(queue)
+        }
+    }
+
+    private mutating func loadedDelayed(_ job: Job, isCurrent: Bool, _ queue: JobQueue) {
+        if isCurrent, !cancels.isPending(job.id), !leaveParked(job, queue) {
+            return bringDelayed(job, to: queue)
+        }
+        // The store has handed it over and counts it no more.
+        if !queues.hasCounted(job.id) {
+            queues.park(job.id, .delayed, byteCount: job.payload.count, in: queue)
+        }
+        if isCurrent, cancels.isPending(job.id) { cancels.withhold(job) }
+    }
+
+    /// Takes a delayed job of the store into memory.
+    mutating func bringDelayed(_ job: Job, to queue: JobQueue) {
+        guard let adopted = adopt(job, queue) else { return }
+        queues.unpark(job.id, .delayed, byteCount: job.payload.count, from: queue)
+        let due = job.dueAt ?? job.acceptedAt
+        if due <= now.unixMilliseconds {
+            release(adopted)
+        } else {
+            queue.delayed.placed(DueKey(dueAt: due, id: job.id))
+            delay(adopted, until: due)
+        }
+    }
+
+    // MARK: - Buffered jobs
+
+    /// Releases the buffered jobs of a thread; answers how many, once that is kept.
+    package mutating func fire(_ thread: String, _ reply: ReplyToken) {
+        let group: ThreadGroup
+        do throws(JobError) {
+            group = try served.group(of: thread)
+        } catch {
+            return effects.answer(reply, .failed(error))
+        }
+        let count = release(takeBuffered(thread, of: group))
+        fire(
+            ReleaseBatch(
+                queues: queues.addressed(by: thread, of: group).map(\.name),
+                before: JobID(book.nextNumber), moment: now.unixMilliseconds,
+                countMax: queues.window.changedAtOnce), besides: count, reply)
+    }
+
+    /// Takes out the jobs in memory that were collected for a thread.
+    private func takeBuffered(_ thread: String, of group: ThreadGroup) -> [ActiveJob] {
+        let jobs = group.buffered.compactMap { book.active($0) }
+        // A member's name releases what was collected for this member; the pool's name releases all.
+        group.buffered = jobs.filter { !group.addresses($0.thread, by: thread) }.map(\.id)
+        return jobs.filter { group.addresses($0.thread, by: thread) }
+    }
+
+    private mutating func release(_ jobs: [ActiveJob]) -> Int {
+        for job in jobs { release(job) }
+        return jobs.count
+    }
+
+    /// Has the store release a part of them, which answers how many there were.
+    private mutating func fire(_ part: ReleaseBatch, besides count: Int, _ reply: ReplyToken) {
+        var part = part
+        part.loadCountMax = queues.window.loadCountMax
+        part.loadByteCountMax = queues.window.byteCountMax
+        for name in part.queues {
+            guard let room = queues[name]?.delayed.beginLoad() else { continue }
+            part.loadCountMax = min(part.loadCountMax, room.limit)
+            part.loadByteCountMax = min(part.loadByteCountMax, room.byteCount)
+        }
+        ask(.fire(count, reply)) { .fire(part, ticket: $0) }
+    }
+
+    /// A part was released, or could not be: the next one.
+    mutating func fired(
+        _ part: ReleaseBatch, _ result: Result<BufferRelease, StoreFault>, besides count: Int,
+        _ reply: ReplyToken
+    ) {
+        switch result {
+        case .failure(let fault): effects.answer(reply, .failed(.storeFailed(fault)))
+        case .success(let release):
+            noteFired(release, part)
+            let count = count + release.count
+            guard let rest = release.rest else {
+                return part.isSynced
+                    ? effects.answer(reply, .count(count)) : confirm(.count(count), reply)
+            }
+            if stage.isRefusing {
+                return effects.answer(reply, .failed(.interrupted(jobCount: count)))
+            }
+            fire(rest, besides: count, reply)
+        }
+    }
+
+    /// Buffered jobs are due, and the first of them come with the next answers.
+    private func noteFired(_ release: BufferRelease, _ part: ReleaseBatch) {
+        for (name, amount) in release.counted {
+            guard let queue = queues[name] else { continue }
+            queue.delayed.fired(behind: part.place(of: name))
+            queue.removeParked(.buffered, amount)
+            queue.addParked(.delayed, amount)
+        }
+    }
+
+    // MARK: - The clock
+
+    /// Dates all jobs anew that wait for a time of day: the clock on the wall was set, or has slept with the
+    /// machine.
+    ///
+    /// - Complexity: O(jobs in memory).
+    package mutating func clockWasSet() {
+        for job in book.activeJobs where job.goesByClock && job.release != nil {
+            guard let dueAt = book.job(job.id)?.dueAt else { continue }
+            cancelRelease(of: job)
+            delay(job, until: dueAt)
+        }
+        dateExpiriesAnew()
+        keepDue()
+    }
+
+    /// Parked jobs that a command has made due stay due: the store dates them anew, and then they are loaded.
+    ///
+    /// Those in memory were released when they were due.
+    mutating func keepDue() {
+        let moment = now.unixMilliseconds
+        ask(.keepDue(at: moment)) { .keepDue(at: moment, ticket: $0) }
+    }
+
+    mutating func keptDue(at moment: Int64, _ fault: StoreFault?) {
+        if fault != nil {
+            // The store may be able to write in a while.
+            _ = alarms.set(.keepDue, at: now.monotonic(after: 1_000_000_000))
+            return
+        }
+        for queue in queues.all {
+            queue.delayed.fired(at: moment)
+            bringMore(of: queue)
+        }
+    }
+}

@@ -1,0 +1,201 @@
+// How jobs end: with an outcome, tried again, taken back, requeued, or abandoned by a shutdown.
+
+/// An attempt's end, as its thread reports it.
+package struct Completion: Sendable {
+    package let job: JobID
+    /// Which attempt it was.
+    package let attemptNumber: Int
+    package let outcome: Outcome
+    package let thread: String
+    /// In Unix milliseconds.
+    package let startedAt: Int64
+    package let endedAt: Int64
+
+    package init(
+        job: JobID, attemptNumber: Int, outcome: Outcome, thread: String, startedAt: Int64,
+        endedAt: Int64
+    ) {
+        self.job = job
+        self.attemptNumber = attemptNumber
+        self.outcome = outcome
+        self.thread = thread
+        self.startedAt = startedAt
+        self.endedAt = endedAt
+    }
+
+    /// What is recorded of the attempt.
+    var attempt: Attempt {
+        Attempt(number: attemptNumber, workerName: thread, startedAt: startedAt)
+    }
+}
+
+extension JobScheduler {
+    // MARK: - Attempts
+
+    /// An attempt has ended.
+    package mutating func ended(_ completion: Completion) {
+        let (id, outcome) = (completion.job, completion.outcome)
+        let job = book.active(id)
+        if let job {
+            if outcome.state == .done || outcome.state == .failed { job.group.ends.count += 1 }
+            job.stuckSince = nil
+            if outcome.state == .failed, job.mayRetry, !job.isInterrupted,
+                !stage.isRefusing || job.isStored
+            {
+                return retry(job, completion)
+            }
+            if job.isInterrupted, outcome.state != .done { return requeue(job) }
+            recordEnd(of: job, completion.attempt, outcome, at: completion.endedAt)
+        }
+        keepEnd(completion, isStored: job?.isStored == true)
+        if let job { leave(job, JobAnswer(outcome, of: id)) }
+        effects.append(.roomMayBe)
+    }
+
+    /// Notes in the book how a job has begun and ended; the store has what a stored one needs to run again.
+    private mutating func keepEnd(_ completion: Completion, isStored: Bool) {
+        let (id, outcome) = (completion.job, completion.outcome)
+        // The clients that watch it are told of each step.
+        if !watches.isEmpty { began(id, on: completion.thread, at: completion.startedAt) }
+        do throws(JobStoreError) {
+            try book.finish(
+                id, outcome, on: completion.thread, from: completion.startedAt,
+                at: completion.endedAt, keepsPayload: !isStored)
+            if !watches.isEmpty { tellWatchers(.finish(outcome), of: id) }
+        } catch {
+            effects.note(.error, "job \(id): \(error); please report this fault")
+        }
+    }
+
+    /// Lets another attempt follow one that failed, after a pause. Meanwhile other jobs of its thread go on,
+    /// unless it holds them up.
+    private mutating func retry(_ job: ActiveJob, _ completion: Completion) {
+        began(job.id, on: completion.thread, at: completion.startedAt)
+        let attempt = job.attemptNumber - job.retry.forgivenCount
+        let due = completion.endedAt + .random(in: RetryPause.milliseconds(after: attempt))
+        // First: the clients that watch it are told with it.
+        job.lastFailure = completion.outcome.failureReason
+        apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)
+        record(.retry(job.id, completion.attempt, dueAt: due), of: job)
+        if stage.isRefusing {
+            // Going down: the store has it, and its next attempt comes after the restart.
+            book.deactivate(job.id)
+            tellWaiters(of: job, .failed(.abandoned))
+        } else {
+            job.beginAnew()
+            placeAgain(job, dueAt: due)
+        }
+        holdUpOthers(behind: job)
+    }
+
+    /// An attempt was not begun, because it was too late: its thread has withdrawn it.
+    package mutating func foundExpired(_ id: JobID) {
+        if let job = book.active(id) { endWithdrawn(job, .expired) }
+    }
+
+    /// A thread takes no more jobs: the driver could not carry out the offer of one.
+    package mutating func refused(_ job: ActiveJob) {
+        guard book.active(job.id) === job else { return }
+        if job.isStored { leaveToStore(job) } else { _ = withdraw(job) }
+    }
+
+    /// A running job was asked to end, or is over its time limit, and does not react.
+    package mutating func doesNotReact(_ id: JobID) {
+        guard let job = book.active(id) else { return }
+        job.stuckSince = now.unixMilliseconds
+        noteBeginning(of: job)
+        if let known = book.job(id) { tellWatchers(of: known) }
+    }
+
+    // MARK: - Taking back
+
+    /// Takes back a job, unless it has begun.
+    ///
+    /// - Parameter staysInBuffer: the caller takes it from those that were collected.
+    mutating func withdraw(
+        _ job: ActiveJob, as outcome: Outcome = .cancelled, staysInBuffer: Bool = false
+    ) -> Bool {
+        guard withdrawAttempt(of: job) else { return false }
+        endWithdrawn(job, outcome, staysInBuffer: staysInBuffer)
+        return true
+    }
+
+    /// Ends a job that does not begin any more.
+    private mutating func endWithdrawn(
+        _ job: ActiveJob, _ outcome: Outcome, staysInBuffer: Bool = false
+    ) {
+        retract(job)
+        cancelRelease(of: job)
+        if case .buffered = job.place, !staysInBuffer {
+            job.group.buffered.removeAll { $0 == job.id }
+        }
+        apply(outcome.state == .expired ? .expire : .cancel, to: job.id)
+        recordEnd(of: job, nil, outcome, at: now.unixMilliseconds)
+        leave(job, JobAnswer(outcome, of: job.id))
+        effects.append(.roomMayBe)
+    }
+
+    /// Sees to it that a job does not begin.
+    ///
+    /// - Returns: false if it has begun; else it does not begin before it is offered again.
+    func withdrawAttempt(of job: ActiveJob) -> Bool {
+        guard job.place.isOffered else { return true }
+        if let attempt = job.attempt, !environment.withdraw(attempt) { return false }
+        job.isOfferPending = false
+        return true
+    }
+
+    /// Takes a withdrawn attempt from its thread's queue.
+    mutating func retract(_ job: ActiveJob) {
+        if job.place.isOffered, let attempt = job.attempt { effects.append(.retract(attempt)) }
+    }
+
+    /// A job has ended: all that waits for it goes on.
+    private mutating func leave(_ job: ActiveJob, _ answer: JobAnswer) {
+        book.deactivate(job.id)
+        job.move(to: .outside)
+        endExpiry(of: job)
+        if job.hasWaiters { tellWaiters(of: job, answer) }
+        endHoldUp(by: job)
+    }
+
+    /// Answers all clients that wait for a job.
+    mutating func tellWaiters(of job: ActiveJob, _ answer: JobAnswer) {
+        job.takeWaiters().tell(answer, &alarms, &effects)
+    }
+
+    // MARK: - In the store
+
+    /// Records how a stored job ended; makes room for the next of its queue.
+    private mutating func recordEnd(
+        of job: ActiveJob, _ attempt: Attempt?, _ outcome: Outcome, at time: Int64
+    ) {
+        guard let queue = job.queue else { return }
+        effects.record(.end(job.id, attempt, outcome, at: time))
+        queue.removeFromMemory(job)
+        if job.part != .inTurn { queue.delayed.ended(job.id) }
+        bringMore(of: queue)
+    }
+
+    /// Lets the store have a job back whose attempt the shutdown has interrupted.
+    private mutating func requeue(_ job: ActiveJob) {
+        book.deactivate(job.id)
+        recordRequeue(job)
+        stage.requeuedCount += 1
+        tellWaiters(of: job, .failed(.abandoned))
+    }
+
+    /// Has the store record that the attempt of a job does not count.
+    private mutating func recordRequeue(_ job: ActiveJob) {
+        record(.putBack(job.id, attempt: job.attemptNumber - 1), of: job)
+    }
+
+    /// Leaves a job to the store that has not begun: it runs after a restart.
+    private mutating func leaveToStore(_ job: ActiveJob) {
+        guard withdrawAttempt(of: job) else { return }
+        book.deactivate(job.id)
+        leaveExpiry(of: job)
+        tellWaiters(of: job, .failed(.leftForRestart(job.id, thread: job.thread)))
+        endHoldUp(by: job)
+    }
+}

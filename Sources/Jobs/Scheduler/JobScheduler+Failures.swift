@@ -1,0 +1,192 @@
+// Jobs that have failed for good: they are kept with their payloads until they are dropped or run again. A stored
+// one is in the store, another one in memory.
+
+/// Failed jobs that run again or are dropped, part by part.
+struct FailedJobsChange {
+    let failed: FailedJobs
+    let action: FailedJobAction
+    /// What is asked of the store next.
+    var part: FailedJobsPart
+    /// How many there were in the parts before.
+    var count = 0
+    let reply: ReplyToken
+}
+
+extension JobScheduler {
+    /// Lets failed jobs run again, with as many attempts as before; answers how many.
+    ///
+    /// Each is due now, and takes its place behind what waits, under the number that it has.
+    package mutating func runAgain(_ failed: FailedJobs, _ reply: ReplyToken) {
+        let (threads, selectors) = (openThreads, Set(served.selectors.map(\.name)))
+        let isServed: @Sendable (Job) -> Bool = {
+            threads.contains($0.thread) && selectors.contains($0.selector)
+        }
+        do throws(JobError) {
+            if stage.isRefusing { throw JobError.shuttingDown }
+            if case .all(let selector) = failed { try checkIsServed(selector) }
+            try resolve(failed, .runAgain(isServed: isServed), reply)
+        } catch {
+            effects.answer(reply, .failed(error))
+        }
+    }
+
+    /// Forgets failed jobs; answers how many.
+    package mutating func drop(_ failed: FailedJobs, _ reply: ReplyToken) {
+        do throws(JobError) {
+            try resolve(failed, .drop, reply)
+        } catch {
+            effects.answer(reply, .failed(error))
+        }
+    }
+
+    private mutating func resolve(
+        _ failed: FailedJobs, _ action: FailedJobAction, _ reply: ReplyToken
+    ) throws(JobError) {
+        forgetExpired()
+        if case .one(let id) = failed { try checkIsInactive(id) }
+        resolve(
+            FailedJobsChange(
+                failed: failed, action: action,
+                part: FailedJobsPart(
+                    before: JobID(book.nextNumber), countMax: queues.window.settledAtOnce,
+                    byteCountMax: queues.window.byteCountMax),
+                reply: reply))
+    }
+
+    // MARK: - In the store
+
+    private mutating func resolve(_ change: FailedJobsChange) {
+        ask(.resolve(change)) { .settle(change.failed, change.action, change.part, ticket: $0) }
+    }
+
+    /// The store has resolved a part of them, or could not: the next one, and at last those in memory.
+    mutating func resolved(_ change: FailedJobsChange, _ result: Result<FailedJobsAnswer, StoreFault>) {
+        let answer: FailedJobsAnswer
+        switch result {
+        case .failure(let fault):
+            return effects.answer(change.reply, .failed(.storeFailed(fault)))
+        case .success(let success): answer = success
+        }
+        for job in answer.jobs { readmit(job) }
+        for id in answer.droppedIDs { _ = book.dropFailed(id) }
+        var change = change
+        change.count += answer.jobs.count + answer.droppedIDs.count
+        if let last = answer.last {
+            if stage.isRefusing {
+                return effects.answer(
+                    change.reply, .failed(.interrupted(jobCount: change.count)))
+            }
+            change.part.after = last
+            change.part.isSynced = false
+            return resolve(change)
+        }
+        if case .one = change.failed, change.count > 0 {
+            return effects.answer(change.reply, .count(1))
+        }
+        switch resolveInMemory(change, answer.other) {
+        case .failure(let error): effects.answer(change.reply, .failed(error))
+        case .success(let count) where change.part.isSynced:
+            effects.answer(change.reply, .count(count))
+        case .success(let count): confirm(.count(count), change.reply)
+        }
+    }
+
+    // MARK: - In memory
+
+    /// - Parameter other: what the one that was asked for is, if nothing could be done about it.
+    private mutating func resolveInMemory(
+        _ change: FailedJobsChange, _ other: Job?
+    ) -> Result<Int, JobError> {
+        switch change.failed {
+        case .all(let selector):
+            var count = change.count
+            for id in book.failed(of: selector) where resolve(id, change.action) { count += 1 }
+            return .success(count)
+        case .one(let id):
+            if resolve(id, change.action) { return .success(1) }
+            let what =
+                switch change.action {
+                case .runAgain: "run again"
+                case .drop: "be dropped"
+                }
+            return .failure(cannot(what, id, other))
+        }
+    }
+
+    private mutating func resolve(_ id: JobID, _ action: FailedJobAction) -> Bool {
+        switch action {
+        case .runAgain: runAgainInMemory(id)
+        case .drop: book.dropFailed(id)
+        }
+    }
+
+    private mutating func runAgainInMemory(_ id: JobID) -> Bool {
+        guard let failed = book.job(id), failed.mayRunAgain,
+            let selector = served.knownSelector(failed.selector),
+            let group = served.knownGroup(of: failed.thread),
+            !environment.isStopped(failed.thread, of: group)
+        else { return false }
+        apply(.runAgain, to: id)
+        guard let job = book.job(id) else { return false }
+        let again = activeJob(job, selector, group, nil)
+        again.move(to: .committing)
+        book.activate(again)
+        offerInOrder(again)
+        return true
+    }
+
+    /// Takes up a failed job of the store that runs again.
+    private mutating func readmit(_ job: Job) {
+        guard let group = served.knownGroup(of: job.thread) else { return }
+        _ = book.dropFailed(job.id)
+        let queue = queues.queue(job.queue, of: group)
+        let due = job.dueAt ?? job.acceptedAt
+        guard queue.delayed.takesDue(DueKey(dueAt: due, id: job.id)) else {
+            queues.park(job.id, .delayed, byteCount: job.payload.count, in: queue)
+            queue.delayed.fired(at: due)
+            return bringMore(of: queue)
+        }
+        if let adopted = adopt(job, queue) { delay(adopted, until: due) }
+    }
+
+    // MARK: - Refusals
+
+    private func checkIsInactive(_ id: JobID) throws(JobError) {
+        guard book.active(id) != nil else { return }
+        throw cannot("run again or be dropped", id, book.job(id))
+    }
+
+    private func checkIsServed(_ selector: String) throws(JobError) {
+        guard served.knownSelector(selector) == nil else { return }
+        throw JobError.unknownSelector(selector)
+    }
+
+    private func cannot(_ what: String, _ id: JobID, _ known: Job?) -> JobError {
+        guard let job = book.job(id) ?? known else { return .unknownJob(id) }
+        guard job.state == .failed else {
+            return .hasNotFailed(id, job.state, action: what)
+        }
+        guard served.knownSelector(job.selector) != nil else {
+            return .unknownSelector(job.selector)
+        }
+        guard let group = served.knownGroup(of: job.thread) else {
+            return .unknownThread(job.thread)
+        }
+        guard !environment.isStopped(job.thread, of: group) else {
+            return .stoppedThread(job.thread)
+        }
+        return .payloadIsGone(id)
+    }
+
+    /// The names under which threads take jobs.
+    private var openThreads: Set<String> {
+        var names: Set<String> = []
+        for group in served.groups {
+            for name in [group.name] + group.memberNames
+            where !environment.isStopped(name, of: group) {
+                names.insert(name)
+            }
+        }
+        return names
+    }
+}

@@ -1,0 +1,106 @@
+// Listings of jobs, in memory and in the store, slice by slice: a long one takes many turns of the store and of
+// the driver, so that others are served in between.
+//
+// Slices go from the newest job to the oldest. A slice ends at the number of the last job that the store has
+// told; the jobs in memory down to there are merged into it. A job never changes its number, so that it is in one
+// slice, wherever it goes meanwhile.
+
+/// A listing under way.
+///
+/// Confined to its scheduler.
+package final class Listing {
+    /// Jobs that are looked for in one turn.
+    private static let sliceCount = 256
+
+    let thread: String?
+    let state: JobState?
+    /// Numbers from here on have been listed.
+    fileprivate(set) var end = JobID.max
+    /// How many jobs are still wanted.
+    fileprivate var left: Int
+    package let reply: ReplyToken
+    /// The rows of the last slice.
+    package fileprivate(set) var rows: [JobDescription] = []
+    /// Whether no rows follow.
+    package fileprivate(set) var isEnd = false
+
+    fileprivate init(thread: String?, state: JobState?, limit: Int, _ reply: ReplyToken) {
+        self.thread = thread
+        self.state = state
+        left = limit
+        self.reply = reply
+    }
+
+    fileprivate var sliceCount: Int { min(left, Self.sliceCount) }
+}
+
+extension JobScheduler {
+    /// Jobs in memory that one turn looks at.
+    private static var searchCountMax: Int { 4_096 }
+
+    /// Lists the newest jobs: some rows at a time, and then answers.
+    package mutating func list(
+        thread: String?, state: JobState?, limit: Int, _ reply: ReplyToken
+    ) {
+        goOn(Listing(thread: thread, state: state, limit: limit, reply))
+    }
+
+    /// Makes the next rows of a listing.
+    package mutating func goOn(_ listing: Listing) {
+        guard listing.left > 0, !listing.isEnd else {
+            return effects.answer(listing.reply, .listed)
+        }
+        let wanted = JobListing(
+            queues: queues(for: listing), thread: listing.thread, state: listing.state,
+            before: listing.end, limit: listing.sliceCount)
+        ask(.list(listing)) { .list(wanted, ticket: $0) }
+    }
+
+    /// The store has told its next jobs.
+    mutating func listed(_ listing: Listing, _ result: Result<ListedJobs, StoreFault>) {
+        switch result {
+        case .failure(let fault):
+            effects.answer(listing.reply, .failed(.storeFailed(fault)))
+        case .success(let stored): merge(stored, into: listing)
+        }
+    }
+
+    /// The queues in which the store may have jobs for a listing.
+    private func queues(for listing: Listing) -> [QueueName] {
+        guard listing.state?.isEnded != true else { return [] }
+        let thread = listing.thread
+        var names = queues.orphans.queues(of: thread)
+        if queues.load.all.count > 0 || queues.unserved.count > 0 {
+            names += queues.all.map(\.name).filter { thread == nil || $0.thread == thread }
+        }
+        return names
+    }
+
+    /// Makes the next rows.
+    ///
+    /// - Parameter stored: the newest of those that the store has.
+    private mutating func merge(_ stored: ListedJobs, into listing: Listing) {
+        noteRunning()
+        forgetExpired()
+        let count = listing.sliceCount
+        // One more, to see whether it is the end.
+        let known = book.newest(
+            thread: listing.thread, state: listing.state, in: stored.searched..<listing.end,
+            limit: count + 1, searchCountMax: Self.searchCountMax)
+        let first = known.searched
+        var slice = known.jobs
+        // Now, and not when it was asked: a job that was loaded meanwhile is parked no more.
+        slice += stored.jobs.filter {
+            first <= $0.id && book.state(of: $0.id) == nil
+                && !book.limits.haveExpired(for: $0, at: now.unixMilliseconds)
+        }
+        slice.sort { $1.id < $0.id }
+        let isCut = slice.count > count
+        if isCut { slice.removeLast(slice.count - count) }
+        listing.left -= slice.count
+        listing.end = isCut ? slice.last?.id ?? first : first
+        listing.rows = slice.map { description(of: $0) }
+        listing.isEnd = listing.left == 0 || !isCut && first == JobID(0)
+        effects.append(.rows(listing))
+    }
+}

@@ -1,0 +1,86 @@
+// Jobs of the store that come into memory: of a long queue only the head is there.
+
+extension JobScheduler {
+    /// How many jobs are in the store and not in memory.
+    package var parkedCount: Int { queues.load.parkedSum.count }
+
+    /// How many jobs of a state are in the store and not in memory.
+    package func parkedCount(_ state: JobState) -> Int { queues.load.parked(state).count }
+
+    /// Whether every job in turn is in memory; those of stopped threads wait for a restart.
+    package var areAllInMemory: Bool {
+        queues.all.allSatisfy { $0.window.isWhole || isStopped($0) }
+    }
+
+    /// How many queues have jobs to load although no load is in flight: each is a fault.
+    package var stalledQueueCount: Int {
+        guard !stage.keepsParked else { return 0 }
+        return queues.all.count { $0.window.wantsLoad && !isStopped($0) }
+    }
+
+    private func isStopped(_ queue: JobQueue) -> Bool {
+        environment.isStopped(queue.name.thread, of: queue.group)
+    }
+
+    /// Loads the next jobs of a queue, if there is room for some.
+    mutating func bringMore(of queue: JobQueue) {
+        // Mostly there is none: all that is in turn is in memory, and all that is delayed.
+        if queue.window.isWhole, queue.delayed.horizon == .last { return }
+        guard !stage.keepsParked, !isStopped(queue) else { return }
+        bringMoreDelayed(of: queue)
+        guard let load = queue.window.nextLoad() else { return }
+        keep(.load(queue.name, limit: load.limit, byteCount: load.byteCount))
+    }
+
+    /// A load of jobs in turn was answered.
+    mutating func loaded(_ name: QueueName, _ result: Result<JobBatch, StoreFault>) {
+        guard let queue = queues[name] else { return }
+        switch result {
+        case .success(let batch):
+            queue.window.loadEnded(isEnd: batch.isEnd)
+            // Going down: they are in the store, and stay there.
+            guard !stage.keepsParked else { return }
+            for job in batch.jobs where served.knownSelector(job.selector) != nil {
+                loaded(job, queue)
+            }
+            bringMore(of: queue)
+            queue.checkParked()
+        case .failure:
+            queue.window.loadEnded(isEnd: false)
+            loadAgainLater(queue)
+        }
+    }
+
+    private mutating func loaded(_ job: Job, _ queue: JobQueue) {
+        guard book.active(job.id) == nil else {
+            return effects.note(
+                .error,
+                "job \(job.id) is in memory and was loaded once more; please report this fault")
+        }
+        queues.unpark(job.id, .waiting, byteCount: job.payload.count, from: queue)
+        guard !cancelLoaded(job, queue), let adopted = adopt(job, queue) else { return }
+        offerInOrder(adopted)
+    }
+
+    /// Tries in a while to load what could not be read.
+    mutating func loadAgainLater(_ queue: JobQueue) {
+        _ = alarms.set(.loadAgain(queue), at: now.monotonic(after: 1_000_000_000))
+    }
+
+    /// Takes a job of the store into memory; nil if there is no handler for it.
+    mutating func adopt(
+        _ job: Job, _ queue: JobQueue, as part: JobQueue.Part? = nil
+    ) -> ActiveJob? {
+        guard let selector = served.knownSelector(job.selector) else { return nil }
+        let adopted = activeJob(job, selector, queue.group, queue)
+        adopted.part = part ?? (job.state == .delayed ? .delayed : .inTurn)
+        adopted.move(to: .committing)
+        book.adopt(job, adopted)
+        queue.addInMemory(adopted.part, byteCount: job.payload.count)
+        if let waiters = cancels.takeWaiters(of: job.id) {
+            adopted.withWaiters { $0.add(waiters, &alarms, environment) }
+        }
+        if watches.isWatched(job.id) { effects.append(.listen(adopted)) }
+        return adopted
+    }
+}

@@ -1,0 +1,132 @@
+// What clients ask about one job: what is known of it, its result, its end. A job that is not in memory is looked
+// for in the store; its answer comes later, and what has changed meanwhile counts.
+
+extension JobScheduler {
+    /// Forgets ended jobs past their retention time. Called on reads: an idle daemon would otherwise never
+    /// forget any.
+    package mutating func forgetExpired() { book.expire(at: now.unixMilliseconds) }
+
+    /// Whether a job is in memory: then all that is asked of it is answered at once.
+    package mutating func isInMemory(_ id: JobID) -> Bool {
+        if book.active(id) != nil { return true }
+        forgetExpired()
+        return book.state(of: id) != nil
+    }
+
+    /// Answers with all that is known of a job.
+    package mutating func describe(_ id: JobID, _ reply: ReplyToken) {
+        if let active = book.active(id) { noteBeginning(of: active) }
+        forgetExpired()
+        if let job = book.job(id) { return effects.answer(reply, .job(description(of: job))) }
+        ask(.describe(id, reply)) { .find(id, ticket: $0) }
+    }
+
+    /// A job was looked for that is to be described.
+    mutating func describe(_ id: JobID, _ found: Result<Job, JobError>, _ reply: ReplyToken) {
+        // It may have come into memory since, where more is known of it.
+        switch book.job(id).map({ .success($0) }) ?? found {
+        case .success(let job): effects.answer(reply, .job(description(of: job)))
+        case .failure(let error): effects.answer(reply, .failed(error))
+        }
+    }
+
+    /// A job with all that only memory knows of it.
+    package func description(of job: Job) -> JobDescription {
+        let active = book.active(job.id)
+        return JobDescription(
+            job, state: shownState(of: job), lastFailure: active?.lastFailure,
+            progress: active.flatMap { progress(of: $0) })
+    }
+
+    /// The latest report of a job's handler.
+    func progress(of job: ActiveJob) -> JobProgress? {
+        job.attempt.flatMap { environment.progress(of: $0) }
+    }
+
+    /// A job's state as it is shown. `stuck` is no state of its own: a stuck job can do all that a running one
+    /// can.
+    package func shownState(of job: Job) -> String {
+        let active = book.active(job.id)
+        if job.state == .running, active?.stuckSince != nil { return "stuck" }
+        // A parked job that is due waits like any other. In memory, a delay goes on when the clock is set.
+        if job.state == .delayed, active == nil,
+            job.dueAt.map({ $0 <= now.unixMilliseconds }) == true
+        {
+            return JobState.waiting.rawValue
+        }
+        return job.state.rawValue
+    }
+
+    /// Answers with the result of a job, or that it has not ended.
+    package mutating func result(of id: JobID, _ reply: ReplyToken) {
+        if book.active(id) != nil { return effects.answer(reply, .result(nil)) }
+        forgetExpired()
+        if let job = book.job(id) { return effects.answer(reply, endAnswer(of: job)) }
+        ask(.result(id, reply)) { .find(id, ticket: $0) }
+    }
+
+    /// What is told of a job that is in memory and not active.
+    private func endAnswer(of job: Job) -> JobAnswer {
+        // Without an outcome, a shutdown has abandoned it.
+        job.outcome == nil ? .failed(.abandoned) : JobAnswer(job.outcome, of: job.id)
+    }
+
+    // MARK: - Waiting
+
+    /// Answers with the outcome of a job when it has ended, or when the client's patience has.
+    package mutating func wait(for id: JobID, _ reply: ReplyToken) {
+        if let job = book.active(id) {
+            effects.awaitEnd(reply)
+            return addWaiter(reply, to: job)
+        }
+        forgetExpired()
+        if let job = book.job(id) { return effects.answer(reply, endAnswer(of: job)) }
+        ask(.wait(id, reply)) { .find(id, ticket: $0) }
+    }
+
+    /// A job was looked for whose outcome is waited for.
+    mutating func wait(for id: JobID, _ found: Result<Job, JobError>, _ reply: ReplyToken) {
+        // It may have come into memory, or ended, since the question was asked.
+        if book.active(id) != nil || book.state(of: id) != nil { return wait(for: id, reply) }
+        switch found {
+        case .failure(let error): effects.answer(reply, .failed(error))
+        case .success(let job) where job.outcome != nil:
+            effects.answer(reply, JobAnswer(job.outcome, of: id))
+        case .success where stage.keepsParked: effects.answer(reply, .failed(.abandoned))
+        case .success:
+            effects.awaitEnd(reply)
+            let waiter = waiter(reply, for: id)
+            cancels.withWaiters(of: id) { $0.add(waiter, &alarms, environment) }
+        }
+    }
+
+    /// Has a client wait for the end of a job in memory.
+    mutating func addWaiter(_ reply: ReplyToken, to job: ActiveJob) {
+        let waiter = waiter(reply, for: job.id)
+        job.withWaiters { $0.add(waiter, &alarms, environment) }
+    }
+
+    private mutating func waiter(_ reply: ReplyToken, for id: JobID) -> Waiter {
+        guard case .milliseconds(let limit) = reply.patience else {
+            return Waiter(reply: reply, alarm: nil)
+        }
+        let (nanoseconds, isBeyond) = Int64(limit).multipliedReportingOverflow(by: 1_000_000)
+        let alarm = alarms.set(
+            .patience(id, reply, milliseconds: limit),
+            at: isBeyond ? .max : now.monotonic(after: nanoseconds))
+        return Waiter(reply: reply, alarm: alarm)
+    }
+
+    mutating func waitedInVain(for id: JobID, _ reply: ReplyToken, milliseconds: Int) {
+        let job = book.active(id)
+        if let job {
+            job.withWaiters { $0.alarmRang(&alarms, environment) }
+        } else if cancels.hasWaiters(of: id) {
+            cancels.withWaiters(of: id) { $0.alarmRang(&alarms, environment) }
+        }
+        effects.answer(
+            reply,
+            .failed(
+                .waitedInVain(id, milliseconds: milliseconds, lastFailure: job?.lastFailure)))
+    }
+}

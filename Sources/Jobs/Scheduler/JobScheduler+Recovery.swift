@@ -1,0 +1,112 @@
+// The start: what the store held when it was opened. Its jobs are counted in small parts while others are served.
+
+internal import Wording
+
+extension JobScheduler {
+    /// Takes up what was in the store when it was opened.
+    package mutating func restore(_ recovery: StoreRecovery) {
+        if recovery.endedCount > 0 {
+            effects.note(
+                .notice,
+                "not run again, as asked to end before: \(counted(recovery.endedCount, "job"))")
+        }
+        for name in recovery.queues {
+            guard let group = served.knownGroup(of: name.thread) else {
+                queues.orphans.add(JobAmount(), to: name)
+                continue
+            }
+            _ = queues.queue(name, of: group, mayHoldMore: true)
+        }
+        queues.beginCount(recovery.stock)
+        // Before anything is loaded that they hold up.
+        for job in recovery.blockers { restoreBlocker(job) }
+        noteCounted(recovery.part)
+        reservedBelow = recovery.reservedBelow
+        if let next = recovery.nextExpiry { noteParkedExpiry(at: next) }
+        for queue in queues.all { bringMore(of: queue) }
+    }
+
+    /// Takes up a job of an earlier run that holds up others between two attempts.
+    private mutating func restoreBlocker(_ job: Job) {
+        guard served.knownSelector(job.selector) != nil else { return }
+        guard let group = served.knownGroup(of: job.thread) else { return queues.addOrphan(job) }
+        let queue = queues.queue(job.queue, of: group, mayHoldMore: true)
+        guard job.key != nil || group.isOneThread(job.thread),
+            let adopted = adopt(job, queue, as: .apart)
+        else {
+            return queues.park(job.id, .delayed, byteCount: job.payload.count, in: queue)
+        }
+        restoreHoldUp(by: adopted)
+        delay(adopted, until: job.dueAt ?? job.acceptedAt)
+    }
+
+    /// More of the jobs of an earlier run has been counted.
+    mutating func noteCounted(_ part: RecoveryCount.Part) {
+        queues.add(part)
+        for (name, amounts) in part.amounts {
+            guard let group = served.knownGroup(of: name.thread) else {
+                for amount in amounts.values { queues.orphans.add(amount, to: name) }
+                continue
+            }
+            let queue = queues.queue(name, of: group)
+            for (state, amount) in amounts { queue.addParked(state, amount) }
+        }
+        for (name, amounts) in part.unserved { noteUnserved(amounts, of: name) }
+        if part.isLast {
+            reportOrphans()
+            reportUnserved()
+        }
+    }
+
+    // MARK: - Jobs without a thread or selector
+
+    /// How many jobs in the store wait for a thread or selector that is not there.
+    package var orphanedCount: Int { queues.orphans.count + queues.unserved.count }
+
+    /// Jobs of a queue have been counted that have no handler, by their selectors.
+    private mutating func noteUnserved(_ amounts: [String: JobAmount], of name: QueueName) {
+        let isOrphaned = served.knownGroup(of: name.thread) == nil
+        for (selector, amount) in amounts {
+            if isOrphaned {
+                queues.orphans.add(amount, to: name)
+            } else {
+                queues.unserved.add(amount.count, of: selector, to: name)
+            }
+        }
+    }
+
+    private mutating func reportOrphans() {
+        for (thread, count) in queues.orphans.threads {
+            effects.note(
+                .warning,
+                "thread \(quoted(thread)) is not configured any more, and has "
+                    + "\(counted(count, "job")) in the journal: configure it again and they run, or "
+                    + "take them back (JOBS \(thread) lists them, CANCEL ends them)")
+        }
+    }
+
+    private mutating func reportUnserved() {
+        for (selector, thread, count) in queues.unserved.byThread {
+            effects.note(
+                .warning,
+                "selector \(quoted(selector)) is not configured any more, and has "
+                    + "\(counted(count, "job")) for thread \(quoted(thread)) in the journal: configure it "
+                    + "again and they run, or take them back (JOBS \(thread) lists them, "
+                    + "CANCEL \(thread) \(selector) ends them)")
+        }
+    }
+
+    /// The group of a thread or pool.
+    package func knownGroup(of thread: String) -> ThreadGroup? { served.knownGroup(of: thread) }
+
+    /// Whether a name is that of a thread, or of a missing one that has jobs.
+    package func isKnown(_ thread: String) -> Bool {
+        queues.orphans.count(of: thread) != nil || served.knownGroup(of: thread) != nil
+    }
+
+    /// The queues that a command about the jobs of a thread means, of a missing thread too.
+    func queues(of thread: String, _ group: ThreadGroup?) -> [QueueName] {
+        guard let group else { return queues.orphans.queues(of: thread) }
+        return queues.addressed(by: thread, of: group).map(\.name)
+    }
+}

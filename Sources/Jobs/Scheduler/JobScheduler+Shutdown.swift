@@ -1,0 +1,109 @@
+// How a scheduler goes down: it refuses new jobs, leaves in the store what has not begun, asks running jobs to
+// end, and abandons the rest.
+
+/// The jobs that a shutdown did not let run.
+package struct AbandonedJobs: Sendable, Equatable {
+    /// Jobs in memory only: they are gone.
+    package var count = 0
+    /// Stored ones, which run after the restart.
+    package var keptCount = 0
+}
+
+extension JobScheduler {
+    /// Refuses new jobs from now on.
+    package mutating func refuse() { stage.isRefusing = true }
+
+    /// Leaves the parked jobs in the store that wait for their moment or to be released.
+    ///
+    /// - Returns: how many these are, the first time.
+    package mutating func keepDelayed() -> Int {
+        guard !stage.keepsDelayed else { return 0 }
+        stage.keepsDelayed = true
+        return parkedCount(.delayed) + parkedCount(.buffered)
+    }
+
+    /// Leaves all parked jobs in the store; answers the clients that wait for one.
+    ///
+    /// - Returns: how many these are, the first time.
+    package mutating func keepParked() -> Int {
+        guard !stage.keepsParked else { return 0 }
+        let count = keepDelayed() + parkedCount(.waiting)
+        stage.keepsParked = true
+        for waiters in cancels.takeWaiters() {
+            waiters.tell(.failed(.abandoned), &alarms, &effects)
+        }
+        return count
+    }
+
+    /// Abandons all jobs that have not begun; answers the clients that wait for one.
+    package mutating func abandonWaiting() -> AbandonedJobs {
+        forgetBuffers()
+        return abandon { $0.withdrawAttempt(of: $1) }
+    }
+
+    /// Abandons all jobs that wait for their moment or to be released, as `abandonWaiting` does.
+    package mutating func abandonDelayed() -> AbandonedJobs {
+        forgetBuffers()
+        let offered = Set(book.activeJobs.filter { $0.place.isOffered }.map(\.id))
+        return abandon { _, job in
+            switch job.place {
+            case .offered, .outside: false
+            // A job behind one whose turn has come is offered when that one has ended.
+            case .heldUp(let holdUp): !offered.contains(holdUp.blocker)
+            case .committing, .delayed, .buffered: true
+            }
+        }
+    }
+
+    /// Abandons all jobs that are left; stored ones run again after the restart.
+    package mutating func abandonRunning() -> AbandonedJobs {
+        for job in book.activeJobs where job.isStored {
+            effects.record(.putBack(job.id, attempt: job.attemptNumber - 1))
+        }
+        let abandoned = abandon { _, _ in true }
+        stage.requeuedCount += abandoned.keptCount
+        return abandoned
+    }
+
+    private mutating func forgetBuffers() {
+        for group in served.groups { group.buffered.removeAll() }
+    }
+
+    private mutating func abandon(
+        _ isAbandoned: (borrowing JobScheduler, ActiveJob) -> Bool
+    ) -> AbandonedJobs {
+        var abandoned = AbandonedJobs()
+        // The newest first: threads go on beginning the oldest, and none may begin before an older one of its
+        // thread that is left for the next start.
+        let jobs = book.activeJobs.sorted { $0.id > $1.id }
+        for job in jobs where isAbandoned(self, job) {
+            book.deactivate(job.id)
+            cancelRelease(of: job)
+            endExpiry(of: job)
+            tellWaiters(of: job, .failed(.abandoned))
+            if job.isStored { abandoned.keptCount += 1 } else { abandoned.count += 1 }
+        }
+        return abandoned
+    }
+
+    /// Asks all jobs in memory to end. A stored one that does not end with a result runs after the restart,
+    /// unless a client has asked it to end.
+    package mutating func interruptAll() {
+        for job in book.activeJobs {
+            job.isInterrupted = job.isStored && !job.isAskedToEnd
+            job.isAskedToEnd = true
+            effects.append(.interrupt(job))
+        }
+    }
+
+    /// Lets go of all jobs, and of all clients that wait.
+    package mutating func close() {
+        book.removeAllActive()
+        orders = OrderKeeper()
+        cancels = PendingCancels()
+        commits.removeAll()
+        inquiries.removeAll()
+        alarms.removeAll()
+        effects.removeAll()
+    }
+}

@@ -1,0 +1,210 @@
+// The one place that knows where each job is, from its acceptance until it is forgotten: a state machine without
+// a thread, a file, a socket or a clock.
+//
+// Things happen to it (the inputs, its package methods), and it says what has to be done (`effects`, in order). A
+// driver sets `now`, calls an input, carries out the effects, and lets `advance` be called at `alarms.first`:
+//
+//     request ─┐                                ┌─▶ store        keep, record
+//     answers ─┼─▶ input ─▶ JobScheduler ─▶ effects ─▶ threads  offer, retract, cancel
+//     ends ────┤      ▲                         └─▶ clients      answer, news, rows
+//     time ────┘      └ asks: SchedulerEnvironment
+//
+// An answer of the store is always a next input, so there is no re-entrance. Every job goes one road, whether a
+// store keeps it or not: `perform` is the one place that decides that.
+
+internal import Structures
+
+/// Schedules jobs on groups of threads.
+///
+/// Owns all jobs in memory (`book`), the windows of stored queues (`queues`), the orders that jobs keep
+/// (`orders`) and all that clients wait for.
+///
+/// Invariants: an active job is in exactly one place (`JobPlace`), and the counts of its group follow it; a
+/// stored job is in memory or parked, decided when its change is issued (`QueueWindow`, `DelayedWindow`); each
+/// reply token is answered once.
+///
+/// - Complexity: O(1) on average for accepting, ending and cancelling a job; O(jobs in memory) for bulk actions,
+///   a shutdown and a clock that was set.
+package struct JobScheduler: ~Copyable {
+    /// The time of the present input. The driver sets it before each.
+    package var now: SchedulerTime
+    /// What the driver has to do.
+    package var effects = JobEffects()
+    package internal(set) var book: JobBook
+    package internal(set) var queues: JobQueues
+    package internal(set) var commits = CommitQueue()
+    package internal(set) var orders = OrderKeeper()
+    package internal(set) var alarms = Alarms()
+    package var watches = JobWatches()
+    package internal(set) var stage = SchedulerStage()
+    var served: ServedNames
+    var names: UniqueNames
+    var cancels = PendingCancels()
+    var inquiries = Inquiries()
+    var parkedExpiry = ParkedExpiry()
+    /// Numbers below this one are kept back in the store.
+    var reservedBelow: UInt64 = 0
+    /// Whether a store keeps jobs.
+    let isKeeping: Bool
+    let environment: any SchedulerEnvironment
+
+    /// - Parameters:
+    ///   - groups: the configured threads and pools.
+    ///   - selectors: the names for which there are handlers.
+    ///   - limits: how much may wait, and how much of what has ended is kept.
+    ///   - window: how much of a stored queue is in memory.
+    ///   - isKeeping: whether there is a store that keeps jobs.
+    package init(
+        _ groups: [ThreadGroup], _ selectors: [JobSelector], limits: StoreLimits,
+        window: WindowLimits = WindowLimits(), isKeeping: Bool, nextNumber: UInt64 = 1,
+        now: SchedulerTime, _ environment: any SchedulerEnvironment
+    ) {
+        self.now = now
+        self.isKeeping = isKeeping
+        self.environment = environment
+        served = ServedNames(groups, selectors)
+        book = JobBook(limits: limits, nextNumber: nextNumber)
+        queues = JobQueues(window)
+        names = UniqueNames(milliseconds: limits.uniqueMilliseconds)
+    }
+
+    // MARK: - Time
+
+    /// Does all that is due now.
+    package mutating func advance() {
+        while let alarm = alarms.popDue(at: now.monotonic) { ring(alarm) }
+    }
+
+    private mutating func ring(_ alarm: Alarms.Alarm) {
+        switch alarm {
+        case .release(let job): release(job)
+        case .expiry(let job): expire(job)
+        case .parkedExpiry: findExpiredNow()
+        case .patience(let id, let reply, let milliseconds):
+            waitedInVain(for: id, reply, milliseconds: milliseconds)
+        case .look(let id): look(at: id)
+        case .loadAgain(let queue): bringMore(of: queue)
+        case .keepDue: keepDue()
+        }
+    }
+
+    // MARK: - The store
+
+    /// Tells the store something.
+    mutating func keep(_ command: consuming StoreCommand) { effects.keep(command) }
+
+    /// Asks the store something.
+    mutating func ask(_ inquiry: Inquiry, _ command: (UInt64) -> StoreCommand) {
+        effects.keep(command(inquiries.expect(inquiry)))
+    }
+
+    /// Has the store record what has happened to a job, if it keeps the job.
+    mutating func record(_ command: @autoclosure () -> StoreCommand, of job: ActiveJob) {
+        if job.isStored { effects.record(command()) }
+    }
+
+    /// Answers when everything that was told to the store is kept.
+    mutating func confirm(_ answer: JobAnswer, _ reply: ReplyToken) {
+        ask(.confirm(reply, answer)) { .confirm(ticket: $0) }
+    }
+
+    /// Has the effect `confirm` with this tag come when everything told to the store is kept, or can't be.
+    package mutating func confirm(tag: UInt64) { keep(tag: tag) { .confirm(ticket: $0) } }
+
+    /// Tells the store something of the driver's; the effect `confirm` with this tag says what became of it.
+    package mutating func keep(tag: UInt64, _ command: (UInt64) -> StoreCommand) {
+        ask(.driver(tag: tag), command)
+    }
+
+    /// Has the store keep which threads are paused; answers when it does.
+    package mutating func keepPauses(_ change: PauseChange, _ reply: ReplyToken? = nil) {
+        keep(.pause(change))
+        if let reply { confirm(.done, reply) }
+    }
+
+    /// Has the store keep back numbers before they are given to jobs that leave no trace there.
+    mutating func reserveNumbers() {
+        let half = StoreRecovery.reservedCount / 2
+        guard book.nextNumber + half > reservedBelow else { return }
+        reservedBelow = book.nextNumber + StoreRecovery.reservedCount
+        keep(.reserve(below: reservedBelow))
+    }
+
+    // MARK: - States of jobs
+
+    /// Lets an event happen to a job, and tells the clients that watch it.
+    mutating func apply(_ event: JobEvent, to id: JobID, at time: Int64? = nil) {
+        do throws(JobStoreError) {
+            try book.apply(event, to: id, at: time ?? now.unixMilliseconds)
+            if !watches.isEmpty { tellWatchers(event, of: id) }
+        } catch {
+            // The scheduler asks for nothing that a job's state does not allow.
+            effects.note(.error, "job \(id): \(error); please report this fault")
+        }
+    }
+
+    /// An attempt has begun, as its thread says.
+    package mutating func began(_ id: JobID, on thread: String, at time: Int64) {
+        guard book.start(id, on: thread, at: time) else { return }
+        if !watches.isEmpty { tellWatchers(.start(worker: thread), of: id) }
+    }
+
+    /// Notes which jobs have begun: threads report only ends.
+    package mutating func noteRunning() {
+        for job in environment.runningJobs() { began(job.id, on: job.thread, at: job.startedAt) }
+    }
+
+    /// A job's attempt may have begun: its thread has not said so yet.
+    mutating func noteBeginning(of job: ActiveJob) {
+        if let beginning = beginning(of: job) {
+            began(job.id, on: beginning.thread, at: beginning.startedAt)
+        }
+    }
+
+    /// Where and when the present attempt of a job has begun; nil if it has not.
+    package func beginning(of job: ActiveJob) -> (thread: String, startedAt: Int64)? {
+        job.attempt.flatMap { environment.beginning(of: $0) }
+    }
+
+    /// Checks all counters against the jobs that they count.
+    ///
+    /// - Complexity: O(jobs).
+    package func checkInvariants() {
+        book.checkInvariants()
+        var kept: [Int: (kept: Int, heldUp: Int)] = [:]
+        for job in book.activeJobs {
+            switch job.place {
+            case .outside: preconditionFailure("job \(job.id) is active and in no place")
+            case .offered: break
+            case .committing, .delayed, .buffered: kept[job.group.index, default: (0, 0)].kept += 1
+            case .heldUp(let holdUp):
+                kept[job.group.index, default: (0, 0)].kept += 1
+                kept[job.group.index, default: (0, 0)].heldUp += 1
+                precondition(
+                    book.active(holdUp.blocker) != nil || stage.isRefusing,
+                    "job \(job.id) waits behind job \(holdUp.blocker), which has left")
+            }
+        }
+        for group in served.groups {
+            let counted = kept[group.index] ?? (0, 0)
+            precondition(
+                counted.kept == group.keptBackCount && counted.heldUp == group.heldUpCount,
+                "group \(group.name) has \(counted), and counts \(group.keptBackCount) kept back, "
+                    + "\(group.heldUpCount) held up")
+        }
+        precondition(queues.miscounts.count == 0, "\(queues.miscounts.count) miscounts")
+        precondition(stalledQueueCount == 0, "\(stalledQueueCount) queues have stalled")
+    }
+}
+
+/// How far a scheduler has gone down: each step takes less than the one before.
+package struct SchedulerStage {
+    /// Whether new jobs are refused.
+    package internal(set) var isRefusing = false
+    /// Whether delayed jobs stay in the store: only jobs in turn run.
+    package internal(set) var keepsDelayed = false
+    /// Whether all parked jobs stay in the store.
+    package internal(set) var keepsParked = false
+    /// Stored jobs whose attempt the shutdown has interrupted.
+    package var requeuedCount = 0
+}

@@ -1,0 +1,91 @@
+// Jobs that begin one after another: those for one thread, and those of one key there. Offered jobs are noted,
+// so that a job that holds up its order finds the others without a look at all jobs.
+//
+// Entries are removed lazily: an entry whose job has ended or was retracted leads nowhere, and goes when such
+// entries are as many as the others.
+
+internal import Structures
+
+/// One order of jobs.
+///
+/// Confined to its scheduler.
+final class JobOrder {
+    /// A job that was offered.
+    struct Entry {
+        let id: JobID
+        /// How often it had been offered by then: of several entries of one job the last counts.
+        let turn: UInt32
+    }
+
+    /// The jobs that wait behind one that is tried again; nil if none is.
+    var holdUp: HoldUp?
+    /// Whether jobs are noted: of a thread, not before one of them can hold others up.
+    var notesJobs: Bool
+    private var entries = ShortList<Entry>()
+    private var sweepCount = sweepCountMin
+    /// So few are never looked through.
+    private static let sweepCountMin = 16
+
+    init(notesJobs: Bool) { self.notesJobs = notesJobs }
+
+    /// Notes a job that is offered now.
+    ///
+    /// - Parameters:
+    ///   - activeCount: how many jobs there are, of all orders: no more entries can count.
+    ///   - counts: whether an entry still leads to a job.
+    /// - Complexity: O(1) on average: half of those that are looked at are dropped.
+    func note(_ entry: Entry, activeCount: Int, where counts: (Entry) -> Bool) {
+        entries.append(entry)
+        // The second: of a burst that is over nothing is kept.
+        guard entries.count >= max(Self.sweepCountMin, min(sweepCount, 2 * activeCount)) else {
+            return
+        }
+        let kept = entries.filter(counts)
+        entries.removeAll()
+        for entry in kept { entries.append(entry) }
+        sweepCount = max(Self.sweepCountMin, 2 * kept.count)
+    }
+
+    /// Takes out all entries, some of which lead nowhere any more.
+    func takeEntries() -> [Entry] {
+        defer {
+            entries.removeAll()
+            sweepCount = Self.sweepCountMin
+        }
+        return Array(entries)
+    }
+}
+
+/// The jobs that wait behind one that is tried again.
+///
+/// Confined to its scheduler.
+package final class HoldUp {
+    /// The job that the others wait for.
+    package let blocker: JobID
+    private var held: [JobID: ActiveJob] = [:]
+
+    init(by blocker: JobID) { self.blocker = blocker }
+
+    /// A job waits from now on.
+    func hold(_ job: ActiveJob) { held[job.id] = job }
+
+    /// A job waits no more.
+    func forget(_ id: JobID) { held[id] = nil }
+
+    /// Takes out what was held, in the order of their numbers.
+    func takeAll() -> [ActiveJob] {
+        defer { held = [:] }
+        return held.sorted { $0.key < $1.key }.map(\.value)
+    }
+}
+
+/// The orders that one job keeps.
+struct JobOrders {
+    /// Nil for a job that any member of a pool may run.
+    var thread: JobOrder?
+    /// Nil for a job without a key.
+    var key: JobOrder?
+
+    /// What it holds up while it fails: its key if it has one, else its thread.
+    var own: JobOrder? { key ?? thread }
+}

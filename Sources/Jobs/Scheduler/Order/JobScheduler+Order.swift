@@ -1,0 +1,122 @@
+// Which jobs may be offered, and which wait because a job before them is tried again.
+//
+// All ready jobs are offered. A worker whose attempt has failed and holds up others reports that and takes
+// nothing more before it is let go; it keeps the binding of its key. All that follows in the order waits for this
+// one worker, so the scheduler retracts it from the queue, and none of it is in a worker's hands. The retracted
+// jobs wait with those that come meanwhile, and are offered again by number when the one that is tried again has
+// ended. (PROTOCOL.md, RETRY … BLOCK.)
+
+extension JobScheduler {
+    /// Offers a job, or lets it wait behind the one that it has to follow.
+    mutating func offerInOrder(_ job: ActiveJob) {
+        if let holdUp = holdUp(before: job) { holdBack(job, holdUp) } else { offer(job) }
+    }
+
+    private mutating func offer(_ job: ActiveJob) {
+        job.takeTurn()
+        enlist(job)
+        effects.append(.offer(job))
+    }
+
+    private func holdUp(before job: ActiveJob) -> HoldUp? {
+        guard orders.holdUpCount > 0 else { return nil }
+        for order in [job.orders.thread, job.orders.key] {
+            if let holdUp = order?.holdUp, holdUp.blocker != job.id { return holdUp }
+        }
+        return nil
+    }
+
+    private mutating func holdBack(_ job: ActiveJob, _ holdUp: HoldUp) {
+        // Going down, and the job to follow has gone: it would wait for ever.
+        if stage.isRefusing, book.active(holdUp.blocker) == nil { return abandon(job) }
+        job.move(to: .heldUp(holdUp))
+        holdUp.hold(job)
+    }
+
+    private mutating func abandon(_ job: ActiveJob) {
+        guard book.active(job.id) === job else { return }
+        book.deactivate(job.id)
+        tellWaiters(of: job, .failed(.abandoned))
+    }
+
+    /// Notes the orders of a job that is offered.
+    private mutating func enlist(_ job: ActiveJob) {
+        if let order = job.orders.thread {
+            if !order.notesJobs, job.retry.blocks, job.orders.key == nil {
+                beginNoting(of: order, besides: job)
+            }
+            if order.notesJobs { enlist(job, in: order) }
+        }
+        if let order = job.orders.key { enlist(job, in: order) }
+    }
+
+    /// Notes all jobs of a thread: the first job has come that can hold others up.
+    ///
+    /// - Complexity: O(jobs in memory), once for each thread.
+    private mutating func beginNoting(of order: JobOrder, besides job: ActiveJob) {
+        order.notesJobs = true
+        for other in book.activeJobs
+        where other.orders.thread === order && other.place.isOffered && other !== job {
+            enlist(other, in: order)
+        }
+    }
+
+    private func enlist(_ job: ActiveJob, in order: JobOrder) {
+        order.note(
+            JobOrder.Entry(id: job.id, turn: job.turn), activeCount: book.activeCount
+        ) { self.job(of: $0) != nil }
+    }
+
+    /// The job of an entry, if it is offered still.
+    private func job(of entry: JobOrder.Entry) -> ActiveJob? {
+        guard let job = book.active(entry.id), job.place.isOffered, job.turn == entry.turn else {
+            return nil
+        }
+        return job
+    }
+
+    /// Holds back all that follows a job whose failed attempt is to be made good first.
+    mutating func holdUpOthers(behind job: ActiveJob) {
+        guard job.retry.blocks, let order = job.orders.own else { return }
+        let holdUp = holdUp(of: order, by: job)
+        for entry in order.takeEntries() {
+            orders.lookedAtCount += 1
+            guard entry.id != job.id, let other = self.job(of: entry) else { continue }
+            guard withdrawAttempt(of: other) else {
+                effects.note(
+                    .error,
+                    "job \(other.id) is behind job \(job.id), and began; please report this fault")
+                continue
+            }
+            retract(other)
+            holdBack(other, holdUp)
+        }
+        guard stage.isRefusing, book.active(job.id) == nil else { return }
+        for other in holdUp.takeAll() { abandon(other) }
+    }
+
+    /// Notes that a job is between two attempts since before the restart.
+    mutating func restoreHoldUp(by job: ActiveJob) {
+        if let order = job.orders.own { _ = holdUp(of: order, by: job) }
+    }
+
+    private mutating func holdUp(of order: JobOrder, by job: ActiveJob) -> HoldUp {
+        if let holdUp = order.holdUp { return holdUp }
+        let holdUp = HoldUp(by: job.id)
+        order.holdUp = holdUp
+        orders.holdUpCount += 1
+        return holdUp
+    }
+
+    /// Offers the jobs behind one that has left, if it held any up.
+    mutating func endHoldUp(by job: ActiveJob) {
+        guard job.retry.blocks, let order = job.orders.own, let holdUp = order.holdUp,
+            holdUp.blocker == job.id
+        else { return }
+        order.holdUp = nil
+        orders.holdUpCount -= 1
+        for other in holdUp.takeAll() where book.active(other.id) === other {
+            offerInOrder(other)
+        }
+    }
+}

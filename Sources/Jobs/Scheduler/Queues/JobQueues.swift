@@ -1,0 +1,99 @@
+// All queues of stored jobs, what of an earlier run has been counted, and the jobs that nothing serves.
+
+/// The queues of a scheduler by their names, and the counts of their jobs.
+package struct JobQueues {
+    let window: WindowLimits
+    private var byName: [QueueName: JobQueue] = [:]
+    /// The one that was looked up last: most clients ask for the same again and again.
+    private var recent: JobQueue?
+    /// The jobs of all queues together.
+    package let load = JobLoad()
+    package let miscounts = Miscounts()
+    /// How much of an earlier run has been counted.
+    private var recovery = RecoveryCount()
+    /// Jobs of an earlier run that were parked before the count reached them: they are counted already.
+    private var parkedAgain: Set<JobID> = []
+    /// Jobs whose thread is not configured any more.
+    package internal(set) var orphans = OrphanedJobs()
+    /// Jobs whose selector is not configured any more.
+    package internal(set) var unserved = UnknownSelectorJobs()
+
+    init(_ window: WindowLimits) { self.window = window }
+
+    /// All queues, in no order.
+    var all: Dictionary<QueueName, JobQueue>.Values { byName.values }
+
+    subscript(name: QueueName) -> JobQueue? { byName[name] }
+
+    /// The queue of a name, made if there is none.
+    mutating func queue(
+        _ name: QueueName, of group: ThreadGroup, mayHoldMore: Bool = false
+    ) -> JobQueue {
+        if let recent, recent.name == name { return recent }
+        let queue =
+            byName[name]
+            ?? JobQueue(
+                name, of: group, load: load, limits: window, miscounts: miscounts,
+                mayHoldMore: mayHoldMore)
+        byName[name] = queue
+        recent = queue
+        return queue
+    }
+
+    /// The queues that a name of a group addresses: the group's name means those of its members too.
+    func addressed(by thread: String, of group: ThreadGroup) -> [JobQueue] {
+        byName.values.filter {
+            $0.group === group && group.addresses($0.name.thread, by: thread)
+        }
+    }
+
+    // MARK: - Counts
+
+    /// A job that was in memory is parked.
+    mutating func park(_ id: JobID, _ state: JobState, byteCount: Int, in queue: JobQueue) {
+        if !recovery.includes(id) { parkedAgain.insert(id) }
+        queue.addParked(state, .one(byteCount))
+    }
+
+    /// A parked job is parked no more.
+    mutating func unpark(_ id: JobID, _ state: JobState, byteCount: Int, from queue: JobQueue) {
+        guard hasCounted(id) else { return }
+        parkedAgain.remove(id)
+        queue.removeParked(state, .one(byteCount))
+    }
+
+    /// A job has no thread: it stays in the store.
+    mutating func addOrphan(_ job: Job) {
+        if !recovery.includes(job.id) { parkedAgain.insert(job.id) }
+        orphans.add(.one(job.payload.count), to: job.queue)
+    }
+
+    /// A job without a thread has left the store.
+    mutating func removeOrphan(_ id: JobID, byteCount: Int, from queue: QueueName) {
+        guard hasCounted(id) else { return }
+        parkedAgain.remove(id)
+        if !orphans.remove(byteCount: byteCount, from: queue) {
+            miscounts.report("orphaned jobs", of: queue)
+        }
+    }
+
+    /// A job of an unknown selector has left the store.
+    mutating func removeUnserved(_ job: CountedJob, from queue: QueueName) {
+        guard hasCounted(job.id) else { return }
+        if !unserved.remove(job.selector, from: queue) {
+            miscounts.report("jobs of an unknown selector", of: queue)
+        }
+    }
+
+    /// The count of an earlier run begins.
+    mutating func beginCount(_ count: RecoveryCount) { recovery = count }
+
+    /// More of an earlier run has been counted.
+    mutating func add(_ part: RecoveryCount.Part) {
+        recovery.add(part)
+        if part.isLast { parkedAgain = [] }
+    }
+
+    /// Whether a parked job is counted as one.
+    func hasCounted(_ id: JobID) -> Bool { parkedAgain.contains(id) || recovery.includes(id) }
+}

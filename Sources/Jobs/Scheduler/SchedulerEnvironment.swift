@@ -1,0 +1,30 @@
+// The few things that a scheduler asks of its driver while it handles an input. All else comes as an input or
+// leaves as an effect.
+
+/// Answers at once, and calls nothing of the scheduler's.
+///
+/// A simulation answers by its seed.
+package protocol SchedulerEnvironment: AnyObject {
+    /// Takes an attempt back that is queued.
+    ///
+    /// - Returns: false if it has begun; true means that it never begins.
+    func withdraw(_ attempt: AnyObject) -> Bool
+
+    /// Where an attempt has begun, and when in Unix milliseconds; nil if it has not.
+    func beginning(of attempt: AnyObject) -> (thread: String, startedAt: Int64)?
+
+    /// The latest report of an attempt's handler.
+    func progress(of attempt: AnyObject) -> JobProgress?
+
+    /// How many offered jobs of a group have not begun.
+    func waitingCount(of group: ThreadGroup) -> Int
+
+    /// Whether a thread, or all of a pool, was stopped and takes no more jobs.
+    func isStopped(_ thread: String, of group: ThreadGroup) -> Bool
+
+    /// The jobs that run now, and where and since when, in Unix milliseconds: threads report only ends.
+    func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)]
+
+    /// Whether a client has left: no answer reaches it.
+    func isGone(_ client: UInt64) -> Bool
+}

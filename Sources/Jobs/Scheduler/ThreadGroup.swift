@@ -1,0 +1,140 @@
+// The threads and selectors that a scheduler serves, as far as it has to know them: names and limits. What a
+// thread or a handler is made of is the driver's.
+
+/// A thread of the configuration, or a pool of threads.
+///
+/// Confined to its scheduler.
+package final class ThreadGroup {
+    /// The name by which any of its threads is addressed.
+    package let name: String
+    /// The names of its threads: `name` itself, or `name/1` to `name/n`.
+    package let memberNames: [String]
+    /// How many jobs may wait for it.
+    package let maxQueued: Int
+    /// How many bytes of payload they may have together.
+    package let maxQueuedByteCount: Int
+    /// Its place among the groups that the scheduler was given.
+    package internal(set) var index = 0
+    /// How many stored jobs wait for it.
+    let load = JobLoad()
+    /// How many of its jobs in memory are not offered; changed by `ActiveJob.move` only.
+    package fileprivate(set) var keptBackCount = 0
+    /// How many of these wait behind a job that is tried again; changed by `ActiveJob.move` only.
+    package fileprivate(set) var heldUpCount = 0
+    /// Its jobs in memory that were collected and not released, in order.
+    var buffered: [JobID] = []
+    var ends: EndRate
+
+    package init(
+        name: String, memberNames: [String], maxQueued: Int, maxQueuedByteCount: Int,
+        startedAt: Int64
+    ) {
+        self.name = name
+        self.memberNames = memberNames
+        self.maxQueued = maxQueued
+        self.maxQueuedByteCount = maxQueuedByteCount
+        ends = EndRate(at: startedAt)
+    }
+
+    /// Whether a name of this group is that of one thread.
+    func isOneThread(_ thread: String) -> Bool { memberNames.count == 1 || thread != name }
+
+    /// Whether a command for `thread`, a name of this group, means jobs for `other`.
+    func addresses(_ other: String, by thread: String) -> Bool {
+        thread == name || thread == other
+    }
+
+    fileprivate func count(_ place: JobPlace, _ more: Int) {
+        switch place {
+        case .outside, .offered: break
+        case .committing, .delayed, .buffered: keptBackCount += more
+        case .heldUp:
+            keptBackCount += more
+            heldUpCount += more
+        }
+    }
+}
+
+extension ActiveJob {
+    /// Moves the job to another place: the one function that changes the counts of its group.
+    func move(to next: JobPlace) {
+        if case .heldUp(let holdUp) = place { holdUp.forget(id) }
+        group.count(place, -1)
+        group.count(next, 1)
+        place = next
+    }
+}
+
+/// A name for which there is a handler.
+package final class JobSelector {
+    package let name: String
+    /// The options of its jobs where a client gives none.
+    package let defaults: SharedJobOptions
+    /// Its place among the selectors that the scheduler was given.
+    package internal(set) var index = 0
+
+    package init(name: String, defaults: SharedJobOptions = SharedJobOptions()) {
+        self.name = name
+        self.defaults = defaults
+    }
+}
+
+/// The groups and selectors of a scheduler, by their names.
+struct ServedNames {
+    let groups: [ThreadGroup]
+    let selectors: [JobSelector]
+    private let groupsByThread: [String: ThreadGroup]
+    private let selectorsByName: [String: JobSelector]
+    /// The results of the latest look-ups: most clients name the same thread and selector again and again.
+    private var recentGroup: (thread: String, group: ThreadGroup)?
+    private var recentSelector: JobSelector?
+    private var recentDetails: JobDetails?
+
+    init(_ groups: [ThreadGroup], _ selectors: [JobSelector]) {
+        self.groups = groups
+        self.selectors = selectors
+        for (index, group) in groups.enumerated() { group.index = index }
+        for (index, selector) in selectors.enumerated() { selector.index = index }
+        var byThread: [String: ThreadGroup] = [:]
+        for group in groups {
+            for member in group.memberNames { byThread[member] = group }
+            byThread[group.name] = group
+        }
+        groupsByThread = byThread
+        selectorsByName = Dictionary(uniqueKeysWithValues: selectors.map { ($0.name, $0) })
+    }
+
+    /// The group of a thread or pool.
+    func knownGroup(of thread: String) -> ThreadGroup? {
+        if let recentGroup, recentGroup.thread == thread { return recentGroup.group }
+        return groupsByThread[thread]
+    }
+
+    /// The group of a thread or pool.
+    mutating func group(of thread: String) throws(JobError) -> ThreadGroup {
+        guard let group = knownGroup(of: thread) else { throw JobError.unknownThread(thread) }
+        recentGroup = (thread, group)
+        return group
+    }
+
+    func knownSelector(_ name: String) -> JobSelector? {
+        if let recentSelector, recentSelector.name == name { return recentSelector }
+        return selectorsByName[name]
+    }
+
+    mutating func selector(_ name: String) throws(JobError) -> JobSelector {
+        guard let selector = knownSelector(name) else { throw JobError.unknownSelector(name) }
+        recentSelector = selector
+        return selector
+    }
+
+    /// The fixed part of a job: mostly the same as that of the job before.
+    mutating func details(
+        of request: borrowing JobRequest, _ selector: JobSelector
+    ) -> JobDetails {
+        if let recentDetails, recentDetails.areThose(of: request) { return recentDetails }
+        let details = JobDetails(request, defaults: selector.defaults)
+        if request.options.isEmpty { recentDetails = details }
+        return details
+    }
+}

@@ -1,0 +1,50 @@
+// What is shown of the scheduler and its threads: by INFO, THREADS and listings of stuck jobs.
+
+internal import Jobs
+internal import Kernel
+internal import Synchronization
+internal import WorkerThreads
+
+extension SchedulerDriver {
+    var wall: WallTime { clocks.wall }
+
+    /// Whether new jobs are refused.
+    var isRefusing: Bool { scheduler.stage.isRefusing }
+
+    /// Tells a client nothing more of jobs.
+    ///
+    /// - Returns: how many it watched.
+    @discardableResult
+    func stopWatching(_ client: UInt64) -> Int { input { $0.watches.removeAll(of: client) } }
+
+    /// The threads behind a group's or a member's name.
+    func group(of thread: String) throws(JobError) -> WorkerGroup {
+        guard let group = groups.first(where: { $0.name == thread || $0.member(named: thread) != nil })
+        else { throw JobError.unknownThread(thread) }
+        return group
+    }
+
+    /// How many jobs wait for the threads of a group, in memory or not: none that waits for its moment.
+    func shownWaitingCount(of group: WorkerGroup) -> Int {
+        scheduler.knownGroup(of: group.name).map { scheduler.shownWaitingCount(of: $0) } ?? 0
+    }
+
+    /// Whether a job runs that was to end some time ago.
+    func isStuck(_ id: JobID) -> Bool { scheduler.book.active(id)?.stuckSince != nil }
+
+    /// How many such jobs there are.
+    var stuckCount: Int {
+        groups.flatMap(\.members).count { member in
+            member.current.withLock { $0 }.map { isStuck(JobID($0.id)) } == true
+        }
+    }
+
+    /// The jobs that are stuck, the newest first.
+    func listStuck(thread: String?, limit: Int) -> [JobDescription] {
+        input { $0.noteRunning() }
+        let running = groups.flatMap(\.members).compactMap { $0.current.withLock { $0?.id } }
+        let stuck = running.map { JobID($0) }.filter(isStuck).compactMap { scheduler.book.job($0) }
+        let chosen = stuck.filter { thread == nil || $0.thread == thread }
+        return chosen.sorted { $1.id < $0.id }.prefix(limit).map { scheduler.description(of: $0) }
+    }
+}

@@ -1,0 +1,420 @@
+// The scheduler in the daemon: sets its time, hands it inputs, carries out its effects, and rings its alarms. All
+// on the thread `io`; worker threads report through a message port, so nothing in here takes a lock.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import Synchronization
+internal import WorkerThreads
+
+/// Drives the scheduler on a run loop.
+///
+/// Confined to its loop's thread. Effects are carried out when an input returns, never inside of one; an input
+/// that comes while effects are carried out adds its own behind them.
+final class SchedulerDriver {
+    let loop: ThreadRunLoop
+    let log: Log
+    let clocks: Clocks
+    let groups: [WorkerGroup]
+    let handlers: [String: Handler]
+    let children: ChildRegistry
+    let store: any JobStore
+    let startedAt: Int64
+    /// Where answers go.
+    var door: any JobDoor = ClosedDoor()
+    private(set) var scheduler: JobScheduler
+    /// What workers do for the scheduler; nil once the driver is closed.
+    private(set) var runner: JobRunner?
+    /// Called after ends of jobs and answers of the store have been handled.
+    var whenCompleted: (() -> Void)?
+    /// Called when jobs have left, while somebody waits for room.
+    var whenRoomMayBe: (() -> Void)?
+    /// Called when clients are held back no longer.
+    var whenRelieved: (() -> Void)?
+    var threads = ThreadIncidents()
+    /// The handlers in the order of the scheduler's selectors.
+    private let handlersByIndex: [Handler]
+    private let surroundings: Surroundings
+    private var answers: MessagePort<[StoreAnswer]>?
+    private var owedWakes = OwedWakes()
+    private var confirmations: [UInt64: (StoreFault?) -> Void] = [:]
+    private var lastTag: UInt64 = 0
+    /// The effects that are being carried out; their memory is reused.
+    private var taken = JobEffects()
+    private var isCarryingOut = false
+    private var isFireScheduled = false
+    private var wasFull = false
+    /// The timer of the first alarm, and when it rings: it may be early, never late.
+    private var timer: (timeout: ThreadRunLoop.Timeout, at: Int64)?
+
+    /// - Parameters:
+    ///   - groups: the configured threads.
+    ///   - handlers: the code behind each selector.
+    ///   - limits: how much may wait and is kept.
+    ///   - store: where jobs are kept.
+    ///   - window: how much of these is in memory at a time.
+    init(
+        groups: [WorkerGroup], handlers: [String: Handler], limits: StoreLimits,
+        nextNumber: UInt64, store: any JobStore, window: WindowLimits = WindowLimits(),
+        children: ChildRegistry, loop: ThreadRunLoop, clocks: Clocks = .system, log: Log
+    ) {
+        self.groups = groups
+        self.handlers = handlers
+        self.children = children
+        self.loop = loop
+        self.clocks = clocks
+        self.log = log
+        self.store = store
+        let startedAt = clocks.wall.unixMilliseconds()
+        self.startedAt = startedAt
+        let sorted = handlers.sorted { $0.key < $1.key }
+        handlersByIndex = sorted.map(\.value)
+        surroundings = Surroundings(groups)
+        scheduler = JobScheduler(
+            groups.map {
+                ThreadGroup(
+                    name: $0.name, memberNames: $0.members.map(\.name), maxQueued: $0.maxQueued,
+                    maxQueuedByteCount: $0.maxQueuedByteCount, startedAt: startedAt)
+            },
+            sorted.map { JobSelector(name: $0.key, defaults: $0.value.defaults) },
+            limits: limits, window: window, isKeeping: store.isKeeping, nextNumber: nextNumber,
+            now: Self.time(clocks), surroundings)
+        surroundings.driver = self
+        let driver = Confined(self, to: loop)
+        let reports = MessagePort<WorkerReport> { driver.value.take($0) }
+        reports.add(to: loop)
+        runner = JobRunner(reports, store: store, children: children, log: log)
+        let answers = MessagePort<[StoreAnswer]> { driver.value.take($0) }
+        answers.add(to: loop)
+        self.answers = answers
+        store.add(.answer(to: { [weak answers] in _ = answers?.send($0) }))
+        store.fire()
+    }
+
+    /// Ends the reporting, and lets go of all jobs; breaks the cycle between the driver and its ports.
+    func close() {
+        runner?.reports.invalidate()
+        runner?.close()
+        runner = nil
+        answers?.invalidate()
+        answers = nil
+        threads.close()
+        if let timer { loop.cancel(timer.timeout) }
+        timer = nil
+        scheduler.close()
+        confirmations = [:]
+        door = ClosedDoor()
+        whenCompleted = nil
+        whenRoomMayBe = nil
+        whenRelieved = nil
+    }
+
+    /// Takes up what was in the store when it was opened.
+    func restore(_ recovery: StoreRecovery) {
+        pauseAgain(recovery.pausedThreads)
+        input { $0.restore(recovery) }
+    }
+
+    // MARK: - Inputs
+
+    /// First the clock on the wall: then an alarm for a time of day rings later, never early.
+    private static func time(_ clocks: Clocks) -> SchedulerTime {
+        let wall = clocks.wall.unixNanoseconds()
+        return SchedulerTime(unixNanoseconds: wall, monotonic: clocks.loop.now().nanoseconds)
+    }
+
+    /// Hands the scheduler an input at the present time, and carries out what it says.
+    @discardableResult
+    func input<Result>(_ body: (inout JobScheduler) -> Result) -> Result {
+        scheduler.now = Self.time(clocks)
+        let result = body(&scheduler)
+        carryOut()
+        return result
+    }
+
+    /// Accepts a job; answers with its number, or why there is none.
+    func perform(
+        _ request: borrowing JobRequest, of run: ScheduleRun? = nil, _ reply: ReplyToken
+    ) {
+        scheduler.now = Self.time(clocks)
+        scheduler.perform(request, of: run, reply)
+        carryOut()
+    }
+
+    /// Finds out whether there is a thread and a handler for a job.
+    func checkServed(_ request: JobRequest) throws(JobError) {
+        try scheduler.checkServed(request)
+    }
+
+    /// Calls `body` when everything that was told to the store is kept, or can't be.
+    func confirm(then body: @escaping (StoreFault?) -> Void) {
+        let tag = expect(body)
+        input { $0.confirm(tag: tag) }
+    }
+
+    /// Tells the store something; calls `body` when it is kept, or can't be.
+    func keep(
+        _ command: (UInt64) -> StoreCommand, then body: @escaping (StoreFault?) -> Void
+    ) {
+        let tag = expect(body)
+        input { $0.keep(tag: tag, command) }
+    }
+
+    private func expect(_ body: @escaping (StoreFault?) -> Void) -> UInt64 {
+        lastTag += 1
+        confirmations[lastTag] = body
+        return lastTag
+    }
+
+    private func take(_ answers: [StoreAnswer]) {
+        input { $0.take(answers) }
+        whenCompleted?()
+    }
+
+    private func take(_ report: WorkerReport) {
+        switch report {
+        case .ended(let completion, let worker):
+            end(completion)
+            if let worker { runner?.letGo(completion.thread, worker) }
+        case .expired(let id): input { $0.foundExpired(id) }
+        }
+        whenCompleted?()
+    }
+
+    /// An attempt has ended.
+    func end(_ completion: Completion) {
+        endAlarm(of: completion.job)
+        // Only what follows a failure has a date: any other end is as well told at the time of the input before.
+        if completion.outcome.state == .failed { scheduler.now = Self.time(clocks) }
+        scheduler.ended(completion)
+        carryOut()
+    }
+
+    private func alarmsRang() {
+        timer = nil
+        input { $0.advance() }
+        whenCompleted?()
+    }
+
+    // MARK: - Effects
+
+    private func carryOut() {
+        guard !isCarryingOut else { return }
+        if !scheduler.effects.isEmpty {
+            isCarryingOut = true
+            repeat {
+                swap(&scheduler.effects, &taken)
+                carryOutTaken()
+                taken.removeAll()
+            } while !scheduler.effects.isEmpty
+            isCarryingOut = false
+        }
+        setTimer()
+        if scheduler.queues.miscounts.hasReports {
+            for report in scheduler.queues.miscounts.takeReports() { log.error(report) }
+        }
+        guard wasFull != scheduler.commits.isFull else { return }
+        wasFull.toggle()
+        if !wasFull { whenRelieved?() }
+    }
+
+    private func carryOutTaken() {
+        var next = EffectCursor()
+        for effect in taken.list {
+            switch effect {
+            case .keep: keep(taken.commands[next.take(\.command)])
+            case .record: store.record(taken.records[next.take(\.record)])
+            case .answer:
+                let (reply, answer) = taken.answers[next.take(\.answer)]
+                door.answer(reply, answer)
+            case .news:
+                let (client, news) = taken.news[next.take(\.news)]
+                door.tell(news, to: client)
+            case .note: write(taken.notes[next.take(\.note)])
+            case .confirm:
+                let (tag, fault) = taken.confirmed[next.take(\.confirmed)]
+                confirmations.removeValue(forKey: tag)?(fault)
+            case .awaitsEnd: door.noteWaiting(taken.waiting[next.take(\.waiting)])
+            case .offer(let job): offer(job)
+            case .retract(let attempt): (attempt as? JobContext)?.retract()
+            case .cancel(let job):
+                guard let context = job.attempt as? JobContext else { continue }
+                context.requestCancel()
+                watchCancel(of: job, context)
+            case .interrupt(let job): (job.attempt as? JobContext)?.requestCancel()
+            case .reportStuck(let job): reportStuckAgain(job)
+            case .listen(let job): listen(to: job)
+            case .rows(let listing): tell(listing)
+            case .roomMayBe: whenRoomMayBe?()
+            }
+        }
+    }
+
+    /// Adds a command for the store; those of one pass are done together.
+    private func keep(_ command: consuming StoreCommand) {
+        store.add(command)
+        guard !isFireScheduled else { return }
+        isFireScheduled = true
+        let driver = Confined(self, to: loop)
+        loop.perform {
+            driver.value.isFireScheduled = false
+            driver.value.store.fire()
+        }
+    }
+
+    private func write(_ note: SchedulerNote) {
+        switch note.level {
+        case .notice: log.notice(note.text)
+        case .warning: log.warning(note.text)
+        case .error: log.error(note.text)
+        }
+    }
+
+    private func tell(_ listing: Listing) {
+        guard door.add(listing.rows, to: listing.reply) else { return }
+        if listing.isEnd { return door.answer(listing.reply, .listed) }
+        let held = Confined((driver: self, listing: listing), to: loop)
+        loop.perform { held.value.driver.input { $0.goOn(held.value.listing) } }
+    }
+
+    /// Lets a job wait for a thread of its group, unless it was withdrawn since.
+    private func offer(_ job: ActiveJob) {
+        guard job.isOfferPending, let runner else { return }
+        job.isOfferPending = false
+        let (group, handler) = (groups[job.group.index], handlersByIndex[job.selector.index])
+        let context = JobContext(job, in: group.pool)
+        job.attempt = context
+        let needsWatch = handler.mayNotListen && handler.timeout(of: context.options) != nil
+        if needsWatch || scheduler.watches.isWatched(job.id) { listen(to: job) }
+        let isStored = job.isStored
+        do throws(SubmitError) {
+            let (ticket, owed) = try group.pool.submitOwingWake(
+                onThread: job.thread, priority: job.details.priority.submitPriority,
+                key: job.details.options.key.map { SubmitKey($0) }
+            ) {
+                runner.run(context, handler, on: group, isStored: isStored)
+            }
+            context.note(ticket)
+            if let owed { owe(owed) }
+        } catch {
+            // The thread was stopped between the look and the submit.
+            input { $0.refused(job) }
+        }
+    }
+
+    /// Wakes a thread for its jobs at the end of the pass, or after so many, whichever is first.
+    private func owe(_ wake: WorkerPool.OwedWake) {
+        if owedWakes.isEmpty {
+            let driver = Confined(self, to: loop)
+            loop.perform { driver.value.owedWakes.pay() }
+        }
+        owedWakes.append(wake)
+        if owedWakes.isFull { owedWakes.pay() }
+    }
+
+    /// Has the scheduler told when a job begins, or reports how far it is.
+    private func listen(to job: ActiveJob) {
+        guard let context = job.attempt as? JobContext else { return }
+        let (driver, id, loop) = (Confined(self, to: loop), job.id, loop)
+        context.tellNextChange { loop.perform { driver.value.changed(id) } }
+    }
+
+    private func changed(_ id: JobID) {
+        if let job = scheduler.book.active(id) { watchTimeLimit(of: job) }
+        input { $0.changed(id) }
+    }
+
+    /// Has the loop call at the first alarm. A timer that is early is left: most alarms are cancelled.
+    private func setTimer() {
+        guard let first = scheduler.alarms.first else { return }
+        if let timer {
+            guard first < timer.at else { return }
+            loop.cancel(timer.timeout)
+        }
+        let driver = Confined(self, to: loop)
+        let timeout = loop.schedule(at: Instant(nanoseconds: first)) { driver.value.alarmsRang() }
+        timer = (timeout, first)
+    }
+}
+
+/// How far the lists of effects have been taken.
+private struct EffectCursor {
+    var command = 0
+    var record = 0
+    var answer = 0
+    var news = 0
+    var note = 0
+    var confirmed = 0
+    var waiting = 0
+
+    mutating func take(_ list: WritableKeyPath<EffectCursor, Int>) -> Int {
+        defer { self[keyPath: list] += 1 }
+        return self[keyPath: list]
+    }
+}
+
+/// What the scheduler asks its driver.
+///
+/// Confined to the driver's thread.
+private final class Surroundings: SchedulerEnvironment {
+    private let groups: [WorkerGroup]
+    weak var driver: SchedulerDriver?
+
+    init(_ groups: [WorkerGroup]) { self.groups = groups }
+
+    func withdraw(_ attempt: AnyObject) -> Bool { (attempt as? JobContext)?.withdraw() ?? true }
+
+    func beginning(of attempt: AnyObject) -> (thread: String, startedAt: Int64)? {
+        (attempt as? JobContext)?.run.map { ($0.thread, $0.startedAt) }
+    }
+
+    func progress(of attempt: AnyObject) -> JobProgress? { (attempt as? JobContext)?.progress }
+
+    func waitingCount(of group: ThreadGroup) -> Int { groups[group.index].pool.waitingCount }
+
+    func isStopped(_ thread: String, of group: ThreadGroup) -> Bool {
+        (try? groups[group.index].pool.isStopped(onThread: thread)) != false
+    }
+
+    func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)] {
+        groups.flatMap(\.members).compactMap { member in
+            guard let context = member.current.withLock({ $0 }), let run = context.run else {
+                return nil
+            }
+            return (JobID(context.id), run.thread, run.startedAt)
+        }
+    }
+
+    func isGone(_ client: UInt64) -> Bool { driver?.door.isGone(client) ?? true }
+}
+
+/// Wake-ups that groups are owed.
+///
+/// A thread that is woken for each job of a batch runs it and sleeps again before the next is parsed: one futex
+/// call for each job, where one for each batch does.
+private struct OwedWakes {
+    private var wakes: [WorkerPool.OwedWake] = []
+    /// So many are paid at once.
+    private static let countMax = 16
+
+    var isEmpty: Bool { wakes.isEmpty }
+    var isFull: Bool { wakes.count >= Self.countMax }
+
+    mutating func append(_ wake: WorkerPool.OwedWake) { wakes.append(wake) }
+
+    mutating func pay() {
+        wakes.forEach { $0.pay() }
+        wakes.removeAll(keepingCapacity: true)
+    }
+}
+
+extension Priority {
+    /// The same, as worker threads call it.
+    fileprivate var submitPriority: SubmitPriority {
+        switch self {
+        case .high: .high
+        case .normal: .normal
+        case .low: .low
+        }
+    }
+}

@@ -1,0 +1,96 @@
+// What a worker does with a job that it takes from the queue of its group: it runs the job and reports the end.
+
+internal import Jobs
+internal import Kernel
+internal import Synchronization
+internal import WorkerThreads
+
+/// What a worker reports to the scheduler, in the order in which it happened.
+enum WorkerReport: Sendable {
+    /// An attempt has ended. The worker waits at the latch, if there is one, until the scheduler has retracted
+    /// the jobs behind this one.
+    case ended(Completion, Latch?)
+    /// A job was not begun, because it is too late.
+    case expired(JobID)
+}
+
+/// Runs jobs on the threads of their groups, and reports their ends to the scheduler.
+///
+/// - Thread: any thread.
+final class JobRunner: Sendable {
+    /// Where the ends are reported.
+    let reports: MessagePort<WorkerReport>
+    private let children: ChildRegistry
+    private let store: any JobStore
+    private let log: Log
+    private let failures: FailureLog
+    /// The workers that wait for the scheduler, by their names; nil once the driver is closed.
+    private let waiting = Mutex<[String: Latch]?>([:])
+
+    /// - Parameter store: where beginnings are marked.
+    init(
+        _ reports: MessagePort<WorkerReport>, store: any JobStore, children: ChildRegistry,
+        log: Log
+    ) {
+        self.reports = reports
+        self.store = store
+        self.children = children
+        self.log = log
+        failures = FailureLog(log)
+    }
+
+    /// Runs a job to its end.
+    ///
+    /// - Thread: a member's of the group.
+    /// - Blocks: until the job has ended; and if it holds up others, until the scheduler has retracted these.
+    func run(
+        _ job: JobContext, _ handler: Handler, on group: WorkerGroup, isStored: Bool
+    ) {
+        guard !group.expires(job) else {
+            reports.send(.expired(JobID(job.id)))
+            return
+        }
+        let completion = group.run(
+            job, handler, children: children, store: isStored ? store : nil, log: log,
+            failures: failures)
+        guard let completion else { return }
+        let holdsUpOthers =
+            job.retry.blocks && completion.outcome.state == .failed && !job.isCancelRequested
+            && job.retry.follows(attempt: job.attempt)
+        if holdsUpOthers {
+            reportAndWait(completion)
+        } else {
+            reports.send(.ended(completion, nil))
+        }
+    }
+
+    /// Takes no other job before the scheduler says so: it could be one behind this job.
+    private func reportAndWait(_ completion: Completion) {
+        let latch = Latch()
+        guard reports.send(.ended(completion, latch)) == .sent else { return }
+        let mayWait = waiting.withLock { waiting in
+            if !latch.isOpen { waiting?[completion.thread] = latch }
+            return waiting != nil
+        }
+        if mayWait { latch.wait() }
+    }
+
+    /// Lets a worker go on that has reported a failed attempt and waits.
+    ///
+    /// - Thread: the driver's.
+    func letGo(_ name: String, _ latch: Latch) {
+        waiting.withLock { waiting in
+            latch.open()
+            if waiting?[name] === latch { waiting?[name] = nil }
+        }
+    }
+
+    /// Whether a worker has reported a failed attempt and waits.
+    func isWaiting(_ name: String) -> Bool { waiting.withLock { $0?[name] != nil } }
+
+    /// Lets all workers go on: the scheduler says nothing more.
+    func close() {
+        let latches = waiting.withLock { $0.take() } ?? [:]
+        for latch in latches.values { latch.open() }
+    }
+}

@@ -1,0 +1,74 @@
+// Threads that are paused and go on. With a journal that outlives the daemon: it is on the disk before it
+// is answered, and a thread that was paused is so again before the first job of the next start.
+//
+// A pool that is paused as a whole is written down by its own name, so that it is one when it is configured
+// with another number of threads. The names of its members stand beside it: one of them may go on alone.
+
+internal import Jobs
+internal import WorkerThreads
+
+extension SchedulerDriver {
+    /// Pauses the threads of a name, or lets them go on: at once, whether the disk can be written or not.
+    ///
+    /// Answers when that is on the disk, or that it could not get there yet.
+    func steer(_ name: String, isPaused: Bool, _ reply: ReplyToken) {
+        let members: [WorkerGroup.Member]
+        do throws(JobError) {
+            members = try self.members(addressedBy: name)
+        } catch {
+            return door.answer(reply, .failed(error))
+        }
+        if members.allSatisfy({ $0.thread.isStopped }) {
+            return door.answer(reply, .failed(.stoppedThread(name)))
+        }
+        for member in members {
+            if isPaused { member.thread.pause() } else { member.thread.resume() }
+        }
+        let change = isPaused ? PauseChange(paused: names(addressedBy: name)) : goingOn(name)
+        input { $0.keepPauses(change, reply) }
+    }
+
+    /// Forgets that the threads of a name were paused: they are stopped, and begin anew with the daemon.
+    func forgetPause(of name: String) {
+        guard (try? self.group(of: name)) != nil else { return }
+        let change = goingOn(name)
+        input { $0.keepPauses(change) }
+    }
+
+    /// What is written down when a name is paused: a pool's name stands for members to come, too.
+    private func names(addressedBy name: String) -> [String] {
+        guard let group = try? self.group(of: name), group.name == name, group.members.count > 1 else {
+            return [name]
+        }
+        return [name] + group.members.map(\.name)
+    }
+
+    /// What is written down when a name is paused no more.
+    private func goingOn(_ name: String) -> PauseChange {
+        guard let group = try? self.group(of: name), group.name != name else {
+            return PauseChange(paused: [], poolGoingOn: name)
+        }
+        // The pool is paused as a whole no more: those that stay so are so by their own names.
+        let others = group.members.filter { other in
+            other.name != name && other.thread.isPaused && !other.thread.isStopped
+        }
+        return PauseChange(paused: others.map(\.name), goingOn: [group.name, name])
+    }
+
+    /// Pauses the threads that were paused before the restart, by their own names or by their pool's;
+    /// nothing has been handed to them yet.
+    func pauseAgain(_ names: Set<String>) {
+        for group in groups {
+            let isPausedAsWhole = names.contains(group.name)
+            for member in group.members where isPausedAsWhole || names.contains(member.name) {
+                member.thread.pause()
+                log.notice("thread \(member.name) is paused, as it was before the restart")
+            }
+        }
+    }
+
+    private func members(addressedBy name: String) throws(JobError) -> [WorkerGroup.Member] {
+        let group = try self.group(of: name)
+        return group.name == name ? group.members : group.member(named: name).map { [$0] } ?? []
+    }
+}

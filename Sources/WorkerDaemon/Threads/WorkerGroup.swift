@@ -1,0 +1,134 @@
+// The threads behind one name of the configuration, and what each of them does right now.
+
+internal import Jobs
+internal import Kernel
+internal import Synchronization
+internal import WorkerThreads
+
+/// One configured thread or pool of threads.
+///
+/// - Thread: any thread.
+final class WorkerGroup: Sendable {
+    /// What one member does and has done.
+    final class Member: Sendable {
+        let name: String
+        private let present: Mutex<WorkerThread>
+        let current = Mutex<JobContext?>(nil)
+        let doneCount = Atomic<Int>(0)
+        let failedCount = Atomic<Int>(0)
+
+        init(_ thread: WorkerThread) {
+            name = thread.name
+            present = Mutex(thread)
+        }
+
+        /// The thread; another one when it was replaced.
+        var thread: WorkerThread { present.withLock { $0 } }
+
+        fileprivate func replace(by thread: WorkerThread) {
+            present.withLock { $0 = thread }
+        }
+    }
+
+    let name: String
+    let maxQueued: Int
+    let maxQueuedByteCount: Int
+    let pool: WorkerPool
+    let members: [Member]
+    private let clocks: Clocks
+    let whenStuck: Configuration.Thread.WhenStuck
+    let stuckAfter: Duration
+    private let membersByName: [String: Member]
+
+    /// Starts the threads.
+    ///
+    /// - Throws: when the system has no room for so many threads.
+    init(
+        _ configuration: Configuration.Thread, _ clocks: Clocks = .system
+    ) throws(SystemError) {
+        name = configuration.name
+        maxQueued = configuration.maxQueued
+        maxQueuedByteCount = configuration.maxQueuedBytes
+        self.clocks = clocks
+        pool = try WorkerPool(
+            name: configuration.name, count: configuration.count, clock: clocks.loop)
+        whenStuck = configuration.whenStuck
+        stuckAfter = configuration.stuckAfter
+        members = pool.members.map { Member($0) }
+        membersByName = Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0) })
+    }
+
+    /// The member of this name.
+    func member(named name: String) -> Member? { membersByName[name] }
+
+    /// Goes on without the thread of a member, which does not come back from what it runs.
+    ///
+    /// - Returns: the old thread.
+    /// - Throws: when the system has no room for another one.
+    /// - Thread: the driver's.
+    func replaceThread(of member: Member) throws(SystemError) -> WorkerThread {
+        // Before: the fresh thread may have begun its first job when this has returned.
+        member.current.withLock { $0 = nil }
+        guard let (old, fresh) = try pool.replaceMember(named: member.thread.name) else {
+            fatalError("pool \(name) has no thread \(member.thread.name)")
+        }
+        member.replace(by: fresh)
+        return old
+    }
+
+    /// Takes back a job on a member's thread that is too late to begin.
+    ///
+    /// - Returns: whether it was: then it never runs.
+    func expires(_ job: JobContext) -> Bool {
+        job.expiresAt != .max && job.expiresAt <= clocks.wall.unixMilliseconds() && job.withdraw()
+    }
+
+    /// The member whose thread calls.
+    private var currentMember: Member {
+        if members.count == 1 { return members[0] }
+        guard let name = WorkerThread.currentName, let member = membersByName[name] else {
+            fatalError("a job of \(self.name) runs on a foreign thread")
+        }
+        return member
+    }
+
+    /// Runs a job to its end on the calling member's thread.
+    ///
+    /// - Parameter store: where the beginning is marked; nil for a job in memory only.
+    /// - Returns: nil when it was withdrawn before, and did not run, or was given up while it ran.
+    func run(
+        _ job: JobContext, _ handler: Handler, children: ChildRegistry, store: (any JobStore)?,
+        log: Log, failures: FailureLog
+    ) -> Completion? {
+        let member = currentMember
+        let thread = member.name
+        let startedAt = clocks.wall.unixMilliseconds()
+        let isBegun = job.begin(
+            on: thread, at: startedAt, timeout: handler.timeout(of: job.options), by: clocks.loop)
+        guard isBegun else { return nil }
+        store?.noteStart(
+            job.id, Attempt(number: job.attempt, workerName: thread, startedAt: startedAt))
+        member.current.withLock { $0 = job }
+        let outcome = handler.run(job, children: children, log: log)
+        guard job.finish() else {
+            // Somebody else sits in this thread's place, and its figures are theirs.
+            member.current.withLock { if $0 === job { $0 = nil } }
+            return nil
+        }
+        if let store, case .done(let result) = outcome {
+            store.noteDone(job.id, attempt: job.attempt, result: result)
+        }
+        job.end()
+        member.current.withLock { $0 = nil }
+        switch outcome.state {
+        case .done: member.doneCount.add(1, ordering: .relaxed)
+        case .failed:
+            member.failedCount.add(1, ordering: .relaxed)
+            failures.note(job, outcome, on: thread, at: clocks.loop.now())
+        default: break
+        }
+        return Completion(
+            job: JobID(job.id), attemptNumber: job.attempt, outcome: outcome, thread: thread,
+            startedAt: startedAt, endedAt: clocks.wall.unixMilliseconds())
+    }
+}
