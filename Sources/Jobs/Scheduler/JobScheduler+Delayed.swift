@@ -60,7 +60,7 @@ extension JobScheduler {
     }
 
     /// Lets go of a delayed job that the store has.
-    private mutating func park(_ job: ActiveJob, _ queue: JobQueue) {
+    mutating func park(_ job: ActiveJob, _ queue: JobQueue) {
         cancelRelease(of: job)
         leaveExpiry(of: job)
         book.deactivate(job.id)

@@ -77,11 +77,16 @@ extension JobScheduler {
         // thread that is left for the next start.
         let jobs = book.activeJobs.sorted { $0.id > $1.id }
         for job in jobs where isAbandoned(self, job) {
+            tellWaiters(of: job, .failed(.abandoned))
+            if job.isStored { abandoned.keptCount += 1 } else { abandoned.count += 1 }
+            if let queue = job.queue, case .delayed = job.place {
+                // The store may still be asked to cancel or expire it.
+                park(job, queue)
+                continue
+            }
             book.deactivate(job.id)
             cancelRelease(of: job)
             endExpiry(of: job)
-            tellWaiters(of: job, .failed(.abandoned))
-            if job.isStored { abandoned.keptCount += 1 } else { abandoned.count += 1 }
         }
         return abandoned
     }
