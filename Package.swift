@@ -196,7 +196,9 @@ let package = Package(
         tests("DocumentationTests", may: ["Kernel", "Support"]),
         tests("RESPTests", may: ["RESP", "Support"]),
         tests("JobStoreTests", may: ["Jobs", "SQLiteJobs", "StoreTwin", "Kernel", "Support"]),
-        tests("JobsTests", may: ["Jobs", "Support"]),
+        .testTarget(
+            name: "JobsTests", dependencies: ["Jobs", "StoreTwin", "Kernel", "Support"],
+            exclude: ["Histories"], swiftSettings: rules),
         tests("SQLiteJobsTests", may: ["SQLiteJobs", "Jobs", "Kernel", "Support", "CFaults"]),
         .testTarget(
             name: "WorkerDaemonTests",

@@ -42,6 +42,9 @@ package struct TwinBook: Sendable {
 
     // MARK: - Looking
 
+    /// The jobs that have not ended.
+    package var liveJobs: [Job] { live.map(\.job) }
+
     var live: [Kept] {
         jobs.values.filter { !$0.job.state.isEnded }.sorted { $0.job.id < $1.job.id }
     }
@@ -49,7 +52,7 @@ package struct TwinBook: Sendable {
     func isLive(_ id: JobID) -> Bool { jobs[id]?.job.state.isEnded == false }
 
     /// A job as a client is told of it: of one that has ended, the payload is kept apart.
-    func job(_ id: JobID) -> Job? { jobs[id]?.job }
+    package func job(_ id: JobID) -> Job? { jobs[id]?.job }
 
     /// The jobs of a queue in a state, in their order: of the delayed, by when they are due.
     func jobs(of queue: QueueName, _ state: JobState) -> [Job] {
@@ -70,7 +73,7 @@ package struct TwinBook: Sendable {
         return JobBatch(jobs: Array(jobs.prefix(count)), isEnd: count == jobs.count)
     }
 
-    func job(named name: [UInt8], at now: Int64) -> JobID? {
+    package func job(named name: [UInt8], at now: Int64) -> JobID? {
         guard let known = names[name] else { return nil }
         let isRemembered = now - known.acceptedAt < limits.uniqueMilliseconds
         return isRemembered || isLive(known.id) ? known.id : nil

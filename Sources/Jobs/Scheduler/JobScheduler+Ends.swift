@@ -72,7 +72,9 @@ extension JobScheduler {
     private mutating func retry(_ job: ActiveJob, _ completion: Completion) {
         began(job.id, on: completion.thread, at: completion.startedAt)
         let attempt = job.attemptNumber - job.retry.forgivenCount
-        let due = completion.endedAt + .random(in: RetryPause.milliseconds(after: attempt))
+        let due =
+            completion.endedAt
+            + .random(in: RetryPause.milliseconds(after: attempt), using: &jitter)
         // First: the clients that watch it are told with it.
         job.lastFailure = completion.outcome.failureReason
         apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)

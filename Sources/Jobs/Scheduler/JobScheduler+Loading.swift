@@ -12,10 +12,10 @@ extension JobScheduler {
         queues.all.allSatisfy { $0.window.isWhole || isStopped($0) }
     }
 
-    /// How many queues have jobs to load although no load is in flight: each is a fault.
+    /// How many queues have jobs to load although no load is in flight or due: each is a fault.
     package var stalledQueueCount: Int {
         guard !stage.keepsParked else { return 0 }
-        return queues.all.count { $0.window.wantsLoad && !isStopped($0) }
+        return queues.all.count { $0.window.wantsLoad && !$0.isLoadDue && !isStopped($0) }
     }
 
     private func isStopped(_ queue: JobQueue) -> Bool {
@@ -64,7 +64,13 @@ extension JobScheduler {
 
     /// Tries in a while to load what could not be read.
     mutating func loadAgainLater(_ queue: JobQueue) {
+        queue.isLoadDue = true
         _ = alarms.set(.loadAgain(queue), at: now.monotonic(after: 1_000_000_000))
+    }
+
+    mutating func loadAgain(_ queue: JobQueue) {
+        queue.isLoadDue = false
+        bringMore(of: queue)
     }
 
     /// Takes a job of the store into memory; nil if there is no handler for it.

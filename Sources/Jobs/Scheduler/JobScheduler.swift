@@ -47,6 +47,8 @@ package struct JobScheduler: ~Copyable {
     /// Whether a store keeps jobs.
     let isKeeping: Bool
     let environment: any SchedulerEnvironment
+    /// Spreads the pauses before further attempts.
+    var jitter: Jitter
 
     /// - Parameters:
     ///   - groups: the configured threads and pools.
@@ -54,11 +56,13 @@ package struct JobScheduler: ~Copyable {
     ///   - limits: how much may wait, and how much of what has ended is kept.
     ///   - window: how much of a stored queue is in memory.
     ///   - isKeeping: whether there is a store that keeps jobs.
+    ///   - seed: of the pauses before further attempts; the same inputs with the same seed say the same.
     package init(
         _ groups: [ThreadGroup], _ selectors: [JobSelector], limits: StoreLimits,
         window: WindowLimits = WindowLimits(), isKeeping: Bool, nextNumber: UInt64 = 1,
-        now: SchedulerTime, _ environment: any SchedulerEnvironment
+        now: SchedulerTime, seed: UInt64, _ environment: any SchedulerEnvironment
     ) {
+        jitter = Jitter(seed: seed)
         self.now = now
         self.isKeeping = isKeeping
         self.environment = environment
@@ -83,7 +87,7 @@ package struct JobScheduler: ~Copyable {
         case .patience(let id, let reply, let milliseconds):
             waitedInVain(for: id, reply, milliseconds: milliseconds)
         case .look(let id): look(at: id)
-        case .loadAgain(let queue): bringMore(of: queue)
+        case .loadAgain(let queue): loadAgain(queue)
         case .keepDue: keepDue()
         }
     }
@@ -166,6 +170,17 @@ package struct JobScheduler: ~Copyable {
         job.attempt.flatMap { environment.beginning(of: $0) }
     }
 
+    /// Each queue in a line, for people who look for a fault.
+    package var queueDescriptions: [String] {
+        queues.all.map { queue in
+            "\(queue.name.thread) \(queue.name.priority.name): \(queue.window.extent), "
+                + "\(queue.window.inMemory.count) in turn in memory; delayed to "
+                + "\(queue.delayed.horizon), \(queue.delayed.inMemory.count) in memory"
+                + (queue.delayed.isLoading ? ", loading" : "")
+                + (queue.isLoadDue ? ", load due" : "")
+        }
+    }
+
     /// Checks all counters against the jobs that they count.
     ///
     /// - Complexity: O(jobs).
@@ -194,6 +209,23 @@ package struct JobScheduler: ~Copyable {
         }
         precondition(queues.miscounts.count == 0, "\(queues.miscounts.count) miscounts")
         precondition(stalledQueueCount == 0, "\(stalledQueueCount) queues have stalled")
+    }
+}
+
+/// Random numbers that follow from a seed.
+///
+/// - Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014 (SplitMix64).
+struct Jitter: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
     }
 }
 

@@ -78,7 +78,7 @@ final class SchedulerDriver {
             },
             sorted.map { JobSelector(name: $0.key, defaults: $0.value.defaults) },
             limits: limits, window: window, isKeeping: store.isKeeping, nextNumber: nextNumber,
-            now: Self.time(clocks), surroundings)
+            now: Self.time(clocks), seed: .random(in: 0...(.max)), surroundings)
         surroundings.driver = self
         let driver = Confined(self, to: loop)
         let reports = MessagePort<WorkerReport> { driver.value.take($0) }

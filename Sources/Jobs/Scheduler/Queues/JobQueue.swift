@@ -96,6 +96,8 @@ package final class JobQueue {
     var window: QueueWindow
     /// The delayed and buffered ones.
     var delayed: DelayedWindow
+    /// Whether a load has failed, and another one follows in a while.
+    var isLoadDue = false
 
     /// - Parameter mayHoldMore: whether the store may have jobs of an earlier run.
     init(

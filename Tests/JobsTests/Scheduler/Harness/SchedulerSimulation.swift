@@ -1,0 +1,449 @@
+// One random history of a scheduler, and a model of what it has promised.
+
+import Jobs
+import StoreTwin
+import Support
+
+/// Confined to the thread that made it.
+final class SchedulerSimulation {
+    /// What keeps the jobs.
+    enum Store: String, CaseIterable, Sendable {
+        /// Nothing.
+        case none
+        /// It does what it is told in the same step.
+        case prompt
+        /// It does that some steps later, answers later still, and its clock is behind.
+        case late
+        /// It is late, and refuses at random.
+        case refusing
+    }
+
+    /// A job as its client knows it.
+    private final class Entry {
+        let id: JobID
+        let request: JobRequest
+        let acceptedAt: Int64
+        let isStored: Bool
+        var isCancelled = false
+        var isExpired = false
+        var isAskedToEnd = false
+        /// Whether a client has asked to cancel it, answered or not.
+        var isCancelAsked = false
+        var hasEnded = false
+        var begun = 0
+        /// The life in which it was accepted.
+        let life: Int
+        /// Whether it has failed, and is tried again.
+        var isBetweenAttempts = false
+        var isRunAgainAsked = false
+
+        init(_ id: JobID, _ request: JobRequest, at now: Int64, isStored: Bool, life: Int) {
+            self.id = id
+            self.request = request
+            acceptedAt = now
+            self.isStored = isStored
+            self.life = life
+        }
+
+        var blocks: Bool { request.options.retryBlocks == true }
+        var retryCountMax: Int { request.options.retryCountMax ?? 0 }
+        var isPlain: Bool { request.schedule == .now && request.options.isEmpty }
+        /// Jobs of one order begin one after another.
+        var order: String? {
+            if let key = request.options.key { return "\(request.thread) key \(key)" }
+            return request.thread == "two" ? nil : request.thread
+        }
+    }
+
+    private var random: SeededRandom
+    private let store: Store
+    private let driver: TestDriver
+    private var entries: [JobID: Entry] = [:]
+    private var asked: [UInt64: (JobRequest, isStored: Bool)] = [:]
+    private var cancels: [UInt64: JobID] = [:]
+    private var answered: Set<UInt64> = []
+    private var requestCount: UInt64 = 0
+    private var life = 0
+    private var hasCancelledAll = false
+    /// The first number of this life.
+    private var firstOfLife: UInt64 = 1
+    private var fault: String?
+    private var steps: [String] = []
+    private(set) var counts: [String: Int] = [:]
+
+    init(seed: UInt64, _ store: Store) {
+        random = SeededRandom(seed: seed)
+        self.store = store
+        let isSmall = random.chance(60)
+        driver = TestDriver(
+            book: store == .none ? nil : TwinBook(),
+            window: isSmall ? WindowLimits(countMax: 2 + random.below(6)) : WindowLimits(),
+            storeLag: store == .late || store == .refusing ? 1_500 : 0)
+        driver.whenAnswered = { [unowned self] in answer($0, $1) }
+        driver.tell = { [unowned self] said in
+            steps.append("    \(said)")
+            if said.contains("please report") { fault = fault ?? said }
+        }
+    }
+
+    func run(_ count: Int) throws {
+        for _ in 0..<count {
+            step()
+            try check()
+        }
+        try sweep()
+    }
+
+    private func check() throws {
+        driver.scheduler.checkInvariants()
+        if let fault {
+            throw HistoryFault("\(fault)\nafter\n\(story(of: fault))")
+        }
+    }
+
+    /// The last steps, and all that tell of the jobs that a fault names.
+    private func story(of fault: String) -> String {
+        let numbers = Set(fault.split { !$0.isNumber })
+        let told = steps.dropLast(40).filter { step in
+            step == "crash" || step.split { !$0.isNumber }.contains(where: numbers.contains)
+        }
+        return (told + steps.suffix(40)).joined(separator: "\n")
+    }
+
+    private func fail(_ text: String) { fault = fault ?? text }
+
+    private func note(_ step: String) { steps.append(step) }
+
+    private func count(_ word: String) { counts[word, default: 0] += 1 }
+
+    // MARK: - Steps
+
+    private func step() {
+        switch random.below(100) {
+        case ..<30: submit()
+        case ..<36: cancel()
+        case ..<37: cancelAll()
+        case ..<55: beginOne()
+        case ..<70: endOne()
+        case ..<80: driver.hear()
+        case ..<84: pass(random.chance(20) ? 3_000 : 200)
+        case ..<86: fire()
+        case ..<88: lookAtSome()
+        case ..<89: runAgain()
+        case ..<90 where store != .none: crash()
+        default: turnStore()
+        }
+        if store == .prompt { turnStore() }
+        if store == .none { driver.deliver() }
+    }
+
+    private func turnStore() {
+        let refuses = store == .refusing && random.chance(20)
+        if refuses { count("refused") }
+        driver.store(
+            refusing: refuses ? StoreFault(.full, path: "book", detail: "as wished") : nil)
+        driver.deliver(store == .prompt ? .max : random.below(6))
+    }
+
+    private func reply() -> ReplyToken {
+        requestCount += 1
+        return ReplyToken(client: 1, number: requestCount)
+    }
+
+    private func submit() {
+        let threads = ["one", "two", "two", "two/1", "two/2"]
+        var request = JobRequest(
+            thread: threads[random.below(threads.count)], selector: "echo",
+            payload: Array("p\(requestCount)".utf8))
+        if random.chance(50) {
+            var options = JobOptions()
+            if random.chance(40) { options.key = [UInt8(random.below(3))] }
+            if random.chance(50) { options.retryCountMax = 1 + random.below(2) }
+            if random.chance(60) { options.retryBlocks = true }
+            if random.chance(20) { options.expireMilliseconds = Int64(1 + random.below(4_000)) }
+            request.options = SharedJobOptions(options)
+            request.priority = Priority.allCases[random.below(3)]
+        }
+        if random.chance(25) {
+            let due = driver.now.unixMilliseconds + Int64(random.below(3_000))
+            request.schedule = random.chance(50) ? .at(due, byClock: random.chance(50)) : .buffered
+        }
+        if random.chance(10) { request.uniqueName = [UInt8(random.below(8))] }
+        if random.chance(10) { request.isVolatile = true }
+        let reply = reply()
+        let isStored = store != .none && !request.isVolatile
+        asked[reply.number] = (request, isStored)
+        note("perform \(reply.number) \(request.thread) \(request.schedule) \(request.options.value)")
+        driver.input { $0.perform(request, reply) }
+    }
+
+    private func cancel() {
+        guard let entry = someEntry() else { return }
+        let reply = reply()
+        cancels[reply.number] = entry.id
+        entry.isCancelAsked = true
+        note("cancel \(entry.id)")
+        driver.input { $0.cancel(entry.id, reply) }
+    }
+
+    private func cancelAll() {
+        let reply = reply()
+        note("cancel all of two")
+        // The answer counts them; which they are, their ends tell.
+        hasCancelledAll = true
+        driver.input { $0.cancel(thread: "two", selector: "echo", payload: nil, reply) }
+    }
+
+    private func someEntry() -> Entry? {
+        entries.values.filter { !$0.hasEnded }.sorted { $0.id < $1.id }
+            .randomElement(using: &random)
+    }
+
+    private func beginOne() {
+        let members = driver.groups.flatMap(\.memberNames)
+        let member = members[random.below(members.count)]
+        guard let attempt = driver.begin(on: member) else { return }
+        note("\(member) begins \(attempt.id), attempt \(attempt.number)")
+        begun(attempt)
+    }
+
+    private func begun(_ attempt: FakeAttempt) {
+        guard let entry = entries[attempt.id] else {
+            // Its number is not out yet: it was accepted, and the answer is on its way.
+            return
+        }
+        if entry.isCancelled { fail("job \(entry.id) was cancelled, and began") }
+        if entry.isExpired { fail("job \(entry.id) has expired, and began") }
+        if entry.hasEnded, !entry.isRunAgainAsked { fail("job \(entry.id) has ended, and began") }
+        entry.hasEnded = false
+        let expires = entry.life < 0 ? nil : entry.request.options.expireMilliseconds.map { entry.acceptedAt + $0 }
+        if let expires, entry.begun == 0, driver.now.unixMilliseconds >= expires {
+            fail("job \(entry.id) began too late")
+        }
+        checkOrder(of: entry)
+        entry.begun += 1
+        entry.isBetweenAttempts = false
+    }
+
+    private func checkOrder(of entry: Entry) {
+        let running = driver.groups.flatMap { $0.running.values }
+        if running.count(where: { $0.id == entry.id }) != 1 {
+            fail("job \(entry.id) runs twice")
+        }
+        for other in entries.values where other !== entry && !other.hasEnded {
+            guard let order = entry.order, other.order == order else { continue }
+            if other.blocks, other.isBetweenAttempts, state(of: other.id)?.isEnded == false {
+                fail("job \(entry.id) began although job \(other.id) is tried again first")
+            }
+            // Of two plain jobs of one queue, the one with the smaller number begins first.
+            let isOlder =
+                other.id < entry.id && other.begun == 0 && entry.begun == 0
+                && other.request.priority == entry.request.priority
+            if isOlder, other.isPlain, entry.isPlain, other.isStored == entry.isStored,
+                other.life == life, entry.life == life, state(of: other.id)?.isEnded == false
+            {
+                fail("job \(entry.id) began before job \(other.id)")
+            }
+        }
+        if let key = entry.request.options.key {
+            let beside = running.contains {
+                $0.id != entry.id && $0.key == key && $0.thread == entry.request.thread
+            }
+            if beside { fail("job \(entry.id) began beside another one of its key") }
+        }
+    }
+
+    /// What memory knows of a job, or the store.
+    private func state(of id: JobID) -> JobState? {
+        driver.scheduler.book.state(of: id) ?? driver.recorded[id]
+            ?? driver.twin?.book.job(id)?.state
+    }
+
+    private func endOne() {
+        let running = driver.groups.flatMap { $0.running.values }.sorted { $0.id < $1.id }
+        guard let attempt = running.randomElement(using: &random) else { return }
+        var outcome = Outcome.done(attempt.job.payload)
+        if attempt.isAskedToEnd, random.chance(70) {
+            outcome = .cancelled
+        } else if random.chance(40) {
+            outcome = .failed(reason: "as wished")
+        }
+        note("end \(attempt.id): \(outcome.state.rawValue)")
+        driver.end(attempt, outcome)
+        guard let entry = entries[attempt.id] else { return }
+        if outcome.state == .failed, attempt.number <= entry.retryCountMax, !attempt.isAskedToEnd {
+            entry.isBetweenAttempts = true
+            count("retried")
+            if entry.blocks, entry.order != nil { count("blocked") }
+        } else {
+            entry.hasEnded = true
+            count(outcome.state.rawValue)
+        }
+    }
+
+    private func pass(_ milliseconds: Int) {
+        note("pass \(milliseconds) ms")
+        driver.advance(byMilliseconds: Int64(random.below(milliseconds)))
+        let now = driver.now.unixMilliseconds
+        for entry in entries.values where entry.begun == 0 && !entry.hasEnded {
+            guard let milliseconds = entry.request.options.expireMilliseconds else { continue }
+            if entry.acceptedAt + milliseconds <= now, !entry.isExpired {
+                entry.isExpired = true
+                count("expired")
+            }
+        }
+    }
+
+    private func fire() {
+        let reply = reply()
+        note("fire two")
+        driver.input { $0.fire(random.chance(50) ? "two" : "one", reply) }
+    }
+
+    private func lookAtSome() {
+        guard let entry = entries.values.sorted(by: { $0.id < $1.id })
+            .randomElement(using: &random)
+        else { return }
+        let (first, second) = (reply(), reply())
+        driver.input { $0.describe(entry.id, first) }
+        driver.input { $0.list(thread: nil, state: nil, limit: 20, second) }
+    }
+
+    private func runAgain() {
+        let ended = entries.values.filter { $0.hasEnded }.sorted { $0.id < $1.id }
+        guard let entry = ended.randomElement(using: &random) else { return }
+        let reply = reply()
+        note("run \(entry.id) again")
+        entry.isRunAgainAsked = true
+        driver.input { $0.runAgain(.one(entry.id), reply) }
+    }
+
+    private func crash() {
+        note("crash")
+        count("crashed")
+        life += 1
+        driver.crash()
+        asked = [:]
+        cancels = [:]
+        answered = Set(0...requestCount)
+        for entry in entries.values {
+            if !entry.isStored { entry.hasEnded = true }
+            // An end that was not kept is made again, and so is an attempt that ran.
+            if entry.isStored { entry.hasEnded = false }
+            let kept = driver.twin?.book.job(entry.id)
+            entry.isBetweenAttempts = kept?.state == .delayed && (kept?.attempt ?? 0) > 0
+        }
+        firstOfLife = driver.scheduler.book.nextNumber
+    }
+
+    // MARK: - Answers
+
+    private func answer(_ reply: ReplyToken, _ answer: JobAnswer) {
+        if reply.number <= requestCount, !answered.insert(reply.number).inserted,
+            asked[reply.number] != nil || cancels[reply.number] != nil
+        {
+            fail("request \(reply.number) was answered twice")
+        }
+        if let (request, isStored) = asked.removeValue(forKey: reply.number) {
+            guard case .accepted(let id) = answer else { return }
+            if let known = entries[id] {
+                count("repeated")
+                if request.uniqueName == nil || known.request.uniqueName != request.uniqueName {
+                    fail("job \(id) was accepted twice")
+                }
+                return
+            }
+            // The answer to the first submit of a name may have been lost in a crash.
+            let entry = Entry(
+                id, request, at: driver.now.unixMilliseconds, isStored: isStored,
+                life: id.number < firstOfLife ? -1 : life)
+            entries[id] = entry
+        } else if let id = cancels.removeValue(forKey: reply.number), let entry = entries[id] {
+            guard case .cancel(let cancelled) = answer else { return }
+            switch cancelled {
+            case .cancelled:
+                count("cancelled")
+                if !entry.isStored || entry.begun == 0 || entry.isBetweenAttempts {
+                    entry.isCancelled = true
+                }
+                entry.isBetweenAttempts = false
+            case .requested, .stuck: entry.isAskedToEnd = true
+            case .tooLate: break
+            }
+        }
+    }
+
+    // MARK: - The end of a history
+
+    /// Lets everything that can happen happen: then all requests are answered, and all jobs have ended.
+    private func sweep() throws {
+        note("sweep")
+        for round in 0..<4_000 {
+            // The store may have refused the first time.
+            if round % 50 == 0 {
+                for thread in ["one", "two"] {
+                    let reply = reply()
+                    driver.input { $0.fire(thread, reply) }
+                }
+            }
+            driver.store()
+            driver.deliver()
+            for member in driver.groups.flatMap(\.memberNames) {
+                guard let attempt = driver.begin(on: member) else { continue }
+                note("\(member) begins \(attempt.id), attempt \(attempt.number)")
+                begun(attempt)
+            }
+            for attempt in driver.groups.flatMap({ Array($0.running.values) }) {
+                driver.end(attempt, .done(attempt.job.payload))
+                entries[attempt.id]?.hasEnded = true
+            }
+            for _ in 0..<8 { driver.hear() }
+            driver.advance(byMilliseconds: 1_000)
+            try check()
+            if driver.scheduler.book.activeCount == 0, driver.scheduler.parkedCount == 0,
+                driver.answerCount == 0, driver.reports.isEmpty
+            {
+                return try checkEnd()
+            }
+        }
+        throw HistoryFault(
+            "\(driver.scheduler.book.activeCount) jobs in memory and "
+                + "\(driver.scheduler.parkedCount) parked ones never end, after\n"
+                + steps.suffix(60).joined(separator: "\n") + "\n"
+                + driver.scheduler.queueDescriptions.joined(separator: "\n") + "\n"
+                + (driver.twin?.book.liveJobs.map { "\($0.id) \($0.state) \($0.thread)" } ?? [])
+                .joined(separator: "\n"))
+    }
+
+    private func checkEnd() throws {
+        driver.store()
+        driver.deliver()
+        if let unanswered = asked.keys.min() ?? cancels.keys.min() {
+            throw HistoryFault("request \(unanswered) is never answered")
+        }
+        // Of a job that a lost answer named, only the number is known.
+        for entry in entries.values where entry.life >= 0 {
+            guard let state = state(of: entry.id) else {
+                // What is in memory only has died with it.
+                if entry.isStored { throw HistoryFault("job \(entry.id) is lost") }
+                continue
+            }
+            let mayBe =
+                switch state {
+                case .done, .failed: entry.begun > 0 || entry.life < life
+                case .cancelled:
+                    entry.isCancelAsked
+                        || hasCancelledAll && entry.request.thread.hasPrefix("two")
+                case .expired: entry.begun == 0 && entry.request.options.expireMilliseconds != nil
+                case .delayed, .buffered, .waiting, .running: false
+                }
+            if !mayBe {
+                throw HistoryFault(
+                    "job \(entry.id) is \(state.rawValue), after\n\(story(of: "\(entry.id)"))")
+            }
+        }
+        if let left = driver.twin?.book.liveJobs.first {
+            throw HistoryFault("job \(left.id) is in the store, and never ended")
+        }
+    }
+}

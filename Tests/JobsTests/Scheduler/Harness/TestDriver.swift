@@ -1,0 +1,470 @@
+// A driver for the scheduler without a thread: groups are lists, attempts begin and end when a test says so, the
+// store does what it was told when a test says so, and its answers wait until a test delivers them.
+
+import Jobs
+import Kernel
+import StoreTwin
+import Synchronization
+
+/// An attempt that was offered.
+final class FakeAttempt {
+    enum Phase { case queued, running, withdrawn, over }
+
+    let job: ActiveJob
+    let id: JobID
+    let number: Int
+    let expiresAt: Int64
+    let isStored: Bool
+    var phase = Phase.queued
+    var member = ""
+    var startedAt: Int64 = 0
+    /// Whether it was asked to end.
+    var isAskedToEnd = false
+
+    init(_ job: ActiveJob) {
+        self.job = job
+        id = job.id
+        number = job.attemptNumber
+        expiresAt = job.expiresAt
+        isStored = job.isStored
+    }
+
+    var key: [UInt8]? { job.details.options.key }
+    var thread: String { job.details.thread }
+}
+
+/// The queue and the threads of a group.
+final class FakeGroup {
+    let name: String
+    let memberNames: [String]
+    var queue: [FakeAttempt] = []
+    var running: [String: FakeAttempt] = [:]
+    /// Members that have reported a failed attempt, and take nothing before the scheduler has heard it.
+    var waiting: [String: FakeAttempt] = [:]
+    var stopped: Set<String> = []
+
+    init(_ name: String, count: Int) {
+        self.name = name
+        memberNames = count == 1 ? [name] : (1...count).map { "\(name)/\($0)" }
+    }
+
+    func offer(_ attempt: FakeAttempt) {
+        let place = queue.firstIndex { 
+            $0.job.details.priority.rawValue > attempt.job.details.priority.rawValue
+        }
+        queue.insert(attempt, at: place ?? queue.count)
+    }
+
+    /// The next attempt for a member: a key is bound to one member while it has work there.
+    func next(for member: String) -> FakeAttempt? {
+        guard running[member] == nil, waiting[member] == nil, !stopped.contains(member) else {
+            return nil
+        }
+        let bound = Set(
+            memberNames.filter { $0 != member }
+                .compactMap { (running[$0] ?? waiting[$0])?.key })
+        let place = queue.firstIndex { attempt in
+            (attempt.thread == name || attempt.thread == member)
+                && attempt.key.map { !bound.contains($0) } != false
+        }
+        return place.map { queue.remove(at: $0) }
+    }
+}
+
+/// A clock that stands still until it is moved.
+final class StandingClock: LoopClock {
+    private let time = Atomic<Int64>(0)
+
+    func now() -> Instant { Instant(nanoseconds: time.load(ordering: .relaxed)) }
+    var runsByItself: Bool { false }
+    func whenMoved(_ wake: @escaping @Sendable () -> Void) {}
+    func advance(byMilliseconds count: Int64) {
+        time.add(count * 1_000_000, ordering: .relaxed)
+    }
+}
+
+/// Drives a scheduler step by step.
+final class TestDriver: SchedulerEnvironment {
+    /// What a test says of an effect as it is carried out.
+    var tell: (String) -> Void = { _ in }
+    /// Told each answer.
+    var whenAnswered: (ReplyToken, JobAnswer) -> Void = { _, _ in }
+    /// The scheduler of this life.
+    var scheduler: JobScheduler {
+        _read { yield life.scheduler }
+        _modify { yield &life.scheduler }
+    }
+    private var life: Life
+    private(set) var groups: [FakeGroup]
+    private(set) var twin: TwinStore?
+    let clock = StandingClock()
+    /// Milliseconds that the clock on the wall has been set by.
+    var wallOffset: Int64 = 0
+    /// Milliseconds by which the store's clock is behind.
+    let storeLag: Int64
+    /// Reports of threads that the scheduler has not heard.
+    var reports: [Completion] = []
+    var expiredReports: [JobID] = []
+    /// The ends that the store of this life was told, done by it or not.
+    private(set) var recorded: [JobID: JobState] = [:]
+    private let inbox = Inbox()
+    private let window: WindowLimits
+    private let limits: StoreLimits
+    private let selectors: [(name: String, defaults: JobOptions)]
+
+    static let epoch: Int64 = 1_700_000_000_000
+
+    private final class Life {
+        var scheduler: JobScheduler
+
+        init(_ scheduler: consuming JobScheduler) { self.scheduler = scheduler }
+    }
+
+    private final class Inbox: Sendable {
+        let answers = Mutex<[StoreAnswer]>([])
+    }
+
+    init(
+        groups: [(String, Int)] = [("one", 1), ("two", 2)],
+        selectors: [(name: String, defaults: JobOptions)] = [("echo", JobOptions())],
+        book: TwinBook? = nil, window: WindowLimits = WindowLimits(),
+        limits: StoreLimits = StoreLimits(), storeLag: Int64 = 0
+    ) {
+        self.groups = groups.map { FakeGroup($0.0, count: $0.1) }
+        self.selectors = selectors
+        self.window = window
+        self.limits = limits
+        self.storeLag = storeLag
+        life = Life(
+            JobScheduler(
+                [], [], limits: limits, isKeeping: false,
+                now: SchedulerTime(unixNanoseconds: 0, monotonic: 0), seed: 1, NoEnvironment()))
+        start(book)
+    }
+
+    // MARK: - Lives
+
+    private func start(_ book: TwinBook?) {
+        var recovery = StoreRecovery()
+        if let book {
+            let opened = TwinStore.open(
+                book, serving: Set(selectors.map(\.name)),
+                wall: WallTime(on: clock, from: Self.epoch - storeLag))
+            (twin, recovery) = opened
+            let inbox = inbox
+            twin?.add(.answer(to: { answers in inbox.answers.withLock { $0 += answers } }))
+            twin?.fire()
+            twin?.hold()
+        }
+        let new = JobScheduler(
+            groups.map {
+                ThreadGroup(
+                    name: $0.name, memberNames: $0.memberNames, maxQueued: 1_000_000,
+                    maxQueuedByteCount: 1 << 30, startedAt: now.unixMilliseconds)
+            },
+            selectors.map { JobSelector(name: $0.name, defaults: SharedJobOptions($0.defaults)) },
+            limits: limits, window: window, isKeeping: book != nil,
+            nextNumber: recovery.nextNumber, now: now, seed: 1, self)
+        life = Life(new)
+        input { $0.restore(recovery) }
+    }
+
+    /// The process dies; another one finds what its store holds.
+    func crash() {
+        let book = twin?.book
+        for group in groups {
+            for attempt in group.running.values { attempt.phase = .over }
+            group.queue = []
+            group.running = [:]
+            group.waiting = [:]
+        }
+        reports = []
+        expiredReports = []
+        recorded = [:]
+        inbox.answers.withLock { $0 = [] }
+        start(book)
+    }
+
+    // MARK: - Time
+
+    var now: SchedulerTime {
+        let time = clock.now().nanoseconds
+        return SchedulerTime(
+            unixNanoseconds: (Self.epoch + wallOffset) * 1_000_000 + time, monotonic: time)
+    }
+
+    func advance(byMilliseconds count: Int64) {
+        clock.advance(byMilliseconds: count)
+        input { $0.advance() }
+    }
+
+    // MARK: - Inputs and effects
+
+    @discardableResult
+    func input<Result>(_ body: (inout JobScheduler) -> Result) -> Result {
+        life.scheduler.now = now
+        let result = body(&life.scheduler)
+        carryOut()
+        return result
+    }
+
+    private func carryOut() {
+        while !life.scheduler.effects.isEmpty {
+            let effects = life.scheduler.effects
+            life.scheduler.effects.removeAll()
+            carryOut(effects)
+        }
+    }
+
+    private func carryOut(_ effects: JobEffects) {
+        var commands = effects.commands[...]
+        var records = effects.records[...]
+        var answers = effects.answers[...]
+        var news = effects.news[...]
+        var notes = effects.notes[...]
+        for effect in effects.list {
+            switch effect {
+            case .keep:
+                let command = commands.removeFirst()
+                tell("keep \(command.told)")
+                twin?.add(command)
+                if twin == nil { answerNothing(command) }
+            case .record:
+                let command = records.removeFirst()
+                if case .end(let id, _, let outcome, _) = command { recorded[id] = outcome.state }
+                tell("record \(command.told)")
+                twin?.add(command)
+            case .answer:
+                let (reply, answer) = answers.removeFirst()
+                tell("answer \(reply.number): \(answer.told)")
+                whenAnswered(reply, answer)
+            case .news:
+                let (client, news) = news.removeFirst()
+                tell("news for \(client): job \(news.id) \(news.state)")
+            case .note: tell("log \(notes.removeFirst().text)")
+            case .confirm: tell("confirmed")
+            case .offer(let job): offer(job)
+            case .retract(let attempt):
+                guard let attempt = attempt as? FakeAttempt else { continue }
+                for group in groups { group.queue.removeAll { $0 === attempt } }
+                tell("retract job \(attempt.id)")
+            case .cancel(let job), .interrupt(let job):
+                (job.attempt as? FakeAttempt)?.isAskedToEnd = true
+                tell("interrupt job \(job.id)")
+            case .reportStuck(let job): tell("report that job \(job.id) is stuck")
+            case .listen(let job): tell("listen to job \(job.id)")
+            case .rows(let listing):
+                tell("rows \(listing.rows.map { "\($0.job.id)" }.joined(separator: " "))")
+                input { $0.goOn(listing) }
+            case .awaitsEnd, .roomMayBe: break
+            }
+        }
+    }
+
+    /// Answers as a store does that keeps nothing.
+    private func answerNothing(_ command: StoreCommand) {
+        let store = NoStore()
+        let inbox = inbox
+        store.add(.answer(to: { answers in inbox.answers.withLock { $0 += answers } }))
+        store.add(command)
+        store.fire()
+    }
+
+    private func offer(_ job: ActiveJob) {
+        guard job.isOfferPending else { return }
+        job.isOfferPending = false
+        let group = groups[job.group.index]
+        guard !isStopped(job.thread, of: job.group) else { return input { $0.refused(job) } }
+        let attempt = FakeAttempt(job)
+        job.attempt = attempt
+        group.offer(attempt)
+        tell("offer job \(job.id) to \(job.thread)")
+    }
+
+    // MARK: - The store
+
+    /// Lets the store do what it was told, in one transaction.
+    ///
+    /// - Parameter fault: why it refuses; what has happened is told again with the next transaction.
+    func store(refusing fault: StoreFault? = nil) {
+        if let fault { twin?.fail(with: fault) }
+        twin?.goOn()
+        twin?.hold()
+    }
+
+    /// How many answers of the store have not been delivered.
+    var answerCount: Int { inbox.answers.withLock { $0.count } }
+
+    /// Delivers the first answers of the store.
+    func deliver(_ count: Int = .max) {
+        let answers = inbox.answers.withLock { answers in
+            defer { answers.removeFirst(min(count, answers.count)) }
+            return Array(answers.prefix(count))
+        }
+        if !answers.isEmpty { input { $0.take(answers) } }
+    }
+
+    // MARK: - Threads
+
+    /// Lets a member begin its next attempt.
+    ///
+    /// - Returns: the attempt that runs now; nil if there is none.
+    func begin(on member: String) -> FakeAttempt? {
+        guard let group = groups.first(where: { $0.memberNames.contains(member) }) else {
+            return nil
+        }
+        while let attempt = group.next(for: member) {
+            guard attempt.phase == .queued else { continue }
+            if attempt.expiresAt <= now.unixMilliseconds {
+                attempt.phase = .withdrawn
+                expiredReports.append(attempt.id)
+                continue
+            }
+            attempt.phase = .running
+            attempt.member = member
+            attempt.startedAt = now.unixMilliseconds
+            group.running[member] = attempt
+            if attempt.isStored {
+                twin?.noteStart(
+                    attempt.id.number,
+                    Attempt(
+                        number: attempt.number, workerName: member, startedAt: attempt.startedAt))
+            }
+            return attempt
+        }
+        return nil
+    }
+
+    /// Lets an attempt end; the scheduler hears of it with `hear`.
+    func end(_ attempt: FakeAttempt, _ outcome: Outcome) {
+        guard let group = groups.first(where: { $0.running[attempt.member] === attempt }) else {
+            return
+        }
+        attempt.phase = .over
+        group.running[attempt.member] = nil
+        if attempt.isStored, case .done(let result) = outcome {
+            twin?.noteDone(attempt.id.number, attempt: attempt.number, result: result)
+        }
+        let holdsUp =
+            attempt.job.retry.blocks && outcome.state == .failed && !attempt.isAskedToEnd
+            && attempt.job.retry.follows(attempt: attempt.number)
+        if holdsUp { group.waiting[attempt.member] = attempt }
+        reports.append(
+            Completion(
+                job: attempt.id, attemptNumber: attempt.number, outcome: outcome,
+                thread: attempt.member, startedAt: attempt.startedAt,
+                endedAt: now.unixMilliseconds))
+    }
+
+    /// Lets the scheduler hear the next report of a thread.
+    func hear() {
+        if !expiredReports.isEmpty {
+            let id = expiredReports.removeFirst()
+            return input { $0.foundExpired(id) }
+        }
+        guard !reports.isEmpty else { return }
+        let completion = reports.removeFirst()
+        input { $0.ended(completion) }
+        for group in groups where group.waiting[completion.thread]?.id == completion.job {
+            group.waiting[completion.thread] = nil
+        }
+    }
+
+    // MARK: - SchedulerEnvironment
+
+    func withdraw(_ attempt: AnyObject) -> Bool {
+        guard let attempt = attempt as? FakeAttempt, attempt.phase == .queued else { return false }
+        attempt.phase = .withdrawn
+        return true
+    }
+
+    func beginning(of attempt: AnyObject) -> (thread: String, startedAt: Int64)? {
+        guard let attempt = attempt as? FakeAttempt, !attempt.member.isEmpty else { return nil }
+        return (attempt.member, attempt.startedAt)
+    }
+
+    func progress(of attempt: AnyObject) -> JobProgress? { nil }
+
+    func waitingCount(of group: ThreadGroup) -> Int { groups[group.index].queue.count }
+
+    func isStopped(_ thread: String, of group: ThreadGroup) -> Bool {
+        let fake = groups[group.index]
+        return thread == group.name
+            ? fake.memberNames.allSatisfy(fake.stopped.contains) : fake.stopped.contains(thread)
+    }
+
+    func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)] {
+        groups.flatMap { group in
+            group.running.values.map { ($0.id, $0.member, $0.startedAt) }
+        }
+    }
+
+    func isGone(_ client: UInt64) -> Bool { false }
+}
+
+/// Stands for the surroundings of a scheduler that is about to be replaced.
+private final class NoEnvironment: SchedulerEnvironment {
+    func withdraw(_ attempt: AnyObject) -> Bool { false }
+    func beginning(of attempt: AnyObject) -> (thread: String, startedAt: Int64)? { nil }
+    func progress(of attempt: AnyObject) -> JobProgress? { nil }
+    func waitingCount(of group: ThreadGroup) -> Int { 0 }
+    func isStopped(_ thread: String, of group: ThreadGroup) -> Bool { false }
+    func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)] { [] }
+    func isGone(_ client: UInt64) -> Bool { true }
+}
+
+extension StoreCommand {
+    /// The command in a few words.
+    var told: String {
+        switch self {
+        case .accept(let new): "job \(new.job.id)\(new.isParked ? ", parked" : "")"
+        case .acceptOnce(let new, let name):
+            "job \(new.job.id) as \(String(decoding: name, as: UTF8.self))"
+        case .run(let runs): "\(runs.count) runs"
+        case .keepSchedule: "schedule"
+        case .dropSchedule: "no schedule"
+        case .settle: "settle"
+        case .fire: "fire"
+        case .keepDue: "keep due"
+        case .pause: "pause"
+        case .askToEnd(let id): "that job \(id) was asked to end"
+        case .begun(let id, _): "that job \(id) has begun"
+        case .start(let id, _): "that job \(id) runs"
+        case .end(let id, let attempt, let outcome, _):
+            "that job \(id) is \(outcome.state.rawValue)"
+                + (attempt.map { " in attempt \($0.number)" } ?? "")
+        case .putBack(let id, let attempt): "that job \(id) has \(attempt) attempts"
+        case .retry(let id, let attempt, _):
+            "that attempt \(attempt.number) of job \(id) has failed"
+        case .reserve(let below): "no number below \(below)"
+        case .confirm: "confirm"
+        case .cancel(let id, let outcome, _): "job \(id) as \(outcome.state.rawValue)"
+        case .findExpired: "find expired"
+        case .cancelPart: "cancel part"
+        case .load(let queue, let limit, _):
+            "load \(limit) of \(queue.thread) \(queue.priority.name)"
+        case .loadDelayed(let queue, _, let limit, _):
+            "load \(limit) delayed of \(queue.thread) \(queue.priority.name)"
+        case .find(let id, _): "find job \(id)"
+        case .findNamed: "find name"
+        case .list: "list"
+        case .answer: "answer"
+        }
+    }
+}
+
+extension JobAnswer {
+    /// The answer in a few words.
+    var told: String {
+        switch self {
+        case .accepted(let id): "job \(id)"
+        case .count(let count): "\(count)"
+        case .done: "done"
+        case .cancel(let answer): answer.rawValue
+        case .result(let bytes): bytes.map { "'\(String(decoding: $0, as: UTF8.self))'" } ?? "no result"
+        case .job(let description): "job \(description.job.id) is \(description.state)"
+        case .listed: "listed"
+        case .failed(let error): "\(error)"
+        }
+    }
+}

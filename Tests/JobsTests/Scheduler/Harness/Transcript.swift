@@ -1,0 +1,179 @@
+// Histories as text: a line of input, and under it, indented, everything that the scheduler said. They read as
+// documentation, and a change of behaviour is a difference in a file.
+//
+// Inputs, a word for each argument:
+//
+//     perform THREAD PAYLOAD [delay MS] [buffer] [priority P] [key K] [retry N] [block] [expire MS] [unique U]
+//             [wait [MS]] [volatile]
+//     begin MEMBER            end MEMBER done|failed|cancelled      hear
+//     store [refuses]         deliver                               pass MS
+//     cancel N                cancel THREAD                         fire THREAD
+//     job N · wait N · retry N · drop N · watch N · list · crash · stop MEMBER · clock MS
+
+import Jobs
+import StoreTwin
+
+/// Plays the inputs of a history, and writes down what was said.
+final class Transcript {
+    private let driver: TestDriver
+    private var said: [String] = []
+    private var requestCount: UInt64 = 0
+
+    init(book: Bool, window: Int) {
+        driver = TestDriver(
+            book: book ? .init() : nil,
+            window: window == 0 ? WindowLimits() : WindowLimits(countMax: window))
+        driver.tell = { [unowned self] in said.append($0) }
+    }
+
+    /// Plays a whole history; lines that are not inputs are left out of the result and made anew.
+    static func play(_ text: String) throws -> String {
+        var transcript: Transcript?
+        var lines: [String] = []
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("    ") { continue }
+            lines.append(String(line))
+            let words = line.split(separator: " ").map(String.init)
+            guard let first = words.first, first != "#" else { continue }
+            if first == "scheduler" {
+                let window = words.firstIndex(of: "window").flatMap { Int(words[$0 + 1]) } ?? 0
+                transcript = Transcript(book: words.contains("stored"), window: window)
+                _ = transcript?.takeSaid()
+                continue
+            }
+            guard let transcript else { throw HistoryFault("no scheduler before '\(line)'") }
+            try transcript.play(words)
+            lines += transcript.takeSaid().map { "    \($0)" }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private func takeSaid() -> [String] {
+        defer { said = [] }
+        return said
+    }
+
+    private func reply(_ patience: ReplyToken.Patience? = nil) -> ReplyToken {
+        requestCount += 1
+        return ReplyToken(client: 1, number: requestCount, patience: patience)
+    }
+
+    private func play(_ words: [String]) throws {
+        let rest = Array(words.dropFirst())
+        switch words[0] {
+        case "perform": try perform(rest)
+        case "begin":
+            let attempt = driver.begin(on: rest[0])
+            said.append(attempt.map { "job \($0.id), attempt \($0.number), runs" } ?? "nothing to run")
+        case "end": try end(rest)
+        case "hear": driver.hear()
+        case "store":
+            driver.store(
+                refusing: rest.isEmpty ? nil : StoreFault(.full, path: "book", detail: "as wished"))
+        case "deliver": driver.deliver()
+        case "pass": driver.advance(byMilliseconds: try number(rest[0]))
+        case "clock":
+            driver.wallOffset += try number(rest[0])
+            driver.input { $0.clockWasSet() }
+        case "crash": driver.crash()
+        case "stop":
+            for group in driver.groups { group.stopped.insert(rest[0]) }
+        case "list":
+            let reply = reply()
+            driver.input { $0.list(thread: nil, state: nil, limit: 10, reply) }
+        case "cancel": try cancel(rest[0])
+        case "fire":
+            let reply = reply()
+            driver.input { $0.fire(rest[0], reply) }
+        default: try ask(words[0], JobID(UInt64(try number(rest[0]))))
+        }
+        driver.scheduler.checkInvariants()
+    }
+
+    private func ask(_ word: String, _ id: JobID) throws {
+        let reply = reply()
+        switch word {
+        case "job": driver.input { $0.describe(id, reply) }
+        case "wait": driver.input { $0.wait(for: id, reply) }
+        case "retry": driver.input { $0.runAgain(.one(id), reply) }
+        case "drop": driver.input { $0.drop(.one(id), reply) }
+        case "watch": driver.input { $0.watch([id], reply) }
+        default: throw HistoryFault("no input '\(word)'")
+        }
+    }
+
+    private func cancel(_ word: String) throws {
+        let reply = reply()
+        if let id = UInt64(word) { return driver.input { $0.cancel(JobID(id), reply) } }
+        driver.input { $0.cancel(thread: word, selector: "echo", payload: nil, reply) }
+    }
+
+    private func end(_ words: [String]) throws {
+        let running = driver.groups.compactMap { $0.running[words[0]] }.first
+        guard let running else { throw HistoryFault("\(words[0]) runs nothing") }
+        switch words[1] {
+        case "done": driver.end(running, .done(running.job.payload))
+        case "failed": driver.end(running, .failed(reason: "as wished"))
+        case "cancelled": driver.end(running, .cancelled)
+        default: throw HistoryFault("no end '\(words[1])'")
+        }
+    }
+
+    private func perform(_ words: [String]) throws {
+        var request = JobRequest(
+            thread: words[0], selector: "echo", payload: Array(words[1].utf8))
+        var options = JobOptions()
+        var patience: ReplyToken.Patience?
+        var index = 2
+        while index < words.count {
+            let next = index + 1 < words.count ? words[index + 1] : ""
+            switch words[index] {
+            case "buffer": request.schedule = .buffered
+            case "block": options.retryBlocks = true
+            case "volatile": request.isVolatile = true
+            case "wait":
+                patience = .unlimited
+                if let limit = Int(next) {
+                    patience = .milliseconds(limit)
+                    index += 1
+                }
+            default:
+                try read(words[index], next, &request, &options)
+                index += 1
+            }
+            index += 1
+        }
+        request.options = SharedJobOptions(options)
+        let reply = reply(patience)
+        driver.input { $0.perform(request, reply) }
+    }
+
+    private func read(
+        _ word: String, _ value: String, _ request: inout JobRequest, _ options: inout JobOptions
+    ) throws {
+        switch word {
+        case "delay":
+            let due = driver.now.unixMilliseconds + (try number(value))
+            request.schedule = .at(due, byClock: false)
+        case "at": request.schedule = .at(driver.now.unixMilliseconds + (try number(value)))
+        case "priority": request.priority = Priority(name: value.utf8) ?? .normal
+        case "key": options.key = Array(value.utf8)
+        case "retry": options.retryCountMax = Int(try number(value))
+        case "expire": options.expireMilliseconds = try number(value)
+        case "unique": request.uniqueName = Array(value.utf8)
+        default: throw HistoryFault("no option '\(word)'")
+        }
+    }
+
+    private func number(_ word: String) throws -> Int64 {
+        guard let number = Int64(word) else { throw HistoryFault("'\(word)' is no number") }
+        return number
+    }
+}
+
+/// Says what is wrong with a history.
+struct HistoryFault: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
