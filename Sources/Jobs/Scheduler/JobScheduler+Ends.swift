@@ -67,8 +67,9 @@ extension JobScheduler {
         }
     }
 
-    /// Lets another attempt follow one that failed, after a pause. Meanwhile other jobs of its thread go on,
-    /// unless it holds them up.
+    /// Lets another attempt follow one that failed, after a pause.
+    ///
+    /// Meanwhile other jobs of its thread go on, unless it holds them up.
     private mutating func retry(_ job: ActiveJob, _ completion: Completion) {
         began(job.id, on: completion.thread, at: completion.startedAt)
         let attempt = job.attemptNumber - job.retry.forgivenCount

@@ -60,7 +60,9 @@ extension JobScheduler {
     }
 
     /// The store has resolved a part of them, or could not: the next one, and at last those in memory.
-    mutating func resolved(_ change: FailedJobsChange, _ result: Result<FailedJobsAnswer, StoreFault>) {
+    mutating func resolved(
+        _ change: FailedJobsChange, _ result: Result<FailedJobsAnswer, StoreFault>
+    ) {
         let answer: FailedJobsAnswer
         switch result {
         case .failure(let fault):

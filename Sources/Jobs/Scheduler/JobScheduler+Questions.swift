@@ -2,8 +2,9 @@
 // for in the store; its answer comes later, and what has changed meanwhile counts.
 
 extension JobScheduler {
-    /// Forgets ended jobs past their retention time. Called on reads: an idle daemon would otherwise never
-    /// forget any.
+    /// Forgets ended jobs past their retention time.
+    ///
+    /// Called on reads: an idle daemon would otherwise never forget any.
     package mutating func forgetExpired() { book.expire(at: now.unixMilliseconds) }
 
     /// Whether a job is in memory: then all that is asked of it is answered at once.
@@ -43,8 +44,9 @@ extension JobScheduler {
         job.attempt.flatMap { environment.progress(of: $0) }
     }
 
-    /// A job's state as it is shown. `stuck` is no state of its own: a stuck job can do all that a running one
-    /// can.
+    /// A job's state as it is shown.
+    ///
+    /// `stuck` is no state of its own: a stuck job can do all that a running one can.
     package func shownState(of job: Job) -> String {
         let active = book.active(job.id)
         if job.state == .running, active?.stuckSince != nil { return "stuck" }

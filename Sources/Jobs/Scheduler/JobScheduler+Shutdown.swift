@@ -91,8 +91,9 @@ extension JobScheduler {
         return abandoned
     }
 
-    /// Asks all jobs in memory to end. A stored one that does not end with a result runs after the restart,
-    /// unless a client has asked it to end.
+    /// Asks all jobs in memory to end.
+    ///
+    /// A stored one that does not end with a result runs after the restart, unless a client has asked it to end.
     package mutating func interruptAll() {
         for job in book.activeJobs {
             job.isInterrupted = job.isStored && !job.isAskedToEnd

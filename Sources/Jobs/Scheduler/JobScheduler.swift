@@ -26,7 +26,7 @@ internal import Structures
 /// - Complexity: O(1) on average for accepting, ending and cancelling a job; O(jobs in memory) for bulk actions,
 ///   a shutdown and a clock that was set.
 package struct JobScheduler: ~Copyable {
-    /// The time of the present input. The driver sets it before each.
+    /// The time of the present input, which the driver sets before each.
     package var now: SchedulerTime
     /// What the driver has to do.
     package var effects = JobEffects()

@@ -87,7 +87,8 @@ enum JobCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let (id, driver) = (try id(command, at: 1), service.driver)
-        service.lookUp(id, byteCount: Service.descriptionByteCount, session, session.reserve()) { reply in
+        service.lookUp(id, byteCount: Service.descriptionByteCount, session, session.reserve()) {
+            reply in
             driver.input { $0.describe(id, reply) }
         }
         return nil
@@ -98,7 +99,8 @@ enum JobCommands {
     ) throws -> RESPValue? {
         let (id, driver) = (try id(command, at: 1), service.driver)
         guard command.count > 2 else {
-            service.lookUp(id, byteCount: Service.resultByteCount, session, session.reserve()) { reply in
+            service.lookUp(id, byteCount: Service.resultByteCount, session, session.reserve()) {
+                reply in
                 driver.input { $0.result(of: id, reply) }
             }
             return nil
@@ -139,7 +141,9 @@ enum JobCommands {
             } else if command.matches(index, "STUCK"), state == nil, !isStuck {
                 isStuck = true
             } else if thread == nil {
-                guard service.driver.scheduler.isKnown(word) else { throw JobError.unknownThread(word) }
+                guard service.driver.scheduler.isKnown(word) else {
+                    throw JobError.unknownThread(word)
+                }
                 thread = word
             } else {
                 throw WireError(.err, "JOBS [thread] [state] [LIMIT n]: what is \(quoted(word))?")

@@ -33,7 +33,8 @@ enum WatchCommands {
             isNew(JobID(number)) && !ids.contains(JobID(number))
         }
         let count =
-            service.driver.scheduler.watches.count(of: client) + ids.count(where: isNew) + unreadCount
+            service.driver.scheduler.watches.count(of: client) + ids.count(where: isNew)
+            + unreadCount
         guard count <= JobWatches.countMax else {
             throw WireError(
                 .err, "a connection may watch \(JobWatches.countMax) jobs at a time: UNWATCH some")

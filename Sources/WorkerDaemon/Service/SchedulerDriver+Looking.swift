@@ -19,7 +19,9 @@ extension SchedulerDriver {
 
     /// The threads behind a group's or a member's name.
     func group(of thread: String) throws(JobError) -> WorkerGroup {
-        guard let group = groups.first(where: { $0.name == thread || $0.member(named: thread) != nil })
+        guard
+            let group = groups.first(where: { $0.name == thread || $0.member(named: thread) != nil }
+            )
         else { throw JobError.unknownThread(thread) }
         return group
     }

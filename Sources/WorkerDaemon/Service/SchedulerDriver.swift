@@ -324,7 +324,9 @@ final class SchedulerDriver {
         input { $0.changed(id) }
     }
 
-    /// Has the loop call at the first alarm. A timer that is early is left: most alarms are cancelled.
+    /// Has the loop call at the first alarm.
+    ///
+    /// A timer that is early is left: most alarms are cancelled.
     private func setTimer() {
         guard let first = scheduler.alarms.first else { return }
         if let timer {

@@ -61,7 +61,8 @@ final class Service: SessionDelegate {
     private let shutdownAsked: @Sendable (ShutdownManner) -> Void
 
     init(
-        configuration: Configuration, driver: SchedulerDriver, schedules: ScheduleBook, password: [UInt8]?,
+        configuration: Configuration, driver: SchedulerDriver, schedules: ScheduleBook,
+        password: [UInt8]?,
         loop: ThreadRunLoop, log: Log, shutdownAsked: @escaping @Sendable (ShutdownManner) -> Void
     ) {
         self.configuration = configuration

@@ -37,7 +37,8 @@ extension SchedulerDriver {
 
     /// What is written down when a name is paused: a pool's name stands for members to come, too.
     private func names(addressedBy name: String) -> [String] {
-        guard let group = try? self.group(of: name), group.name == name, group.members.count > 1 else {
+        guard let group = try? self.group(of: name), group.name == name, group.members.count > 1
+        else {
             return [name]
         }
         return [name] + group.members.map(\.name)

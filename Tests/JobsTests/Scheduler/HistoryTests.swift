@@ -12,7 +12,8 @@ import Testing
         return file.prefix(file.count - "Scheduler/HistoryTests.swift".count) + "Histories"
     }
 
-    private static let names = (try? Directory.names(in: directory))?.filter { $0.hasSuffix(".txt") }
+    private static let names =
+        (try? Directory.names(in: directory))?.filter { $0.hasSuffix(".txt") }
         .sorted() ?? []
 
     @Test func `are there`() { #expect(Self.names.count >= 12) }

@@ -7,9 +7,11 @@ import Support
 import Testing
 
 @Suite struct `The scheduler in random histories` {
-    private static let count = Program.inheritedEnvironment()["SCHEDULER_HISTORIES"]
+    private static let count =
+        Program.inheritedEnvironment()["SCHEDULER_HISTORIES"]
         .flatMap { Int($0) } ?? 60
-    private static let firstSeed = Program.inheritedEnvironment()["SCHEDULER_SEED"]
+    private static let firstSeed =
+        Program.inheritedEnvironment()["SCHEDULER_SEED"]
         .flatMap { UInt64($0) } ?? 1
 
     @Test(.timeLimit(.minutes(60)), arguments: SchedulerSimulation.Store.allCases)

@@ -8,7 +8,7 @@
 
 internal import Structures
 
-/// Keeps jobs in memory, the ended ones within limits. There is one entry for each job.
+/// Keeps jobs in memory, the ended ones within limits, one entry for each job.
 ///
 /// - Thread: one, its owner's.
 /// - Complexity: O(1) for everything but `newest`, which walks the jobs until it has found as many as

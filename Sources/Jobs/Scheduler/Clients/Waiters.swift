@@ -36,7 +36,9 @@ struct Waiters {
     }
 
     /// Adds those who have waited elsewhere.
-    mutating func add(_ waiters: Waiters, _ alarms: inout Alarms, _ driver: any SchedulerEnvironment) {
+    mutating func add(
+        _ waiters: Waiters, _ alarms: inout Alarms, _ driver: any SchedulerEnvironment
+    ) {
         for waiter in waiters.all where !waiter.isOver(alarms) { add(waiter, &alarms, driver) }
     }
 

@@ -1,7 +1,7 @@
 // The stored jobs of one queue, and how many of them there are: in memory, or parked, which means in the
 // store only.
 
-/// Counts that would have become negative. Each is a fault of the scheduler.
+/// Counts that would have become negative: each is a fault of the scheduler.
 ///
 /// Limits and figures read counts, decisions do not, so that a wrong count can't lose a job.
 package final class Miscounts {

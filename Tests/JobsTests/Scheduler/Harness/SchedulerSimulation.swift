@@ -173,7 +173,9 @@ final class SchedulerSimulation {
         let reply = reply()
         let isStored = store != .none && !request.isVolatile
         asked[reply.number] = (request, isStored)
-        note("perform \(reply.number) \(request.thread) \(request.schedule) \(request.options.value)")
+        note(
+            "perform \(reply.number) \(request.thread) \(request.schedule) \(request.options.value)"
+        )
         driver.input { $0.perform(request, reply) }
     }
 
@@ -216,7 +218,9 @@ final class SchedulerSimulation {
         if entry.isExpired { fail("job \(entry.id) has expired, and began") }
         if entry.hasEnded, !entry.isRunAgainAsked { fail("job \(entry.id) has ended, and began") }
         entry.hasEnded = false
-        let expires = entry.life < 0 ? nil : entry.request.options.expireMilliseconds.map { entry.acceptedAt + $0 }
+        let expires =
+            entry.life < 0
+            ? nil : entry.request.options.expireMilliseconds.map { entry.acceptedAt + $0 }
         if let expires, entry.begun == 0, driver.now.unixMilliseconds >= expires {
             fail("job \(entry.id) began too late")
         }
@@ -301,8 +305,9 @@ final class SchedulerSimulation {
     }
 
     private func lookAtSome() {
-        guard let entry = entries.values.sorted(by: { $0.id < $1.id })
-            .randomElement(using: &random)
+        guard
+            let entry = entries.values.sorted(by: { $0.id < $1.id })
+                .randomElement(using: &random)
         else { return }
         let (first, second) = (reply(), reply())
         driver.input { $0.describe(entry.id, first) }

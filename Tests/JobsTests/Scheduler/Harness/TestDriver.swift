@@ -49,7 +49,7 @@ final class FakeGroup {
     }
 
     func offer(_ attempt: FakeAttempt) {
-        let place = queue.firstIndex { 
+        let place = queue.firstIndex {
             $0.job.details.priority.rawValue > attempt.job.details.priority.rawValue
         }
         queue.insert(attempt, at: place ?? queue.count)
@@ -461,7 +461,8 @@ extension JobAnswer {
         case .count(let count): "\(count)"
         case .done: "done"
         case .cancel(let answer): answer.rawValue
-        case .result(let bytes): bytes.map { "'\(String(decoding: $0, as: UTF8.self))'" } ?? "no result"
+        case .result(let bytes):
+            bytes.map { "'\(String(decoding: $0, as: UTF8.self))'" } ?? "no result"
         case .job(let description): "job \(description.job.id) is \(description.state)"
         case .listed: "listed"
         case .failed(let error): "\(error)"

@@ -64,7 +64,8 @@ final class Transcript {
         case "perform": try perform(rest)
         case "begin":
             let attempt = driver.begin(on: rest[0])
-            said.append(attempt.map { "job \($0.id), attempt \($0.number), runs" } ?? "nothing to run")
+            said.append(
+                attempt.map { "job \($0.id), attempt \($0.number), runs" } ?? "nothing to run")
         case "end": try end(rest)
         case "hear": driver.hear()
         case "store":
