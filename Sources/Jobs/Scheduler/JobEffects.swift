@@ -44,7 +44,7 @@ package struct SchedulerNote: Sendable, Equatable {
 }
 
 /// The effects of one or more inputs.
-package struct JobEffects {
+package struct JobEffects: ~Copyable {
     package private(set) var list: [JobEffect] = []
     package private(set) var commands: [StoreCommand] = []
     package private(set) var records: [StoreCommand] = []

@@ -110,6 +110,6 @@ extension JobScheduler {
         commits.removeAll()
         inquiries.removeAll()
         alarms.removeAll()
-        effects.removeAll()
+        effects = JobEffects()
     }
 }

@@ -13,6 +13,7 @@
 // store keeps it or not: `perform` is the one place that decides that.
 
 internal import Structures
+internal import Synchronization
 
 /// Schedules jobs on groups of threads.
 ///
@@ -29,7 +30,7 @@ package struct JobScheduler: ~Copyable {
     /// The time of the present input, which the driver sets before each.
     package var now: SchedulerTime
     /// What the driver has to do.
-    package var effects = JobEffects()
+    var effects = JobEffects()
     package internal(set) var book: JobBook
     package internal(set) var queues: JobQueues
     package internal(set) var commits = CommitQueue()
@@ -49,6 +50,9 @@ package struct JobScheduler: ~Copyable {
     let environment: any SchedulerEnvironment
     /// Spreads the pauses before further attempts.
     var jitter: Jitter
+    /// Has the compiler pass the scheduler by its address: a value with an atomic in it is never moved to be looked
+    /// at. It is a kilobyte, and else each call of a function that only looks would copy it.
+    private let isInPlace = Atomic<Bool>(true)
 
     /// - Parameters:
     ///   - groups: the configured threads and pools.
@@ -70,6 +74,25 @@ package struct JobScheduler: ~Copyable {
         book = JobBook(limits: limits, nextNumber: nextNumber)
         queues = JobQueues(window)
         names = UniqueNames(milliseconds: limits.uniqueMilliseconds)
+    }
+
+    // MARK: - The driver's part
+
+    /// Whether the driver has something to do.
+    package var hasEffects: Bool { !effects.isEmpty }
+
+    /// Exchanges the effects for an empty buffer, whose memory is used next.
+    package mutating func takeEffects(_ spare: inout JobEffects) { swap(&effects, &spare) }
+
+    /// When `advance` is to be called, in nanoseconds on the monotonic clock; nil if nothing is due.
+    package var nextAlarm: Int64? { alarms.first }
+
+    /// Whether clients are held back because too many bytes await their commit.
+    package var holdsClientsBack: Bool { commits.isFull }
+
+    /// Counts that had to be repaired: lines for the log.
+    package func takeFaults() -> [String] {
+        queues.miscounts.hasReports ? queues.miscounts.takeReports() : []
     }
 
     // MARK: - Time

@@ -22,7 +22,13 @@ final class SchedulerDriver {
     let startedAt: Int64
     /// Where answers go.
     var door: any JobDoor = ClosedDoor()
-    private(set) var scheduler: JobScheduler
+    var scheduler: JobScheduler {
+        _read { yield unsafe uncheckedScheduler }
+        _modify { yield unsafe &uncheckedScheduler }
+    }
+    // SAFETY: confined to the loop's thread, and changed by inputs only, which never overlap: what the scheduler
+    // asks its driver meanwhile does not touch it. Checked, each access would cost as much as what it does.
+    @exclusivity(unchecked) private var uncheckedScheduler: JobScheduler
     /// What workers do for the scheduler; nil once the driver is closed.
     private(set) var runner: JobRunner?
     /// Called after ends of jobs and answers of the store have been handled.
@@ -39,8 +45,8 @@ final class SchedulerDriver {
     private var owedWakes = OwedWakes()
     private var confirmations: [UInt64: (StoreFault?) -> Void] = [:]
     private var lastTag: UInt64 = 0
-    /// The effects that are being carried out; their memory is reused.
-    private var taken = JobEffects()
+    /// An empty buffer of effects, whose memory is used again.
+    private var spare = JobEffects()
     private var isCarryingOut = false
     private var isFireScheduled = false
     private var wasFull = false
@@ -70,7 +76,7 @@ final class SchedulerDriver {
         let sorted = handlers.sorted { $0.key < $1.key }
         handlersByIndex = sorted.map(\.value)
         surroundings = Surroundings(groups)
-        scheduler = JobScheduler(
+        unsafe uncheckedScheduler = JobScheduler(
             groups.map {
                 ThreadGroup(
                     name: $0.name, memberNames: $0.members.map(\.name), maxQueued: $0.maxQueued,
@@ -168,6 +174,7 @@ final class SchedulerDriver {
 
     private func take(_ answers: [StoreAnswer]) {
         input { $0.take(answers) }
+        for fault in scheduler.takeFaults() { log.error(fault) }
         whenCompleted?()
     }
 
@@ -200,53 +207,75 @@ final class SchedulerDriver {
 
     private func carryOut() {
         guard !isCarryingOut else { return }
-        if !scheduler.effects.isEmpty {
+        if scheduler.hasEffects {
             isCarryingOut = true
+            // Out of the property: inputs that come meanwhile fill the other buffer.
+            var taken = JobEffects()
+            swap(&taken, &spare)
             repeat {
-                swap(&scheduler.effects, &taken)
-                carryOutTaken()
+                scheduler.takeEffects(&taken)
+                carryOut(taken)
                 taken.removeAll()
-            } while !scheduler.effects.isEmpty
+            } while scheduler.hasEffects
+            swap(&taken, &spare)
             isCarryingOut = false
         }
-        setTimer()
-        if scheduler.queues.miscounts.hasReports {
-            for report in scheduler.queues.miscounts.takeReports() { log.error(report) }
+        if let first = scheduler.nextAlarm { setTimer(at: first) }
+        if wasFull != scheduler.holdsClientsBack {
+            wasFull.toggle()
+            if !wasFull { whenRelieved?() }
         }
-        guard wasFull != scheduler.commits.isFull else { return }
-        wasFull.toggle()
-        if !wasFull { whenRelieved?() }
     }
 
-    private func carryOutTaken() {
+    private func carryOut(_ effects: borrowing JobEffects) {
         var next = EffectCursor()
-        for effect in taken.list {
+        for effect in effects.list {
             switch effect {
-            case .keep: keep(taken.commands[next.take(\.command)])
-            case .record: store.record(taken.records[next.take(\.record)])
-            case .answer:
-                let (reply, answer) = taken.answers[next.take(\.answer)]
-                door.answer(reply, answer)
-            case .news:
-                let (client, news) = taken.news[next.take(\.news)]
-                door.tell(news, to: client)
-            case .note: write(taken.notes[next.take(\.note)])
-            case .confirm:
-                let (tag, fault) = taken.confirmed[next.take(\.confirmed)]
-                confirmations.removeValue(forKey: tag)?(fault)
-            case .awaitsEnd: door.noteWaiting(taken.waiting[next.take(\.waiting)])
             case .offer(let job): offer(job)
-            case .retract(let attempt): (attempt as? JobContext)?.retract()
-            case .cancel(let job):
-                guard let context = job.attempt as? JobContext else { continue }
-                context.requestCancel()
-                watchCancel(of: job, context)
-            case .interrupt(let job): (job.attempt as? JobContext)?.requestCancel()
-            case .reportStuck(let job): reportStuckAgain(job)
-            case .listen(let job): listen(to: job)
-            case .rows(let listing): tell(listing)
+            case .answer:
+                let (reply, answer) = effects.answers[next.answer]
+                next.answer += 1
+                door.answer(reply, answer)
+            case .keep:
+                keep(effects.commands[next.command])
+                next.command += 1
+            case .record:
+                store.record(effects.records[next.record])
+                next.record += 1
             case .roomMayBe: whenRoomMayBe?()
+            default: carryOutRare(effect, effects, &next)
             }
+        }
+    }
+
+    private func carryOutRare(
+        _ effect: JobEffect, _ effects: borrowing JobEffects, _ next: inout EffectCursor
+    ) {
+        switch effect {
+        case .offer, .answer, .keep, .record, .roomMayBe: break
+        case .news:
+            let (client, news) = effects.news[next.news]
+            next.news += 1
+            door.tell(news, to: client)
+        case .note:
+            write(effects.notes[next.note])
+            next.note += 1
+        case .confirm:
+            let (tag, fault) = effects.confirmed[next.confirmed]
+            next.confirmed += 1
+            confirmations.removeValue(forKey: tag)?(fault)
+        case .awaitsEnd:
+            door.noteWaiting(effects.waiting[next.waiting])
+            next.waiting += 1
+        case .retract(let attempt): (attempt as? JobContext)?.retract()
+        case .cancel(let job):
+            guard let context = job.attempt as? JobContext else { return }
+            context.requestCancel()
+            watchCancel(of: job, context)
+        case .interrupt(let job): (job.attempt as? JobContext)?.requestCancel()
+        case .reportStuck(let job): reportStuckAgain(job)
+        case .listen(let job): listen(to: job)
+        case .rows(let listing): tell(listing)
         }
     }
 
@@ -327,8 +356,7 @@ final class SchedulerDriver {
     /// Has the loop call at the first alarm.
     ///
     /// A timer that is early is left: most alarms are cancelled.
-    private func setTimer() {
-        guard let first = scheduler.alarms.first else { return }
+    private func setTimer(at first: Int64) {
         if let timer {
             guard first < timer.at else { return }
             loop.cancel(timer.timeout)
@@ -348,11 +376,6 @@ private struct EffectCursor {
     var note = 0
     var confirmed = 0
     var waiting = 0
-
-    mutating func take(_ list: WritableKeyPath<EffectCursor, Int>) -> Int {
-        defer { self[keyPath: list] += 1 }
-        return self[keyPath: list]
-    }
 }
 
 /// What the scheduler asks its driver.

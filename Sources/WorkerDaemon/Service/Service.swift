@@ -103,7 +103,7 @@ final class Service: SessionDelegate {
     }
 
     /// Whether too much is on its way to the disk, so that who waits for it is not to hand in more.
-    var holdsBack: Bool { driver.scheduler.commits.isFull }
+    var holdsBack: Bool { driver.scheduler.holdsClientsBack }
 
     /// Opens a door.
     ///

@@ -20,7 +20,9 @@ package struct JobBook {
         /// Nil once it has ended, or was left.
         var active: ActiveJob?
 
-        /// Changes the job where it lies, and says what the store has to count.
+        mutating func takeActive() -> ActiveJob? { active.take() }
+
+        /// Changes the job where it lies, and says what the book has to count.
         mutating func apply(_ event: JobEvent, at now: Int64) throws(IllegalTransition) -> Step {
             let before = job.state
             let (byteCount, endedAt) = (job.byteCount, job.endedAt)
@@ -192,8 +194,8 @@ package struct JobBook {
     /// A job is active no longer: it has ended, or is left to the store.
     @discardableResult
     mutating func deactivate(_ id: JobID) -> ActiveJob? {
-        guard let slot = slots[id], let active = entries[slot]?.active else { return nil }
-        activate(nil, at: slot)
+        guard let slot = slots[id], let active = entries[slot]?.takeActive() else { return nil }
+        activeCount -= 1
         active.move(to: .outside)
         return active
     }

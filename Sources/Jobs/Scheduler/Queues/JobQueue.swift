@@ -17,10 +17,10 @@ package final class Miscounts {
                 + "repaired; please report this fault")
     }
 
-    package var hasReports: Bool { !reports.isEmpty }
+    var hasReports: Bool { !reports.isEmpty }
 
     /// Takes out the reports.
-    package func takeReports() -> [String] {
+    func takeReports() -> [String] {
         defer { reports = [] }
         return reports
     }

@@ -209,14 +209,14 @@ final class TestDriver: SchedulerEnvironment {
     }
 
     private func carryOut() {
-        while !life.scheduler.effects.isEmpty {
-            let effects = life.scheduler.effects
-            life.scheduler.effects.removeAll()
+        while life.scheduler.hasEffects {
+            var effects = JobEffects()
+            life.scheduler.takeEffects(&effects)
             carryOut(effects)
         }
     }
 
-    private func carryOut(_ effects: JobEffects) {
+    private func carryOut(_ effects: borrowing JobEffects) {
         var commands = effects.commands[...]
         var records = effects.records[...]
         var answers = effects.answers[...]
