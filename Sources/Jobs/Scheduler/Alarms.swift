@@ -9,9 +9,9 @@ package struct Alarms {
     /// What an alarm is for.
     enum Alarm {
         /// A delayed job is due.
-        case release(ActiveJob)
+        case release(JobEntry)
         /// A job in memory is too late to begin.
-        case expiry(ActiveJob)
+        case expiry(JobEntry)
         /// A parked job may be too late to begin.
         case parkedExpiry
         /// A client has waited for a job's end as long as it wanted to.

@@ -10,7 +10,7 @@ package struct CommitQueue {
     struct Commit {
         let id: JobID
         /// Nil if it is parked.
-        let job: ActiveJob?
+        let job: JobEntry?
         let queue: JobQueue
         /// Waiting, delayed or buffered.
         let state: JobState

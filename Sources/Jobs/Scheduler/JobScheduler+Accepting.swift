@@ -29,7 +29,7 @@ extension JobScheduler {
     /// - Returns: a job in memory only, whose number may be that of an earlier one; nil if the store comes first.
     private mutating func accept(
         _ request: borrowing JobRequest, isKept: Bool, of run: ScheduleRun?, _ reply: ReplyToken
-    ) throws(JobError) -> (id: JobID, job: ActiveJob?)? {
+    ) throws(JobError) -> (id: JobID, job: JobEntry?)? {
         let now = now.unixMilliseconds
         let name = request.uniqueName
         if !isKept, let name, let earlier = earlierJob(named: name, at: now) { return earlier }
@@ -43,7 +43,7 @@ extension JobScheduler {
             id: id, request: request, served.details(of: request, selector), acceptedAt: now)
         reserveNumbers()
         let (state, dueAt, expiresAt) = (accepted.state, accepted.dueAt, accepted.expiresAt)
-        let job = isParked ? nil : enter(accepted, selector, group, queue)
+        let job = isParked ? nil : enter(accepted, selector, group, queue, byteCount)
         guard let queue else {
             if let name { names.give(name, to: id, at: now) }
             if let job { goOn(job, state, dueAt: dueAt) }
@@ -68,13 +68,13 @@ extension JobScheduler {
         return nil
     }
 
-    private func earlierJob(named name: [UInt8], at now: Int64) -> (id: JobID, job: ActiveJob?)? {
+    private func earlierJob(named name: [UInt8], at now: Int64) -> (id: JobID, job: JobEntry?)? {
         let id = names.job(named: name, at: now) { book.active($0) != nil }
         return id.map { ($0, book.active($0)) }
     }
 
     /// Answers with the number of a job, or later with its outcome.
-    private mutating func answerAccepted(_ id: JobID, _ job: ActiveJob?, _ reply: ReplyToken) {
+    private mutating func answerAccepted(_ id: JobID, _ job: JobEntry?, _ reply: ReplyToken) {
         // Mostly it is in memory, and the door need not ask.
         guard reply.patience != nil, let job else {
             return effects.answer(reply, .accepted(id))
@@ -84,30 +84,33 @@ extension JobScheduler {
 
     /// Takes a new job into memory.
     private mutating func enter(
-        _ accepted: borrowing Job, _ selector: JobSelector, _ group: ThreadGroup,
-        _ queue: JobQueue?
-    ) -> ActiveJob {
-        let job = activeJob(accepted, selector, group, queue)
-        job.part = accepted.state == .delayed ? .delayed : .inTurn
+        _ accepted: consuming Job, _ selector: JobSelector, _ group: ThreadGroup,
+        _ queue: JobQueue?, _ byteCount: Int
+    ) -> JobEntry {
+        let isDelayed = accepted.state == .delayed
+        let job = entry(accepted, selector, group, queue)
         job.move(to: .committing)
-        book.keep(copy accepted, job)
-        queue?.addInMemory(job.part, byteCount: job.payload.count)
+        book.keep(job)
+        if let queue {
+            if isDelayed { job.part = .delayed }
+            queue.addInMemory(job.part, byteCount: byteCount)
+        }
         return job
     }
 
     /// A job that is in memory from now on.
-    mutating func activeJob(
-        _ job: borrowing Job, _ selector: JobSelector, _ group: ThreadGroup, _ queue: JobQueue?
-    ) -> ActiveJob {
+    mutating func entry(
+        _ job: consuming Job, _ selector: JobSelector, _ group: ThreadGroup, _ queue: JobQueue?
+    ) -> JobEntry {
         let orders = orders.orders(
             thread: job.thread, isForOne: group.isOneThread(job.thread), key: job.key)
-        let active = ActiveJob(job, selector, of: group, orders: orders, queue: queue)
-        if active.expiresAt != .max { watchExpiry(of: active) }
-        return active
+        let entry = JobEntry(job, selector, of: group, orders: orders, queue: queue)
+        if entry.expiresAt != .max { watchExpiry(of: entry) }
+        return entry
     }
 
     /// Lets a job go on that is kept as its client wants it.
-    private mutating func goOn(_ job: ActiveJob, _ state: JobState, dueAt: Int64?) {
+    private mutating func goOn(_ job: JobEntry, _ state: JobState, dueAt: Int64?) {
         switch state {
         case .delayed: place(job, dueAt: dueAt ?? 0)
         case .buffered:
@@ -162,7 +165,7 @@ extension JobScheduler {
     private mutating func forget(_ commit: CommitQueue.Commit, _ answer: JobAnswer) {
         if let job = commit.job {
             if book.active(commit.id) === job {
-                book.deactivate(commit.id)
+                book.deactivate(job)
                 endExpiry(of: job)
                 commit.queue.removeFromMemory(job)
             } else {

@@ -38,7 +38,7 @@ final class BulkCancel {
     }
 
     /// Whether an active job is of its thread, selector and payload.
-    fileprivate func matches(_ job: ActiveJob) -> Bool {
+    fileprivate func matches(_ job: JobEntry) -> Bool {
         job.group === group && job.group.addresses(job.thread, by: thread)
             && job.details.selector == filter.selector
             && (filter.payload == nil || job.payload == filter.payload)

@@ -5,20 +5,20 @@ extension JobScheduler {
     // MARK: - In memory
 
     /// Keeps a job until a moment in Unix milliseconds.
-    mutating func delay(_ job: ActiveJob, until dueAt: Int64) {
+    mutating func delay(_ job: JobEntry, until dueAt: Int64) {
         job.move(to: .delayed)
         job.release = alarms.set(.release(job), at: now.monotonic(at: dueAt))
     }
 
     /// A job keeps waiting although its alarm is gone.
-    mutating func cancelRelease(of job: ActiveJob) {
+    mutating func cancelRelease(of job: JobEntry) {
         guard let release = job.release else { return }
         alarms.cancel(release)
         job.release = nil
     }
 
     /// The moment of a job has come, or its buffer is released.
-    mutating func release(_ job: ActiveJob) {
+    mutating func release(_ job: JobEntry) {
         job.release = nil
         guard book.active(job.id) === job else { return }
         job.queue?.delayed.released(job.id)
@@ -27,25 +27,25 @@ extension JobScheduler {
     }
 
     /// A delayed job is kept: it gets its alarm, or is parked.
-    mutating func place(_ job: ActiveJob, dueAt: Int64) {
+    mutating func place(_ job: JobEntry, dueAt: Int64) {
         guard let queue = job.queue else { return delay(job, until: dueAt) }
         let key = DueKey(dueAt: dueAt, id: job.id)
         guard queue.delayed.takes(key) else { return park(job, queue) }
         queue.delayed.placed(key)
         delay(job, until: dueAt)
         guard queue.delayed.isOverfull else { return }
-        let parked = queue.delayed.trim { book.active($0)?.payload.count ?? 0 }
+        let parked = queue.delayed.trim { book.active($0)?.payloadByteCount ?? 0 }
         for id in parked {
             if let job = book.active(id) { park(job, queue) }
         }
     }
 
     /// The next attempt of a job comes at a moment, and the store has been told.
-    mutating func placeAgain(_ job: ActiveJob, dueAt: Int64) {
+    mutating func placeAgain(_ job: JobEntry, dueAt: Int64) {
         guard let queue = job.queue else { return delay(job, until: dueAt) }
         queue.removeFromMemory(job)
         job.part = job.retry.blocks ? .apart : .delayed
-        queue.addInMemory(job.part, byteCount: job.payload.count)
+        queue.addInMemory(job.part, byteCount: job.payloadByteCount)
         if job.part == .apart {
             // Others wait for it: it stays in memory.
             delay(job, until: dueAt)
@@ -60,13 +60,13 @@ extension JobScheduler {
     }
 
     /// Lets go of a delayed job that the store has.
-    mutating func park(_ job: ActiveJob, _ queue: JobQueue) {
+    mutating func park(_ job: JobEntry, _ queue: JobQueue) {
         cancelRelease(of: job)
         leaveExpiry(of: job)
-        book.deactivate(job.id)
+        book.deactivate(job)
         book.letGo(job.id)
         queue.removeFromMemory(job)
-        queues.park(job.id, .delayed, byteCount: job.payload.count, in: queue)
+        queues.park(job.id, .delayed, byteCount: job.payloadByteCount, in: queue)
         guard job.hasWaiters else { return }
         let waiters = job.takeWaiters()
         cancels.withWaiters(of: job.id) { $0.add(waiters, &alarms, environment) }
@@ -150,14 +150,14 @@ extension JobScheduler {
     }
 
     /// Takes out the jobs in memory that were collected for a thread.
-    private func takeBuffered(_ thread: String, of group: ThreadGroup) -> [ActiveJob] {
+    private func takeBuffered(_ thread: String, of group: ThreadGroup) -> [JobEntry] {
         let jobs = group.buffered.compactMap { book.active($0) }
         // A member's name releases what was collected for this member; the pool's name releases all.
         group.buffered = jobs.filter { !group.addresses($0.thread, by: thread) }.map(\.id)
         return jobs.filter { group.addresses($0.thread, by: thread) }
     }
 
-    private mutating func release(_ jobs: [ActiveJob]) -> Int {
+    private mutating func release(_ jobs: [JobEntry]) -> Int {
         for job in jobs { release(job) }
         return jobs.count
     }

@@ -70,7 +70,7 @@ extension JobScheduler {
     /// Lets another attempt follow one that failed, after a pause.
     ///
     /// Meanwhile other jobs of its thread go on, unless it holds them up.
-    private mutating func retry(_ job: ActiveJob, _ completion: Completion) {
+    private mutating func retry(_ job: JobEntry, _ completion: Completion) {
         began(job.id, on: completion.thread, at: completion.startedAt)
         let attempt = job.attemptNumber - job.retry.forgivenCount
         let due =
@@ -82,7 +82,7 @@ extension JobScheduler {
         record(.retry(job.id, completion.attempt, dueAt: due), of: job)
         if stage.isRefusing {
             // Going down: the store has it, and its next attempt comes after the restart.
-            book.deactivate(job.id)
+            book.deactivate(job)
             tellWaiters(of: job, .failed(.abandoned))
         } else {
             job.beginAnew()
@@ -97,7 +97,7 @@ extension JobScheduler {
     }
 
     /// A thread takes no more jobs: the driver could not carry out the offer of one.
-    package mutating func refused(_ job: ActiveJob) {
+    package mutating func refused(_ job: JobEntry) {
         guard book.active(job.id) === job else { return }
         if job.isStored { leaveToStore(job) } else { _ = withdraw(job) }
     }
@@ -116,7 +116,7 @@ extension JobScheduler {
     ///
     /// - Parameter staysInBuffer: the caller takes it from those that were collected.
     mutating func withdraw(
-        _ job: ActiveJob, as outcome: Outcome = .cancelled, staysInBuffer: Bool = false
+        _ job: JobEntry, as outcome: Outcome = .cancelled, staysInBuffer: Bool = false
     ) -> Bool {
         guard withdrawAttempt(of: job) else { return false }
         endWithdrawn(job, outcome, staysInBuffer: staysInBuffer)
@@ -125,7 +125,7 @@ extension JobScheduler {
 
     /// Ends a job that does not begin any more.
     private mutating func endWithdrawn(
-        _ job: ActiveJob, _ outcome: Outcome, staysInBuffer: Bool = false
+        _ job: JobEntry, _ outcome: Outcome, staysInBuffer: Bool = false
     ) {
         retract(job)
         cancelRelease(of: job)
@@ -141,7 +141,7 @@ extension JobScheduler {
     /// Sees to it that a job does not begin.
     ///
     /// - Returns: false if it has begun; else it does not begin before it is offered again.
-    func withdrawAttempt(of job: ActiveJob) -> Bool {
+    func withdrawAttempt(of job: JobEntry) -> Bool {
         guard job.place.isOffered else { return true }
         if let attempt = job.attempt, !environment.withdraw(attempt) { return false }
         job.isOfferPending = false
@@ -149,21 +149,21 @@ extension JobScheduler {
     }
 
     /// Takes a withdrawn attempt from its thread's queue.
-    mutating func retract(_ job: ActiveJob) {
+    mutating func retract(_ job: JobEntry) {
         if job.place.isOffered, let attempt = job.attempt { effects.append(.retract(attempt)) }
     }
 
     /// A job has ended: all that waits for it goes on.
-    private mutating func leave(_ job: ActiveJob, _ answer: JobAnswer) {
-        book.deactivate(job.id)
-        job.move(to: .outside)
+    private mutating func leave(_ job: JobEntry, _ answer: JobAnswer) {
+        book.deactivate(job)
         endExpiry(of: job)
         if job.hasWaiters { tellWaiters(of: job, answer) }
         endHoldUp(by: job)
+        job.forgetOrders()
     }
 
     /// Answers all clients that wait for a job.
-    mutating func tellWaiters(of job: ActiveJob, _ answer: JobAnswer) {
+    mutating func tellWaiters(of job: JobEntry, _ answer: JobAnswer) {
         job.takeWaiters().tell(answer, &alarms, &effects)
     }
 
@@ -171,7 +171,7 @@ extension JobScheduler {
 
     /// Records how a stored job ended; makes room for the next of its queue.
     private mutating func recordEnd(
-        of job: ActiveJob, _ attempt: Attempt?, _ outcome: Outcome, at time: Int64
+        of job: JobEntry, _ attempt: Attempt?, _ outcome: Outcome, at time: Int64
     ) {
         guard let queue = job.queue else { return }
         effects.record(.end(job.id, attempt, outcome, at: time))
@@ -181,24 +181,25 @@ extension JobScheduler {
     }
 
     /// Lets the store have a job back whose attempt the shutdown has interrupted.
-    private mutating func requeue(_ job: ActiveJob) {
-        book.deactivate(job.id)
+    private mutating func requeue(_ job: JobEntry) {
+        book.deactivate(job)
         recordRequeue(job)
         stage.requeuedCount += 1
         tellWaiters(of: job, .failed(.abandoned))
     }
 
     /// Has the store record that the attempt of a job does not count.
-    private mutating func recordRequeue(_ job: ActiveJob) {
+    private mutating func recordRequeue(_ job: JobEntry) {
         record(.putBack(job.id, attempt: job.attemptNumber - 1), of: job)
     }
 
     /// Leaves a job to the store that has not begun: it runs after a restart.
-    private mutating func leaveToStore(_ job: ActiveJob) {
+    private mutating func leaveToStore(_ job: JobEntry) {
         guard withdrawAttempt(of: job) else { return }
-        book.deactivate(job.id)
+        book.deactivate(job)
         leaveExpiry(of: job)
         tellWaiters(of: job, .failed(.leftForRestart(job.id, thread: job.thread)))
         endHoldUp(by: job)
+        job.forgetOrders()
     }
 }

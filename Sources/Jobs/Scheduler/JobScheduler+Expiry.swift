@@ -18,11 +18,11 @@ extension JobScheduler {
     // MARK: - In memory
 
     /// Ends a job at its moment if it has not begun by then.
-    mutating func watchExpiry(of job: ActiveJob) {
+    mutating func watchExpiry(of job: JobEntry) {
         job.expiry = alarms.set(.expiry(job), at: now.monotonic(at: job.expiresAt))
     }
 
-    mutating func expire(_ job: ActiveJob) {
+    mutating func expire(_ job: JobEntry) {
         job.expiry = nil
         guard book.active(job.id) === job else { return }
         // A later attempt has all the time that it needs.
@@ -30,14 +30,14 @@ extension JobScheduler {
     }
 
     /// A job is no longer watched.
-    mutating func endExpiry(of job: ActiveJob) {
+    mutating func endExpiry(of job: JobEntry) {
         guard let expiry = job.expiry else { return }
         alarms.cancel(expiry)
         job.expiry = nil
     }
 
     /// A job leaves memory that has not begun: it is parked.
-    mutating func leaveExpiry(of job: ActiveJob) {
+    mutating func leaveExpiry(of job: JobEntry) {
         endExpiry(of: job)
         if job.expiresAt != .max { noteParkedExpiry(at: job.expiresAt) }
     }

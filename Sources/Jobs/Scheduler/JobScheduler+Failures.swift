@@ -130,7 +130,7 @@ extension JobScheduler {
         else { return false }
         apply(.runAgain, to: id)
         guard let job = book.job(id) else { return false }
-        let again = activeJob(job, selector, group, nil)
+        let again = entry(job, selector, group, nil)
         again.move(to: .committing)
         book.activate(again)
         offerInOrder(again)

@@ -76,12 +76,12 @@ extension JobScheduler {
     /// Takes a job of the store into memory; nil if there is no handler for it.
     mutating func adopt(
         _ job: Job, _ queue: JobQueue, as part: JobQueue.Part? = nil
-    ) -> ActiveJob? {
+    ) -> JobEntry? {
         guard let selector = served.knownSelector(job.selector) else { return nil }
-        let adopted = activeJob(job, selector, queue.group, queue)
+        let adopted = entry(job, selector, queue.group, queue)
         adopted.part = part ?? (job.state == .delayed ? .delayed : .inTurn)
         adopted.move(to: .committing)
-        book.adopt(job, adopted)
+        book.adopt(adopted)
         queue.addInMemory(adopted.part, byteCount: job.payload.count)
         if let waiters = cancels.takeWaiters(of: job.id) {
             adopted.withWaiters { $0.add(waiters, &alarms, environment) }

@@ -40,7 +40,7 @@ extension JobScheduler {
     }
 
     /// The latest report of a job's handler.
-    func progress(of job: ActiveJob) -> JobProgress? {
+    func progress(of job: JobEntry) -> JobProgress? {
         job.attempt.flatMap { environment.progress(of: $0) }
     }
 
@@ -103,7 +103,7 @@ extension JobScheduler {
     }
 
     /// Has a client wait for the end of a job in memory.
-    mutating func addWaiter(_ reply: ReplyToken, to job: ActiveJob) {
+    mutating func addWaiter(_ reply: ReplyToken, to job: JobEntry) {
         let waiter = waiter(reply, for: job.id)
         job.withWaiters { $0.add(waiter, &alarms, environment) }
     }

@@ -70,7 +70,7 @@ extension JobScheduler {
     }
 
     private mutating func abandon(
-        _ isAbandoned: (borrowing JobScheduler, ActiveJob) -> Bool
+        _ isAbandoned: (borrowing JobScheduler, JobEntry) -> Bool
     ) -> AbandonedJobs {
         var abandoned = AbandonedJobs()
         // The newest first: threads go on beginning the oldest, and none may begin before an older one of its
@@ -84,7 +84,7 @@ extension JobScheduler {
                 park(job, queue)
                 continue
             }
-            book.deactivate(job.id)
+            book.deactivate(job)
             cancelRelease(of: job)
             endExpiry(of: job)
         }

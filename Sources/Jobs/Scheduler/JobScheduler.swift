@@ -126,7 +126,7 @@ package struct JobScheduler: ~Copyable {
     }
 
     /// Has the store record what has happened to a job, if it keeps the job.
-    mutating func record(_ command: @autoclosure () -> StoreCommand, of job: ActiveJob) {
+    mutating func record(_ command: @autoclosure () -> StoreCommand, of job: JobEntry) {
         if job.isStored { effects.record(command()) }
     }
 
@@ -182,14 +182,14 @@ package struct JobScheduler: ~Copyable {
     }
 
     /// A job's attempt may have begun: its thread has not said so yet.
-    mutating func noteBeginning(of job: ActiveJob) {
+    mutating func noteBeginning(of job: JobEntry) {
         if let beginning = beginning(of: job) {
             began(job.id, on: beginning.thread, at: beginning.startedAt)
         }
     }
 
     /// Where and when the present attempt of a job has begun; nil if it has not.
-    package func beginning(of job: ActiveJob) -> (thread: String, startedAt: Int64)? {
+    package func beginning(of job: JobEntry) -> (thread: String, startedAt: Int64)? {
         job.attempt.flatMap { environment.beginning(of: $0) }
     }
 

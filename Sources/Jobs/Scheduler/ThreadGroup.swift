@@ -17,10 +17,12 @@ package final class ThreadGroup {
     package internal(set) var index = 0
     /// How many stored jobs wait for it.
     let load = JobLoad()
-    /// How many of its jobs in memory are not offered; changed by `ActiveJob.move` only.
-    package fileprivate(set) var keptBackCount = 0
-    /// How many of these wait behind a job that is tried again; changed by `ActiveJob.move` only.
-    package fileprivate(set) var heldUpCount = 0
+    /// How many of its jobs in memory are not offered; changed by `JobEntry.move` only.
+    package var keptBackCount: Int { unsafe uncheckedKeptBackCount }
+    /// How many of these wait behind a job that is tried again; changed by `JobEntry.move` only.
+    package private(set) var heldUpCount = 0
+    // SAFETY: confined to the scheduler's thread, and changed in one place that calls nothing.
+    @exclusivity(unchecked) private var uncheckedKeptBackCount = 0
     /// Its jobs in memory that were collected and not released, in order.
     var buffered: [JobID] = []
     var ends: EndRate
@@ -47,15 +49,15 @@ package final class ThreadGroup {
     fileprivate func count(_ place: JobPlace, _ more: Int) {
         switch place {
         case .outside, .offered: break
-        case .committing, .delayed, .buffered: keptBackCount += more
+        case .committing, .delayed, .buffered: unsafe uncheckedKeptBackCount += more
         case .heldUp:
-            keptBackCount += more
+            unsafe uncheckedKeptBackCount += more
             heldUpCount += more
         }
     }
 }
 
-extension ActiveJob {
+extension JobEntry {
     /// Moves the job to another place: the one function that changes the counts of its group.
     func move(to next: JobPlace) {
         if case .heldUp(let holdUp) = place { holdUp.forget(id) }

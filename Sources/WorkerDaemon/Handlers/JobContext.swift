@@ -80,7 +80,7 @@ public final class JobContext: Sendable {
     }
 
     /// An attempt of a job that is offered to the threads of a pool.
-    init(_ job: ActiveJob, in pool: WorkerPool) {
+    init(_ job: JobEntry, in pool: WorkerPool) {
         id = job.id.number
         details = job.details
         payload = job.payload

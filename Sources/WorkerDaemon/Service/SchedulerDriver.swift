@@ -307,7 +307,7 @@ final class SchedulerDriver {
     }
 
     /// Lets a job wait for a thread of its group, unless it was withdrawn since.
-    private func offer(_ job: ActiveJob) {
+    private func offer(_ job: JobEntry) {
         guard job.isOfferPending, let runner else { return }
         job.isOfferPending = false
         let (group, handler) = (groups[job.group.index], handlersByIndex[job.selector.index])
@@ -342,7 +342,7 @@ final class SchedulerDriver {
     }
 
     /// Has the scheduler told when a job begins, or reports how far it is.
-    private func listen(to job: ActiveJob) {
+    private func listen(to job: JobEntry) {
         guard let context = job.attempt as? JobContext else { return }
         let (driver, id, loop) = (Confined(self, to: loop), job.id, loop)
         context.tellNextChange { loop.perform { driver.value.changed(id) } }

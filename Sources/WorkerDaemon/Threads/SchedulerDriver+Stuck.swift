@@ -34,7 +34,7 @@ extension SchedulerDriver {
     // MARK: - Alarms
 
     /// Waits for the end of a job that has begun, if it has a time limit.
-    func watchTimeLimit(of job: ActiveJob) {
+    func watchTimeLimit(of job: JobEntry) {
         guard let context = job.attempt as? JobContext, let run = context.run,
             run.deadline != .distantFuture
         else { return }
@@ -42,11 +42,11 @@ extension SchedulerDriver {
     }
 
     /// Waits for the end of a job that was asked to end.
-    func watchCancel(of job: ActiveJob, _ context: JobContext) {
+    func watchCancel(of job: JobEntry, _ context: JobContext) {
         setAlarm(of: job, context, from: loop.now)
     }
 
-    private func setAlarm(of job: ActiveJob, _ context: JobContext, from moment: Instant) {
+    private func setAlarm(of job: JobEntry, _ context: JobContext, from moment: Instant) {
         let group = groups[job.group.index]
         let due = moment.advanced(by: group.stuckAfter)
         guard handlers[job.details.selector]?.mayNotListen == true, job.stuckSince == nil else {
@@ -80,7 +80,7 @@ extension SchedulerDriver {
 
     // MARK: - Stuck
 
-    private func isStuck(_ job: ActiveJob, _ context: JobContext, in group: WorkerGroup) {
+    private func isStuck(_ job: JobEntry, _ context: JobContext, in group: WorkerGroup) {
         guard let run = context.run, let member = group.member(named: run.thread) else { return }
         input { $0.doesNotReact(job.id) }
         let isReplaced = group.whenStuck == .replace
@@ -91,7 +91,7 @@ extension SchedulerDriver {
     /// Says in the log where a job hangs now.
     ///
     /// A client has tried to cancel it; at most once a second for all, however many try.
-    func reportStuckAgain(_ job: ActiveJob) {
+    func reportStuckAgain(_ job: JobEntry) {
         guard loop.now >= threads.reportDue, let context = job.attempt as? JobContext,
             let run = context.run, let member = groups[job.group.index].member(named: run.thread)
         else { return }

@@ -1,8 +1,8 @@
 // All jobs in memory: the active ones, and ended ones within limits.
 //
-// Jobs lie in slots, chained in the order of their ids; a table leads from id to slot, a tally
-// per thread counts its jobs by state, and a queue holds the ended ones in the order in which they
-// will be dropped. A job is changed in its slot, never copied, and so its payload never is.
+// Each job is one object (`JobEntry`). A table leads from its number to it, a chain has all in the order in which
+// they came, a tally per thread counts its jobs by state, and a queue holds the ended ones in the order in which
+// they will be forgotten.
 //
 // A job that has not ended is active, or a stopped thread or a shutdown has left it to the store.
 
@@ -14,71 +14,14 @@ internal import Structures
 /// - Complexity: O(1) for everything but `newest`, which walks the jobs until it has found as many as
 ///   there are.
 package struct JobBook {
-    private struct Entry {
-        var job: Job
-        let tally: SlotMap<Tally>.Handle
-        /// Nil once it has ended, or was left.
-        var active: ActiveJob?
-
-        mutating func takeActive() -> ActiveJob? { active.take() }
-
-        /// Changes the job where it lies, and says what the book has to count.
-        mutating func apply(_ event: JobEvent, at now: Int64) throws(IllegalTransition) -> Step {
-            let before = job.state
-            let (byteCount, endedAt) = (job.byteCount, job.endedAt)
-            try job.apply(event, at: now)
-            return Step(
-                tally: tally, before: before, after: job.state,
-                byteCountBefore: byteCount, byteCountAfter: job.byteCount,
-                endedAtBefore: endedAt)
-        }
-
-        /// Begins the job where it lies, unless it does not wait for that.
-        mutating func start(on worker: String, at now: Int64) throws(IllegalTransition) -> Step? {
-            job.state == .waiting ? try apply(.start(worker: worker), at: now) : nil
-        }
-
-        /// Ends the job where it lies, which may have begun unnoticed.
-        mutating func finish(
-            _ outcome: Outcome, on worker: String, from startedAt: Int64, at now: Int64,
-            keepsPayload: Bool
-        ) throws(IllegalTransition) -> Step {
-            let before = job.state
-            let byteCount = job.byteCount
-            if before == .waiting { try job.apply(.start(worker: worker), at: startedAt) }
-            try job.apply(.finish(outcome), at: now)
-            if !keepsPayload { job.releasePayload() }
-            return Step(
-                tally: tally, before: before, after: job.state,
-                byteCountBefore: byteCount, byteCountAfter: job.byteCount, endedAtBefore: nil)
-        }
-
-        var retainedAsFailed: RetainedJobs.Entry? { retained(as: .failed) }
-        var retainedAsCancelled: RetainedJobs.Entry? { retained(as: .cancelled) }
-
-        private func retained(as state: JobState) -> RetainedJobs.Entry? {
-            guard job.state == state, let endedAt = job.endedAt else { return nil }
-            return RetainedJobs.Entry(id: job.id, endedAt: endedAt, byteCount: job.byteCount)
-        }
-    }
-
-    private struct Step {
-        let tally: SlotMap<Tally>.Handle
-        let before: JobState
-        let after: JobState
-        let byteCountBefore: Int
-        let byteCountAfter: Int
-        let endedAtBefore: Int64?
-    }
-
-    /// What the store has seen since it was made.
+    /// What the book has seen since it was made.
     package private(set) var totals = JobTotals()
 
     /// How much it keeps.
     package let limits: StoreLimits
-    private var entries = LinkedSlots<Entry>()
-    private var byID = LinkedSlots<Entry>.Chain()
-    private var slots = JobTable<Int>()
+    private var table = JobTable<JobEntry>()
+    private var chain = LinkedSlots<JobEntry>()
+    private var ends = LinkedSlots<JobEntry>.Chain()
     private var ended: RetainedJobs
     private var failed: RetainedJobs
     private var tallies = SlotMap<Tally>()
@@ -96,7 +39,7 @@ package struct JobBook {
     /// Whether jobs came in that are older than others here: then no listing can trust the chain.
     private var hasAdopted = false
 
-    /// Makes an empty store.
+    /// Makes an empty book.
     ///
     /// - Parameters:
     ///   - limits: how much it keeps.
@@ -108,20 +51,7 @@ package struct JobBook {
         self.nextNumber = nextNumber
     }
 
-    private var liveCount: Int { entries.count - ended.count - failed.count }
-
-    /// Keeps a new job.
-    ///
-    /// - Parameter now: Unix milliseconds, as everywhere here.
-    /// - Returns: its id, larger than any before; the first is 1.
-    /// - Throws: `.full`.
-    package mutating func accept(
-        _ request: borrowing JobRequest, at now: Int64
-    ) throws(JobStoreError) -> JobID {
-        let id = try takeNumber(forPayloadOf: request.payload.count, at: now)
-        keep(Job(id: id, request: request, acceptedAt: now), nil)
-        return id
-    }
+    private var liveCount: Int { table.count - ended.count - failed.count }
 
     /// Takes the next id, and room for a job that is kept under it at once.
     package mutating func takeNumber(
@@ -137,7 +67,7 @@ package struct JobBook {
     }
 
     /// Keeps the new job for which the number was taken.
-    package mutating func keep(_ job: Job, _ active: ActiveJob?) { insert(job, active) }
+    package mutating func keep(_ entry: JobEntry) { insert(entry) }
 
     /// Takes the next id for a job that is kept elsewhere.
     package mutating func takeNumber() -> JobID {
@@ -148,61 +78,65 @@ package struct JobBook {
 
     /// Keeps a job that was accepted before and has not ended, under its own id.
     ///
-    /// Nothing is refused: whoever brings jobs back keeps within the limits.
-    package mutating func adopt(_ job: Job, _ active: ActiveJob? = nil) {
-        guard !job.state.isEnded else { return }
-        if let slot = slots[job.id] {
-            // A job that was left to the store comes back.
-            if entries[slot]?.job.state.isEnded == false { activate(active, at: slot) }
-            return
+    /// No limit refuses it: the caller loads only as much as there is room for.
+    package mutating func adopt(_ entry: JobEntry) {
+        guard !entry.job.state.isEnded else { return }
+        // A job that was left to the store may come back.
+        if let left = table[entry.id] {
+            guard !left.job.state.isEnded else { return }
+            letGo(entry.id)
         }
         hasAdopted = true
-        liveByteCount += job.byteCount
-        insert(job, active)
+        liveByteCount += entry.job.byteCount
+        insert(entry)
     }
 
     // MARK: - Active jobs
 
     /// The active job of a number.
-    package func active(_ id: JobID) -> ActiveJob? { slots[id].flatMap { entries[$0]?.active } }
+    package func active(_ id: JobID) -> JobEntry? {
+        guard let entry = table[id], entry.isActive else { return nil }
+        return entry
+    }
 
     /// All active jobs, in the order in which they came.
     ///
     /// - Complexity: O(jobs).
-    package var activeJobs: [ActiveJob] {
-        var found: [ActiveJob] = []
+    package var activeJobs: [JobEntry] {
+        var found: [JobEntry] = []
         found.reserveCapacity(activeCount)
-        var next = byID.first
-        while let slot = next {
-            next = entries.slot(after: slot)
-            if let active = entries[slot]?.active { found.append(active) }
-        }
+        forEach { if $0.isActive { found.append($0) } }
         return found
     }
 
-    /// A job becomes active.
-    mutating func activate(_ active: ActiveJob) {
-        if let slot = slots[active.id] { activate(active, at: slot) }
+    private func forEach(_ body: (JobEntry) -> Void) {
+        var next = ends.first
+        while let slot = next {
+            next = chain.slot(after: slot)
+            if let entry = chain[slot] { body(entry) }
+        }
     }
 
-    private mutating func activate(_ active: ActiveJob?, at slot: Int) {
-        if entries[slot]?.active != nil { activeCount -= 1 }
-        entries[slot]?.active = active
-        if active != nil { activeCount += 1 }
+    /// A failed job runs again.
+    mutating func activate(_ entry: JobEntry) {
+        guard let before = table[entry.id], !before.isActive else { return }
+        entry.slot = before.slot
+        entry.tally = before.tally
+        table[entry.id] = entry
+        chain[entry.slot] = entry
+        activeCount += 1
     }
 
     /// A job is active no longer: it has ended, or is left to the store.
-    @discardableResult
-    mutating func deactivate(_ id: JobID) -> ActiveJob? {
-        guard let slot = slots[id], let active = entries[slot]?.takeActive() else { return nil }
+    mutating func deactivate(_ entry: JobEntry) {
+        guard entry.isActive else { return }
         activeCount -= 1
-        active.move(to: .outside)
-        return active
+        entry.leave()
     }
 
     /// All jobs leave.
     mutating func removeAllActive() {
-        for job in activeJobs { deactivate(job.id) }
+        for entry in activeJobs { deactivate(entry) }
     }
 
     /// Counts a job as ended that is kept elsewhere.
@@ -215,10 +149,10 @@ package struct JobBook {
     /// - Parameter id: of a job that was kept here, and has not been discarded yet.
     package mutating func discard(_ id: JobID) {
         if !letGo(id) {
-            if let slot = slots[id] {
-                guard let entry = entries[slot]?.retainedAsCancelled else { return }
-                ended.remove(entry)
-                drop(slot)
+            if let entry = table[id] {
+                guard let retained = entry.retained(as: .cancelled) else { return }
+                ended.remove(retained)
+                drop(entry)
             }
             totals.cancelled -= 1
         }
@@ -230,20 +164,20 @@ package struct JobBook {
     /// - Returns: whether there was one.
     @discardableResult
     package mutating func letGo(_ id: JobID) -> Bool {
-        guard let slot = slots[id], let job = entries[slot]?.job, !job.state.isEnded else {
-            return false
-        }
-        liveByteCount -= job.byteCount
-        drop(slot)
+        guard let entry = table[id], !entry.job.state.isEnded else { return false }
+        liveByteCount -= entry.job.byteCount
+        drop(entry)
         return true
     }
 
-    private mutating func insert(_ job: Job, _ active: ActiveJob?) {
-        let tally = tallyHandle(of: job.thread)
-        tallies.update(tally) { $0[job.state] += 1 }
-        overall[job.state] += 1
-        if active != nil { activeCount += 1 }
-        slots[job.id] = entries.append(Entry(job: job, tally: tally, active: active), to: &byID)
+    private mutating func insert(_ entry: JobEntry) {
+        let (tally, state) = (tallyHandle(of: entry.thread), entry.job.state)
+        tallies.update(tally) { $0[state] += 1 }
+        overall[state] += 1
+        if entry.isActive { activeCount += 1 }
+        entry.tally = tally
+        entry.slot = chain.append(entry, to: &ends)
+        table[entry.id] = entry
     }
 
     /// Lets `event` happen to a job.
@@ -257,26 +191,25 @@ package struct JobBook {
     package mutating func apply(
         _ event: JobEvent, to id: JobID, at now: Int64
     ) throws(JobStoreError) -> JobState {
-        guard let slot = slots[id] else { throw .unknownJob(id) }
-        let change: Step?
+        guard let entry = table[id] else { throw .unknownJob(id) }
+        let before = Before(entry)
         do {
-            change = try entries[slot]?.apply(event, at: now)
+            try entry.job.apply(event, at: now)
         } catch {
             throw .illegalTransition(error)
         }
-        guard let change else { throw .unknownJob(id) }
-        count(change, of: id, at: now)
-        return change.after
+        count(entry, before, at: now)
+        return entry.job.state
     }
 
     /// Lets a job begin, unless it has begun or does not wait for that.
     ///
     /// - Returns: whether it begins.
     package mutating func start(_ id: JobID, on worker: String, at now: Int64) -> Bool {
-        guard let slot = slots[id],
-            let change = try? entries[slot]?.start(on: worker, at: now)
-        else { return false }
-        count(change, of: id, at: now)
+        guard let entry = table[id], entry.job.state == .waiting else { return false }
+        let before = Before(entry)
+        guard (try? entry.job.apply(.start(worker: worker), at: now)) != nil else { return false }
+        count(entry, before, at: now)
         return true
     }
 
@@ -289,43 +222,61 @@ package struct JobBook {
         _ id: JobID, _ outcome: Outcome, on worker: String, from startedAt: Int64, at now: Int64,
         keepsPayload: Bool
     ) throws(JobStoreError) {
-        guard let slot = slots[id] else { throw .unknownJob(id) }
-        let change: Step?
+        guard let entry = table[id] else { throw .unknownJob(id) }
+        let before = Before(entry)
         do {
-            change = try entries[slot]?.finish(
-                outcome, on: worker, from: startedAt, at: now, keepsPayload: keepsPayload)
+            if before.state == .waiting {
+                try entry.job.apply(.start(worker: worker), at: startedAt)
+            }
+            try entry.job.apply(.finish(outcome), at: now)
         } catch {
             throw .illegalTransition(error)
         }
-        if let change { count(change, of: id, at: now) }
+        if !keepsPayload { entry.job.releasePayload() }
+        count(entry, before, at: now)
     }
 
-    private mutating func count(_ change: Step, of id: JobID, at now: Int64) {
-        tallies.update(change.tally) { $0.move(from: change.before, to: change.after) }
-        overall.move(from: change.before, to: change.after)
-        if change.after.isEnded {
-            totals.countEnd(in: change.after)
-            liveByteCount -= change.byteCountBefore
-            let entry = RetainedJobs.Entry(
-                id: id, endedAt: now, byteCount: change.byteCountAfter)
-            if change.after == .failed { failed.append(entry) } else { ended.append(entry) }
-        } else if change.before == .failed, let endedAt = change.endedAtBefore {
+    /// What of a job is counted.
+    private struct Before {
+        let state: JobState
+        let byteCount: Int
+        let endedAt: Int64?
+
+        init(_ entry: JobEntry) {
+            state = entry.job.state
+            byteCount = entry.job.byteCount
+            endedAt = entry.job.endedAt
+        }
+    }
+
+    private mutating func count(_ entry: JobEntry, _ before: Before, at now: Int64) {
+        let state = entry.job.state
+        if let tally = entry.tally {
+            tallies.update(tally) { $0.move(from: before.state, to: state) }
+        }
+        overall.move(from: before.state, to: state)
+        if state.isEnded {
+            totals.countEnd(in: state)
+            liveByteCount -= before.byteCount
+            let retained = RetainedJobs.Entry(
+                id: entry.id, endedAt: now, byteCount: entry.job.byteCount)
+            if state == .failed { failed.append(retained) } else { ended.append(retained) }
+        } else if before.state == .failed, let endedAt = before.endedAt {
             failed.remove(
-                RetainedJobs.Entry(
-                    id: id, endedAt: endedAt, byteCount: change.byteCountBefore))
-            liveByteCount += change.byteCountAfter
+                RetainedJobs.Entry(id: entry.id, endedAt: endedAt, byteCount: before.byteCount))
+            liveByteCount += entry.job.byteCount
         }
         dropEnded(at: now)
     }
 
     /// Returns a job, or `nil` if there never was one or it has been dropped.
     package func job(_ id: JobID) -> Job? {
-        slots[id].flatMap { entries[$0]?.job }
+        table[id]?.job
     }
 
     /// Returns the state of a job without copying the job, or `nil` as `job(_:)` does.
     package func state(of id: JobID) -> JobState? {
-        slots[id].flatMap { entries[$0]?.job.state }
+        table[id]?.job.state
     }
 
     /// Lists jobs, the newest first.
@@ -349,12 +300,15 @@ package struct JobBook {
         let most = hasAdopted ? Int.max : wanted
         found.reserveCapacity(wanted)
         // A listing goes on where it ended: that job is mostly there still.
-        let start = hasAdopted ? nil : slots[numbers.upperBound].flatMap(entries.slot(before:))
-        var next = start ?? byID.last
+        let start =
+            hasAdopted ? nil : table[numbers.upperBound].flatMap { chain.slot(before: $0.slot) }
+        var next = start ?? ends.last
         var left = hasAdopted ? Int.max : searchCountMax
         while found.count < most, let slot = next {
-            next = entries.slot(before: slot)
-            guard let id = entries[slot]?.job.id, id < numbers.upperBound else { continue }
+            next = chain.slot(before: slot)
+            guard let entry = chain[slot] else { continue }
+            let id = entry.id
+            guard id < numbers.upperBound else { continue }
             guard numbers.lowerBound <= id else {
                 if hasAdopted { continue } else { break }
             }
@@ -363,9 +317,9 @@ package struct JobBook {
                 break
             }
             left -= 1
-            guard tally == nil || tally == entries[slot]?.tally else { continue }
-            guard state == nil || state == entries[slot]?.job.state else { continue }
-            if let job = entries[slot]?.job { found.append(job) }
+            guard tally == nil || tally == entry.tally else { continue }
+            guard state == nil || state == entry.job.state else { continue }
+            found.append(entry.job)
         }
         guard hasAdopted else { return (found, searched) }
         found.sort { $1.id < $0.id }
@@ -395,21 +349,19 @@ package struct JobBook {
     }
 
     private mutating func drop(_ entry: RetainedJobs.Entry) {
-        if let slot = slots[entry.id] { drop(slot) }
+        if let entry = table[entry.id] { drop(entry) }
     }
 
     /// Drops a job that has failed.
     ///
     /// - Returns: false if there is none of this id.
     package mutating func dropFailed(_ id: JobID) -> Bool {
-        guard let entry = failedEntry(id), let slot = slots[id] else { return false }
-        failed.remove(entry)
-        drop(slot)
+        guard let entry = table[id], let retained = entry.retained(as: .failed) else {
+            return false
+        }
+        failed.remove(retained)
+        drop(entry)
         return true
-    }
-
-    private func failedEntry(_ id: JobID) -> RetainedJobs.Entry? {
-        slots[id].flatMap { entries[$0]?.retainedAsFailed }
     }
 
     /// The jobs of a selector that have failed and can be run again.
@@ -417,30 +369,26 @@ package struct JobBook {
     /// - Complexity: O(jobs).
     package func failed(of selector: String) -> [JobID] {
         var found: [JobID] = []
-        var next = byID.first
-        while let slot = next {
-            next = entries.slot(after: slot)
-            guard let job = entries[slot]?.job else { continue }
-            if job.mayRunAgain, job.selector == selector { found.append(job.id) }
+        forEach { entry in
+            if entry.job.mayRunAgain, entry.details.selector == selector { found.append(entry.id) }
         }
         return found.sorted()
     }
 
-    private mutating func drop(_ slot: Int) {
-        guard let entry = entries.remove(slot, from: &byID) else { return }
-        if let active = entry.active {
-            activeCount -= 1
-            active.move(to: .outside)
-        }
-        slots[entry.job.id] = nil
-        overall[entry.job.state] -= 1
-        let left = tallies.update(entry.tally) { tally in
-            tally[entry.job.state] -= 1
+    private mutating func drop(_ entry: JobEntry) {
+        if entry.isActive { deactivate(entry) }
+        _ = chain.remove(entry.slot, from: &ends)
+        table[entry.id] = nil
+        let state = entry.job.state
+        overall[state] -= 1
+        guard let handle = entry.tally else { return }
+        let left = tallies.update(handle) { tally in
+            tally[state] -= 1
             return tally.count(in: nil)
         }
         guard left == 0 else { return }
-        tallyHandles[entry.job.thread] = nil
-        _ = tallies.remove(entry.tally)
+        tallyHandles[entry.thread] = nil
+        _ = tallies.remove(handle)
     }
 
     /// Checks every counter against the jobs that it counts.
@@ -450,11 +398,9 @@ package struct JobBook {
         precondition(activeJobs.count == activeCount, "\(activeCount) active")
         var counted = Tally()
         var bytes = (live: 0, retained: 0)
-        var next = byID.first
-        while let slot = next, let entry = entries[slot] {
-            next = entries.slot(after: slot)
+        forEach { entry in
             let job = entry.job
-            precondition(slots[job.id] == slot, "job \(job.id) is not where its id leads")
+            precondition(table[job.id] === entry, "job \(job.id) is not where its id leads")
             counted[job.state] += 1
             if job.state.isEnded {
                 precondition(
@@ -464,7 +410,7 @@ package struct JobBook {
                 bytes.live += job.byteCount
             }
         }
-        precondition(slots.count == entries.count, "\(slots.count) ids of \(entries.count) jobs")
+        precondition(table.count == chain.count, "\(table.count) ids of \(chain.count) jobs")
         precondition(bytes.live == liveByteCount, "\(liveByteCount) live, not \(bytes.live)")
         let retained = ended.byteCount + failed.byteCount
         precondition(bytes.retained == retained, "\(retained) retained, not \(bytes.retained)")
@@ -488,5 +434,13 @@ package struct JobBook {
         tallyHandles[thread] = handle
         recentTally = (thread, handle)
         return handle
+    }
+}
+
+extension JobEntry {
+    /// How it is kept once it has ended in a state; nil in any other state.
+    fileprivate func retained(as state: JobState) -> RetainedJobs.Entry? {
+        guard job.state == state, let endedAt = job.endedAt else { return nil }
+        return RetainedJobs.Entry(id: id, endedAt: endedAt, byteCount: job.byteCount)
     }
 }

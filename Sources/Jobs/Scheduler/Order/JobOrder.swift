@@ -62,18 +62,18 @@ final class JobOrder {
 package final class HoldUp {
     /// The job that the others wait for.
     package let blocker: JobID
-    private var held: [JobID: ActiveJob] = [:]
+    private var held: [JobID: JobEntry] = [:]
 
     init(by blocker: JobID) { self.blocker = blocker }
 
     /// A job waits from now on.
-    func hold(_ job: ActiveJob) { held[job.id] = job }
+    func hold(_ job: JobEntry) { held[job.id] = job }
 
     /// A job waits no more.
     func forget(_ id: JobID) { held[id] = nil }
 
     /// Takes out what was held, in the order of their numbers.
-    func takeAll() -> [ActiveJob] {
+    func takeAll() -> [JobEntry] {
         defer { held = [:] }
         return held.sorted { $0.key < $1.key }.map(\.value)
     }

@@ -8,17 +8,17 @@
 
 extension JobScheduler {
     /// Offers a job, or lets it wait behind the one that it has to follow.
-    mutating func offerInOrder(_ job: ActiveJob) {
+    mutating func offerInOrder(_ job: JobEntry) {
         if let holdUp = holdUp(before: job) { holdBack(job, holdUp) } else { offer(job) }
     }
 
-    private mutating func offer(_ job: ActiveJob) {
+    private mutating func offer(_ job: JobEntry) {
         job.takeTurn()
         enlist(job)
         effects.append(.offer(job))
     }
 
-    private func holdUp(before job: ActiveJob) -> HoldUp? {
+    private func holdUp(before job: JobEntry) -> HoldUp? {
         guard orders.holdUpCount > 0 else { return nil }
         for order in [job.orders.thread, job.orders.key] {
             if let holdUp = order?.holdUp, holdUp.blocker != job.id { return holdUp }
@@ -26,21 +26,21 @@ extension JobScheduler {
         return nil
     }
 
-    private mutating func holdBack(_ job: ActiveJob, _ holdUp: HoldUp) {
+    private mutating func holdBack(_ job: JobEntry, _ holdUp: HoldUp) {
         // Going down, and the job to follow has gone: it would wait for ever.
         if stage.isRefusing, book.active(holdUp.blocker) == nil { return abandon(job) }
         job.move(to: .heldUp(holdUp))
         holdUp.hold(job)
     }
 
-    private mutating func abandon(_ job: ActiveJob) {
+    private mutating func abandon(_ job: JobEntry) {
         guard book.active(job.id) === job else { return }
-        book.deactivate(job.id)
+        book.deactivate(job)
         tellWaiters(of: job, .failed(.abandoned))
     }
 
     /// Notes the orders of a job that is offered.
-    private mutating func enlist(_ job: ActiveJob) {
+    private mutating func enlist(_ job: JobEntry) {
         if let order = job.orders.thread {
             if !order.notesJobs, job.retry.blocks, job.orders.key == nil {
                 beginNoting(of: order, besides: job)
@@ -53,7 +53,7 @@ extension JobScheduler {
     /// Notes all jobs of a thread: the first job has come that can hold others up.
     ///
     /// - Complexity: O(jobs in memory), once for each thread.
-    private mutating func beginNoting(of order: JobOrder, besides job: ActiveJob) {
+    private mutating func beginNoting(of order: JobOrder, besides job: JobEntry) {
         order.notesJobs = true
         for other in book.activeJobs
         where other.orders.thread === order && other.place.isOffered && other !== job {
@@ -61,14 +61,14 @@ extension JobScheduler {
         }
     }
 
-    private func enlist(_ job: ActiveJob, in order: JobOrder) {
+    private func enlist(_ job: JobEntry, in order: JobOrder) {
         order.note(
             JobOrder.Entry(id: job.id, turn: job.turn), activeCount: book.activeCount
         ) { self.job(of: $0) != nil }
     }
 
     /// The job of an entry, if it is offered still.
-    private func job(of entry: JobOrder.Entry) -> ActiveJob? {
+    private func job(of entry: JobOrder.Entry) -> JobEntry? {
         guard let job = book.active(entry.id), job.place.isOffered, job.turn == entry.turn else {
             return nil
         }
@@ -76,7 +76,7 @@ extension JobScheduler {
     }
 
     /// Holds back all that follows a job whose failed attempt is to be made good first.
-    mutating func holdUpOthers(behind job: ActiveJob) {
+    mutating func holdUpOthers(behind job: JobEntry) {
         guard job.retry.blocks, let order = job.orders.own else { return }
         let holdUp = holdUp(of: order, by: job)
         for entry in order.takeEntries() {
@@ -96,11 +96,11 @@ extension JobScheduler {
     }
 
     /// Notes that a job is between two attempts since before the restart.
-    mutating func restoreHoldUp(by job: ActiveJob) {
+    mutating func restoreHoldUp(by job: JobEntry) {
         if let order = job.orders.own { _ = holdUp(of: order, by: job) }
     }
 
-    private mutating func holdUp(of order: JobOrder, by job: ActiveJob) -> HoldUp {
+    private mutating func holdUp(of order: JobOrder, by job: JobEntry) -> HoldUp {
         if let holdUp = order.holdUp { return holdUp }
         let holdUp = HoldUp(by: job.id)
         order.holdUp = holdUp
@@ -109,7 +109,7 @@ extension JobScheduler {
     }
 
     /// Offers the jobs behind one that has left, if it held any up.
-    mutating func endHoldUp(by job: ActiveJob) {
+    mutating func endHoldUp(by job: JobEntry) {
         guard job.retry.blocks, let order = job.orders.own, let holdUp = order.holdUp,
             holdUp.blocker == job.id
         else { return }

@@ -132,8 +132,8 @@ package final class JobQueue {
         load.all += .one(byteCount)
     }
 
-    func removeFromMemory(_ job: ActiveJob) {
-        let byteCount = job.payload.count
+    func removeFromMemory(_ job: JobEntry) {
+        let byteCount = job.payloadByteCount
         let wasCounted =
             switch job.part {
             case .inTurn: window.remove(byteCount: byteCount)

@@ -10,7 +10,7 @@ import Synchronization
 final class FakeAttempt {
     enum Phase { case queued, running, withdrawn, over }
 
-    let job: ActiveJob
+    let job: JobEntry
     let id: JobID
     let number: Int
     let expiresAt: Int64
@@ -21,7 +21,7 @@ final class FakeAttempt {
     /// Whether it was asked to end.
     var isAskedToEnd = false
 
-    init(_ job: ActiveJob) {
+    init(_ job: JobEntry) {
         self.job = job
         id = job.id
         number = job.attemptNumber
@@ -270,7 +270,7 @@ final class TestDriver: SchedulerEnvironment {
         store.fire()
     }
 
-    private func offer(_ job: ActiveJob) {
+    private func offer(_ job: JobEntry) {
         guard job.isOfferPending else { return }
         job.isOfferPending = false
         let group = groups[job.group.index]

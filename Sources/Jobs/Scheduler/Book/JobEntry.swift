@@ -44,32 +44,32 @@ package struct RetryPlan: Sendable, Equatable {
     package func follows(attempt: Int) -> Bool { attempt - forgivenCount <= countMax }
 }
 
-/// A job that has not ended, in memory.
+/// A job in memory, from its acceptance until it is forgotten: the one object that all parts know.
 ///
-/// Owned by the job book; confined to its scheduler. Invariant: exactly one `place`, and the counts of the
-/// group are those of the places of its jobs.
-package final class ActiveJob {
+/// Owned by the job book; confined to its scheduler's thread. Invariant: an active job is in exactly one `place`
+/// that is not `outside`, and the counts of its group are those of the places of its jobs.
+package final class JobEntry {
     package let id: JobID
     package let details: JobDetails
-    package let payload: [UInt8]
     package let selector: JobSelector
     package let group: ThreadGroup
     package let retry: RetryPlan
+    /// How many bytes it was accepted with.
+    let payloadByteCount: Int
     /// The queue of the store that it belongs to; nil for a job in memory only.
     let queue: JobQueue?
-    /// The orders that it keeps.
-    let orders: JobOrders
-    package internal(set) var place = JobPlace.outside
+    /// The orders that it keeps; none once it is active no longer.
+    private(set) var orders: JobOrders
+    /// Its place in the chain of the book.
+    var slot = 0
+    /// Where the jobs of its thread are counted.
+    var tally: SlotMap<Tally>.Handle?
     /// Which part of its queue's memory it is counted in.
     var part = JobQueue.Part.inTurn
     /// The number of its present attempt, from 1 on.
     package private(set) var attemptNumber: Int
     /// When it is too late to begin, in Unix milliseconds; `.max` for never, as for a later attempt.
     package private(set) var expiresAt: Int64
-    /// The driver's part of the present attempt, once that is queued; the scheduler only asks about it.
-    package var attempt: AnyObject?
-    /// Whether the driver has yet to carry out an offer.
-    package var isOfferPending = false
     /// How often it was offered.
     private(set) var turn: UInt32 = 0
     /// Rings when it is due.
@@ -80,9 +80,16 @@ package final class ActiveJob {
     package var isAskedToEnd = false
     /// Whether a shutdown asked it to end: then it runs again after the restart.
     package var isInterrupted = false
-    /// The parts that few jobs have.
-    private var rare: Rare?
 
+    // SAFETY: confined to one thread, and no access calls out to anything that could make another one, so
+    // accesses never overlap. Each job makes dozens; checked, they would cost as much as all that they are for.
+    @exclusivity(unchecked) private var uncheckedJob: Job
+    @exclusivity(unchecked) private var uncheckedPlace = JobPlace.outside
+    @exclusivity(unchecked) private var uncheckedAttempt: AnyObject?
+    @exclusivity(unchecked) private var uncheckedIsOfferPending = false
+    @exclusivity(unchecked) private var rare: Rare?
+
+    /// The parts that few jobs have.
     private final class Rare {
         var expiry: Alarms.Handle?
         var stuckSince: Int64?
@@ -91,12 +98,12 @@ package final class ActiveJob {
     }
 
     init(
-        _ job: borrowing Job, _ selector: JobSelector, of group: ThreadGroup, orders: JobOrders,
+        _ job: consuming Job, _ selector: JobSelector, of group: ThreadGroup, orders: JobOrders,
         queue: JobQueue?
     ) {
         id = job.id
         details = job.details
-        payload = job.payload
+        payloadByteCount = job.payload.count
         attemptNumber = job.attempt + 1
         expiresAt = job.expiresAt ?? .max
         goesByClock = job.goesByClock
@@ -107,10 +114,51 @@ package final class ActiveJob {
         self.group = group
         self.orders = orders
         self.queue = queue
+        unsafe uncheckedJob = job
+    }
+
+    /// A job that no scheduler runs.
+    package convenience init(inactive job: Job) {
+        self.init(
+            job, JobSelector(name: job.selector),
+            of: ThreadGroup(
+                name: job.thread, memberNames: [job.thread], maxQueued: 0, maxQueuedByteCount: 0,
+                startedAt: 0),
+            orders: JobOrders(), queue: nil)
+    }
+
+    /// What is known of the job.
+    package internal(set) var job: Job {
+        _read { yield unsafe uncheckedJob }
+        _modify { yield unsafe &uncheckedJob }
+    }
+
+    /// Where it is; changed by `move(to:)` only.
+    package internal(set) var place: JobPlace {
+        _read { yield unsafe uncheckedPlace }
+        _modify { yield unsafe &uncheckedPlace }
+    }
+
+    /// Whether it has neither ended nor been left to the store.
+    var isActive: Bool { if case .outside = place { false } else { true } }
+
+    /// The driver's part of the present attempt, once that is queued; the scheduler only asks about it.
+    package var attempt: AnyObject? {
+        get { unsafe uncheckedAttempt }
+        set { unsafe uncheckedAttempt = newValue }
+    }
+
+    /// Whether the driver has yet to carry out an offer.
+    package var isOfferPending: Bool {
+        get { unsafe uncheckedIsOfferPending }
+        set { unsafe uncheckedIsOfferPending = newValue }
     }
 
     /// The thread or pool that it is for.
     package var thread: String { details.thread }
+
+    /// What its handler is given.
+    package var payload: [UInt8] { job.payload }
 
     /// Whether a store keeps it.
     package var isStored: Bool { queue != nil }
@@ -129,47 +177,56 @@ package final class ActiveJob {
 
     /// It is offered to the threads of its group.
     func takeTurn() {
-        attempt = nil
+        if attempt != nil { attempt = nil }
         isOfferPending = true
         turn &+= 1
         move(to: .offered)
     }
 
+    /// It is active no longer.
+    func leave() {
+        move(to: .outside)
+        attempt = nil
+    }
+
+    /// Lets go of its orders: those of keys live as long as an active job keeps them.
+    func forgetOrders() { orders = JobOrders() }
+
     // MARK: - Parts that few jobs have
 
     /// Rings when it is too late to begin.
     var expiry: Alarms.Handle? {
-        get { rare?.expiry }
-        set { if rare != nil || newValue != nil { madeRare.expiry = newValue } }
+        get { unsafe rare?.expiry }
+        set { if unsafe rare != nil || newValue != nil { madeRare.expiry = newValue } }
     }
 
     /// Since when it is known not to react, in Unix milliseconds.
     package internal(set) var stuckSince: Int64? {
-        get { rare?.stuckSince }
-        set { if rare != nil || newValue != nil { madeRare.stuckSince = newValue } }
+        get { unsafe rare?.stuckSince }
+        set { if unsafe rare != nil || newValue != nil { madeRare.stuckSince = newValue } }
     }
 
     /// Why its latest attempt failed; nil if none has while it was in memory.
     package internal(set) var lastFailure: String? {
-        get { rare?.lastFailure }
-        set { if rare != nil || newValue != nil { madeRare.lastFailure = newValue } }
+        get { unsafe rare?.lastFailure }
+        set { if unsafe rare != nil || newValue != nil { madeRare.lastFailure = newValue } }
     }
 
-    var hasWaiters: Bool { rare.map { !$0.waiters.isEmpty } == true }
+    var hasWaiters: Bool { unsafe rare.map { !$0.waiters.isEmpty } == true }
 
     func withWaiters(_ body: (inout Waiters) -> Void) { body(&madeRare.waiters) }
 
     /// Lets go of all who wait for its end.
     func takeWaiters() -> Waiters {
-        guard let rare else { return Waiters() }
+        guard let rare = unsafe rare else { return Waiters() }
         defer { rare.waiters = Waiters() }
         return rare.waiters
     }
 
     private var madeRare: Rare {
-        if let rare { return rare }
+        if let rare = unsafe rare { return rare }
         let made = Rare()
-        rare = made
+        unsafe rare = made
         return made
     }
 }
