@@ -1,5 +1,6 @@
 // What the driver of a scheduler has to do, in order. The buffer is reused: an effect is one word, and larger
-// values lie in lists beside it, each taken by the next effect of its kind.
+// values lie in lists beside it, each taken by the next effect of its kind. Inputs that come while the driver
+// carries out effects add theirs behind them.
 
 internal import Structures
 
@@ -45,6 +46,8 @@ package struct SchedulerNote: Sendable, Equatable {
 
 /// The effects of one or more inputs.
 package struct JobEffects: ~Copyable {
+    /// Whether the driver carries them out: then an input only adds to them.
+    package var areBeingCarriedOut = false
     package private(set) var list: [JobEffect] = []
     package private(set) var commands: [StoreCommand] = []
     package private(set) var records: [StoreCommand] = []
@@ -60,6 +63,7 @@ package struct JobEffects: ~Copyable {
 
     /// Forgets all effects and keeps the memory.
     package mutating func removeAll() {
+        areBeingCarriedOut = false
         // Mostly it is one or two, and to remove them one by one is several times as fast.
         if list.count <= 8 {
             while list.popLast() != nil {}

@@ -30,7 +30,7 @@ package struct JobScheduler: ~Copyable {
     /// The time of the present input, which the driver sets before each.
     package var now: SchedulerTime
     /// What the driver has to do.
-    var effects = JobEffects()
+    package var effects = JobEffects()
     package internal(set) var book: JobBook
     package internal(set) var queues: JobQueues
     package internal(set) var commits = CommitQueue()
@@ -77,12 +77,6 @@ package struct JobScheduler: ~Copyable {
     }
 
     // MARK: - The driver's part
-
-    /// Whether the driver has something to do.
-    package var hasEffects: Bool { !effects.isEmpty }
-
-    /// Exchanges the effects for an empty buffer, whose memory is used next.
-    package mutating func takeEffects(_ spare: inout JobEffects) { swap(&effects, &spare) }
 
     /// When `advance` is to be called, in nanoseconds on the monotonic clock; nil if nothing is due.
     package var nextAlarm: Int64? { alarms.first }

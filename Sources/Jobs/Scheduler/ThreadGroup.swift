@@ -14,7 +14,7 @@ package final class ThreadGroup {
     /// How many bytes of payload they may have together.
     package let maxQueuedByteCount: Int
     /// Its place among the groups that the scheduler was given.
-    package internal(set) var index = 0
+    package let index: Int
     /// How many stored jobs wait for it.
     let load = JobLoad()
     /// How many of its jobs in memory are not offered; changed by `JobEntry.move` only.
@@ -29,8 +29,9 @@ package final class ThreadGroup {
 
     package init(
         name: String, memberNames: [String], maxQueued: Int, maxQueuedByteCount: Int,
-        startedAt: Int64
+        index: Int, startedAt: Int64
     ) {
+        self.index = index
         self.name = name
         self.memberNames = memberNames
         self.maxQueued = maxQueued
@@ -73,9 +74,10 @@ package final class JobSelector {
     /// The options of its jobs where a client gives none.
     package let defaults: SharedJobOptions
     /// Its place among the selectors that the scheduler was given.
-    package internal(set) var index = 0
+    package let index: Int
 
-    package init(name: String, defaults: SharedJobOptions = SharedJobOptions()) {
+    package init(name: String, index: Int, defaults: SharedJobOptions = SharedJobOptions()) {
+        self.index = index
         self.name = name
         self.defaults = defaults
     }
@@ -95,8 +97,6 @@ struct ServedNames {
     init(_ groups: [ThreadGroup], _ selectors: [JobSelector]) {
         self.groups = groups
         self.selectors = selectors
-        for (index, group) in groups.enumerated() { group.index = index }
-        for (index, selector) in selectors.enumerated() { selector.index = index }
         var byThread: [String: ThreadGroup] = [:]
         for group in groups {
             for member in group.memberNames { byThread[member] = group }

@@ -45,9 +45,6 @@ final class SchedulerDriver {
     private var owedWakes = OwedWakes()
     private var confirmations: [UInt64: (StoreFault?) -> Void] = [:]
     private var lastTag: UInt64 = 0
-    /// An empty buffer of effects, whose memory is used again.
-    private var spare = JobEffects()
-    private var isCarryingOut = false
     private var isFireScheduled = false
     private var wasFull = false
     /// The timer of the first alarm, and when it rings: it may be early, never late.
@@ -77,12 +74,15 @@ final class SchedulerDriver {
         handlersByIndex = sorted.map(\.value)
         surroundings = Surroundings(groups)
         unsafe uncheckedScheduler = JobScheduler(
-            groups.map {
+            groups.enumerated().map { index, group in
                 ThreadGroup(
-                    name: $0.name, memberNames: $0.members.map(\.name), maxQueued: $0.maxQueued,
-                    maxQueuedByteCount: $0.maxQueuedByteCount, startedAt: startedAt)
+                    name: group.name, memberNames: group.members.map(\.name),
+                    maxQueued: group.maxQueued, maxQueuedByteCount: group.maxQueuedByteCount,
+                    index: index, startedAt: startedAt)
             },
-            sorted.map { JobSelector(name: $0.key, defaults: $0.value.defaults) },
+            sorted.enumerated().map { index, selector in
+                JobSelector(name: selector.key, index: index, defaults: selector.value.defaults)
+            },
             limits: limits, window: window, isKeeping: store.isKeeping, nextNumber: nextNumber,
             now: Self.time(clocks), seed: .random(in: 0...(.max)), surroundings)
         surroundings.driver = self
@@ -142,8 +142,8 @@ final class SchedulerDriver {
     func perform(
         _ request: borrowing JobRequest, of run: ScheduleRun? = nil, _ reply: ReplyToken
     ) {
-        scheduler.now = Self.time(clocks)
-        scheduler.perform(request, of: run, reply)
+        unsafe uncheckedScheduler.now = Self.time(clocks)
+        unsafe uncheckedScheduler.perform(request, of: run, reply)
         carryOut()
     }
 
@@ -192,8 +192,8 @@ final class SchedulerDriver {
     func end(_ completion: Completion) {
         endAlarm(of: completion.job)
         // Only what follows a failure has a date: any other end is as well told at the time of the input before.
-        if completion.outcome.state == .failed { scheduler.now = Self.time(clocks) }
-        scheduler.ended(completion)
+        if completion.outcome.state == .failed { unsafe uncheckedScheduler.now = Self.time(clocks) }
+        unsafe uncheckedScheduler.ended(completion)
         carryOut()
     }
 
@@ -206,66 +206,59 @@ final class SchedulerDriver {
     // MARK: - Effects
 
     private func carryOut() {
-        guard !isCarryingOut else { return }
-        if scheduler.hasEffects {
-            isCarryingOut = true
-            // Out of the property: inputs that come meanwhile fill the other buffer.
-            var taken = JobEffects()
-            swap(&taken, &spare)
-            repeat {
-                scheduler.takeEffects(&taken)
-                carryOut(taken)
-                taken.removeAll()
-            } while scheduler.hasEffects
-            swap(&taken, &spare)
-            isCarryingOut = false
+        guard unsafe !uncheckedScheduler.effects.isEmpty,
+            unsafe !uncheckedScheduler.effects.areBeingCarriedOut
+        else { return look() }
+        unsafe uncheckedScheduler.effects.areBeingCarriedOut = true
+        var next = EffectCursor()
+        while unsafe next.effect < uncheckedScheduler.effects.list.count {
+            let effect = unsafe uncheckedScheduler.effects.list[next.effect]
+            next.effect += 1
+            switch effect {
+            case .offer(let job): offer(job)
+            case .answer:
+                let (reply, answer) = unsafe uncheckedScheduler.effects.answers[next.answer]
+                next.answer += 1
+                door.answer(reply, answer)
+            case .keep:
+                keep(unsafe uncheckedScheduler.effects.commands[next.command])
+                next.command += 1
+            case .record:
+                store.record(unsafe uncheckedScheduler.effects.records[next.record])
+                next.record += 1
+            case .roomMayBe: whenRoomMayBe?()
+            default: carryOutRare(effect, &next)
+            }
         }
-        if let first = scheduler.nextAlarm { setTimer(at: first) }
-        if wasFull != scheduler.holdsClientsBack {
+        unsafe uncheckedScheduler.effects.removeAll()
+        look()
+    }
+
+    /// Looks at what an input may have changed beside its effects.
+    private func look() {
+        if let first = unsafe uncheckedScheduler.nextAlarm { setTimer(at: first) }
+        if unsafe wasFull != uncheckedScheduler.holdsClientsBack {
             wasFull.toggle()
             if !wasFull { whenRelieved?() }
         }
     }
 
-    private func carryOut(_ effects: borrowing JobEffects) {
-        var next = EffectCursor()
-        for effect in effects.list {
-            switch effect {
-            case .offer(let job): offer(job)
-            case .answer:
-                let (reply, answer) = effects.answers[next.answer]
-                next.answer += 1
-                door.answer(reply, answer)
-            case .keep:
-                keep(effects.commands[next.command])
-                next.command += 1
-            case .record:
-                store.record(effects.records[next.record])
-                next.record += 1
-            case .roomMayBe: whenRoomMayBe?()
-            default: carryOutRare(effect, effects, &next)
-            }
-        }
-    }
-
-    private func carryOutRare(
-        _ effect: JobEffect, _ effects: borrowing JobEffects, _ next: inout EffectCursor
-    ) {
+    private func carryOutRare(_ effect: JobEffect, _ next: inout EffectCursor) {
         switch effect {
         case .offer, .answer, .keep, .record, .roomMayBe: break
         case .news:
-            let (client, news) = effects.news[next.news]
+            let (client, news) = scheduler.effects.news[next.news]
             next.news += 1
             door.tell(news, to: client)
         case .note:
-            write(effects.notes[next.note])
+            write(scheduler.effects.notes[next.note])
             next.note += 1
         case .confirm:
-            let (tag, fault) = effects.confirmed[next.confirmed]
+            let (tag, fault) = scheduler.effects.confirmed[next.confirmed]
             next.confirmed += 1
             confirmations.removeValue(forKey: tag)?(fault)
         case .awaitsEnd:
-            door.noteWaiting(effects.waiting[next.waiting])
+            door.noteWaiting(scheduler.effects.waiting[next.waiting])
             next.waiting += 1
         case .retract(let attempt): (attempt as? JobContext)?.retract()
         case .cancel(let job):
@@ -369,6 +362,7 @@ final class SchedulerDriver {
 
 /// How far the lists of effects have been taken.
 private struct EffectCursor {
+    var effect = 0
     var command = 0
     var record = 0
     var answer = 0

@@ -66,10 +66,6 @@ package final class JobEntry {
     var tally: SlotMap<Tally>.Handle?
     /// Which part of its queue's memory it is counted in.
     var part = JobQueue.Part.inTurn
-    /// The number of its present attempt, from 1 on.
-    package private(set) var attemptNumber: Int
-    /// When it is too late to begin, in Unix milliseconds; `.max` for never, as for a later attempt.
-    package private(set) var expiresAt: Int64
     /// How often it was offered.
     private(set) var turn: UInt32 = 0
     /// Rings when it is due.
@@ -87,6 +83,9 @@ package final class JobEntry {
     @exclusivity(unchecked) private var uncheckedPlace = JobPlace.outside
     @exclusivity(unchecked) private var uncheckedAttempt: AnyObject?
     @exclusivity(unchecked) private var uncheckedIsOfferPending = false
+    @exclusivity(unchecked) private var uncheckedAttemptNumber: Int
+    @exclusivity(unchecked) private var uncheckedExpiresAt: Int64
+    @exclusivity(unchecked) private var waiters = Waiters()
     @exclusivity(unchecked) private var rare: Rare?
 
     /// The parts that few jobs have.
@@ -94,7 +93,6 @@ package final class JobEntry {
         var expiry: Alarms.Handle?
         var stuckSince: Int64?
         var lastFailure: String?
-        var waiters = Waiters()
     }
 
     init(
@@ -104,8 +102,8 @@ package final class JobEntry {
         id = job.id
         details = job.details
         payloadByteCount = job.payload.count
-        attemptNumber = job.attempt + 1
-        expiresAt = job.expiresAt ?? .max
+        unsafe uncheckedAttemptNumber = job.attempt + 1
+        unsafe uncheckedExpiresAt = job.expiresAt ?? .max
         goesByClock = job.goesByClock
         retry = RetryPlan(
             countMax: job.retryCountMax, blocks: job.retryBlocks && orders.own != nil,
@@ -120,10 +118,10 @@ package final class JobEntry {
     /// A job that no scheduler runs.
     package convenience init(inactive job: Job) {
         self.init(
-            job, JobSelector(name: job.selector),
+            job, JobSelector(name: job.selector, index: 0),
             of: ThreadGroup(
                 name: job.thread, memberNames: [job.thread], maxQueued: 0, maxQueuedByteCount: 0,
-                startedAt: 0),
+                index: 0, startedAt: 0),
             orders: JobOrders(), queue: nil)
     }
 
@@ -141,6 +139,12 @@ package final class JobEntry {
 
     /// Whether it has neither ended nor been left to the store.
     var isActive: Bool { if case .outside = place { false } else { true } }
+
+    /// The number of its present attempt, from 1 on.
+    package var attemptNumber: Int { unsafe uncheckedAttemptNumber }
+
+    /// When it is too late to begin, in Unix milliseconds; `.max` for never, as for a later attempt.
+    package var expiresAt: Int64 { unsafe uncheckedExpiresAt }
 
     /// The driver's part of the present attempt, once that is queued; the scheduler only asks about it.
     package var attempt: AnyObject? {
@@ -168,8 +172,8 @@ package final class JobEntry {
 
     /// Goes on to the next attempt.
     func beginAnew() {
-        attemptNumber += 1
-        expiresAt = .max
+        unsafe uncheckedAttemptNumber += 1
+        unsafe uncheckedExpiresAt = .max
         attempt = nil
         goesByClock = false
         stuckSince = nil
@@ -212,15 +216,14 @@ package final class JobEntry {
         set { if unsafe rare != nil || newValue != nil { madeRare.lastFailure = newValue } }
     }
 
-    var hasWaiters: Bool { unsafe rare.map { !$0.waiters.isEmpty } == true }
+    var hasWaiters: Bool { unsafe !waiters.isEmpty }
 
-    func withWaiters(_ body: (inout Waiters) -> Void) { body(&madeRare.waiters) }
+    func withWaiters(_ body: (inout Waiters) -> Void) { unsafe body(&waiters) }
 
     /// Lets go of all who wait for its end.
     func takeWaiters() -> Waiters {
-        guard let rare = unsafe rare else { return Waiters() }
-        defer { rare.waiters = Waiters() }
-        return rare.waiters
+        defer { unsafe waiters = Waiters() }
+        return unsafe waiters
     }
 
     private var madeRare: Rare {

@@ -157,12 +157,16 @@ final class TestDriver: SchedulerEnvironment {
             twin?.hold()
         }
         let new = JobScheduler(
-            groups.map {
+            groups.enumerated().map { index, group in
                 ThreadGroup(
-                    name: $0.name, memberNames: $0.memberNames, maxQueued: 1_000_000,
-                    maxQueuedByteCount: 1 << 30, startedAt: now.unixMilliseconds)
+                    name: group.name, memberNames: group.memberNames, maxQueued: 1_000_000,
+                    maxQueuedByteCount: 1 << 30, index: index, startedAt: now.unixMilliseconds)
             },
-            selectors.map { JobSelector(name: $0.name, defaults: SharedJobOptions($0.defaults)) },
+            selectors.enumerated().map { index, selector in
+                JobSelector(
+                    name: selector.name, index: index,
+                    defaults: SharedJobOptions(selector.defaults))
+            },
             limits: limits, window: window, isKeeping: book != nil,
             nextNumber: recovery.nextNumber, now: now, seed: 1, self)
         life = Life(new)
@@ -209,55 +213,56 @@ final class TestDriver: SchedulerEnvironment {
     }
 
     private func carryOut() {
-        while life.scheduler.hasEffects {
-            var effects = JobEffects()
-            life.scheduler.takeEffects(&effects)
-            carryOut(effects)
+        guard !scheduler.effects.areBeingCarriedOut else { return }
+        scheduler.effects.areBeingCarriedOut = true
+        var effect = 0
+        var next: [String: Int] = [:]
+        func take(_ list: String) -> Int {
+            defer { next[list, default: 0] += 1 }
+            return next[list, default: 0]
         }
+        while effect < scheduler.effects.list.count {
+            carryOut(scheduler.effects.list[effect], take)
+            effect += 1
+        }
+        scheduler.effects.removeAll()
     }
 
-    private func carryOut(_ effects: borrowing JobEffects) {
-        var commands = effects.commands[...]
-        var records = effects.records[...]
-        var answers = effects.answers[...]
-        var news = effects.news[...]
-        var notes = effects.notes[...]
-        for effect in effects.list {
-            switch effect {
-            case .keep:
-                let command = commands.removeFirst()
-                tell("keep \(command.told)")
-                twin?.add(command)
-                if twin == nil { answerNothing(command) }
-            case .record:
-                let command = records.removeFirst()
-                if case .end(let id, _, let outcome, _) = command { recorded[id] = outcome.state }
-                tell("record \(command.told)")
-                twin?.add(command)
-            case .answer:
-                let (reply, answer) = answers.removeFirst()
-                tell("answer \(reply.number): \(answer.told)")
-                whenAnswered(reply, answer)
-            case .news:
-                let (client, news) = news.removeFirst()
-                tell("news for \(client): job \(news.id) \(news.state)")
-            case .note: tell("log \(notes.removeFirst().text)")
-            case .confirm: tell("confirmed")
-            case .offer(let job): offer(job)
-            case .retract(let attempt):
-                guard let attempt = attempt as? FakeAttempt else { continue }
-                for group in groups { group.queue.removeAll { $0 === attempt } }
-                tell("retract job \(attempt.id)")
-            case .cancel(let job), .interrupt(let job):
-                (job.attempt as? FakeAttempt)?.isAskedToEnd = true
-                tell("interrupt job \(job.id)")
-            case .reportStuck(let job): tell("report that job \(job.id) is stuck")
-            case .listen(let job): tell("listen to job \(job.id)")
-            case .rows(let listing):
-                tell("rows \(listing.rows.map { "\($0.job.id)" }.joined(separator: " "))")
-                input { $0.goOn(listing) }
-            case .awaitsEnd, .roomMayBe: break
-            }
+    private func carryOut(_ effect: JobEffect, _ take: (String) -> Int) {
+        switch effect {
+        case .keep:
+            let command = scheduler.effects.commands[take("command")]
+            tell("keep \(command.told)")
+            twin?.add(command)
+            if twin == nil { answerNothing(command) }
+        case .record:
+            let command = scheduler.effects.records[take("record")]
+            if case .end(let id, _, let outcome, _) = command { recorded[id] = outcome.state }
+            tell("record \(command.told)")
+            twin?.add(command)
+        case .answer:
+            let (reply, answer) = scheduler.effects.answers[take("answer")]
+            tell("answer \(reply.number): \(answer.told)")
+            whenAnswered(reply, answer)
+        case .news:
+            let (client, news) = scheduler.effects.news[take("news")]
+            tell("news for \(client): job \(news.id) \(news.state)")
+        case .note: tell("log \(scheduler.effects.notes[take("note")].text)")
+        case .confirm: tell("confirmed")
+        case .offer(let job): offer(job)
+        case .retract(let attempt):
+            guard let attempt = attempt as? FakeAttempt else { return }
+            for group in groups { group.queue.removeAll { $0 === attempt } }
+            tell("retract job \(attempt.id)")
+        case .cancel(let job), .interrupt(let job):
+            (job.attempt as? FakeAttempt)?.isAskedToEnd = true
+            tell("interrupt job \(job.id)")
+        case .reportStuck(let job): tell("report that job \(job.id) is stuck")
+        case .listen(let job): tell("listen to job \(job.id)")
+        case .rows(let listing):
+            tell("rows \(listing.rows.map { "\($0.job.id)" }.joined(separator: " "))")
+            input { $0.goOn(listing) }
+        case .awaitsEnd, .roomMayBe: break
         }
     }
 
