@@ -7,8 +7,9 @@
 ///
 /// - Thread: confined to its owner's.
 /// - Complexity: O(1) for joining and taking the first, amortised.
+@usableFromInline
 package struct WaitingLine<Element> {
-    private var elements = FIFO<Element>()
+    @usableFromInline var elements = FIFO<Element>()
     /// How many are in it when those that have left are looked for next.
     private var nextLookCount = Self.nextLookCount(after: 0)
 
@@ -21,7 +22,8 @@ package struct WaitingLine<Element> {
     package var count: Int { elements.count }
 
     /// Whether nothing is in it.
-    package var isEmpty: Bool { elements.isEmpty }
+    @inlinable
+    package var isEmpty: Bool { elements.count == 0 }
 
     /// Adds an element behind the others.
     ///

@@ -131,6 +131,6 @@ extension JobScheduler {
         book.countEnd(in: outcome.state)
         tellWatchers(id, outcome)
         cancels.takeWaiters(of: id)?.tell(JobAnswer(outcome, of: id), &alarms, &effects)
-        effects.append(.roomMayBe)
+        if isRoomAwaited { effects.append(.roomMayBe) }
     }
 }

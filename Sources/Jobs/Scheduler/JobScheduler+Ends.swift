@@ -49,7 +49,7 @@ extension JobScheduler {
         }
         keepEnd(completion, isStored: job?.isStored == true)
         if let job { leave(job, JobAnswer(outcome, of: id)) }
-        effects.append(.roomMayBe)
+        if isRoomAwaited { effects.append(.roomMayBe) }
     }
 
     /// Notes in the book how a job has begun and ended; the store has what a stored one needs to run again.
@@ -135,7 +135,7 @@ extension JobScheduler {
         apply(outcome.state == .expired ? .expire : .cancel, to: job.id)
         recordEnd(of: job, nil, outcome, at: now.unixMilliseconds)
         leave(job, JobAnswer(outcome, of: job.id))
-        effects.append(.roomMayBe)
+        if isRoomAwaited { effects.append(.roomMayBe) }
     }
 
     /// Sees to it that a job does not begin.

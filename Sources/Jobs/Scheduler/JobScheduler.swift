@@ -29,6 +29,8 @@ internal import Synchronization
 package struct JobScheduler: ~Copyable {
     /// The time of the present input, which the driver sets before each.
     package var now: SchedulerTime
+    /// Whether the effect `roomMayBe` is wanted.
+    package var isRoomAwaited = false
     /// What the driver has to do.
     package var effects = JobEffects()
     package internal(set) var book: JobBook

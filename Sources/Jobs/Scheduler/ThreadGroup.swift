@@ -23,9 +23,13 @@ package final class ThreadGroup {
     package private(set) var heldUpCount = 0
     // SAFETY: confined to the scheduler's thread, and changed in one place that calls nothing.
     @exclusivity(unchecked) private var uncheckedKeptBackCount = 0
+    @exclusivity(unchecked) private var uncheckedEnds: EndRate
     /// Its jobs in memory that were collected and not released, in order.
     var buffered: [JobID] = []
-    var ends: EndRate
+    var ends: EndRate {
+        _read { yield unsafe uncheckedEnds }
+        _modify { yield unsafe &uncheckedEnds }
+    }
 
     package init(
         name: String, memberNames: [String], maxQueued: Int, maxQueuedByteCount: Int,
@@ -36,7 +40,7 @@ package final class ThreadGroup {
         self.memberNames = memberNames
         self.maxQueued = maxQueued
         self.maxQueuedByteCount = maxQueuedByteCount
-        ends = EndRate(at: startedAt)
+        unsafe uncheckedEnds = EndRate(at: startedAt)
     }
 
     /// Whether a name of this group is that of one thread.

@@ -34,7 +34,9 @@ final class SchedulerDriver {
     /// Called after ends of jobs and answers of the store have been handled.
     var whenCompleted: (() -> Void)?
     /// Called when jobs have left, while somebody waits for room.
-    var whenRoomMayBe: (() -> Void)?
+    var whenRoomMayBe: (() -> Void)? {
+        didSet { scheduler.isRoomAwaited = whenRoomMayBe != nil }
+    }
     /// Called when clients are held back no longer.
     var whenRelieved: (() -> Void)?
     var threads = ThreadIncidents()
