@@ -34,9 +34,9 @@ enum JobCommands {
                 name: "job", arguments: "ID", summary: "Everything that is known of a job.",
                 wordCount: 1...1, run: job),
             CommandSpecification(
-                name: "watch", arguments: "ID",
+                name: "observe", arguments: "ID",
                 summary: "Prints a line for each change of a job until it has ended.",
-                details: "With --json, each line is a document.", wordCount: 1...1, run: watch),
+                details: "With --json, each line is a document.", wordCount: 1...1, run: observe),
             CommandSpecification(
                 name: "result", arguments: "ID",
                 summary: "The result of a job, as it is.", details: waitDetails,
@@ -201,11 +201,11 @@ enum JobCommands {
                 ], invocation.style))
     }
 
-    private static func watch(_ invocation: Invocation) throws(Failure) {
+    private static func observe(_ invocation: Invocation) throws(Failure) {
         let id = try invocation.id(0)
         var failure: Failure?
-        try invocation.withDaemon("can't watch job \(id)") { (client) throws(WorkerClientError) in
-            try client.watch(id) { news in
+        try invocation.withDaemon("can't observe job \(id)") { (client) throws(WorkerClientError) in
+            try client.observe(id) { news in
                 do throws(Failure) {
                     try write(news, invocation)
                 } catch {

@@ -68,11 +68,11 @@ struct `workerctl` {
                 { session in try session.greet() },
                 { session in
                     try session.greet()
-                    #expect(try session.command() == ["WATCH", "5"])
+                    #expect(try session.command() == ["OBSERVE", "5"])
                     try session.send(":1\r\n" + progress + value + "\r\n" + done)
                     try session.expectEnd()
                 })
-            let run = try CommandLineRun(["--socket", server.address.description, "watch", "5"])
+            let run = try CommandLineRun(["--socket", server.address.description, "observe", "5"])
             #expect(run.text == "running\ndone\n", "\(value)")
             try server.finish()
         }
@@ -102,14 +102,14 @@ struct `workerctl` {
             { session in try session.greet() },
             { session in
                 try session.greet()
-                #expect(try session.command() == ["WATCH", "5"])
+                #expect(try session.command() == ["OBSERVE", "5"])
                 try session.send(":1\r\n>4\r\n+job\r\n:5\r\n+waiting\r\n%1\r\n+attempt\r\n:0\r\n")
             })
-        let run = try CommandLineRun(["--socket", server.address.description, "watch", "5"])
+        let run = try CommandLineRun(["--socket", server.address.description, "observe", "5"])
         #expect(run.status == 69)
         #expect(run.text == "waiting\n")
         #expect(
-            run.errors.contains("can't watch job 5: the connection ended (the daemon hung up);"))
+            run.errors.contains("can't observe job 5: the connection ended (the daemon hung up);"))
         try server.finish()
     }
 
@@ -359,7 +359,7 @@ struct `workerctl` {
         #expect(try CommandLineRun(["--help"]).text == help.text)
         #expect(try CommandLineRun(["-h"]).text == help.text)
         let commands = [
-            "perform", "cancel", "job", "watch", "result", "jobs", "buffer", "fire", "threads",
+            "perform", "cancel", "job", "observe", "result", "jobs", "buffer", "fire", "threads",
             "thread", "selectors", "pause", "resume", "stop", "info", "ping", "shutdown", "help",
             "retry", "drop", "backup",
         ]

@@ -56,12 +56,12 @@ extension Call where Value == Int {
             read: Read.integer)
     }
 
-    static func watch(_ id: UInt64) -> Call {
-        Call(["WATCH", .text("\(id)")], read: Read.integer)
+    static func observe(_ id: UInt64) -> Call {
+        Call(["OBSERVE", .text("\(id)")], read: Read.integer)
     }
 
-    static func unwatch(_ id: UInt64) -> Call {
-        Call(["UNWATCH", .text("\(id)")], read: Read.integer)
+    static func unobserve(_ id: UInt64) -> Call {
+        Call(["UNOBSERVE", .text("\(id)")], read: Read.integer)
     }
 
     /// RETRY and DROP of one job, or of all of a selector.
