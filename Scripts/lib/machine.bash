@@ -110,3 +110,14 @@ try_python_packages() {
     for package; do "${get[@]}" "$package" 2>/dev/null || missing=1; done
     return "$missing"
 }
+
+# how_to_enable UNIT: the command that starts a unit now and with the machine. systemd finds a unit by its name
+# only in directories of its own (systemd.unit(5)); another one is linked there by its path.
+how_to_enable() {
+    case $1 in
+        /usr/lib/systemd/system/* | /usr/local/lib/systemd/system/*)
+            echo "systemctl daemon-reload && systemctl enable --now ${1##*/}"
+            ;;
+        *) echo "systemctl daemon-reload && systemctl enable --now '$1'" ;;
+    esac
+}

@@ -78,7 +78,8 @@ enum JobCommands {
         try write(result: result, invocation)
     }
 
-    private static func performOptions(_ invocation: Invocation) throws(Failure) -> PerformOptions {
+    /// The options of a job, as far as the command has them.
+    static func performOptions(_ invocation: Invocation) throws(Failure) -> PerformOptions {
         var options = PerformOptions()
         if invocation.has(.delay) && invocation.has(.at) {
             throw .usage("--delay and --at: one of them", try: "workerctl help perform")
