@@ -9,7 +9,7 @@ enum ServerCommands {
             CommandSpecification(
                 name: "info", arguments: "[SECTION]", summary: "The daemon in figures.",
                 details:
-                    "Sections: server, clients, memory, jobs, schedules, backups, threads, loop.",
+                    "Sections: server, clients, memory, stats, jobs, schedules, backups, threads, loop.",
                 wordCount: 0...1, run: info),
             CommandSpecification(
                 name: "backup", arguments: "NAME",

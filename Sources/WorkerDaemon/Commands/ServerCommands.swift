@@ -6,7 +6,7 @@ internal import Wording
 enum ServerCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "info", 1...CommandTable.manyArguments, .server, usage: "[section …]",
+            "info", 1...32, .server, usage: "[section …]",
             "The daemon in figures.",
             execute: { service, _, command in
                 let wanted = Set((1..<command.count).map { command.text(at: $0).lowercased() })

@@ -128,6 +128,8 @@ import Testing
         try withDaemon { daemon in
             let watcher = try Watcher(daemon)
             let id = try watcher.client.perform("images", "sleep", "3600000")
+            // So that there is one push only.
+            try watcher.client.waitUntil(id, is: "running")
             #expect(try watcher.client.call("WATCH", .integer(id)) == .integer(1))
             #expect(try watcher.next().id == id)
             #expect(try watcher.client.call("UNWATCH") == .integer(1))
