@@ -92,6 +92,7 @@ try_redis_tools() {
 # try_packages PACKAGE…: installs packages, all of them or those that are to be had. Returns 1 if one is not.
 try_packages() {
     local package missing=0
+    say "installing $*"
     install_packages "$@" 2>/dev/null && return 0
     for package; do install_packages "$package" 2>/dev/null || missing=1; done
     return "$missing"
