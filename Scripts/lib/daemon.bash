@@ -6,14 +6,15 @@ directory=
 daemon=
 socket=
 
-# start_daemon REST: makes a configuration of the socket and REST (JSON5), and starts workerd with it.
+# start_daemon REST [DOORS]: makes a configuration of the socket, further doors and REST (JSON5), and starts
+# workerd with it.
 start_daemon() {
     directory=$(mktemp --directory "${TMPDIR:-/tmp}/workerd.XXXXXX")
     socket=$directory/socket
     trap 'end_daemon' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    printf '{ listen: { unix: "%s" }, store: "memory", %s }\n' "$socket" "$1" \
+    printf '{ listen: { unix: "%s", %s }, store: "memory", %s }\n' "$socket" "${2-}" "$1" \
         >"$directory/workerd.json5"
     "$repository/.build/release/workerd" --config "$directory/workerd.json5" \
         2>"$directory/log" &

@@ -88,3 +88,37 @@ try_redis_tools() {
     say "redis-cli is missing; to have it: apt-get install redis-tools (as root)"
     return 1
 }
+
+# try_packages PACKAGE…: installs packages, all of them or those that are to be had. Returns 1 if one is not.
+try_packages() {
+    local package missing=0
+    say "installing $*"
+    install_packages "$@" 2>/dev/null && return 0
+    for package; do install_packages "$package" 2>/dev/null || missing=1; done
+    return "$missing"
+}
+
+# try_python_packages DIRECTORY PACKAGE…: makes a private environment of Python in DIRECTORY with packages of
+# PyPI, all of them or those that are to be had. Returns 1 if one is not.
+try_python_packages() {
+    local environment=$1 package missing=0
+    shift
+    python3 -c 'import ensurepip' 2>/dev/null || install_packages python3-venv 2>/dev/null || return 1
+    python3 -m venv "$environment" >&2 || return 1
+    local get=("$environment/bin/pip" --quiet --disable-pip-version-check install --no-compile)
+    say "installing $*"
+    "${get[@]}" "$@" 2>/dev/null && return 0
+    for package; do "${get[@]}" "$package" 2>/dev/null || missing=1; done
+    return "$missing"
+}
+
+# how_to_enable UNIT: the command that starts a unit now and with the machine. systemd finds a unit by its name
+# only in directories of its own (systemd.unit(5)); another one is linked there by its path.
+how_to_enable() {
+    case $1 in
+        /usr/lib/systemd/system/* | /usr/local/lib/systemd/system/*)
+            echo "systemctl daemon-reload && systemctl enable --now ${1##*/}"
+            ;;
+        *) echo "systemctl daemon-reload && systemctl enable --now '$1'" ;;
+    esac
+}

@@ -49,6 +49,9 @@ package struct CommandParser: ~Copyable, Sendable {
         buffer.capacity + slots.capacity * MemoryLayout<ArgumentRanges.Slot>.stride
     }
 
+    /// How many bytes of the client wait for the rest of their command.
+    package var pendingByteCount: Int { buffer.pendingCount }
+
     /// Whether a command has begun and isn't complete; if the client leaves now, it was cut off.
     package var isInsideCommand: Bool {
         buffer.pendingCount > 0 || skipper != nil

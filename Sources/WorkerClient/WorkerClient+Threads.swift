@@ -57,7 +57,7 @@ extension WorkerClient {
 
     /// The daemon in figures, as lines of `name:value` under headings of `# Section`.
     ///
-    /// - Parameter section: only this one: `server`, `clients`, `memory`, `jobs`,
+    /// - Parameter section: only this one: `server`, `clients`, `memory`, `stats`, `jobs`,
     ///   `schedules`, `backups`, `threads`, `loop`.
     /// - Thread: any thread.
     /// - Blocks: until the daemon has answered.

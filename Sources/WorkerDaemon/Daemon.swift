@@ -37,6 +37,8 @@ public struct DaemonError: Error, Sendable, CustomStringConvertible {
 /// - Thread: made, given its handlers and run on the main thread.
 public final class Daemon {
     let configuration: Configuration
+    /// What the configuration was read from; nil if it was made by code.
+    let configurationFile: String?
     private(set) var handlers: [String: Handler]
 
     /// A daemon that listens on a Unix socket, for this user only.
@@ -68,11 +70,12 @@ public final class Daemon {
     /// - Throws: every fault of the file, each by its path and place.
     /// - Blocks: for the disk.
     public convenience init(configurationFile path: String) throws(DaemonError) {
-        self.init(configuration: try Self.readConfiguration(path))
+        self.init(configuration: try Self.readConfiguration(path), readFrom: path)
     }
 
-    package init(configuration: Configuration) {
+    package init(configuration: Configuration, readFrom file: String? = nil) {
         self.configuration = configuration
+        configurationFile = file
         handlers = Handler.builtIn
         for selector in configuration.selectors {
             handlers[selector.name] = Handler(.program(selector))
@@ -112,9 +115,27 @@ public final class Daemon {
     }
 
     /// Reads a configuration file, with this machine's files behind its checks.
-    static func readConfiguration(_ path: String) throws(DaemonError) -> Configuration {
+    ///
+    /// - Parameter builtInSelectors: nil if handlers are registered later.
+    static func readConfiguration(
+        _ path: String, builtInSelectors: Set<String>? = nil
+    ) throws(DaemonError) -> Configuration {
         do throws(ConfigurationError) {
-            return try ConfigurationReader(files: .system).load(path: path)
+            let reader = ConfigurationReader(files: .system, builtInSelectors: builtInSelectors)
+            return try reader.load(path: path)
+        } catch {
+            throw DaemonError(error.description, exitStatus: DaemonError.badConfiguration)
+        }
+    }
+
+    /// Checks a configuration file for a daemon that registers no handlers.
+    ///
+    /// - Returns: what may have to be mended before the start, one line each.
+    static func check(_ path: String) throws(DaemonError) -> [String] {
+        do throws(ConfigurationError) {
+            let builtIn = Set(Handler.builtIn.keys)
+            let reader = ConfigurationReader(files: .system, builtInSelectors: builtIn)
+            return try reader.check(path: path).map { "\(path): warning: \($0)" }
         } catch {
             throw DaemonError(error.description, exitStatus: DaemonError.badConfiguration)
         }

@@ -47,13 +47,14 @@ public enum DaemonCommandLine {
             return misuse(Program.argumentsFault ?? "--config FILE is missing")
         }
         do throws(DaemonError) {
-            let daemon = try Daemon(configurationFile: path)
             if isCheck {
-                try daemon.checkSchedules()
+                for warning in try Daemon.check(path) { say("\(warning)\n", on: .error) }
                 say("\(path): no fault\n", on: .output)
                 return 0
             }
-            return daemon.run()
+            let configuration = try Daemon.readConfiguration(
+                path, builtInSelectors: Set(Handler.builtIn.keys))
+            return Daemon(configuration: configuration, readFrom: path).run()
         } catch {
             say("\(error)\n", on: .error)
             return error.exitStatus

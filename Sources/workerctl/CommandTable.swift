@@ -22,13 +22,17 @@ struct CommandSpecification {
 }
 
 enum CommandTable {
+    /// Older names of commands, which help leaves out.
+    private static let aliases = ["watch": "observe"]
+
     static var all: [CommandSpecification] {
         JobCommands.all + FailureCommands.all + ScheduleCommands.all + ThreadCommands.all
             + ServerCommands.all
     }
 
     static func command(named name: String) throws(Failure) -> CommandSpecification {
-        if let found = all.first(where: { $0.name == name }) { return found }
+        let current = aliases[name] ?? name
+        if let found = all.first(where: { $0.name == current }) { return found }
         let near = Spelling.nearest(to: name, among: all.map(\.name))
         throw .usage(
             "there is no command '\(name)'", try: near.map { "workerctl \($0)" } ?? "workerctl help"

@@ -46,6 +46,14 @@ struct Failure: Error, CustomStringConvertible {
         ])
     }
 
+    /// The same with a word of the daemon's commands as it is called here.
+    func saying(_ word: String, as name: String) -> Failure {
+        let words = reason.split(separator: " ", omittingEmptySubsequences: false)
+        return Failure(
+            what: what, reason: words.map { $0 == word ? name : String($0) }.joined(separator: " "),
+            word: self.word, advice: advice, status: status)
+    }
+
     /// The command line is wrong.
     static func usage(_ reason: String, try advice: String) -> Failure {
         Failure(what: "", reason: reason, advice: advice, status: Status.usage)

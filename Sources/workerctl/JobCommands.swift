@@ -34,9 +34,9 @@ enum JobCommands {
                 name: "job", arguments: "ID", summary: "Everything that is known of a job.",
                 wordCount: 1...1, run: job),
             CommandSpecification(
-                name: "watch", arguments: "ID",
+                name: "observe", arguments: "ID",
                 summary: "Prints a line for each change of a job until it has ended.",
-                details: "With --json, each line is a document.", wordCount: 1...1, run: watch),
+                details: "With --json, each line is a document.", wordCount: 1...1, run: observe),
             CommandSpecification(
                 name: "result", arguments: "ID",
                 summary: "The result of a job, as it is.", details: waitDetails,
@@ -78,7 +78,8 @@ enum JobCommands {
         try write(result: result, invocation)
     }
 
-    private static func performOptions(_ invocation: Invocation) throws(Failure) -> PerformOptions {
+    /// The options of a job, as far as the command has them.
+    static func performOptions(_ invocation: Invocation) throws(Failure) -> PerformOptions {
         var options = PerformOptions()
         if invocation.has(.delay) && invocation.has(.at) {
             throw .usage("--delay and --at: one of them", try: "workerctl help perform")
@@ -201,11 +202,11 @@ enum JobCommands {
                 ], invocation.style))
     }
 
-    private static func watch(_ invocation: Invocation) throws(Failure) {
+    private static func observe(_ invocation: Invocation) throws(Failure) {
         let id = try invocation.id(0)
         var failure: Failure?
-        try invocation.withDaemon("can't watch job \(id)") { (client) throws(WorkerClientError) in
-            try client.watch(id) { news in
+        try invocation.withDaemon("can't observe job \(id)") { (client) throws(WorkerClientError) in
+            try client.observe(id) { news in
                 do throws(Failure) {
                     try write(news, invocation)
                 } catch {

@@ -16,7 +16,10 @@ enum ScheduleCommands {
                     A cron expression has the fields minute, hour, day of month, month and day of week, or
                     six with the second first. A schedule of the same name is replaced.
                     """, wordCount: 3...4,
-                options: [.cron, .zone, .every, .missed, .priority, .timeout, .expire, .file],
+                options: [
+                    .cron, .zone, .every, .missed, .priority, .key, .timeout, .retry, .block,
+                    .expire, .label, .file,
+                ],
                 run: schedule),
             CommandSpecification(
                 name: "unschedule", arguments: "NAME", summary: "Ends a schedule.",
@@ -47,41 +50,54 @@ enum ScheduleCommands {
 
     private static func schedule(_ invocation: Invocation) throws(Failure) {
         let name = invocation.word(0)
-        var parts: [CommandPart] = ["SCHEDULE", .text(name)]
-        switch (invocation.text(.cron), try invocation.duration(.every)) {
-        case (let expression?, nil): parts += ["CRON", .text(expression)]
-        case (nil, let period?): parts += ["EVERY", .integer(Int(period / .milliseconds(1)))]
-        default:
-            throw .usage(
-                "--cron or --every: one of them", try: "workerctl help \(invocation.command.name)")
-        }
-        for (option, word) in [
-            (Option.zone, "ZONE"), (.missed, "MISSED"), (.priority, "PRIORITY"),
-        ] {
-            if let value = invocation.text(option) { parts += [.text(word), .text(value)] }
-        }
-        for (option, word) in [(Option.timeout, "TIMEOUT"), (.expire, "EXPIRE")] {
-            if let time = try invocation.duration(option) {
-                parts += [.text(word), .integer(Int(time / .milliseconds(1)))]
-            }
-        }
+        let rhythm = try rhythm(invocation)
+        let options = try scheduleOptions(invocation)
         let payload = try Payload.read(invocation, at: 3) ?? []
-        parts += [.text(invocation.word(1)), .text(invocation.word(2)), .bytes(payload)]
-        _ = try invocation.withDaemon("can't schedule '\(name)'") {
-            (client) throws(WorkerClientError) in try client.command(parts)
+        try invocation.withDaemon("can't schedule '\(name)'") {
+            (client) throws(WorkerClientError) in
+            try client.schedule(
+                name, rhythm, onThread: invocation.word(1), selector: invocation.word(2),
+                payload: payload, options: options)
         }
         try invocation.isJSON
             ? Output.write(.object([("scheduled", .string(name))]))
             : Output.write("scheduled \(name)\n")
     }
 
+    private static func rhythm(_ invocation: Invocation) throws(Failure) -> ScheduleRhythm {
+        let zone = invocation.text(.zone)
+        switch (invocation.text(.cron), try invocation.duration(.every)) {
+        case (let expression?, nil): return .cron(expression, zone: zone ?? "UTC")
+        case (nil, let period?) where zone == nil: return .every(period)
+        case (nil, _?): throw .usage("--zone goes with --cron", try: "--cron '30 3 * * *'")
+        default:
+            throw .usage(
+                "--cron or --every: one of them", try: "workerctl help \(invocation.command.name)")
+        }
+    }
+
+    private static func scheduleOptions(
+        _ invocation: Invocation
+    ) throws(Failure) -> ScheduleOptions {
+        let job = try JobCommands.performOptions(invocation)
+        var options = ScheduleOptions()
+        if let name = invocation.text(.missed)?.lowercased() {
+            guard let rule = ScheduleOptions.Missed(rawValue: name) else {
+                throw .usage("--missed is once, all or none, not '\(name)'", try: "--missed once")
+            }
+            options.missed = rule
+        }
+        (options.priority, options.timeLimit) = (job.priority, job.timeLimit)
+        (options.expiry, options.label) = (job.expiry, job.label)
+        (options.key, options.retry) = (job.key, job.retry)
+        return options
+    }
+
     private static func unschedule(_ invocation: Invocation) throws(Failure) {
         let name = invocation.word(0)
-        let reply = try invocation.withDaemon("can't end schedule '\(name)'") {
-            (client) throws(WorkerClientError) in
-            try client.command(["UNSCHEDULE", .text(name)])
+        let isEnded = try invocation.withDaemon("can't end schedule '\(name)'") {
+            (client) throws(WorkerClientError) in try client.unschedule(name)
         }
-        let isEnded = reply == .integer(1)
         if invocation.isJSON { return try Output.write(.object([("ended", .boolean(isEnded))])) }
         try Output.write(isEnded ? "ended \(name)\n" : "there is no schedule \(name)\n")
     }

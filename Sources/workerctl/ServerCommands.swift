@@ -9,7 +9,7 @@ enum ServerCommands {
             CommandSpecification(
                 name: "info", arguments: "[SECTION]", summary: "The daemon in figures.",
                 details:
-                    "Sections: server, clients, memory, jobs, schedules, backups, threads, loop.",
+                    "Sections: server, clients, memory, stats, jobs, schedules, backups, threads, loop.",
                 wordCount: 0...1, run: info),
             CommandSpecification(
                 name: "backup", arguments: "NAME",
@@ -58,9 +58,15 @@ enum ServerCommands {
 
     private static func backup(_ invocation: Invocation) throws(Failure) {
         let name = invocation.word(0)
-        let path = try invocation.withDaemon("can't make the backup '\(name)'") {
-            (client) throws(WorkerClientError) in
-            try client.backup(name, replaces: invocation.has(.replace))
+        let path: String
+        do throws(Failure) {
+            path = try invocation.withDaemon("can't make the backup '\(name)'") {
+                (client) throws(WorkerClientError) in
+                try client.backup(name, replaces: invocation.has(.replace))
+            }
+        } catch {
+            // The daemon names the option of its own command.
+            throw error.saying("REPLACE", as: Option.replace.rawValue)
         }
         try invocation.isJSON
             ? Output.write(.object([("backup", .string(path))]))

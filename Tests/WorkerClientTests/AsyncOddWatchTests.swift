@@ -13,12 +13,13 @@ struct `Watching with the asynchronous client and odd servers` {
         try await onOwnThread { _ in
             let server = try FakeServer({ session in
                 try session.greet()
-                #expect(try session.command() == ["WATCH", "5"])
+                #expect(try session.command() == ["OBSERVE", "5"])
                 try session.send(":1\r\n" + Self.delayed + Self.done)
                 try session.expectEnd()
             })
             var last: JobNews?
-            for try await news in try await AsyncWorkerClient.connect(to: server.address).watch(5) {
+            for try await news in try await AsyncWorkerClient.connect(to: server.address).observe(5)
+            {
                 last = news
             }
             #expect(last?.state == .done)
@@ -36,7 +37,7 @@ struct `Watching with the asynchronous client and odd servers` {
             })
             let error = await #expect(throws: WorkerClientError.self) {
                 let client = try await AsyncWorkerClient.connect(to: server.address)
-                for try await _ in client.watch(5) {}
+                for try await _ in client.observe(5) {}
             }
             #expect(word(error) == "NOJOB", "\(String(describing: error))")
             try server.finish()
@@ -56,7 +57,7 @@ struct `Watching with the asynchronous client and odd servers` {
             for _ in 0..<count {
                 let error = await #expect(throws: WorkerClientError.self) {
                     let client = try await AsyncWorkerClient.connect(to: server.address)
-                    for try await _ in client.watch(5) {}
+                    for try await _ in client.observe(5) {}
                 }
                 #expect(word(error) == "NOJOB", "\(String(describing: error))")
             }
@@ -72,7 +73,8 @@ struct `Watching with the asynchronous client and odd servers` {
                 try session.send(":1\r\n" + Self.delayed)
                 session.readToEnd()
             })
-            for try await news in try await AsyncWorkerClient.connect(to: server.address).watch(5) {
+            for try await news in try await AsyncWorkerClient.connect(to: server.address).observe(5)
+            {
                 #expect(news.state == .delayed)
                 break
             }
@@ -87,23 +89,23 @@ struct `Watching with the asynchronous client and odd servers` {
             let (commands, read) = AsyncStream.makeStream(of: [String].self)
             let server = try FakeServer({ session in
                 try session.greet()
-                #expect(try session.command() == ["WATCH", "5"])
+                #expect(try session.command() == ["OBSERVE", "5"])
                 try session.send(":1\r\n" + Self.delayed)
                 read.yield(try session.command())
-                #expect(try session.command() == ["UNWATCH", "5"])
+                #expect(try session.command() == ["UNOBSERVE", "5"])
                 try session.send(":7\r\n:1\r\n")
                 try session.expectEnd()
             })
             let client = try await AsyncWorkerClient.connect(
                 to: server.address, options: ClientOptions(outstandingCountMax: 1))
             var fired: Task<Int, any Error>?
-            for try await news in client.watch(5) {
+            for try await news in client.observe(5) {
                 #expect(news.state == .delayed)
                 let task = own.start { try await client.fire("a") }
                 var arrived = commands.makeAsyncIterator()
                 #expect(await arrived.next() == ["FIRE", "a"])
                 await #expect(throws: WorkerClientError.tooManyOutstanding(limit: 1)) {
-                    for try await _ in client.watch(6) {}
+                    for try await _ in client.observe(6) {}
                 }
                 fired = task
                 break
@@ -120,8 +122,8 @@ struct `Watching with the asynchronous client and odd servers` {
             let server = try FakeServer({ session in
                 try session.greet()
                 for _ in 0..<roundCount {
-                    #expect(try session.command() == ["WATCH", "5"])
-                    #expect(try session.command() == ["UNWATCH", "5"])
+                    #expect(try session.command() == ["OBSERVE", "5"])
+                    #expect(try session.command() == ["UNOBSERVE", "5"])
                     try session.send(":1\r\n:1\r\n")
                 }
                 #expect(try session.command() == ["PING"])
@@ -129,7 +131,7 @@ struct `Watching with the asynchronous client and odd servers` {
                 try session.expectEnd()
             })
             let client = try await AsyncWorkerClient.connect(to: server.address)
-            for _ in 0..<roundCount { _ = client.watch(5) }
+            for _ in 0..<roundCount { _ = client.observe(5) }
             try await client.ping()
             client.close()
             try server.finish()

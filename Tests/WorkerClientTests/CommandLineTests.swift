@@ -68,11 +68,11 @@ struct `workerctl` {
                 { session in try session.greet() },
                 { session in
                     try session.greet()
-                    #expect(try session.command() == ["WATCH", "5"])
+                    #expect(try session.command() == ["OBSERVE", "5"])
                     try session.send(":1\r\n" + progress + value + "\r\n" + done)
                     try session.expectEnd()
                 })
-            let run = try CommandLineRun(["--socket", server.address.description, "watch", "5"])
+            let run = try CommandLineRun(["--socket", server.address.description, "observe", "5"])
             #expect(run.text == "running\ndone\n", "\(value)")
             try server.finish()
         }
@@ -102,14 +102,14 @@ struct `workerctl` {
             { session in try session.greet() },
             { session in
                 try session.greet()
-                #expect(try session.command() == ["WATCH", "5"])
+                #expect(try session.command() == ["OBSERVE", "5"])
                 try session.send(":1\r\n>4\r\n+job\r\n:5\r\n+waiting\r\n%1\r\n+attempt\r\n:0\r\n")
             })
-        let run = try CommandLineRun(["--socket", server.address.description, "watch", "5"])
+        let run = try CommandLineRun(["--socket", server.address.description, "observe", "5"])
         #expect(run.status == 69)
         #expect(run.text == "waiting\n")
         #expect(
-            run.errors.contains("can't watch job 5: the connection ended (the daemon hung up);"))
+            run.errors.contains("can't observe job 5: the connection ended (the daemon hung up);"))
         try server.finish()
     }
 
@@ -121,9 +121,45 @@ struct `workerctl` {
         let again = try daemon.workerctl("backup", "monday")
         #expect(again.status == 1)
         #expect(again.errors.contains("can't make the backup 'monday': \(path) is there"))
+        #expect(again.errors.contains("or add --replace"))
+        #expect(!again.errors.contains("REPLACE"))
         let json = try daemon.workerctl("backup", "monday", "--replace", "--json")
         #expect(json.text == "{\"backup\":\"\(path)\"}\n")
         #expect(try daemon.workerctl("backup").status == 64)
+    }
+
+    @Test func `a schedule is given with its jobs' options, shown and ended`() throws {
+        let daemon = try TestDaemon()
+        let given = try daemon.workerctl(
+            "schedule", "beat", "images", "echo", "tick", "--every", "1h", "--retry", "2",
+            "--block", "--key", "alice", "--label", "a beat", "--missed", "all", "--priority",
+            "low", "--timeout", "5s", "--expire", "1m")
+        #expect(given.text == "scheduled beat\n")
+        _ = try daemon.scratch.write(Array("from a file".utf8), to: "payload")
+        let file = try daemon.workerctl(
+            "schedule", "close", "images", "echo", "--file", daemon.scratch.file("payload"),
+            "--cron", "30 3 * * *", "--zone", "Europe/Berlin")
+        #expect(file.text == "scheduled close\n")
+        let shown = try daemon.workerctl("schedules").text
+        #expect(shown.contains("every 1 h") && shown.contains("30 3 * * * Europe/Berlin"))
+        func refused(_ options: String...) throws -> Bool {
+            let line = ["schedule", "x", "images", "echo"] + options
+            return try CommandLineRun(["--socket", daemon.socket] + line).status == 64
+        }
+        #expect(try refused("--every", "1h", "--block"))
+        #expect(try refused("--every", "1h", "--zone", "UTC"))
+        #expect(try refused("--every", "1h", "--cron", "@daily"))
+        #expect(try refused("--every", "1h", "--missed", "never"))
+        #expect(try daemon.workerctl("unschedule", "beat").text == "ended beat\n")
+        #expect(
+            try daemon.workerctl("unschedule", "beat").text == "there is no schedule beat\n")
+    }
+
+    @Test func `watch is an older name of observe`() throws {
+        let daemon = try TestDaemon()
+        #expect(try daemon.workerctl("perform", "images", "echo", "x", "--wait").text == "x")
+        #expect(try daemon.workerctl("watch", "1").text == "done\n")
+        #expect(try !daemon.workerctl("help").text.contains("  watch"))
     }
 
     @Test func `a job is handed in, shown, listed and asked for its result`() throws {
@@ -359,7 +395,7 @@ struct `workerctl` {
         #expect(try CommandLineRun(["--help"]).text == help.text)
         #expect(try CommandLineRun(["-h"]).text == help.text)
         let commands = [
-            "perform", "cancel", "job", "watch", "result", "jobs", "buffer", "fire", "threads",
+            "perform", "cancel", "job", "observe", "result", "jobs", "buffer", "fire", "threads",
             "thread", "selectors", "pause", "resume", "stop", "info", "ping", "shutdown", "help",
             "retry", "drop", "backup",
         ]

@@ -193,14 +193,14 @@ struct `Blocking client and odd servers` {
                 { session in try session.greet() },
                 { session in
                     try session.greet()
-                    #expect(try session.command() == ["WATCH", "5"])
+                    #expect(try session.command() == ["OBSERVE", "5"])
                     // In one piece: what is read behind a reply is not lost either.
                     try session.send(parts.joined())
                     try session.expectEnd()
                 })
             let client = try WorkerClient(server.address)
             var states: [JobSummary.State] = []
-            try client.watch(5) { news in
+            try client.observe(5) { news in
                 states.append(news.state)
                 return true
             }
@@ -220,7 +220,7 @@ struct `Blocking client and odd servers` {
                 try session.expectEnd()
             })
         let client = try WorkerClient(server.address)
-        let error = clientError { try client.watch(5) { _ in true } }
+        let error = clientError { try client.observe(5) { _ in true } }
         #expect(error == .protocolFault("a number came where a push was expected"))
         client.close()
         try server.finish()
@@ -339,10 +339,10 @@ struct `Blocking client and odd servers` {
         let client = try WorkerClient(server.address)
         shared.set(client)
         let closed = WorkerClientError.closed("the client was closed")
-        #expect(clientError { try client.watch(5) { _ in true } } == closed)
+        #expect(clientError { try client.observe(5) { _ in true } } == closed)
         try server.finish()
         // There is no server any more, and it is not looked for.
-        #expect(clientError { try client.watch(5) { _ in true } } == closed)
+        #expect(clientError { try client.observe(5) { _ in true } } == closed)
     }
 
     @Test func `a command of which nothing could be sent goes over a new connection`() throws {

@@ -13,7 +13,7 @@ import WorkerClient
         let other = try WorkerClient(daemon.address)
         let id = try client.buffer(onThread: "images", selector: "echo")
         var states: [JobSummary.State] = []
-        try client.watch(id) { news in
+        try client.observe(id) { news in
             states.append(news.state)
             // Not before it was seen to wait.
             if states.count == 1 { #expect((try? other.fire("images")) == 1) }
@@ -21,19 +21,19 @@ import WorkerClient
         }
         #expect(states.first == .buffered)
         #expect(states.last == .done)
-        try client.watch(id) { news in
+        try client.observe(id) { news in
             #expect(news.isFinal)
             #expect(news.attempt == 1)
             return true
         }
-        let error = #expect(throws: WorkerClientError.self) { try client.watch(77) { _ in true } }
+        let error = #expect(throws: WorkerClientError.self) { try client.observe(77) { _ in true } }
         guard case .daemon("NOJOB", _) = error else {
             Issue.record("\(error as Any)")
             return
         }
-        let printed = try daemon.workerctl("watch", "\(id)")
+        let printed = try daemon.workerctl("observe", "\(id)")
         #expect(printed.text == "done\n")
-        let document = try daemon.workerctl("--json", "watch", "\(id)").json()
+        let document = try daemon.workerctl("--json", "observe", "\(id)").json()
         #expect(document["state"]?.text == "done")
     }
 
@@ -48,7 +48,7 @@ import WorkerClient
         let closed = WorkerClientError.closed("the client was closed")
         let watcher = try TestThread(name: "watcher") {
             let error = clientError {
-                try client.watch(id) { _ in
+                try client.observe(id) { _ in
                     isWatched.open()
                     return true
                 }
@@ -77,18 +77,18 @@ import WorkerClient
         let id = try await client.perform(
             onThread: "images", selector: "echo", options: options)
         var last: JobNews?
-        for try await news in client.watch(id) { last = news }
+        for try await news in client.observe(id) { last = news }
         #expect(last?.state == .done)
         await #expect(throws: WorkerClientError.self) {
-            for try await _ in client.watch(77) {}
+            for try await _ in client.observe(77) {}
         }
         // Two watch, one leaves, the other is still told.
         let later = try await client.perform(
             onThread: "images", selector: "echo",
             options: PerformOptions(schedule: .after(.seconds(3_600))))
-        var stays = client.watch(later).makeAsyncIterator()
+        var stays = client.observe(later).makeAsyncIterator()
         #expect(try await stays.next()?.state == .delayed)
-        for try await news in client.watch(later) {
+        for try await news in client.observe(later) {
             #expect(news.state == .delayed)
             break
         }
@@ -105,7 +105,7 @@ import WorkerClient
         let id = try await client.perform(
             onThread: "images", selector: "echo",
             options: PerformOptions(schedule: .after(.seconds(3_600))))
-        var news = client.watch(id).makeAsyncIterator()
+        var news = client.observe(id).makeAsyncIterator()
         #expect(try await news.next()?.state == .delayed)
         client.close()
         await #expect(throws: WorkerClientError.self) {

@@ -21,7 +21,12 @@ extension AsyncWorkerClient {
 
     /// Hands in a job and waits for its result.
     ///
-    /// - Parameter wait: how long; after that the error is `TIMEOUT`, and the job goes on.
+    /// - Parameters:
+    ///   - thread: the name of a thread or pool, or of a pool's member.
+    ///   - selector: what handles it.
+    ///   - payload: what the handler gets.
+    ///   - options: its priority, when it is due, how long it may run.
+    ///   - wait: how long; after that the error is `TIMEOUT`, and the job goes on.
     /// - Returns: what the handler returned.
     /// - Throws: as `perform`; and `.daemon` with FAILED, TIMEOUT or CANCELLED.
     /// - Thread: any task.
@@ -60,7 +65,10 @@ extension AsyncWorkerClient {
 
     /// Takes back all jobs of a thread and selector that have not begun.
     ///
-    /// - Parameter payload: only those with this payload; nil for all.
+    /// - Parameters:
+    ///   - thread: the name of a thread or pool, or of a pool's member.
+    ///   - selector: what handles them.
+    ///   - payload: only those with this payload; nil for all.
     /// - Returns: how many.
     /// - Throws: `.daemon` with NOTHREAD.
     /// - Thread: any task.

@@ -51,7 +51,7 @@ extension AsyncWorkerClient {
 
     /// The daemon in figures, as lines of `name:value` under headings of `# Section`.
     ///
-    /// - Parameter section: only this one: `server`, `clients`, `memory`, `jobs`,
+    /// - Parameter section: only this one: `server`, `clients`, `memory`, `stats`, `jobs`,
     ///   `schedules`, `backups`, `threads`, `loop`.
     /// - Thread: any task.
     public func info(_ section: String? = nil) async throws -> String {

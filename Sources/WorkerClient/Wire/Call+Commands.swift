@@ -56,12 +56,12 @@ extension Call where Value == Int {
             read: Read.integer)
     }
 
-    static func watch(_ id: UInt64) -> Call {
-        Call(["WATCH", .text("\(id)")], read: Read.integer)
+    static func observe(_ id: UInt64) -> Call {
+        Call(["OBSERVE", .text("\(id)")], read: Read.integer)
     }
 
-    static func unwatch(_ id: UInt64) -> Call {
-        Call(["UNWATCH", .text("\(id)")], read: Read.integer)
+    static func unobserve(_ id: UInt64) -> Call {
+        Call(["UNOBSERVE", .text("\(id)")], read: Read.integer)
     }
 
     /// RETRY and DROP of one job, or of all of a selector.
@@ -75,6 +75,10 @@ extension Call where Value == Int {
 
     static func fire(_ thread: String) -> Call {
         Call(["FIRE", .text(thread)], read: Read.integer)
+    }
+
+    static func unschedule(_ name: String) -> Call {
+        Call(["UNSCHEDULE", .text(name)], read: Read.integer)
     }
 }
 
@@ -93,6 +97,14 @@ extension Call where Value == [JobSummary] {
         if let limit { arguments += ["LIMIT", .integer(max(0, limit))] }
         return Call(arguments) { (reply) throws(WorkerClientError) in
             try Read.list(reply, JobSummary.init)
+        }
+    }
+}
+
+extension Call where Value == [ScheduleDescription] {
+    static var schedules: Call {
+        Call(["SCHEDULES"]) { (reply) throws(WorkerClientError) in
+            try Read.list(reply, ScheduleDescription.init)
         }
     }
 }
@@ -140,6 +152,15 @@ extension Call where Value == String {
 extension Call where Value == Void {
     static func steer(_ command: String, _ thread: String) -> Call {
         Call([.text(command), .text(thread)], read: Read.nothing)
+    }
+
+    static func schedule(
+        _ name: String, _ rhythm: ScheduleRhythm, _ thread: String, _ selector: String,
+        _ payload: [UInt8], _ options: ScheduleOptions
+    ) -> Call {
+        Call(
+            ["SCHEDULE", .text(name)] + rhythm.arguments + options.arguments
+                + [.text(thread), .text(selector), .bytes(payload)], read: Read.nothing)
     }
 
     static var ping: Call { Call(["PING"], read: Read.nothing) }

@@ -55,6 +55,8 @@ final class CommandSpecification: Sendable {
 struct CommandTable {
     /// More arguments than any command takes.
     static let manyArguments = 1_024
+    /// Older names of commands, which COMMAND LIST leaves out.
+    private static let aliases = ["watch": "observe", "unwatch": "unobserve"]
 
     let all: [CommandSpecification]
     private let byName: [String: CommandSpecification]
@@ -66,12 +68,16 @@ struct CommandTable {
             + ThreadCommands.all + ConnectionCommands.all + TransactionCommands.all
             + ServerCommands.all + BackupCommands.all
         perform = JobCommands.performCommand
-        byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+        var byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+        for (alias, name) in Self.aliases { byName[alias] = byName[name] }
+        self.byName = byName
     }
 
     subscript(name: String) -> CommandSpecification? { byName[name] }
 
-    /// Finds the command that a client named and checks that it may have it so.
+    /// Finds the command that a client named, and checks its arguments and the client's standing.
+    ///
+    /// - Returns: in a transaction, what answers with `QUEUED` in the command's place.
     func find(
         _ command: Command, for standing: Session.Standing
     ) throws(WireError) -> CommandSpecification {
@@ -82,20 +88,15 @@ struct CommandTable {
             if standing == .stranger { throw Self.authenticationRequired }
             throw WireError(.err, "unknown command \(quoted(name)); COMMAND LIST names them all")
         }
-        switch standing {
-        case .client: break
-        case .stranger:
-            guard found.permission.contains(.unauthenticated) else {
-                throw Self.authenticationRequired
-            }
-        case .inTransaction:
-            guard found.permission.contains(.inTransaction) else {
-                throw TransactionCommands.notExecuted
-            }
+        if standing == .stranger, !found.permission.contains(.unauthenticated) {
+            throw Self.authenticationRequired
         }
         guard found.arity.contains(command.count) else {
             let usage = found.usage.isEmpty ? "" : "; usage: \(name.uppercased()) \(found.usage)"
             throw WireError(.err, "wrong number of arguments for '\(name)' command\(usage)")
+        }
+        if standing == .inTransaction, !found.permission.contains(.inTransaction) {
+            return TransactionCommands.queued
         }
         return found
     }

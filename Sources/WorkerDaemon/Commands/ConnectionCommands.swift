@@ -31,7 +31,7 @@ enum ConnectionCommands {
             }),
         CommandSpecification(
             "client", 2...CommandTable.manyArguments, .connection,
-            usage: "ID|INFO|LIST|GETNAME|SETNAME name|SETINFO key value|KILL ID n",
+            usage: "ID|INFO|LIST [ID n …]|GETNAME|SETNAME name|SETINFO key value|KILL ID n",
             "About the connections.", execute: client),
         CommandSpecification(
             "select", 2...2, .connection, usage: "0", "There is one database: 0.",
@@ -96,10 +96,11 @@ enum ConnectionCommands {
         session.setVersion(version)
         if version == .two { service.driver.stopWatching(session.number) }
         return .map([
-            entry("server", text("workerd")), entry("version", text(Service.version)),
+            entry("server", text("workerd")), entry("version", text(Service.redisVersion)),
             entry("proto", .integer(version.rawValue)),
             entry("id", .integer(Int(session.number))), entry("mode", text("standalone")),
             entry("role", text("master")), entry("modules", .array([])),
+            entry("workerd_version", text(Service.version)),
         ])
     }
 
@@ -136,15 +137,15 @@ enum ConnectionCommands {
             return session.name.isEmpty ? .null : text(session.name)
         }
         if command.matches(1, "INFO") { return text(describe(session)) }
-        if command.matches(1, "LIST") {
-            let lines = service.sessions.values.sorted { $0.number < $1.number }.map(describe)
-            return .verbatim(format: "txt", Array(lines.joined().utf8))
-        }
+        if command.matches(1, "LIST") { return try list(service, command) }
         if command.matches(1, "SETNAME"), command.count == 3 {
             session.name = try clientName(command, at: 2)
             return .simpleString("OK")
         }
-        if command.matches(1, "SETINFO"), command.count == 4 { return .simpleString("OK") }
+        if command.matches(1, "SETINFO"), command.count == 4 {
+            try setLibrary(of: session, command)
+            return .simpleString("OK")
+        }
         if command.matches(1, "NO-EVICT") || command.matches(1, "NO-TOUCH") {
             return .simpleString("OK")
         }
@@ -161,23 +162,75 @@ enum ConnectionCommands {
                 + quoted(command.text(at: 1)))
     }
 
-    private static func clientName(_ command: Command, at index: Int) throws(WireError) -> String {
+    private static func clientName(
+        _ command: Command, at index: Int, _ what: String = "Client names"
+    ) throws(WireError) -> String {
         let isFine =
             command[index].allSatisfy { (33...126).contains($0) } && command[index].count <= 64
         guard isFine else {
             throw WireError(
                 .err,
-                "Client names cannot contain spaces, newlines or special characters, "
+                "\(what) cannot contain spaces, newlines or special characters, "
                     + "nor have more than 64 bytes.")
         }
         return command.text(at: index)
     }
 
+    /// Notes what the client's library says of itself.
+    private static func setLibrary(of session: Session, _ command: Command) throws(WireError) {
+        if command.matches(2, "LIB-NAME") {
+            session.library.name = try clientName(command, at: 3, "lib-name")
+        } else if command.matches(2, "LIB-VER") {
+            session.library.version = try clientName(command, at: 3, "lib-ver")
+        } else {
+            throw WireError(
+                .err,
+                "CLIENT SETINFO knows LIB-NAME and LIB-VER, not \(quoted(command.text(at: 2)))")
+        }
+    }
+
+    /// CLIENT LIST, CLIENT LIST ID n …, and CLIENT LIST TYPE, of which only `normal` has clients here.
+    private static func list(_ service: Service, _ command: Command) throws(WireError) -> RESPValue
+    {
+        var chosen = Array(service.sessions.values)
+        if command.count > 3, command.matches(2, "ID") {
+            let numbers = Set((3..<command.count).compactMap { command.integer(at: $0) })
+            chosen.removeAll { !numbers.contains(Int($0.number)) }
+        } else if command.count == 4, command.matches(2, "TYPE") {
+            if !command.matches(3, "NORMAL") { chosen = [] }
+        } else if command.count > 2 {
+            throw WireError(
+                .err, "CLIENT LIST [ID n …]: what is \(quoted(command.text(at: 2)))?")
+        }
+        let lines = chosen.sorted { $0.number < $1.number }.map(describe)
+        return .verbatim(format: "txt", Array(lines.joined().utf8))
+    }
+
+    /// A line with the fields of Redis 7.2, then two of workerd.
+    ///
+    /// Keeps Redis's order, because some clients read fields by their places. `cmds` counts the client's
+    /// commands, `pending` its outstanding replies.
     private static func describe(_ session: Session) -> String {
         let age = (WallClock.unixMilliseconds() - session.connectedAt) / 1_000
-        return "id=\(session.number) addr=\(session.ends.client) laddr=\(session.ends.server) "
-            + "name=\(session.name) age=\(age) cmd=\(session.lastCommand) cmds=\(session.commandCount) "
-            + "pending=\(session.pendingReplyCount) omem=\(session.outputByteCount) "
-            + "resp=\(session.writer.version.rawValue)\n"
+        let isInTransaction = session.standing == .inTransaction
+        let flags =
+            (isInTransaction ? "x" : "") + (session.ends.client.contains("/") ? "U" : "")
+        let (input, output) = (session.input, session.outputByteCount)
+        let fields: [(String, any CustomStringConvertible)] = [
+            ("id", session.number), ("addr", session.ends.client),
+            ("laddr", session.ends.server), ("fd", session.descriptorNumber),
+            ("name", session.name), ("age", age), ("idle", session.idleSeconds),
+            ("flags", flags.isEmpty ? "N" : flags), ("db", 0), ("sub", 0), ("psub", 0),
+            ("ssub", 0), ("multi", isInTransaction ? session.queuedCount : -1),
+            ("qbuf", input.byteCount), ("qbuf-free", input.memoryByteCount - input.byteCount),
+            ("argv-mem", 0), ("multi-mem", 0), ("rbs", 0), ("rbp", 0), ("obl", 0),
+            ("oll", output > 0 ? 1 : 0), ("omem", output),
+            ("tot-mem", input.memoryByteCount + output), ("events", session.events),
+            ("cmd", session.lastCommand), ("user", "default"), ("redir", -1),
+            ("resp", session.writer.version.rawValue), ("lib-name", session.library.name),
+            ("lib-ver", session.library.version), ("cmds", session.commandCount),
+            ("pending", session.pendingReplyCount),
+        ]
+        return fields.map { "\($0.0)=\($0.1)" }.joined(separator: " ") + "\n"
     }
 }

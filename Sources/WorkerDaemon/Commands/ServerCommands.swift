@@ -6,9 +6,10 @@ internal import Wording
 enum ServerCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "info", 1...2, .server, usage: "[section]", "The daemon in figures.",
+            "info", 1...32, .server, usage: "[section …]",
+            "The daemon in figures.",
             execute: { service, _, command in
-                let wanted = command.count == 2 ? command.text(at: 1).lowercased() : nil
+                let wanted = Set((1..<command.count).map { command.text(at: $0).lowercased() })
                 return .verbatim(format: "txt", Array(service.information(wanted).utf8))
             }),
         CommandSpecification(

@@ -1,5 +1,5 @@
-// There are no transactions. But clients hand in MULTI, commands and EXEC in one piece, redis-py's pipelines
-// unless told otherwise: what they see as one failed transaction must not have handed in jobs.
+// There are no transactions, and clients that ask for one are told so by EXEC. The replies before it are
+// those of Redis: some clients give up on a connection whose MULTI is refused, and never send DISCARD.
 
 internal import RESP
 
@@ -7,24 +7,27 @@ enum TransactionCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
             "multi", 1...1, .connection,
-            "There are no transactions: nothing is executed until EXEC or DISCARD.",
+            "Begins a transaction, which EXEC refuses: nothing of it is executed.",
+            permission: .inTransaction,
             execute: { _, session, _ throws(WireError) in
+                guard session.standing != .inTransaction else {
+                    throw WireError(.err, "MULTI calls can not be nested")
+                }
                 session.beginTransaction()
-                throw WireError(
-                    .err,
-                    "there are no transactions: nothing up to EXEC or DISCARD is executed; send a "
-                        + "pipeline without MULTI (redis-py: pipeline(transaction=False))")
+                return .simpleString("OK")
             }),
         CommandSpecification(
-            "exec", 1...1, .connection, "Ends what MULTI began, of which nothing was executed.",
+            "exec", 1...1, .connection, "Ends a transaction. Answers that nothing was executed.",
             permission: .inTransaction,
             execute: { _, session, _ throws(WireError) in
                 try end("EXEC", of: session)
                 throw WireError(
-                    .execAbort, "there are no transactions: nothing behind MULTI was executed")
+                    .execAbort,
+                    "there are no transactions: nothing behind MULTI was executed; send a pipeline "
+                        + "without MULTI (redis-py: pipeline(transaction=False))")
             }),
         CommandSpecification(
-            "discard", 1...1, .connection, "Ends what MULTI began, of which nothing was executed.",
+            "discard", 1...1, .connection, "Ends a transaction, of which nothing was executed.",
             permission: .inTransaction,
             execute: { _, session, _ throws(WireError) in
                 try end("DISCARD", of: session)
@@ -36,8 +39,11 @@ enum TransactionCommands {
         guard session.endTransaction() else { throw WireError(.err, "\(name) without MULTI") }
     }
 
-    /// What each command behind MULTI is answered.
-    static let notExecuted = WireError(
-        .err,
-        "not executed: it stands behind MULTI, and there are no transactions; DISCARD goes on")
+    /// Answers each command of a transaction, of which nothing is kept.
+    static let queued = CommandSpecification(
+        "multi", 1...CommandTable.manyArguments, .connection, "",
+        execute: { _, session, _ throws(WireError) in
+            session.countQueued()
+            return .simpleString("QUEUED")
+        })
 }

@@ -6,24 +6,24 @@ internal import RESP
 enum WatchCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "watch", 2...CommandTable.manyArguments, .jobs, usage: "id [id …]",
+            "observe", 2...CommandTable.manyArguments, .jobs, usage: "id [id …]",
             "Pushes what is so now, and each change of state and progress until the jobs have ended. "
                 + "Needs HELLO 3. Answers how many jobs these are.",
-            execute: watch),
+            execute: observe),
         CommandSpecification(
-            "unwatch", 1...CommandTable.manyArguments, .jobs, usage: "[id …]",
-            "Pushes nothing more about these jobs, or any. Answers how many were watched.",
-            execute: unwatch),
+            "unobserve", 1...CommandTable.manyArguments, .jobs, usage: "[id …]",
+            "Pushes nothing more about these jobs, or any. Answers how many were observed.",
+            execute: unobserve),
     ]
 
-    private static func watch(
+    private static func observe(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         guard session.writer.version == .three else {
             throw WireError(
                 .err,
-                "WATCH pushes, which version 2 of the protocol can't: HELLO 3 first, or ask JOB again "
-                    + "and again")
+                "OBSERVE pushes, which version 2 of the protocol can't: HELLO 3 first, or ask JOB "
+                    + "again and again")
         }
         let ids = try ids(command)
         // Those it has not read yet count, or a client that never reads could watch for ever. Each once.
@@ -37,7 +37,8 @@ enum WatchCommands {
             + unreadCount
         guard count <= JobWatches.countMax else {
             throw WireError(
-                .err, "a connection may watch \(JobWatches.countMax) jobs at a time: UNWATCH some")
+                .err,
+                "a connection may observe \(JobWatches.countMax) jobs at a time: UNOBSERVE some")
         }
         // In its place before the first push, unless earlier replies hold it back.
         let reply = session.reserve()
@@ -45,7 +46,7 @@ enum WatchCommands {
         return nil
     }
 
-    private static func unwatch(
+    private static func unobserve(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         if command.count == 1 {

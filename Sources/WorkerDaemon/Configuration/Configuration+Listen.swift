@@ -104,7 +104,7 @@ extension ValueRule<String> {
             let max = Configuration.Listen.unixPathByteCountMax
             let rule = absolutePath(such: "/run/workerd/workerd.sock", byteCountMax: max)
             guard let path = rule.read(value, place) else { return nil }
-            return place.isForNew("socket", path) ? path : nil
+            return place.isForNew("socket", path, isMadeAtStart: true) ? path : nil
         }
     }
 

@@ -1,6 +1,7 @@
 // What is to be done again and again, as configured.
 
 package import Jobs
+internal import Wording
 
 extension Configuration {
     /// A job that is made in a rhythm.
@@ -20,6 +21,12 @@ extension Configuration {
         package var thread = ""
         package var selector = ""
         package var payload = ""
+        /// The payload in place of `payload`, as it was in a file when the configuration was read.
+        package var payloadFile: [UInt8]?
+        /// Whose order its jobs keep; empty for none.
+        package var key = ""
+        /// What people know its jobs by; empty for nothing.
+        package var label = ""
         package var priority = Priority.normal
         /// How long one attempt may take; nil is as long as the selector says.
         package var timeout: Duration?
@@ -27,12 +34,19 @@ extension Configuration {
         package var expire: Duration?
         /// How many further attempts follow one that failed; nil is as many as the selector has.
         package var retries: Int?
+        /// What becomes of the jobs behind one that is tried again; nil is as the selector says.
+        package var retry: Configuration.Selector.RetryManner?
+        /// Where `selector` is in the file.
+        package private(set) var selectorPosition: JSON5Position?
         /// The names that `thread` may have; empty once that is checked.
         private var threadNames: Set<String>
+        /// The names that `selector` may have; nil once that is checked, or if it is checked later.
+        private var selectorNames: Set<String>?
 
-        init(name: String, threadNames: Set<String> = []) {
+        init(name: String, threadNames: Set<String> = [], selectorNames: Set<String>? = nil) {
             self.name = name
             self.threadNames = threadNames
+            self.selectorNames = selectorNames
         }
 
         /// The same, as a command would give it.
@@ -47,13 +61,16 @@ extension Configuration {
                 name: name, rhythm: rhythm,
                 request: JobRequest(
                     thread: thread, selector: selector,
-                    payload: Array(payload.utf8)))
+                    payload: payloadFile ?? Array(payload.utf8)))
             definition.missed = missed
             definition.request.priority = priority
-            definition.request.options = SharedJobOptions(
-                JobOptions(
-                    timeoutMilliseconds: timeout?.milliseconds, retryCountMax: retries,
-                    expireMilliseconds: expire?.milliseconds))
+            var options = JobOptions(
+                timeoutMilliseconds: timeout?.milliseconds, retryCountMax: retries,
+                retryBlocks: retry.map { $0 == .block },
+                expireMilliseconds: expire?.milliseconds)
+            if !key.isEmpty { options.key = Array(key.utf8) }
+            if !label.isEmpty { options.label = Array(label.utf8) }
+            definition.request.options = SharedJobOptions(options)
             return definition
         }
     }
@@ -63,16 +80,16 @@ extension Configuration.Schedule: ConfigurationSection {
     /// The longest payload: more belongs into a file.
     static let payloadByteCountMax = 64 << 10
 
-    /// A schedule for one of these threads or their members.
+    /// A schedule for one of these threads or their members, and for one of these selectors.
     static func make(
-        _ name: String, at place: Place, threads: [Configuration.Thread]
+        _ name: String, at place: Place, threads: [Configuration.Thread], selectors: Set<String>?
     ) -> Configuration.Schedule? {
         guard Configuration.isName(name, at: place) else { return nil }
         var names = Set(threads.map(\.name))
         for thread in threads where thread.count > 1 {
             names.formUnion((1...thread.count).map { "\(thread.name)/\($0)" })
         }
-        return Configuration.Schedule(name: name, threadNames: names)
+        return Configuration.Schedule(name: name, threadNames: names, selectorNames: selectors)
     }
 
     mutating func read(from section: inout SectionReader) {
@@ -89,12 +106,23 @@ extension Configuration.Schedule: ConfigurationSection {
         section.read(
             "payload", into: &payload,
             .text(such: "hello", byteCountMax: Self.payloadByteCountMax))
+        section.read("payloadFile", into: &payloadFile, .payloadFile)
+        section.read("key", into: &key, .text(such: "alice", byteCountMax: 256))
+        section.read("label", into: &label, .text(such: "nightly run", byteCountMax: 256))
         section.read("priority", into: &priority, .priority)
         section.read(
             "timeout", into: &timeout, .duration(.milliseconds(1) ... .seconds(24 * 3600)))
         section.read("expire", into: &expire, Configuration.expiry)
         section.read(
             "retries", into: &retries, .whole(0...Configuration.Selector.retryCountLimit))
+        section.read("retry", into: &retry, .choice)
+        check(section)
+    }
+
+    private mutating func check(_ section: SectionReader) {
+        if section.has("payload"), section.has("payloadFile") {
+            section.report("payloadFile", "give either payload or payloadFile")
+        }
         if section.has("cron") == section.has("every") {
             section.report(
                 "cron", "give either cron, such as \"30 3 * * *\", or every, such as \"10s\"")
@@ -105,7 +133,19 @@ extension Configuration.Schedule: ConfigurationSection {
         if !thread.isEmpty, !threadNames.contains(thread) {
             section.report("thread", "there is no thread \(thread.quoted) under threads")
         }
+        if !selector.isEmpty, let selectorNames, !selectorNames.contains(selector) {
+            section.report("selector", unknownSelector(among: selectorNames))
+        }
+        selectorPosition = section.position(of: "selector")
         threadNames = []
+        selectorNames = nil
+    }
+
+    /// The sentence about a selector that is none of these.
+    func unknownSelector(among known: some Sequence<String>) -> String {
+        let near = Spelling.nearest(to: selector, among: known.sorted())
+        let advice = near.map { ", did you mean \($0.quoted)?" } ?? ""
+        return "there is no selector \(selector.quoted)\(advice)"
     }
 
     private static let shortest = Duration.milliseconds(Jobs.Schedule.periodMillisecondsMin)
@@ -135,6 +175,25 @@ extension ValueRule<Configuration.Schedule.Zone> {
                 place.report("\(error)")
                 return nil
             }
+        }
+    }
+}
+
+extension ValueRule<[UInt8]> {
+    /// The absolute path of a file that holds a payload; the value is its bytes.
+    fileprivate static var payloadFile: ValueRule {
+        ValueRule { value, place in
+            let rule = ValueRule<String>.absolutePath(such: "/etc/workerd/nightly.json")
+            guard let path = rule.read(value, place) else { return nil }
+            let max = Configuration.Schedule.payloadByteCountMax
+            do throws(FileChecks.Unreadable) {
+                let bytes = try place.files.contents(path, max + 1)
+                if bytes.count <= max { return bytes }
+                place.report("\(path.quoted) has more than \(max) bytes")
+            } catch {
+                place.report("\(path.quoted) cannot be read: \(error.reason)")
+            }
+            return nil
         }
     }
 }

@@ -63,8 +63,9 @@ extension Configuration: ConfigurationSection {
         section.read("backups", into: &backups, .directory)
         section.sections("threads", into: &threads, make: Thread.make)
         section.sections("selectors", into: &selectors, make: Selector.make)
+        let served = section.builtInSelectors?.union(selectors.map(\.name))
         section.sections("schedules", into: &schedules) { [threads] name, place in
-            Schedule.make(name, at: place, threads: threads)
+            Schedule.make(name, at: place, threads: threads, selectors: served)
         }
         section.section("limits", into: &limits)
         section.section("shutdown", into: &shutdown)

@@ -4,10 +4,15 @@
 /// Reads and checks configurations.
 package struct ConfigurationReader: Sendable {
     private let files: FileChecks
+    private let builtInSelectors: Set<String>?
 
     /// Makes a reader that asks about files through `files`.
-    package init(files: FileChecks) {
+    ///
+    /// - Parameter builtInSelectors: what schedules may name beside the configured selectors; nil if the
+    ///   program registers handlers later, and schedules are checked then.
+    package init(files: FileChecks, builtInSelectors: Set<String>? = nil) {
         self.files = files
+        self.builtInSelectors = builtInSelectors
     }
 
     /// Reads a file and checks it whole.
@@ -16,6 +21,30 @@ package struct ConfigurationReader: Sendable {
     /// - Thread: any thread.
     /// - Blocks: while the file is read and programs are looked for.
     package func load(path: String) throws(ConfigurationError) -> Configuration {
+        try parse(bytes: try contents(of: path), fileName: path)
+    }
+
+    /// Checks a file whole without starting with it.
+    ///
+    /// - Returns: what may have to be mended before the start, such as a directory that the service manager
+    ///   makes.
+    /// - Throws: all other faults of the file, or the one reason why it could not be read.
+    /// - Thread: any thread.
+    /// - Blocks: while the file is read and programs are looked for.
+    package func check(path: String) throws(ConfigurationError) -> [ConfigurationFault] {
+        try check(bytes: try contents(of: path), fileName: path)
+    }
+
+    /// Checks the bytes of a file; see `check(path:)`.
+    package func check(
+        bytes: [UInt8], fileName: String
+    ) throws(ConfigurationError) -> [ConfigurationFault] {
+        let collector = FaultCollector(builtInSelectors: builtInSelectors, isCheck: true)
+        _ = try parse(bytes: bytes, fileName: fileName, collector)
+        return collector.warnings
+    }
+
+    private func contents(of path: String) throws(ConfigurationError) -> [UInt8] {
         let bytes: [UInt8]
         do throws(FileChecks.Unreadable) {
             // One byte more than is allowed shows that the file is too large.
@@ -26,7 +55,7 @@ package struct ConfigurationReader: Sendable {
                 fileName: path,
                 faults: [ConfigurationFault(path: "", message: message, position: nil)])
         }
-        return try parse(bytes: bytes, fileName: path)
+        return bytes
     }
 
     /// Checks the text of a configuration whole.
@@ -45,7 +74,13 @@ package struct ConfigurationReader: Sendable {
     package func parse(
         bytes: [UInt8], fileName: String
     ) throws(ConfigurationError) -> Configuration {
-        let collector = FaultCollector()
+        let collector = FaultCollector(builtInSelectors: builtInSelectors, isCheck: false)
+        return try parse(bytes: bytes, fileName: fileName, collector)
+    }
+
+    private func parse(
+        bytes: [UInt8], fileName: String, _ collector: FaultCollector
+    ) throws(ConfigurationError) -> Configuration {
         var configuration = Configuration()
         do throws(JSON5Fault) {
             let root = try JSON5Reader.read(bytes)

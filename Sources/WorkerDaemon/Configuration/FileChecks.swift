@@ -57,16 +57,22 @@ package struct FileChecks: Sendable {
 
 extension Place {
     /// Whether a file can be made at an absolute path, or is there; reports what is in the way.
-    func isForNew(_ what: String, _ path: String) -> Bool {
+    ///
+    /// - Parameter isMadeAtStart: whether its directory may be made when the daemon is started, as systemd
+    ///   does; that it is missing is a warning for who only checks.
+    func isForNew(_ what: String, _ path: String, isMadeAtStart: Bool = false) -> Bool {
         if files.kind(path) == .directory {
             report("\(path.quoted) is a directory, must be the path of a \(what) in one")
             return false
         }
         let parent = Directory.parent(of: path)
-        guard parent == "/" || files.kind(parent) == .directory else {
-            report("there is no directory \(parent.quoted) for the \(what)")
+        if parent == "/" || files.kind(parent) == .directory { return true }
+        let fault = "there is no directory \(parent.quoted) for the \(what)"
+        guard isCheck, isMadeAtStart, files.kind(parent) == .missing else {
+            report(fault)
             return false
         }
+        warn("\(fault); it has to be there at the start")
         return true
     }
 }

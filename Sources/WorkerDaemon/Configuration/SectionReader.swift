@@ -11,9 +11,24 @@ protocol ConfigurationSection {
     mutating func read(from section: inout SectionReader)
 }
 
-/// The faults found so far; confined to the thread that reads.
+/// The faults found so far, and on what terms a configuration is read; confined to the thread that reads.
 final class FaultCollector {
+    /// The selectors that need no configuration; nil if the program registers some later.
+    let builtInSelectors: Set<String>?
+    /// Whether the configuration is only checked, and the daemon may start at another time.
+    let isCheck: Bool
     private(set) var faults: [ConfigurationFault] = []
+    /// What may have to be mended before the start.
+    private(set) var warnings: [ConfigurationFault] = []
+
+    init(builtInSelectors: Set<String>?, isCheck: Bool) {
+        self.builtInSelectors = builtInSelectors
+        self.isCheck = isCheck
+    }
+
+    func warn(_ path: String, _ message: String, at position: JSON5Position) {
+        warnings.append(ConfigurationFault(path: path, message: message, position: position))
+    }
 
     func add(_ path: String, _ message: String, at position: JSON5Position?) {
         faults.append(ConfigurationFault(path: path, message: message, position: position))
@@ -39,6 +54,14 @@ struct Place {
     /// Reports a fault here.
     func report(_ message: String) {
         collector.add(path, message, at: position)
+    }
+
+    /// Whether the configuration is only checked, and the daemon may start at another time.
+    var isCheck: Bool { collector.isCheck }
+
+    /// Reports what may have to be mended before the start.
+    func warn(_ message: String) {
+        collector.warn(path, message, at: position)
     }
 
     /// The place of an element of the list that is here.
@@ -80,6 +103,12 @@ struct SectionReader {
         self.object = object
         self.place = place
     }
+
+    /// The selectors that need no configuration; nil if the program registers some later.
+    var builtInSelectors: Set<String>? { place.collector.builtInSelectors }
+
+    /// Where the value of a key is; nil if it is not given.
+    func position(of key: String) -> JSON5Position? { object[key]?.value.position }
 
     /// Whether the key is given, with a fault or without.
     func has(_ key: String) -> Bool { object[key] != nil }

@@ -3,11 +3,14 @@
 extension Daemon {
     /// Checks that there is a handler for each schedule of the configuration.
     func checkSchedules() throws(DaemonError) {
-        for schedule in configuration.schedules where handlers[schedule.selector] == nil {
-            throw DaemonError(
-                "schedules.\(schedule.name).selector: there is no selector "
-                    + schedule.selector.quoted,
-                exitStatus: DaemonError.badConfiguration)
+        let faults = configuration.schedules.filter { handlers[$0.selector] == nil }.map {
+            ConfigurationFault(
+                path: "schedules.\($0.name).selector",
+                message: $0.unknownSelector(among: handlers.keys), position: $0.selectorPosition)
         }
+        guard !faults.isEmpty else { return }
+        let error = ConfigurationError(
+            fileName: configurationFile ?? "configuration", faults: faults)
+        throw DaemonError(error.description, exitStatus: DaemonError.badConfiguration)
     }
 }

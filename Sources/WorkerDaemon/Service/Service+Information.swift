@@ -7,39 +7,69 @@ internal import Synchronization
 internal import WorkerThreads
 
 extension Service {
+    /// The version of Redis whose connection commands workerd answers alike.
+    ///
+    /// Clients choose by it what they send, and some refuse a server older than theirs.
+    static let redisVersion = "7.2.0"
+
+    /// A section of INFO: its name, and how its lines are made.
+    private typealias Section = (name: String, lines: () -> [(String, String)])
+
     /// The sections of INFO.
     ///
-    /// - Parameter section: only this one, in lower case; nil, `all` or `everything` for all.
-    func information(_ section: String?) -> String {
-        let all: [(String, [(String, String)])] = [
-            ("Server", serverLines), ("Clients", clientLines), ("Memory", memoryLines),
-            ("Jobs", jobLines), ("Schedules", schedules.figures), ("Backups", backups.figures),
-            ("Threads", threadLines), ("Loop", loopLines),
+    /// - Parameter names: only these, in lower case; none, `all`, `everything` or `default` for all.
+    func information(_ names: Set<String>) -> String {
+        let all: [Section] = [
+            ("Server", { self.serverLines }), ("Clients", { self.clientLines }),
+            ("Memory", { self.memoryLines }), ("Persistence", { self.persistenceLines }),
+            ("Stats", { self.statisticsLines }), ("Replication", { self.replicationLines }),
+            ("Jobs", { self.jobLines }), ("Schedules", { self.schedules.figures }),
+            ("Backups", { self.backups.figures }), ("Threads", { self.threadLines }),
+            ("Loop", { self.loopLines }), ("Cluster", { [("cluster_enabled", "0")] }),
+            // The databases that have keys.
+            ("Keyspace", { [] }),
         ]
-        let isAll = section == nil || ["all", "everything", "default"].contains(section)
-        let chosen = all.filter { isAll || $0.0.lowercased() == section }
-        return chosen.map { name, lines in
-            "# \(name)\r\n" + lines.map { "\($0.0):\($0.1)\r\n" }.joined()
+        let isAll = names.isEmpty || !names.isDisjoint(with: ["all", "everything", "default"])
+        let chosen = all.filter { isAll || names.contains($0.name.lowercased()) }
+        return chosen.map { section in
+            "# \(section.name)\r\n" + section.lines().map { "\($0.0):\($0.1)\r\n" }.joined()
         }.joined(separator: "\r\n")
     }
 
     private var serverLines: [(String, String)] {
         let uptime = (driver.wall.unixMilliseconds() - driver.startedAt) / 1_000
         return [
+            ("redis_version", Service.redisVersion),
+            ("redis_mode", "standalone"),
             ("workerd_version", Service.version),
             ("process_id", "\(ProcessStatistics.processID)"),
             ("uptime_in_seconds", "\(uptime)"),
             ("store", driver.store.name),
+        ]
+    }
+
+    /// Clients that find `loading:1` wait before they send anything.
+    private var persistenceLines: [(String, String)] {
+        [("loading", "0"), ("async_loading", "0")]
+    }
+
+    private var statisticsLines: [(String, String)] {
+        [
+            ("total_connections_received", "\(connectionCount)"),
+            ("rejected_connections", "\(rejectedCount)"),
             ("total_commands_processed", "\(commandCount)"),
         ]
+    }
+
+    /// Clients look for a node with `role:master`, the only one to which they send commands that write.
+    private var replicationLines: [(String, String)] {
+        [("role", "master"), ("connected_slaves", "0"), ("master_repl_offset", "0")]
     }
 
     private var clientLines: [(String, String)] {
         [
             ("connected_clients", "\(sessions.count)"),
             ("maxclients", "\(configuration.limits.connections)"),
-            ("total_connections_received", "\(connectionCount)"),
-            ("rejected_connections", "\(rejectedCount)"),
         ]
     }
 

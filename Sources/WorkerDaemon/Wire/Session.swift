@@ -19,17 +19,6 @@ protocol SessionDelegate: AnyObject {
     func sessionEnded(_ session: Session, reason: String)
 }
 
-/// What one connection may take.
-struct SessionLimits {
-    let command: CommandLimits
-    /// Replies that may be outstanding before the session stops reading.
-    let pendingReplyCountMax: Int
-    /// Bytes that may wait for the client before the session stops reading.
-    let outputByteCountSoftMax: Int
-    /// Bytes that may wait for the client before it is taken for one that never reads.
-    let outputByteCountMax: Int
-}
-
 /// A connection with a client.
 ///
 /// Confined to its loop's thread.
@@ -40,7 +29,7 @@ final class Session {
         case stranger
         /// All.
         case client
-        /// It believes that it is in a transaction: those that end one.
+        /// It is in a transaction: only those that end one.
         case inTransaction
     }
 
@@ -48,9 +37,13 @@ final class Session {
     let ends: ConnectionEnds
     let connectedAt: Int64
     var name = ""
+    /// What CLIENT SETINFO said of the client's library.
+    var library = (name: "", version: "")
     /// What the client may do.
     private(set) var standing: Standing
     private let asksForPassword: Bool
+    /// How many commands of the client's transaction were answered with QUEUED.
+    private(set) var queuedCount = 0
     private(set) var commandCount: UInt64 = 0
     var lastCommand = ""
     var wrongPasswordCount = 0
@@ -101,6 +94,8 @@ final class Session {
     private var toldEarlyByteCount = 0
     /// When the client has last read something, or had nothing to read.
     private(set) var lastRead = Instant(nanoseconds: 0)
+    /// When bytes of the client arrived last.
+    private var lastArrival: Instant
 
     /// Bytes asked for by one read, and taken in one go before others get their turn.
     private static let readByteCount = 64 << 10
@@ -110,7 +105,6 @@ final class Session {
     private static let toldByteCountMin = 16 << 10
     /// A client with so many questions in line asks no more until one is answered.
     private static let questionCountMax = 16
-    private static let valueByteCount = MemoryLayout<RESPValue>.stride
 
     init(
         number: UInt64, socket: consuming Descriptor, ends: ConnectionEnds, isAuthenticated: Bool,
@@ -127,6 +121,7 @@ final class Session {
         self.delegate = delegate
         self.socket = Socket(socket)
         connectedAt = WallClock.unixMilliseconds()
+        lastArrival = loop.now
         unsafe uncheckedParser = CommandParser(
             limits: isAuthenticated ? limits.command : CommandLimits.unauthenticated)
     }
@@ -160,6 +155,20 @@ final class Session {
     /// How many bytes wait for the client to read them, or for an earlier answer.
     var outputByteCount: Int { output.byteCount + earlyByteCount }
 
+    /// The connection's descriptor; -1 once it is closed.
+    var descriptorNumber: Int { socket.map { Int($0.descriptor.number) } ?? -1 }
+
+    /// How many bytes of an incomplete command have arrived, and what the buffer for them takes.
+    var input: (byteCount: Int, memoryByteCount: Int) {
+        (parser.pendingByteCount, parser.memoryByteCount)
+    }
+
+    /// How many seconds ago the client sent something.
+    var idleSeconds: Int64 { lastArrival.duration(to: loop.now).components.seconds }
+
+    /// What the connection waits for, as Redis says it: `r`, or `rw` while answers wait to be sent.
+    var events: String { output.isEmpty ? "r" : "rw" }
+
     /// Whether the client has many bytes of answers to read.
     var hasUnread: Bool { toldByteCount > 0 }
 
@@ -176,7 +185,13 @@ final class Session {
     }
 
     /// Executes nothing more for the client until it has ended its transaction.
-    func beginTransaction() { standing = .inTransaction }
+    func beginTransaction() {
+        standing = .inTransaction
+        queuedCount = 0
+    }
+
+    /// Counts a command of a transaction, which is not kept.
+    func countQueued() { queuedCount += 1 }
 
     /// - Returns: whether the client was in one.
     func endTransaction() -> Bool {
@@ -194,6 +209,7 @@ final class Session {
     func reset() {
         setVersion(.two)
         name = ""
+        library = ("", "")
         _ = endTransaction()
         guard asksForPassword else { return }
         standing = .stranger
@@ -344,7 +360,9 @@ final class Session {
             return false
         }
         switch result {
-        case .bytes: executeCommands()
+        case .bytes:
+            lastArrival = loop.now
+            executeCommands()
         case .end: inputEnded()
         case .wouldBlock: return false
         }
@@ -428,22 +446,8 @@ final class Session {
     /// What an answer takes while it is held for the client: a result its bytes, a list more than it has on the wire.
     private static func byteCount(of answer: Answer) -> Int {
         switch answer {
-        case .value(let value): byteCount(of: value)
+        case .value(let value): value.heldByteCount
         case .encoded(let bytes): bytes.count
-        }
-    }
-
-    private static func byteCount(of value: RESPValue) -> Int {
-        switch value {
-        case .bulk(let bytes), .verbatim(_, let bytes): return bytes.count
-        case .simpleString(let text), .error(let text), .bigNumber(let text): return text.utf8.count
-        case .array(let elements), .set(let elements), .push(let elements):
-            return elements.reduce(0) { $0 + valueByteCount + byteCount(of: $1) }
-        case .map(let entries):
-            return entries.reduce(0) {
-                $0 + 2 * valueByteCount + byteCount(of: $1.key) + byteCount(of: $1.value)
-            }
-        case .integer, .null, .boolean, .double: return 0
         }
     }
 

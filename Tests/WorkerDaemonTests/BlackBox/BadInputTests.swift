@@ -119,7 +119,7 @@ import Testing
             let commands = try client.call("COMMAND").elements ?? []
             #expect(commands.count >= 25)
             // They take words without end, and say what is wrong with these.
-            let open: Set = ["hello", "client", "config", "command", "watch", "unwatch"]
+            let open: Set = ["hello", "client", "config", "command", "observe", "unobserve"]
             for command in commands {
                 let name = try #require(command.elements?.first?.text)
                 let arity = try #require(command.elements?.dropFirst().first?.integer)

@@ -127,7 +127,10 @@ import Testing
         try withDaemon { daemon in
             let client = try daemon.connect()
             let all = try client.call("INFO").text ?? ""
-            let sections = ["Server", "Clients", "Memory", "Jobs", "Threads", "Loop"]
+            let sections = [
+                "Server", "Clients", "Memory", "Persistence", "Stats", "Replication", "Jobs",
+                "Threads", "Loop", "Cluster", "Keyspace",
+            ]
             for section in sections {
                 #expect(all.contains("# \(section)\r\n"))
                 let one = try client.call("INFO", .text(section)).text ?? ""
@@ -137,6 +140,71 @@ import Testing
             #expect(try client.figure("process_id") == daemon.processID)
             #expect(try client.call("INFO", "nonsense").text == "")
             #expect(try client.call("INFO", "everything").text?.contains("# Loop") == true)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `INFO and HELLO tell clients of Redis what they choose by`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            // As valkey-glide asks, in version 2 and 3.
+            for version in [2, 3] {
+                let hello = try client.call("HELLO", .integer(version))
+                #expect(hello["version"]?.text == "7.2.0")
+                #expect(hello["workerd_version"]?.text == "0.1.0")
+                for name in ["REPLICATION", "replication", "Replication"] {
+                    let text = try client.call("INFO", .text(name)).text ?? ""
+                    #expect(text.hasPrefix("# Replication\r\nrole:master\r\n"))
+                }
+            }
+            let server = try client.call("INFO", "server").text ?? ""
+            #expect(server.contains("\r\nredis_version:7.2.0\r\n"))
+            #expect(server.contains("\r\nworkerd_version:0.1.0\r\n"))
+            let both = try client.call("INFO", "KEYSPACE", "cluster").text
+            #expect(both == "# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n")
+            #expect(try client.call("INFO", "persistence").text?.contains("loading:0") == true)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `CLIENT INFO has the fields of Redis 7.2 in their order`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("CLIENT", "SETNAME", "packer")
+            _ = try client.call("CLIENT", "SETINFO", "lib-name", "tester")
+            _ = try client.call("CLIENT", "SETINFO", "LIB-VER", "1.2")
+            let line = try client.call("CLIENT", "INFO").text ?? ""
+            let fields = line.dropLast().split(separator: " ").map {
+                $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            }
+            #expect(
+                fields.map { $0[0] } == [
+                    "id", "addr", "laddr", "fd", "name", "age", "idle", "flags", "db", "sub",
+                    "psub", "ssub", "multi", "qbuf", "qbuf-free", "argv-mem", "multi-mem", "rbs",
+                    "rbp", "obl", "oll", "omem", "tot-mem", "events", "cmd", "user", "redir",
+                    "resp", "lib-name", "lib-ver", "cmds", "pending",
+                ])
+            let values = Dictionary(uniqueKeysWithValues: fields.map { ($0[0], $0[1]) })
+            let integers = [
+                "id", "fd", "age", "idle", "db", "sub", "psub", "ssub", "multi", "qbuf",
+                "qbuf-free", "argv-mem", "multi-mem", "rbs", "rbp", "obl", "oll", "omem",
+                "tot-mem", "redir", "resp",
+            ]
+            for name in integers {
+                #expect(values[name[...]].flatMap { Int($0) } != nil, "\(name)")
+            }
+            #expect(values["name"] == "packer" && values["flags"] == "U")
+            #expect(values["lib-name"] == "tester" && values["lib-ver"] == "1.2")
+            #expect(try client.call("CLIENT", "LIST").text?.hasPrefix("id=") == true)
+            #expect(try client.call("CLIENT", "LIST", "TYPE", "replica").text == "")
+            #expect(try client.call("CLIENT", "LIST", "TYPE", "normal").text?.isEmpty == false)
+            #expect(try client.call("CLIENT", "LIST", "ID", 4_711).text == "")
+            #expect(try client.call("CLIENT", "LIST", "nonsense").errorWord == "ERR")
+            #expect(try client.call("CLIENT", "SETINFO", "LIB-NAME", "a b").errorWord == "ERR")
+            #expect(try client.call("CLIENT", "SETINFO", "nonsense", "x").errorWord == "ERR")
+            _ = try client.call("RESET")
+            let after = try client.call("CLIENT", "INFO").text ?? ""
+            #expect(after.contains(" lib-name= lib-ver= "))
         }
     }
 

@@ -53,7 +53,7 @@ import Testing
             // It begins when it is watched.
             _ = try client.call("PAUSE", "images")
             #expect(try client.perform("images", "holds", "x") == 1)
-            #expect(try watcher.call("WATCH", 1) == .integer(1))
+            #expect(try watcher.call("OBSERVE", 1) == .integer(1))
             _ = try client.call("RESUME", "images")
             var pushed: RESPValue?
             while pushed == nil {

@@ -26,7 +26,7 @@ import WorkerClient
         let listed = try client.call("JOBS", "waiting").elements ?? []
         #expect(listed.compactMap { $0["label"]?.text } == ["night run \u{1B}[1m"])
         _ = try watcher.call("HELLO", 3)
-        #expect(try watcher.call("WATCH", 1) == .integer(1))
+        #expect(try watcher.call("OBSERVE", 1) == .integer(1))
         guard case .push(let parts) = try watcher.reply() else {
             Issue.record("no push")
             return

@@ -317,7 +317,44 @@ extension TestClient {
             let daemon = try TestDaemon(
                 arguments: ["--config", scratch.file("workerd.json5")] + more, in: scratch)
             #expect(try daemon.end() == "exit status 78")
-            #expect(daemon.log.contains("schedules.x.selector: there is no selector \"paint\""))
+            let file = scratch.file("workerd.json5")
+            let fault = "\(file): schedules.x.selector: there is no selector \"paint\" (line "
+            #expect(daemon.log.contains(fault), "\(daemon.log)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `takes the options of a job, by command and in the configuration`() throws {
+        let scratch = try Scratch()
+        var setup = Setup(threads: "images: {}, mail: { count: 2 }")
+        setup.more = """
+            schedules: {
+                beat: {
+                    every: "20ms", thread: "mail", selector: "fail", payloadFile: "$DIR/payload",
+                    key: "alice", label: "nightly run", retries: 2, retry: "block",
+                },
+            },
+            """
+        try scratch.write("no paper", to: "payload")
+        let daemon = try TestDaemon(setup, in: scratch)
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        try eventually("the first run has failed once") {
+            try client.call("JOB", 1)["last-failure"]?.text == "no paper"
+        }
+        let first = try client.call("JOB", 1)
+        #expect(first["key"]?.text == "alice" && first["label"]?.text == "nightly run")
+        // It holds up those of its key.
+        let behind = try client.perform("mail", "echo", "KEY", "alice", "x")
+        #expect(try client.job(behind, "state").text == "waiting")
+        for options: [CommandArgument] in [
+            ["RETRY", 2, "BLOCK"], ["RETRY", 2, "ASIDE", "KEY", "a"], ["RETRY", 0],
+            ["RETRY", 2, "BLOCK", "LABEL", "x", "EXPIRE", 50, "PRIORITY", "low"],
+        ] {
+            let command: [CommandArgument] =
+                ["SCHEDULE", "b", "EVERY", 3_600_000] + options + ["images", "echo", "tick"]
+            try client.send(TestClient.bytes(command))
+            #expect(try client.reply() == .simpleString("OK"), "\(options)")
         }
     }
 

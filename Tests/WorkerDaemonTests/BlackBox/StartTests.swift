@@ -1,5 +1,6 @@
 // How workerd starts, and how it says why it does not.
 
+import Glibc
 import Kernel
 import RESP
 import Support
@@ -55,6 +56,56 @@ import Testing
             #expect(ended.output.hasSuffix("workerd.json5: no fault\n"))
         }
         #expect(!scratch.has("s"))
+    }
+
+    // systemd makes the socket's directory at the start, and removes it at the end.
+    @Test(.timeLimit(.minutes(20)))
+    func `--check warns of a directory that the start needs`() throws {
+        let scratch = try Scratch()
+        let socket = "\"\(scratch.file("missing/s"))\""
+        let text = "{\n  listen: { unix: \(socket) },\n  threads: { images: {} },\n}"
+        try scratch.write(text, to: "workerd.json5")
+        let file = scratch.file("workerd.json5")
+        let checked = try run(["--config", file, "--check"], in: scratch)
+        #expect(checked.status == "exit status 0")
+        #expect(checked.output == "\(file): no fault\n")
+        let fault =
+            "listen.unix: there is no directory \"\(scratch.file("missing"))\" for the socket"
+        #expect(
+            checked.errors
+                == "\(file): warning: \(fault); it has to be there at the start (line 2, column 19)\n"
+        )
+        let started = try run(["--config", file], in: scratch)
+        #expect(started.status == "exit status 78")
+        #expect(started.errors.contains("\(file): \(fault)"))
+        // A file in its place is a fault all the same.
+        try scratch.write("", to: "missing")
+        #expect(try run(["--config", file, "--check"], in: scratch).status == "exit status 78")
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `the service is started by a unit's name, or its path where systemd does not look`()
+        throws
+    {
+        func line(_ unit: String) throws -> String {
+            let script =
+                ". '\(repositoryDirectory)/Scripts/lib/machine.bash'; how_to_enable '\(unit)'"
+            var child = try ChildProcess.spawn(
+                ChildCommand(program: "/bin/bash", arguments: ["-c", script]))
+            child.closeInput()
+            guard let output = child.takeOutput() else { throw Unexpected("no output") }
+            let bytes = try output.readEverything("output", atMost: 1 << 16)
+            _ = isReady(child.endDescriptor.number, for: POLLIN, within: patienceMilliseconds)
+            _ = child.reap()
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        let found = "systemctl daemon-reload && systemctl enable --now workerd.service\n"
+        #expect(try line("/usr/lib/systemd/system/workerd.service") == found)
+        #expect(try line("/usr/local/lib/systemd/system/workerd.service") == found)
+        let elsewhere = "/srv/jobs/lib/systemd/system/workerd.service"
+        #expect(
+            try line(elsewhere)
+                == "systemctl daemon-reload && systemctl enable --now '\(elsewhere)'\n")
     }
 
     @Test(

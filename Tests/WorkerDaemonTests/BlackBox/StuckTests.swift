@@ -23,7 +23,7 @@ import Testing
             try waits.send("PERFORM", "images", "echo", "WAIT", "next")
             try client.waitUntil(id, is: "stuck")
             _ = try watcher.call("HELLO", 3)
-            #expect(try watcher.call("WATCH", .integer(id)) == .integer(1))
+            #expect(try watcher.call("OBSERVE", .integer(id)) == .integer(1))
             #expect(try watcher.reply().elements?[2].text == "stuck")
             let thread = try client.call("THREAD", "images")
             #expect(thread["state"]?.text == "stuck")

@@ -14,7 +14,7 @@ import Testing
             let orders = try Orders("orders", in: daemon.scratch)
             _ = try client.call("PAUSE", "images")
             let id = try client.perform("images", "obey", orders.payload)
-            #expect(try watcher.client.call("WATCH", .integer(id)) == .integer(1))
+            #expect(try watcher.client.call("OBSERVE", .integer(id)) == .integer(1))
             let first = try watcher.next()
             #expect(first == News(id, "waiting", ["attempt": "0"]))
             _ = try client.call("RESUME", "images")
@@ -28,9 +28,9 @@ import Testing
             let last = try watcher.next()
             #expect(last == News(id, "done", ["attempt": "1", "worker": "images"]))
             // Asked again, it says how it ended, and that is all.
-            #expect(try watcher.client.call("WATCH", .integer(id)) == .integer(1))
+            #expect(try watcher.client.call("OBSERVE", .integer(id)) == .integer(1))
             #expect(try watcher.next() == last)
-            #expect(try watcher.client.call("UNWATCH") == .integer(0))
+            #expect(try watcher.client.call("UNOBSERVE") == .integer(0))
         }
     }
 
@@ -41,7 +41,7 @@ import Testing
             let watcher = try Watcher(daemon)
             let orders = try Orders("orders", in: daemon.scratch)
             let id = try client.perform("images", "obey", orders.payload)
-            #expect(try watcher.client.call("WATCH", .integer(id)) == .integer(1))
+            #expect(try watcher.client.call("OBSERVE", .integer(id)) == .integer(1))
             let start = SystemClock().now()
             try orders.give("burst 100000")
             var (count, progress) = (0, "")
@@ -65,7 +65,7 @@ import Testing
             let delayed = try client.perform("images", "echo", "DELAY", 3_600_000, "x")
             let buffered = try #require(try client.call("BUFFER", "images", "fail", "no").integer)
             #expect(
-                try watcher.client.call("WATCH", .integer(delayed), .integer(buffered))
+                try watcher.client.call("OBSERVE", .integer(delayed), .integer(buffered))
                     == .integer(2))
             #expect(try watcher.next() == News(delayed, "delayed", ["attempt": "0"]))
             #expect(try watcher.next() == News(buffered, "buffered", ["attempt": "0"]))
@@ -75,7 +75,7 @@ import Testing
             let last = try watcher.last(of: buffered)
             #expect(last.state == "failed")
             #expect(last.details["failure"] == "no")
-            #expect(try watcher.client.call("UNWATCH") == .integer(0))
+            #expect(try watcher.client.call("UNOBSERVE") == .integer(0))
         }
     }
 
@@ -86,7 +86,7 @@ import Testing
             let watcher = try Watcher(daemon)
             _ = try client.call("PAUSE", "images")
             let id = try client.perform("images", "fail", "RETRY", 1, "no")
-            #expect(try watcher.client.call("WATCH", .integer(id)) == .integer(1))
+            #expect(try watcher.client.call("OBSERVE", .integer(id)) == .integer(1))
             _ = try client.call("RESUME", "images")
             var states: [String] = []
             while states.last != "failed" {
@@ -109,7 +109,7 @@ import Testing
             let one = TestClient.bytes(["PERFORM", "images", "echo", "x"])
             try client.send(Array((0..<count).map { _ in one }.joined()))
             for _ in 0..<count { #expect(try client.reply().integer != nil) }
-            let both: [CommandArgument] = ["WATCH", .integer(count - 1), .integer(count)]
+            let both: [CommandArgument] = ["OBSERVE", .integer(count - 1), .integer(count)]
             try watcher.client.send(TestClient.bytes(both))
             #expect(try watcher.client.reply() == .integer(2))
             #expect(try watcher.next() == News(count - 1, "waiting", ["attempt": "0"]))
@@ -119,7 +119,24 @@ import Testing
             _ = try client.call("RESUME", "images")
             #expect(try watcher.last(of: count - 1).state == "done")
             // One that nobody knows any more in memory, and one that never was.
-            #expect(try watcher.client.call("WATCH", .integer(count + 1)).errorWord == "NOJOB")
+            #expect(try watcher.client.call("OBSERVE", .integer(count + 1)).errorWord == "NOJOB")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `WATCH and UNWATCH are older names, which no list shows`() throws {
+        try withDaemon { daemon in
+            let watcher = try Watcher(daemon)
+            let id = try watcher.client.perform("images", "sleep", "3600000")
+            // So that there is one push only.
+            try watcher.client.waitUntil(id, is: "running")
+            #expect(try watcher.client.call("WATCH", .integer(id)) == .integer(1))
+            #expect(try watcher.next().id == id)
+            #expect(try watcher.client.call("UNWATCH") == .integer(1))
+            let names = try watcher.client.call("COMMAND", "LIST").elements?.compactMap(\.text)
+            #expect(names?.contains("observe") == true && names?.contains("watch") == false)
+            let refused = try watcher.client.call("WATCH")
+            #expect(refused.errorMessage?.contains("usage: WATCH id [id …]") == true)
         }
     }
 
@@ -129,31 +146,31 @@ import Testing
             let client = try daemon.connect()
             let id = try client.perform("images", "sleep", "3600000")
             try client.waitUntil(id, is: "running")
-            let refused = try client.call("WATCH", .integer(id))
+            let refused = try client.call("OBSERVE", .integer(id))
             #expect(refused.errorWord == "ERR")
             #expect(refused.errorMessage?.contains("HELLO 3") == true)
             let watcher = try Watcher(daemon)
-            #expect(try watcher.client.call("WATCH", .integer(id), 77).errorWord == "NOJOB")
-            #expect(try watcher.client.call("UNWATCH", .integer(id)) == .integer(0))
-            #expect(try watcher.client.call("WATCH", "x").errorWord == "ERR")
+            #expect(try watcher.client.call("OBSERVE", .integer(id), 77).errorWord == "NOJOB")
+            #expect(try watcher.client.call("UNOBSERVE", .integer(id)) == .integer(0))
+            #expect(try watcher.client.call("OBSERVE", "x").errorWord == "ERR")
             let others = (0..<1_000).map { _ in
                 TestClient.bytes(["PERFORM", "images", "echo", "x"])
             }
             try client.send(Array(others.joined()))
             for _ in others { #expect(try client.reply().integer != nil) }
             let all = (2...1_001).map { CommandArgument.integer($0) }
-            try watcher.client.send(TestClient.bytes(["WATCH", .integer(id)] + all))
+            try watcher.client.send(TestClient.bytes(["OBSERVE", .integer(id)] + all))
             let tooMany = try watcher.client.reply()
             #expect(tooMany.errorMessage?.contains("1000 jobs at a time") == true)
-            try watcher.client.send(TestClient.bytes(["WATCH"] + all))
+            try watcher.client.send(TestClient.bytes(["OBSERVE"] + all))
             #expect(try watcher.client.reply() == .integer(1_000))
             for _ in all { #expect(try watcher.next().state == "waiting") }
-            #expect(try watcher.client.call("WATCH", .integer(id)).errorWord == "ERR")
+            #expect(try watcher.client.call("OBSERVE", .integer(id)).errorWord == "ERR")
             // Those that it watches already are no more for that.
-            #expect(try watcher.client.call("WATCH", 2, 3) == .integer(2))
+            #expect(try watcher.client.call("OBSERVE", 2, 3) == .integer(2))
             for _ in 2...3 { #expect(try watcher.next().state == "waiting") }
-            #expect(try watcher.client.call("UNWATCH", 2, 2, 3, 5_000) == .integer(2))
-            #expect(try watcher.client.call("WATCH", .integer(id)) == .integer(1))
+            #expect(try watcher.client.call("UNOBSERVE", 2, 2, 3, 5_000) == .integer(2))
+            #expect(try watcher.client.call("OBSERVE", .integer(id)) == .integer(1))
             #expect(try watcher.next().state == "running")
             // Whoever goes back to version 2 watches nothing any more.
             #expect(try watcher.client.call("HELLO", 2)["proto"] == .integer(2))
@@ -171,7 +188,7 @@ import Testing
             let orders = try Orders("orders", in: daemon.scratch)
             let id = try client.perform("images", "obey", orders.payload)
             try client.waitUntil(id, is: "running")
-            #expect(try watcher.client.call("WATCH", .integer(id)) == .integer(1))
+            #expect(try watcher.client.call("OBSERVE", .integer(id)) == .integer(1))
             #expect(try watcher.next().state == "running")
             let much = [UInt8](repeating: 65, count: 7 << 20)
             try watcher.client.send("ECHO", .bytes(much))
@@ -196,7 +213,7 @@ import Testing
             let client = try daemon.connect()
             let watcher = try Watcher(daemon)
             for _ in 1...2 { _ = try client.perform("images", "echo", "DELAY", 3_600_000, "x") }
-            #expect(try watcher.client.call("WATCH", 1, 2) == .integer(2))
+            #expect(try watcher.client.call("OBSERVE", 1, 2) == .integer(2))
             for _ in 1...2 { #expect(try watcher.next().state == "delayed") }
             // So much that pushes are held, and not so much that it is not heard.
             let much = [UInt8](repeating: 65, count: 900 << 10)
@@ -205,9 +222,9 @@ import Testing
             for id in 1...2 {
                 #expect(try client.call("CANCEL", .integer(id)).text == "cancelled")
             }
-            try watcher.client.send(TestClient.bytes(["UNWATCH"] + ids.map { .integer($0) }))
+            try watcher.client.send(TestClient.bytes(["UNOBSERVE"] + ids.map { .integer($0) }))
             try eventually("it is heard") {
-                try client.call("CLIENT", "LIST").text?.contains("cmd=unwatch") == true
+                try client.call("CLIENT", "LIST").text?.contains("cmd=unobserve") == true
             }
             #expect(try watcher.client.reply().bytes?.count == much.count)
             #expect(try watcher.client.reply() == .integer(0))

@@ -48,6 +48,58 @@ import WorkerDaemon
         #expect(found.contains { $0.contains(sentence) }, "\(found)")
     }
 
+    // The selectors of workerd are all known when its configuration is read.
+    @Test func `are for a selector that is there, told beside other faults`() {
+        let text = """
+            {
+              listen: { unix: '/tmp/w' }, threads: { a: {} },
+              selectors: { shout: { program: ['tr', 'a', 'A'] } },
+              schedules: {
+                one: { every: '1s', thread: 'a', selector: 'shuot' },
+                two: { every: '1ms', thread: 'b', selector: 'nothing' },
+                three: { every: '1s', thread: 'a', selector: 'shout' },
+                four: { every: '1s', thread: 'a', selector: 'echo' },
+              },
+            }
+            """
+        let reader = ConfigurationReader(files: .table, builtInSelectors: ["echo"])
+        let error = #expect(throws: ConfigurationError.self) {
+            try reader.parse(text: text, fileName: "w.json5")
+        }
+        #expect(
+            error?.description == """
+                w.json5: schedules.one.selector: there is no selector "shuot", did you mean "shout"? \
+                (line 5, column 48)
+                w.json5: schedules.two.every: must be 10ms…876000h, is "1ms" (line 6, column 19)
+                w.json5: schedules.two.thread: there is no thread "b" under threads (line 6, column 34)
+                w.json5: schedules.two.selector: there is no selector "nothing" (line 6, column 49)
+                """)
+    }
+
+    @Test func `have a payload of a file, and what else a job has`() throws {
+        let found = try configuration(
+            schedule(
+                "every: '1s', thread: 'ledger', selector: 'echo', payloadFile: '/etc/workerd/empty', "
+                    + "key: 'alice', label: 'l', retry: 'block', retries: 1"))
+        let first = try #require(found.schedules.first)
+        #expect(first.payloadFile == Array("\r\nsecond line\n".utf8))
+        #expect(first.key == "alice" && first.label == "l" && first.retry == .block)
+        let more = "every: '1s', thread: 'ledger', selector: 'echo', payloadFile: "
+        #expect(
+            sentences(schedule("\(more) '/etc/endless'")) == [
+                "schedules.nightly.payloadFile: \"/etc/endless\" has more than 65536 bytes"
+            ])
+        #expect(
+            sentences(schedule("\(more) '/etc/none'")) == [
+                "schedules.nightly.payloadFile: \"/etc/none\" cannot be read: "
+                    + "No such file or directory"
+            ])
+        #expect(
+            sentences(schedule("\(more) '/etc/workerd/empty', payload: 'x'")) == [
+                "schedules.nightly.payloadFile: give either payload or payloadFile"
+            ])
+    }
+
     @Test func `are for a thread that is there`() {
         #expect(
             sentences(schedule("every: '1s', thread: 'mail/3', selector: 'echo'")) == [

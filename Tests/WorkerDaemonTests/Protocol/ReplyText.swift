@@ -114,7 +114,7 @@ struct ReplyText {
         return
             text
             .replacing(/^id=[0-9]+ addr=[^ ]+ laddr=[^ ]+/, with: "id=… addr=… laddr=…")
-            .replacing(/\ age=[0-9]+/, with: " age=…")
+            .replacing(/\ (fd|age|idle|qbuf-free|tot-mem)=[0-9]+/) { " \($0.1)=…" }
             .replacing(
                 /(process_id|uptime_in_seconds|total_commands_processed):[0-9]+/
             ) { "\($0.1):…" }

@@ -1,4 +1,4 @@
-// Watching a job with the blocking client, on a connection of its own: other threads' commands need
+// Observing a job with the blocking client, on a connection of its own: other threads' commands need
 // not wait for the job's end.
 
 internal import RESP
@@ -13,9 +13,9 @@ extension WorkerClient {
     /// - Throws: `.daemon` with NOJOB; `.closed` when the daemon goes down first.
     /// - Thread: any thread.
     /// - Blocks: until the job has ended.
-    public func watch(_ id: UInt64, _ body: (JobNews) -> Bool) throws(WorkerClientError) {
+    public func observe(_ id: UInt64, _ body: (JobNews) -> Bool) throws(WorkerClientError) {
         var connection = try Connection.open(address, options, interruption)
-        let call = Call<Int>.watch(id)
+        let call = Call<Int>.observe(id)
         // Until the reply only: a job may take as long as it likes.
         var deadline = connection.deadline(after: options.replyTimeout)
         guard try connection.send(call.encoded, before: deadline) != .nothing else {

@@ -1,10 +1,10 @@
-// Watching jobs with the asynchronous client: any number of them, on the one connection.
+// Observing jobs with the asynchronous client: any number of them, on the one connection.
 
 extension AsyncWorkerClient {
     /// What is so with a job, and each change until it has ended.
     ///
     /// ```swift
-    /// for try await news in client.watch(id) {
+    /// for try await news in client.observe(id) {
     ///     print(news.state, news.progress ?? 0)
     /// }
     /// ```
@@ -14,17 +14,17 @@ extension AsyncWorkerClient {
     ///
     /// - Returns: a sequence that throws `.daemon` with NOJOB, or why the client is over.
     /// - Thread: any task.
-    public func watch(_ id: UInt64) -> AsyncThrowingStream<JobNews, any Error> {
+    public func observe(_ id: UInt64) -> AsyncThrowingStream<JobNews, any Error> {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let ticket = pushes.makeTicket()
             // Before anything can end the stream: its end breaks the circle of client and stream.
             continuation.onTermination = { _ in
                 self.pushes.remove(ticket, for: id) {
                     // A client that is over has nothing to take back.
-                    _ = try? self.send(.unwatch(id), within: .passed)
+                    _ = try? self.send(.unobserve(id), within: .passed)
                 }
             }
-            let call = Call<Int>.watch(id)
+            let call = Call<Int>.observe(id)
             do {
                 try pushes.add(continuation, ticket, for: id) {
                     // As the reply is read: the connection may end a moment later, and is not the reason then.

@@ -1,0 +1,42 @@
+// The asynchronous client's commands about schedules.
+
+extension AsyncWorkerClient {
+    /// Makes a job again and again.
+    ///
+    /// A schedule of this name that a client gave is replaced; with the same rhythm, the new one goes on
+    /// from where the old one is.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 64 of the characters `A-Z a-z 0-9 _ . -`.
+    ///   - rhythm: when.
+    ///   - thread: the name of a thread or pool, or of a pool's member.
+    ///   - selector: what handles its jobs.
+    ///   - payload: what the handler gets, at most 64 KB.
+    ///   - options: what becomes of missed runs, and how its jobs are to be performed.
+    /// - Throws: `.daemon` with NOTHREAD, NOSELECTOR, BUSY or SHUTTINGDOWN, or ERR for a rhythm that
+    ///   can't be.
+    /// - Thread: any task.
+    public func schedule(
+        _ name: String, _ rhythm: ScheduleRhythm, onThread thread: String, selector: String,
+        payload: [UInt8] = [], options: ScheduleOptions = ScheduleOptions()
+    ) async throws {
+        try await run(.schedule(name, rhythm, thread, selector, payload, options))
+    }
+
+    /// Ends a schedule that a client gave; jobs that it has made stay.
+    ///
+    /// - Returns: whether there was one of this name.
+    /// - Throws: `.daemon` with ERR for one of the configuration, or BUSY.
+    /// - Thread: any task.
+    public func unschedule(_ name: String) async throws -> Bool {
+        try await run(.unschedule(name)) > 0
+    }
+
+    /// Every schedule, in the order of their names.
+    ///
+    /// - Throws: what says that there is no connection.
+    /// - Thread: any task.
+    public func schedules() async throws -> [ScheduleDescription] {
+        try await run(.schedules)
+    }
+}

@@ -1,0 +1,73 @@
+// What a schedule is: its rhythm, and how its jobs are to be performed.
+
+internal import Kernel
+internal import RESP
+
+/// When a schedule makes its jobs.
+public enum ScheduleRhythm: Sendable, Equatable {
+    /// At the times of a cron expression, such as `30 3 * * *`, by the clock of a time zone.
+    case cron(String, zone: String = "UTC")
+    /// Once in a period of 10 ms or more.
+    case every(Duration)
+
+    /// The same as arguments of SCHEDULE.
+    var arguments: [CommandArgument] {
+        switch self {
+        case .cron(let expression, let zone): ["CRON", .text(expression), "ZONE", .text(zone)]
+        case .every(let period): ["EVERY", .integer(period.wholeMilliseconds)]
+        }
+    }
+}
+
+/// How a schedule makes its jobs, and how they are to be performed.
+public struct ScheduleOptions: Sendable, Equatable {
+    /// What becomes of runs that were missed.
+    public enum Missed: String, Sendable, Equatable, CaseIterable {
+        /// One run takes the place of all of them.
+        case once
+        /// Each is made up for, one after another.
+        case all
+        /// They are left out.
+        case none
+    }
+
+    /// What becomes of runs that were missed.
+    public var missed: Missed
+    /// The place of its jobs among those that wait.
+    public var priority: PerformOptions.Priority
+    /// How long a job may run; nil leaves it to the selector's configuration.
+    public var timeLimit: Duration?
+    /// What its jobs have in common with those whose order counts, 1 to 256 bytes; nil for none.
+    public var key: [UInt8]?
+    /// How a job is tried again if it fails; nil leaves it to the selector's configuration.
+    public var retry: PerformOptions.Retry?
+    /// How long after its acceptance a job ends if it has not begun; nil leaves it to the selector's
+    /// configuration.
+    public var expiry: Duration?
+    /// What people call its jobs, 1 to 256 bytes of UTF-8; nil for nothing.
+    public var label: String?
+
+    /// One run for all that were missed, and jobs as the selector's configuration says, unless said
+    /// otherwise.
+    public init(
+        missed: Missed = .once, priority: PerformOptions.Priority = .normal,
+        timeLimit: Duration? = nil, key: [UInt8]? = nil, retry: PerformOptions.Retry? = nil,
+        expiry: Duration? = nil, label: String? = nil
+    ) {
+        self.missed = missed
+        self.priority = priority
+        self.timeLimit = timeLimit
+        self.key = key
+        self.retry = retry
+        self.expiry = expiry
+        self.label = label
+    }
+
+    /// The same as arguments of SCHEDULE.
+    var arguments: [CommandArgument] {
+        let job = PerformOptions(
+            priority: priority, timeLimit: timeLimit, key: key, retry: retry, expiry: expiry,
+            label: label)
+        return (missed == .once ? [] : ["MISSED", .text(missed.rawValue)]) + job.arguments
+    }
+}
