@@ -1,7 +1,7 @@
 // The name of a queue: jobs of one thread and priority, in order.
 
 /// Where durable jobs of one priority wait for one thread.
-package struct QueueName: Hashable, Sendable {
+package struct QueueName: Hashable, Comparable, Sendable {
     /// The thread or pool that they are for.
     package let thread: String
 
@@ -12,6 +12,14 @@ package struct QueueName: Hashable, Sendable {
     package init(thread: String, priority: Priority) {
         self.thread = thread
         self.priority = priority
+    }
+}
+
+extension QueueName {
+    /// By thread, then by priority.
+    package static func < (left: QueueName, right: QueueName) -> Bool {
+        left.thread != right.thread
+            ? left.thread < right.thread : left.priority.rawValue < right.priority.rawValue
     }
 }
 

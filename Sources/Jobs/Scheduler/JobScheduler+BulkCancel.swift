@@ -114,7 +114,7 @@ extension JobScheduler {
     /// The command is over: jobs that stayed parked for it and were not ended are loaded once more.
     private mutating func end(_ bulk: BulkCancel) {
         cancels.bulk.removeAll { $0 === bulk }
-        for (name, key) in bulk.leftParked {
+        for (name, key) in bulk.leftParked.sorted(by: { $0.key < $1.key }) {
             guard let queue = queues[name] else { continue }
             queue.delayed.fired(behind: key)
             bringMore(of: queue)
@@ -158,7 +158,7 @@ extension JobScheduler {
         _ cancelled: [QueueName: [CountedJob]], as outcome: Outcome = .cancelled
     ) -> Int {
         var count = 0
-        for (name, jobs) in cancelled {
+        for (name, jobs) in cancelled.sorted(by: { $0.key < $1.key }) {
             for job in jobs {
                 if let active = book.active(job.id) {
                     if withdraw(active, as: outcome) { count += 1 }

@@ -42,7 +42,7 @@ struct PendingCancels {
 
     mutating func takeWaiters() -> [Waiters] {
         defer { waiters = [:] }
-        return Array(waiters.values)
+        return waiters.sorted { $0.key < $1.key }.map(\.value)
     }
 }
 

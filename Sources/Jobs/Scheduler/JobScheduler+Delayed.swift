@@ -198,7 +198,7 @@ extension JobScheduler {
 
     /// Buffered jobs are due, and the first of them come with the next answers.
     private func noteFired(_ release: BufferRelease, _ part: ReleaseBatch) {
-        for (name, amount) in release.counted {
+        for (name, amount) in release.counted.sorted(by: { $0.key < $1.key }) {
             guard let queue = queues[name] else { continue }
             queue.delayed.fired(behind: part.place(of: name))
             queue.removeParked(.buffered, amount)

@@ -10,7 +10,7 @@ extension JobScheduler {
                 .notice,
                 "not run again, as asked to end before: \(counted(recovery.endedCount, "job"))")
         }
-        for name in recovery.queues {
+        for name in recovery.queues.sorted() {
             guard let group = served.knownGroup(of: name.thread) else {
                 queues.orphans.add(JobAmount(), to: name)
                 continue
@@ -43,7 +43,7 @@ extension JobScheduler {
     /// More of the jobs of an earlier run has been counted.
     mutating func noteCounted(_ part: RecoveryCount.Part) {
         queues.add(part)
-        for (name, amounts) in part.amounts {
+        for (name, amounts) in part.amounts.sorted(by: { $0.key < $1.key }) {
             guard let group = served.knownGroup(of: name.thread) else {
                 for amount in amounts.values { queues.orphans.add(amount, to: name) }
                 continue

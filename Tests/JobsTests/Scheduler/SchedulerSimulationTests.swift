@@ -9,7 +9,7 @@ import Testing
 @Suite struct `The scheduler in random histories` {
     private static let count =
         Program.inheritedEnvironment()["SCHEDULER_HISTORIES"]
-        .flatMap { Int($0) } ?? 60
+        .flatMap { Int($0) } ?? 30
     private static let firstSeed =
         Program.inheritedEnvironment()["SCHEDULER_SEED"]
         .flatMap { UInt64($0) } ?? 1

@@ -18,7 +18,7 @@ extension JobScheduler {
         let unknown = ids.filter { book.state(of: $0) == nil }
         request.missingCount = unknown.count
         if unknown.isEmpty { return finish(request) }
-        for id in unknown { ask(.watch(id, request)) { .find(id, ticket: $0) } }
+        for id in unknown.sorted() { ask(.watch(id, request)) { .find(id, ticket: $0) } }
     }
 
     /// All jobs that a client wants to watch were looked for.

@@ -94,7 +94,7 @@ package struct JobWatches {
             if found.clients.count == 1 { watched[news.id]?.told = news }
         } else if found.told != news {
             watched[news.id]?.told = news
-            for client in found.clients { effects.tell(client, news) }
+            for client in found.clients.sorted() { effects.tell(client, news) }
         }
         guard news.isFinal else { return }
         for client in found.clients { remove(client, from: news.id) }

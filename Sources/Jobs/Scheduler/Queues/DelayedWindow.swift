@@ -104,7 +104,7 @@ struct DelayedWindow {
     mutating func giveWay() -> [JobID] {
         guard mayLieBehind, !isLoading, !hasRoom else { return [] }
         mayLieBehind = false
-        return unreleased.filter { DueKey(dueAt: $0.value, id: $0.key) > horizon }.map(\.key)
+        return unreleased.filter { DueKey(dueAt: $0.value, id: $0.key) > horizon }.map(\.key).sorted()
     }
 
     /// Whether there is room for some more.

@@ -4,6 +4,8 @@
 package struct JobQueues {
     let window: WindowLimits
     private var byName: [QueueName: JobQueue] = [:]
+    /// All queues, in the order in which they came: the same inputs have the same effects.
+    private(set) var all: [JobQueue] = []
     /// The one that was looked up last: most clients ask for the same again and again.
     private var recent: JobQueue?
     /// The jobs of all queues together.
@@ -20,9 +22,6 @@ package struct JobQueues {
 
     init(_ window: WindowLimits) { self.window = window }
 
-    /// All queues, in no order.
-    var all: Dictionary<QueueName, JobQueue>.Values { byName.values }
-
     subscript(name: QueueName) -> JobQueue? { byName[name] }
 
     /// The queue of a name, made if there is none.
@@ -30,19 +29,25 @@ package struct JobQueues {
         _ name: QueueName, of group: ThreadGroup, mayHoldMore: Bool = false
     ) -> JobQueue {
         if let recent, recent.name == name { return recent }
-        let queue =
-            byName[name]
-            ?? JobQueue(
-                name, of: group, load: load, limits: window, miscounts: miscounts,
-                mayHoldMore: mayHoldMore)
-        byName[name] = queue
+        let queue = byName[name] ?? make(name, of: group, mayHoldMore: mayHoldMore)
         recent = queue
+        return queue
+    }
+
+    private mutating func make(
+        _ name: QueueName, of group: ThreadGroup, mayHoldMore: Bool
+    ) -> JobQueue {
+        let queue = JobQueue(
+            name, of: group, load: load, limits: window, miscounts: miscounts,
+            mayHoldMore: mayHoldMore)
+        byName[name] = queue
+        all.append(queue)
         return queue
     }
 
     /// The queues that a name of a group addresses: the group's name means those of its members too.
     func addressed(by thread: String, of group: ThreadGroup) -> [JobQueue] {
-        byName.values.filter {
+        all.filter {
             $0.group === group && group.addresses($0.name.thread, by: thread)
         }
     }

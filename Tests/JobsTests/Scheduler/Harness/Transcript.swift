@@ -89,6 +89,7 @@ final class Transcript {
         default: try ask(words[0], JobID(UInt64(try number(rest[0]))))
         }
         driver.scheduler.checkInvariants()
+        said += driver.scheduler.takeFaults()
     }
 
     private func ask(_ word: String, _ id: JobID) throws {
