@@ -8,6 +8,56 @@
 //
 // So each job is ended by one of the two, and counted once, by its number.
 
+internal import Structures
+
+/// Bulk actions take turns: those that cancel jobs, and those that let failed ones run again.
+///
+/// Several of one kind go on together. A job that runs again while a bulk cancel goes through the store could
+/// have begun, and ended, before the store cancels it.
+struct BulkTurns {
+    enum Action {
+        case cancel(thread: String, selector: String, payload: [UInt8]?, ReplyToken)
+        case runAgain(FailedJobs, ReplyToken)
+
+        fileprivate var isCancel: Bool { if case .cancel = self { true } else { false } }
+    }
+
+    private var waiting = FIFO<Action>()
+    /// How many go on, all of one kind.
+    private var count = 0
+    private var isCancel = false
+
+    /// Begins an action, or has it wait for its turn.
+    ///
+    /// - Returns: whether it begins now.
+    mutating func enter(_ action: Action) -> Bool {
+        guard waiting.isEmpty, mayBegin(action) else {
+            waiting.append(action)
+            return false
+        }
+        begin(action)
+        return true
+    }
+
+    /// An action is over.
+    mutating func leave() { count -= 1 }
+
+    /// The next waiting action whose turn has come; it begins.
+    mutating func next() -> Action? {
+        guard let first = waiting.first, mayBegin(first) else { return nil }
+        _ = waiting.popFirst()
+        begin(first)
+        return first
+    }
+
+    private func mayBegin(_ action: Action) -> Bool { count == 0 || action.isCancel == isCancel }
+
+    private mutating func begin(_ action: Action) {
+        count += 1
+        isCancel = action.isCancel
+    }
+}
+
 /// A command under way that cancels all jobs of a thread and selector.
 final class BulkCancel {
     /// Nil if the thread is not configured any more: then none of its jobs is loaded.
@@ -56,6 +106,15 @@ extension JobScheduler {
         guard isKnown(thread) else {
             return effects.answer(reply, .failed(.unknownThread(thread)))
         }
+        let turn = BulkTurns.Action.cancel(
+            thread: thread, selector: selector, payload: payload, reply)
+        guard cancels.bulkTurns.enter(turn) else { return }
+        beginToCancel(thread: thread, selector: selector, payload: payload, reply)
+    }
+
+    mutating func beginToCancel(
+        thread: String, selector: String, payload: [UInt8]?, _ reply: ReplyToken
+    ) {
         let group = served.knownGroup(of: thread)
         let filter = CancelFilter(
             selector: selector, payload: payload, before: JobID(book.nextNumber),
@@ -118,6 +177,21 @@ extension JobScheduler {
             guard let queue = queues[name] else { continue }
             queue.delayed.fired(behind: key)
             bringMore(of: queue)
+        }
+        endBulkTurn()
+    }
+
+    // MARK: - Turns
+
+    /// A bulk action is over: others may begin.
+    mutating func endBulkTurn() {
+        cancels.bulkTurns.leave()
+        while let next = cancels.bulkTurns.next() {
+            switch next {
+            case .runAgain(let failed, let reply): beginToRunAgain(failed, reply)
+            case .cancel(let thread, let selector, let payload, let reply):
+                beginToCancel(thread: thread, selector: selector, payload: payload, reply)
+            }
         }
     }
 

@@ -8,6 +8,7 @@ struct PendingCancels {
     private var withheld: [JobID: Job] = [:]
     /// Bulk cancels under way.
     var bulk: [BulkCancel] = []
+    var bulkTurns = BulkTurns()
     /// Clients that wait for the end of a parked job.
     private var waiters: [JobID: Waiters] = [:]
 

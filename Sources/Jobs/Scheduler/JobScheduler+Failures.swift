@@ -17,6 +17,11 @@ extension JobScheduler {
     ///
     /// Each is due now, and takes its place behind what waits, under the number that it has.
     package mutating func runAgain(_ failed: FailedJobs, _ reply: ReplyToken) {
+        guard cancels.bulkTurns.enter(.runAgain(failed, reply)) else { return }
+        beginToRunAgain(failed, reply)
+    }
+
+    mutating func beginToRunAgain(_ failed: FailedJobs, _ reply: ReplyToken) {
         let (threads, selectors) = (openThreads, Set(served.selectors.map(\.name)))
         let isServed: @Sendable (Job) -> Bool = {
             threads.contains($0.thread) && selectors.contains($0.selector)
@@ -27,6 +32,7 @@ extension JobScheduler {
             try resolve(failed, .runAgain(isServed: isServed), reply)
         } catch {
             effects.answer(reply, .failed(error))
+            endBulkTurn()
         }
     }
 
@@ -63,33 +69,38 @@ extension JobScheduler {
     mutating func resolved(
         _ change: FailedJobsChange, _ result: Result<FailedJobsAnswer, StoreFault>
     ) {
+        var change = change
+        guard let answer = resolvedPart(&change, result) else { return resolve(change) }
+        if case .count = answer, !change.part.isSynced {
+            confirm(answer, change.reply)
+        } else {
+            effects.answer(change.reply, answer)
+        }
+        if case .runAgain = change.action { endBulkTurn() }
+    }
+
+    /// - Returns: the answer to the client; nil if another part follows.
+    private mutating func resolvedPart(
+        _ change: inout FailedJobsChange, _ result: Result<FailedJobsAnswer, StoreFault>
+    ) -> JobAnswer? {
         let answer: FailedJobsAnswer
         switch result {
-        case .failure(let fault):
-            return effects.answer(change.reply, .failed(.storeFailed(fault)))
+        case .failure(let fault): return .failed(.storeFailed(fault))
         case .success(let success): answer = success
         }
         for job in answer.jobs { readmit(job) }
         for id in answer.droppedIDs { _ = book.dropFailed(id) }
-        var change = change
         change.count += answer.jobs.count + answer.droppedIDs.count
         if let last = answer.last {
-            if stage.isRefusing {
-                return effects.answer(
-                    change.reply, .failed(.interrupted(jobCount: change.count)))
-            }
+            if stage.isRefusing { return .failed(.interrupted(jobCount: change.count)) }
             change.part.after = last
             change.part.isSynced = false
-            return resolve(change)
+            return nil
         }
-        if case .one = change.failed, change.count > 0 {
-            return effects.answer(change.reply, .count(1))
-        }
+        if case .one = change.failed, change.count > 0 { return .count(1) }
         switch resolveInMemory(change, answer.other) {
-        case .failure(let error): effects.answer(change.reply, .failed(error))
-        case .success(let count) where change.part.isSynced:
-            effects.answer(change.reply, .count(count))
-        case .success(let count): confirm(.count(count), change.reply)
+        case .failure(let error): return .failed(error)
+        case .success(let count): return .count(count)
         }
     }
 
