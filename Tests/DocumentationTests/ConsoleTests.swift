@@ -85,7 +85,7 @@ private struct Console {
             cd "\(directory.path)" && mkdir lib
             workerctl() { "\(products)/workerctl" --socket "\(directory.file("socket"))" "$@"; }
             workerd() { "\(products)/workerd" "$@"; }
-            workerd --config workerd.json5 2>log &
+            "\(products)/workerd" --config workerd.json5 >log 2>&1 &
             daemon=$!
             trap 'kill -TERM $daemon; wait $daemon' EXIT
             for try in {1..200}; do [ -S socket ] && break; sleep 0.05; done
