@@ -98,15 +98,26 @@ private struct Console {
     /// `…` stands for any text, alone on a line for any lines. Moments, spans of time and the widths
     /// of columns are not compared.
     static func isAlike(_ expected: [String], _ printed: [String]) -> Bool {
-        let (expected, printed) = (lines(expected), lines(printed))
-        guard let gap = expected.firstIndex(of: "…") else {
-            return expected.count == printed.count
-                && zip(expected, printed).allSatisfy(isAlike)
+        var rest = lines(printed)[...]
+        let parts = lines(expected).split(separator: "…", omittingEmptySubsequences: false)
+        guard let first = parts.first, let last = parts.last, begins(rest, first) else {
+            return false
         }
-        let tail = expected[(gap + 1)...]
-        guard printed.count >= expected.count - 1 else { return false }
-        return zip(expected[..<gap], printed).allSatisfy(isAlike)
-            && zip(tail, printed.suffix(tail.count)).allSatisfy(isAlike)
+        rest = rest.dropFirst(first.count)
+        guard parts.count > 1 else { return rest.isEmpty }
+        for part in parts.dropFirst().dropLast() {
+            while !begins(rest, part) {
+                if rest.popFirst() == nil { return false }
+            }
+            rest = rest.dropFirst(part.count)
+        }
+        return rest.count >= last.count && begins(rest.suffix(last.count), last)
+    }
+
+    private static func begins(
+        _ printed: ArraySlice<String>, _ expected: ArraySlice<String>
+    ) -> Bool {
+        printed.count >= expected.count && zip(expected, printed).allSatisfy(isAlike)
     }
 
     private static func isAlike(_ expected: String, _ printed: String) -> Bool {
