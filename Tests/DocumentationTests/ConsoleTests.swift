@@ -14,9 +14,8 @@ import Testing
         try #require(printed.count == entries.count, "\(document): the play broke off")
         for (entry, printed) in zip(entries, printed) {
             let isAlike = Console.isAlike(entry.output, printed)
-            #expect(
-                isAlike,
-                "\(document):\(entry.line): \(entry.command)\nprints\n\(printed.joined(separator: "\n"))")
+            let seen = printed.joined(separator: "\n")
+            #expect(isAlike, "\(document):\(entry.line): \(entry.command)\nprints\n\(seen)")
         }
     }
 
