@@ -1,5 +1,6 @@
 // What a reader copies is what is built here, and it prints what the documentation says: every block
-// of Swift in the README, in the articles and in comments is a sample below Tests/Snippets.
+// of Swift in the README, in Documents, in the articles and in comments is a sample below
+// Tests/Snippets.
 
 import Kernel
 import Support

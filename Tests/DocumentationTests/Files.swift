@@ -28,6 +28,16 @@ func text(_ path: String) throws -> String {
 /// The modules whose documentation `Scripts/docs` builds.
 let documentedModules = ["RunLoops", "WorkerThreads", "RunLoopsTesting"]
 
+/// The documents that users read.
+func userDocuments() throws -> [String] {
+    try ["README.md"] + files(below: "Documents", ending: ".md")
+}
+
+/// All documents.
+func documents() throws -> [String] {
+    try userDocuments() + ["ARCHITECTURE.md", "CHANGELOG.md", "PROTOCOL.md"]
+}
+
 /// Every block of Swift that a reader of the documentation sees.
 func allBlocks() throws -> [Block] { try blocks.get() }
 
@@ -43,7 +53,7 @@ private func readBlocks() throws -> [Block] {
         try files(below: "Sources/\($0)", ending: ".md")
             + files(below: "Sources/\($0)", ending: ".swift")
     }
-    return try (["README.md"] + paths).flatMap { Block.all(in: $0, try text($0)) }
+    return try (userDocuments() + paths).flatMap { Block.all(in: $0, try text($0)) }
 }
 
 private func readSamples() throws -> [Sample] {
