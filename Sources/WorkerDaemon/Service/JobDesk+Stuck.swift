@@ -122,7 +122,7 @@ extension JobDesk {
             log.error(([text] + lines).joined(separator: "\n    "))
         }
         do {
-            try Watchdog.shared().worker.submit(say)
+            try Watchdog.shared().worker.post(say)
         } catch {
             log.error(text)
         }
