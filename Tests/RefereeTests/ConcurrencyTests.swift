@@ -40,6 +40,28 @@ private final class StormBook {
     @Test(.timeLimit(.minutes(20)))
     func `lose nothing on CoreFoundation's`() throws { try check(CoreFoundationMachine.self) }
 
+    /// In which order is open, so that programs are compared no further where several are ready.
+    @Test func `lose nothing of what is ready together`() throws {
+        for seen in [try served(by: OurMachine.self), try served(by: CoreFoundationMachine.self)] {
+            #expect(
+                seen.sorted() == [
+                    "port2 is handled", "port3 is handled", "source0 performs", "source1 performs",
+                ])
+        }
+    }
+
+    /// What runs that return after a source have served of all that was signalled before.
+    private func served<M: Machine>(by kind: M.Type) throws -> [String] {
+        try onNewThread {
+            Player.playStorm(Storm.program, on: M.self) { machine in
+                for item in Storm.program.items.indices { machine.signal(item) }
+                for _ in 0..<8 {
+                    _ = machine.run(.standard, for: .zero, returnsAfterSource: true)
+                }
+            }
+        }
+    }
+
     private func check<M: Machine>(_ kind: M.Type) throws {
         let traces = try onNewThread {
             Player.playStorm(Storm.program, on: M.self) { machine in
