@@ -32,6 +32,12 @@ let hasMimalloc = Context.environment["WORKERD_MALLOC"] != "system"
 /// them.
 let hasRivals = Context.environment["WORKERD_RIVALS"] == "1"
 
+/// Whether the referee and what it needs is all that there is.
+///
+/// `WORKERD_PART=referee swift build --build-tests` makes it; `Scripts/referee --mutants` does so for
+/// each mutant.
+let isRefereeOnly = Context.environment["WORKERD_PART"] == "referee"
+
 let mimalloc: [SwiftSetting] = hasMimalloc ? [.define("MIMALLOC")] : []
 
 /// A target of this package; `may` lists what it may import, and an arrow only ever points down
@@ -158,6 +164,7 @@ let package = Package(
 
         // The samples of the README and the documentation, which a test compares with them and runs.
         snippet("Greeter", may: ["WorkerDaemon"]),
+        snippet("OneImport", may: ["WorkerThreads"]),
         snippet("Pool", may: ["WorkerThreads"]),
         snippet("LedgerActor", may: ["WorkerThreads"]),
         snippet("Articles", may: ["WorkerThreads", "RunLoops"]),
@@ -213,3 +220,12 @@ let package = Package(
             may: ["WorkerClient", "WorkerDaemon", "WorkerThreads", "RESP", "Kernel", "Support"]),
     ] + rivals
 )
+
+if isRefereeOnly {
+    let needed: Set = [
+        "CLinux", "Kernel", "Structures", "RunLoops", "WorkerThreads", "RunLoopsTesting", "Support",
+        "RefereeTests",
+    ]
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products = []
+}

@@ -97,6 +97,21 @@ static inline int clinux_fcntl(int fd, int command, int argument) {
 /// gettid(2), the number of the calling thread.
 static inline pid_t clinux_gettid(void) { return (pid_t)syscall(SYS_gettid); }
 
+/// sched_setaffinity(2) for the calling thread. Returns 0, or -1 and errno.
+static inline long clinux_set_affinity(const uint64_t *mask, size_t size) {
+    return syscall(SYS_sched_setaffinity, 0, size, mask);
+}
+
+/// sched_getaffinity(2) for the calling thread. Returns how many bytes were filled in, or -1 and errno.
+static inline long clinux_get_affinity(uint64_t *mask, size_t size) {
+    return syscall(SYS_sched_getaffinity, 0, size, mask);
+}
+
+/// setpriority(2), PRIO_PROCESS, of one thread. Returns 0, or -1 and errno.
+static inline int clinux_set_niceness(pid_t thread, int niceness) {
+    return (int)syscall(SYS_setpriority, 0, thread, niceness);
+}
+
 /// prctl(2), PR_SET_TIMERSLACK for the calling thread, in nanoseconds.
 static inline void clinux_set_timer_slack(unsigned long nanoseconds) {
     prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0);

@@ -219,7 +219,7 @@ private final class RunningDaemon {
         let (configuration, groups, children, log) = (configuration, groups, children, log)
         let (journal, manager) = (journal, manager)
         do {
-            return try io.submitAndWait {
+            return try io.submitAndWait { @Sendable in
                 let service = try Service.assemble(
                     configuration, handlers, groups, journal, nextNumber: recovery.nextNumber,
                     children: children, password: password, log: log,
@@ -351,7 +351,7 @@ private final class RunningDaemon {
             manager.daemonIsStopping(within: Shutdown.longest(configuration))
         }
         do throws(SubmitError) {
-            try io.submit {
+            try io.post {
                 service.value.shutDown(manner) { events.send(.isDown($0)) }
             }
         } catch {

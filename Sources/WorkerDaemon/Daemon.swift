@@ -114,6 +114,44 @@ public final class Daemon {
         handlers[selector] = Handler(.task { try await body($0).resultBytes }, retries)
     }
 
+    /// Registers a closure that returns nothing as a selector; its job's result is empty.
+    ///
+    /// For example `daemon.register("log") { job in print(job.text) }`. The closure runs on the thread that the job is for and blocks it, as one with a result does.
+    ///
+    /// - Parameters:
+    ///   - selector: its name; a selector of the same name is replaced.
+    ///   - retries: what follows a failed attempt, unless the client says otherwise.
+    ///   - body: does the job, or throws what its client is told.
+    public func register(
+        _ selector: String, retries: Retries = .none,
+        _ body: @escaping @Sendable (JobContext) throws -> Void
+    ) {
+        handlers[selector] = Handler(
+            .closure { job in
+                try body(job)
+                return []
+            }, retries)
+    }
+
+    /// Registers an asynchronous closure that returns nothing as a selector; its job's result is empty.
+    ///
+    /// Its task prefers the thread that the job is for, as that of a closure with a result does.
+    ///
+    /// - Parameters:
+    ///   - selector: its name; a selector of the same name is replaced.
+    ///   - retries: what follows a failed attempt, unless the client says otherwise.
+    ///   - body: does the job, or throws what its client is told.
+    public func register(
+        _ selector: String, retries: Retries = .none,
+        _ body: @escaping @Sendable (JobContext) async throws -> Void
+    ) {
+        handlers[selector] = Handler(
+            .task { job in
+                try await body(job)
+                return []
+            }, retries)
+    }
+
     /// Reads a configuration file, with this machine's files behind its checks.
     ///
     /// - Parameter builtInSelectors: nil if handlers are registered later.

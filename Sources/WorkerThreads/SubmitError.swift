@@ -8,6 +8,8 @@ public enum SubmitError: Error, Equatable, Sendable, CustomStringConvertible {
     case full(thread: String, limit: Int)
     /// Newer work took its place in a full queue. It never runs.
     case dropped(thread: String)
+    /// Its deadline passed before its turn came. It never runs.
+    case late(thread: String)
     /// The pool has no thread of this name.
     case noThread(String)
 
@@ -19,6 +21,7 @@ public enum SubmitError: Error, Equatable, Sendable, CustomStringConvertible {
             "thread \(thread) holds \(limit) waiting items, its limit; try again later"
         case .dropped(let thread):
             "newer work took its place in the full queue of thread \(thread)"
+        case .late(let thread): "its deadline passed before its turn on thread \(thread)"
         case .noThread(let name): "there is no thread \(name)"
         }
     }

@@ -22,6 +22,11 @@ import Testing
         }
         #expect(!names.isEmpty)
         for name in names { #expect(manifest.contains(".library(name: \"\(name)\",")) }
+        // Without a name, a package at a path is called as its folder, and its products are not found.
+        let name = manifest.components(after: "let package = Package(\n    name: ").first ?? ""
+        for path in block.text.components(after: ".package(") where path.contains("path: ") {
+            #expect(path.hasPrefix("name: \(name.prefix { $0 != "," }), path: "))
+        }
     }
 
     @Test func `is all that is built for it`() throws {
@@ -50,6 +55,13 @@ import Testing
         #expect(child.reap() == .exited(0))
         let printed = try allBlocks().filter { $0.text == program.sample.text }.compactMap(\.output)
         for text in printed { #expect(String(decoding: bytes, as: UTF8.self) == text) }
+    }
+}
+
+extension String {
+    /// The rest of the line after each place where a text occurs.
+    fileprivate func components(after text: String) -> [Substring] {
+        ranges(of: text).map { self[$0.upperBound...].prefix { $0 != "\n" } }
     }
 }
 

@@ -50,18 +50,25 @@ extension Books {
     }
 
     mutating func portIsSignalled(_ item: Int) -> Rule? {
-        readyPorts.insert(item)
+        let isFirst = readyPorts.insert(item).inserted
+        if !isFirst && program.items[item].carriesData { moreMessages[item, default: 0] += 1 }
         let rule = portChanges(item)
         return rule ?? signalPortIsReady(item)
     }
 
-    mutating func portBegins(_ item: Int) {
+    mutating func portBegins(_ item: Int) -> Rule? {
         hasLooked()
-        readyPorts.remove(item)
+        let holdsMore = moreMessages[item, default: 0] > 0
+        if let more = moreMessages[item], more > 0 {
+            moreMessages[item] = more - 1
+        } else {
+            readyPorts.remove(item)
+        }
         withRun { run in
             run.heldPort = nil
             run.isWoken = false
         }
+        return holdsMore ? .moreMessages : nil
     }
 
     mutating func portIsAdded(_ item: Int) -> Rule? {

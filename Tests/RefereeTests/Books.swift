@@ -53,6 +53,8 @@ struct Books {
     var signalled: Set<Int> = []
     var timers: [Int: TimerBook] = [:]
     var readyPorts: Set<Int> = []
+    /// How many messages wait in ports that carry data, beyond the first.
+    var moreMessages: [Int: Int] = [:]
     /// Modes whose timer was armed in the kernel, by CoreFoundation, and may be so still.
     var armedModes: Set<ModeName> = []
     private(set) var isWakePending = false

@@ -29,7 +29,11 @@ struct Comparison {
     /// Where the kernel kept a thread from running until something was late, and so what was observed
     /// is chance, it is played again at half the pace, and at the slowest again and again. What is late
     /// by as many units in three slow plays was not held up: it is late.
-    static func of(_ program: Program) throws -> Comparison {
+    ///
+    /// - Parameter kind: what is compared with CFRunLoop: ours, or a mutant of it.
+    static func of<Ours: Machine>(
+        _ program: Program, on kind: Ours.Type = OurMachine.self
+    ) throws -> Comparison {
         var unit = Duration.milliseconds(1)
         var plays = 0
         var last: Comparison?
@@ -37,7 +41,7 @@ struct Comparison {
         var slowCount = 0
         while true {
             let pace = unit
-            let ours = try onNewThread { Player.play(program, on: OurMachine.self, unit: pace) }
+            let ours = try onNewThread { Player.play(program, on: Ours.self, unit: pace) }
             let theirs = try onNewThread {
                 Player.play(program, on: CoreFoundationMachine.self, unit: pace)
             }

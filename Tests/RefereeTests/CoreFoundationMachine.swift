@@ -45,10 +45,12 @@ final class CoreFoundationMachine: Machine {
         modes = [
             .standard: kCFRunLoopDefaultMode, .common: kCFRunLoopCommonModes,
             .a: Self.mode("A"), .b: Self.mode("B"),
+            .c: Self.mode("C"),
         ]
         for (index, item) in program.items.enumerated() {
             let info = Info(
-                player: player, index: index, event: item.isPort ? EventPort() : nil)
+                player: player, index: index,
+                event: item.isPort ? EventPort(carriesData: item.carriesData) : nil)
             infos.append(info)
             elements.append(Self.element(item.kind, info))
         }
@@ -166,7 +168,8 @@ final class CoreFoundationMachine: Machine {
     }
 
     private static func modeName(_ mode: CFRunLoopMode) -> ModeName {
-        for (name, its) in [(ModeName.a, "A"), (.b, "B")] where CFEqual(mode, Self.mode(its)) {
+        for (name, its) in [(ModeName.a, "A"), (.b, "B"), (.c, "C")]
+        where CFEqual(mode, Self.mode(its)) {
             return name
         }
         return .standard

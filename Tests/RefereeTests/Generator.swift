@@ -9,6 +9,8 @@ struct Generator {
     private var items: [Item] = []
     /// Those of a kind that there are many of.
     private var crowd = 0..<0
+    /// Observers of equal order.
+    private var equals: Set<Int> = []
     /// Whose callout is being made up.
     private var own: Int?
 
@@ -20,6 +22,10 @@ struct Generator {
     mutating func program() -> Program {
         blockCount = 0
         items = kinds().map { Item(kind: $0, scripts: []) }
+        for index in items.indices where items[index].isDescriptorPort {
+            items[index].carriesData = random.chance(40)
+        }
+        makeEquals()
         addCrowd()
         for index in items.indices {
             let count = Int.random(in: 0...(crowd.contains(index) ? 1 : 3), using: &random)
@@ -32,7 +38,7 @@ struct Generator {
         own = nil
         var main = runsThatMissDates()
         for index in items.indices.dropLast(crowd.count) where random.chance(80) {
-            main.append(.add(index, mode()))
+            main.append(.add(index, mode(for: index)))
         }
         main += gathering()
         for _ in 0..<Int.random(in: 4...12, using: &random) {
@@ -67,6 +73,20 @@ struct Generator {
             run(.standard, Int.random(in: 1...4, using: &random)),
             run(.a, Int.random(in: 1...3, using: &random)),
         ]
+    }
+
+    /// Now and then some observers are of one order: they are told in the sequence in which they were added.
+    private mutating func makeEquals() {
+        equals = []
+        guard random.chance(40) else { return }
+        let order = 11
+        for index in items.indices {
+            guard case .observer(let activities, let repeats, _) = items[index].kind,
+                random.chance(75)
+            else { continue }
+            items[index].kind = .observer(activities, repeats: repeats, order: order)
+            equals.insert(index)
+        }
     }
 
     /// Now and then there are more of a kind than the loop looks through one by one.
@@ -170,8 +190,16 @@ struct Generator {
         case 0..<5: .standard
         case 5..<7: .common
         case 7..<9: .a
-        default: .b
+        default: random.chance(75) ? .b : .c
         }
+    }
+
+    /// A mode for an item.
+    ///
+    /// Of observers of equal order the sequence counts, in which CFRunLoop leaves open what is common.
+    private mutating func mode(for item: Int) -> ModeName {
+        let mode = mode()
+        return mode == .common && equals.contains(item) ? .standard : mode
     }
 
     private mutating func runnableMode() -> ModeName {
@@ -238,7 +266,7 @@ struct Generator {
         // An observer is told of the rest of the pass, where it counts when ours does it.
         if case .observer = items[item].kind { item = source() }
         switch Int.random(in: 0..<11, using: &random) {
-        case 0..<6 where !items[item].isDescriptorPort: return .add(item, mode())
+        case 0..<6 where !items[item].isDescriptorPort: return .add(item, mode(for: item))
         case 6..<8: return .invalidate(item)
         case 8: return .makeCommon(runnableMode())
         default: return .remove(item, mode())
@@ -253,12 +281,14 @@ struct Generator {
         case 105...: return .look(item)
         case 104: return holdUp()
         case 100...: return .changeFromElsewhere(change())
-        case 0..<15: return .add(item, mode())
+        case 0..<15: return .add(item, mode(for: item))
         case 15..<22: return .remove(item, mode())
         case 22..<27: return .invalidate(item)
         case 27..<45: return .signal(source(), caller())
-        case 45..<55: return .signal(port() ?? source(), caller())
-        case 55..<60: return .wakeUp(caller())
+        case 45..<52: return .signal(port() ?? source(), caller())
+        case 52..<55: return .add(item, mode(for: item))
+        case 55..<58: return .wakeUp(caller())
+        case 58..<60: return .look(item)
         case 60..<66: return .stop(caller())
         case 66..<80 where depth > 0: return enqueue(depth: depth - 1)
         case 80..<84: return .addCommonMode(runnableMode())

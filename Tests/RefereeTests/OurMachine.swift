@@ -35,7 +35,7 @@ final class OurMachine: Machine {
                 items.append(
                     ThreadRunLoop.Port(order: order) { _, _ in boxed.value.handle(index) })
             case .port(let order, watchesDescriptor: true):
-                let descriptor = EventPort()
+                let descriptor = EventPort(carriesData: item.carriesData)
                 descriptors[index] = descriptor
                 items.append(
                     ThreadRunLoop.Port(watching: descriptor.number, order: order) { _, _ in

@@ -71,6 +71,23 @@ final class Player {
         return Play(trace: trace, fault: player.books.timetable.fault)
     }
 
+    /// Has something else than a program played on a machine whose items are in the default mode.
+    ///
+    /// - Returns: what its items' callouts have noted.
+    static func playStorm<M: Machine>(
+        _ program: Program, on kind: M.Type, _ body: (any Machine) -> Void
+    ) -> [String] {
+        let player = Player(program, unit: .milliseconds(1))
+        let machine = kind.init(program, player: player)
+        player.machine = machine
+        for item in program.items.indices { machine.add(item, to: .standard) }
+        body(machine)
+        let trace = player.trace
+        machine.close()
+        player.machine = nil
+        return trace
+    }
+
     // MARK: Dates for the machine
 
     func firstDate(of item: Int) -> TimerDate {
@@ -101,7 +118,7 @@ final class Player {
 
     func handle(_ item: Int) {
         trace.append("\(program.name(item)) is handled")
-        books.portBegins(item)
+        mark(books.portBegins(item))
         callout(of: item)
     }
 

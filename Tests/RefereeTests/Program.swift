@@ -45,6 +45,9 @@ struct Item: Sendable {
         if case .port(_, watchesDescriptor: true) = kind { true } else { false }
     }
 
+    /// Whether it is a port whose descriptor holds one message for each signal, not a mark.
+    var carriesData = false
+
     /// Where it stands among items of its kind.
     var order: Int {
         switch kind {
@@ -75,14 +78,15 @@ enum Interval: Sendable, Equatable {
     case often(Int)
 }
 
-/// A mode of the programs; a run is in one of the first three.
+/// A mode of the programs; a run is in any but the common ones.
 enum ModeName: String, Sendable, CaseIterable {
     case standard = "default"
     case a = "A"
     case b = "B"
+    case c = "C"
     case common = "common"
 
-    static let runnable: [ModeName] = [.standard, .a, .b]
+    static let runnable: [ModeName] = [.standard, .a, .b, .c]
 }
 
 /// How long a run lasts.
@@ -206,6 +210,7 @@ extension Program: CustomStringConvertible {
                 case .source(let order): "order \(order)"
                 case .port(let order, let watchesDescriptor):
                     "order \(order)\(watchesDescriptor ? ", watches a descriptor" : "")"
+                        + (items[index].carriesData ? " with messages" : "")
                 case .observer(let activities, let repeats, let order):
                     "order \(order), of \(activities)\(repeats ? "" : ", once")"
                 case .timer(let due, let interval): "due \(due), \(interval)"

@@ -39,6 +39,9 @@ enum Rule: String, CaseIterable {
     /// CFRunLoop takes a port's event before it tells that it woke: an observer that then removes or
     /// signals the port, or runs the loop, finds it gone. Ours leaves it until the port is handled.
     case eventTakenEarly
+    /// CFRunLoop tells once of all that has come to a descriptor, and leaves it to the handler to take all.
+    /// Ours tells in each pass for as long as there is something to read.
+    case moreMessages
     /// Ours handles a port without a descriptor in the pass in which a timer or the observer of the
     /// waking signals it; CFRunLoop, whose ports all are descriptors, in the next.
     case signalInSamePass

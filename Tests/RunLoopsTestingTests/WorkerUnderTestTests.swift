@@ -17,10 +17,10 @@ import WorkerThreads
             let date = worker.runLoop.now.advanced(by: .seconds(1))
             let timer = ThreadRunLoop.Timer(at: date) { [unowned worker] _ in
                 trace.note("timer")
-                try? worker.submit { trace.note("submitted by the timer") }
+                try? worker.post { trace.note("submitted by the timer") }
             }
             worker.runLoop.add(timer)
-            try worker.submit { trace.note("submitted") }
+            try worker.post { trace.note("submitted") }
             try worker.settle()
             #expect(trace.take() == ["submitted"], "round \(round)")
             clock.advance(by: .seconds(1))
@@ -47,7 +47,7 @@ import WorkerThreads
     func `that is busy for longer has not settled, and is named`() throws {
         let worker = try WorkerThread(name: "busy", clock: ManualClock())
         let gate = Gate()
-        try worker.submit { gate.pass() }
+        try worker.post { gate.pass() }
         #expect(throws: NotSettled(thread: "busy", limit: .milliseconds(1))) {
             try worker.settle(within: .milliseconds(1))
         }
@@ -63,7 +63,7 @@ import WorkerThreads
         worker.pause()
         try worker.settle()
         worker.runLoop.add(ThreadRunLoop.Timer(at: worker.runLoop.now) { _ in trace.note("timer") })
-        try worker.submit { trace.note("submitted") }
+        try worker.post { trace.note("submitted") }
         clock.advance(by: .seconds(1))
         try worker.settle()
         #expect(trace.all == [])

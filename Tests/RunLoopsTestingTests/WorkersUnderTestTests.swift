@@ -17,10 +17,10 @@ import WorkerThreads
         let trace = Trace()
         @Sendable func pass(_ count: Int) {
             trace.note("\(count)")
-            if count > 0 { _ = try? pair[count % 2].submit { pass(count - 1) } }
+            if count > 0 { _ = try? pair[count % 2].post { pass(count - 1) } }
         }
         for round in 1...50 {
-            try pair[1].submit { pass(40) }
+            try pair[1].post { pass(40) }
             try pair.settle()
             #expect(trace.take().last == "0", "round \(round)")
         }
@@ -34,9 +34,9 @@ import WorkerThreads
             try WorkerPool(name: "pool", threads: ["a", "b"], clock: clock),
         ] {
             for _ in 0..<20 {
-                try pool.submit {
+                try pool.post {
                     ThreadRunLoop.current.schedule(after: .seconds(60)) {
-                        _ = try? pool.submit { trace.note("a minute later") }
+                        _ = try? pool.post { trace.note("a minute later") }
                     }
                 }
             }
@@ -51,7 +51,7 @@ import WorkerThreads
     @Test func `the one that is busy is named, with the limit that was given`() throws {
         let pool = try WorkerPool(name: "pool", threads: ["a", "b"], clock: ManualClock())
         let gate = Gate()
-        try pool.submit(onThread: "b") { gate.pass() }
+        try pool.post(onThread: "b") { gate.pass() }
         gate.reached.wait()
         var error: NotSettled?
         repeat {

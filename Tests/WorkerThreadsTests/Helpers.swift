@@ -70,7 +70,7 @@ extension WorkerThread {
     /// Submits work that reaches a gate, and waits until the thread is there.
     func hold() throws -> Gate {
         let gate = Gate()
-        try submit { gate.pass() }
+        try post { gate.pass() }
         gate.reached.wait()
         return gate
     }

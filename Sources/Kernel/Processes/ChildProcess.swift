@@ -138,15 +138,53 @@ package struct ChildProcess: ~Copyable, Sendable {
     }
 }
 
+/// A process by a descriptor that becomes readable when it ends; letting go of it ends nothing.
+package struct ProcessDescriptor: ~Copyable, Sendable {
+    /// What the poller watches.
+    package let descriptor: Descriptor
+
+    /// Opens a process.
+    ///
+    /// - Parameter processID: at least 1.
+    /// - Throws: ESRCH (no such process), EMFILE, ENFILE, ENOMEM.
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: pidfd_open(2).
+    package init(_ processID: Int) throws(SystemError) {
+        require(processID >= 1, "a process id is positive, is \(processID)")
+        // No process has a larger one.
+        let result = clinux_pidfd_open(pid_t(clamping: processID))
+        if result < 0 {
+            throw SystemError(operation: "pidfd_open \(processID)", errno: -result)
+        }
+        descriptor = Descriptor(owning: result)
+    }
+
+    /// How the process ended, if it is a child of this one; it is collected then.
+    ///
+    /// - Returns: nil while it runs; `unknown` for a process that is no child, or was collected before.
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: waitid(2), P_PIDFD.
+    package borrowing func collect() -> ChildStatus? {
+        switch ChildProcess.wait(descriptor, WEXITED | WNOHANG) {
+        case .stillRuns: nil
+        case .ended(let status): status
+        case .notOurs: .unknown
+        }
+    }
+}
+
 extension ChildProcess {
-    private enum WaitResult {
+    fileprivate enum WaitResult {
         case stillRuns
         case ended(ChildStatus)
         /// ECHILD: it was collected without us.
         case notOurs
     }
 
-    private static func wait(_ descriptor: borrowing Descriptor, _ options: CInt) -> WaitResult {
+    fileprivate static func wait(_ descriptor: borrowing Descriptor, _ options: CInt) -> WaitResult
+    {
         var result = clinux_wait_result()
         do throws(SystemError) {
             try retrying("waitid") {

@@ -4,7 +4,7 @@ internal import CLinux
 internal import Glibc
 
 /// How a child ended.
-package enum ChildStatus: Equatable, Sendable, CustomStringConvertible {
+public enum ChildStatus: Equatable, Sendable, CustomStringConvertible {
     /// It ended by itself with this code; 0 means success.
     case exited(Int)
     /// A signal ended it.
@@ -13,10 +13,10 @@ package enum ChildStatus: Equatable, Sendable, CustomStringConvertible {
     case unknown
 
     /// Whether it ended by itself and says that all went well.
-    package var isSuccess: Bool { self == .exited(0) }
+    public var isSuccess: Bool { self == .exited(0) }
 
     /// `exit status 3`, `killed by SIGSEGV`.
-    package var description: String {
+    public var description: String {
         switch self {
         case .exited(let code): return "exit status \(code)"
         case .signalled(let signal, let coreDumped):

@@ -5,25 +5,38 @@ internal import CLinux
 internal import Glibc
 
 /// A signal, by its number on this machine.
-package struct Signal: Hashable, Sendable, CustomStringConvertible {
+public struct Signal: Hashable, Sendable, CustomStringConvertible {
     let rawNumber: CInt
 
-    package static let hangUp = Signal(SIGHUP)
-    package static let interrupt = Signal(SIGINT)
-    package static let quit = Signal(SIGQUIT)
-    package static let kill = Signal(SIGKILL)
-    package static let segmentationFault = Signal(SIGSEGV)
-    package static let user1 = Signal(SIGUSR1)
-    package static let user2 = Signal(SIGUSR2)
-    package static let brokenPipe = Signal(SIGPIPE)
-    package static let alarm = Signal(SIGALRM)
-    package static let terminate = Signal(SIGTERM)
-    package static let childEnded = Signal(SIGCHLD)
-    package static let `continue` = Signal(SIGCONT)
-    package static let stop = Signal(SIGSTOP)
+    /// The terminal is gone, or: read the configuration anew.
+    public static let hangUp = Signal(SIGHUP)
+    /// Ctrl-C on the terminal.
+    public static let interrupt = Signal(SIGINT)
+    /// Ctrl-\ on the terminal.
+    public static let quit = Signal(SIGQUIT)
+    /// Ends a process at once; it can't be received.
+    public static let kill = Signal(SIGKILL)
+    /// A wrong access to memory.
+    public static let segmentationFault = Signal(SIGSEGV)
+    /// Free for programs.
+    public static let user1 = Signal(SIGUSR1)
+    /// Free for programs.
+    public static let user2 = Signal(SIGUSR2)
+    /// A write to a pipe that nobody reads.
+    public static let brokenPipe = Signal(SIGPIPE)
+    /// A timer of alarm(2).
+    public static let alarm = Signal(SIGALRM)
+    /// A polite request to end.
+    public static let terminate = Signal(SIGTERM)
+    /// A child process has ended or stopped.
+    public static let childEnded = Signal(SIGCHLD)
+    /// Lets a stopped process go on.
+    public static let `continue` = Signal(SIGCONT)
+    /// Stops a process; it can't be received.
+    public static let stop = Signal(SIGSTOP)
 
     /// The signal with a number; nil when there is none.
-    package init?(number: Int) {
+    public init?(number: Int) {
         guard let raw = CInt(exactly: number), raw >= 1, raw <= clinux_last_realtime_signal()
         else { return nil }
         rawNumber = raw
@@ -34,10 +47,10 @@ package struct Signal: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Its number, from 1 on.
-    package var number: Int { Int(rawNumber) }
+    public var number: Int { Int(rawNumber) }
 
     /// Its name: `SIGTERM`, `SIGRTMIN+2`; `signal 99` when it has none.
-    package var name: String {
+    public var name: String {
         if let name = Signal.names[rawNumber] { return name }
         let first = clinux_first_realtime_signal()
         if rawNumber == first { return "SIGRTMIN" }
@@ -46,7 +59,7 @@ package struct Signal: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Its name.
-    package var description: String { name }
+    public var description: String { name }
 
     /// glibc's own table, sigabbrev_np, is hidden without _GNU_SOURCE.
     private static let names: [CInt: String] = [
@@ -70,7 +83,7 @@ extension Signal {
     /// - Thread: any; see above.
     /// - Blocks: never.
     /// - Source: pthread_sigmask(3).
-    package static func block(_ signals: Set<Signal>) {
+    public static func block(_ signals: Set<Signal>) {
         changeMask(SIG_BLOCK, signals)
     }
 
@@ -79,7 +92,7 @@ extension Signal {
     /// - Thread: any.
     /// - Blocks: never.
     /// - Source: pthread_sigmask(3).
-    package static func unblock(_ signals: Set<Signal>) {
+    public static func unblock(_ signals: Set<Signal>) {
         changeMask(SIG_UNBLOCK, signals)
     }
 
@@ -121,7 +134,7 @@ extension Signal {
     /// - Thread: any.
     /// - Blocks: never.
     /// - Source: kill(2).
-    package func send(toProcess processID: Int) throws(SystemError) {
+    public func send(toProcess processID: Int) throws(SystemError) {
         // 0 and negative numbers would mean whole groups, and -1 everything there is.
         require(processID >= 1, "a process id is positive, is \(processID)")
         try retrying("kill \(name) \(processID)") { Glibc.kill(pid_t(processID), rawNumber) }

@@ -4,11 +4,11 @@ internal import CLinux
 internal import Glibc
 
 /// A signal that has arrived.
-package struct ReceivedSignal: Equatable, Sendable {
+public struct ReceivedSignal: Equatable, Sendable {
     /// Which one.
-    package let signal: Signal
+    public let signal: Signal
     /// Who sent it: a process's id; 0 for the kernel and for senders outside of our namespace.
-    package let senderProcessID: Int
+    public let senderProcessID: Int
 
     package init(signal: Signal, senderProcessID: Int) {
         self.signal = signal

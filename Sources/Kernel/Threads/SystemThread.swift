@@ -96,6 +96,51 @@ package struct SystemThread: ~Copyable, Sendable {
         package static var current: ID { ID(number: clinux_gettid()) }
     }
 
+    /// Lets the calling thread run on some processors only.
+    ///
+    /// - Parameter processors: their numbers, from 0 on, at least one.
+    /// - Throws: EINVAL when none of them is there, or none may be used by this process.
+    /// - Thread: the calling thread; threads that it starts later inherit it.
+    /// - Source: sched_setaffinity(2).
+    package static func setCurrentProcessors(_ processors: Set<Int>) throws(SystemError) {
+        var bits = [UInt64](repeating: 0, count: processorWordCount)
+        for number in processors {
+            require(
+                number >= 0 && number < bits.count * 64,
+                "a processor's number is 0 to \(bits.count * 64 - 1), not \(number)")
+            bits[number / 64] |= 1 << UInt64(number % 64)
+        }
+        try retrying("sched_setaffinity") {
+            unsafe clinux_set_affinity(&bits, bits.count * MemoryLayout<UInt64>.size)
+        }
+    }
+
+    /// The processors on which the calling thread may run.
+    ///
+    /// - Source: sched_getaffinity(2).
+    package static func currentProcessors() throws(SystemError) -> Set<Int> {
+        var bits = [UInt64](repeating: 0, count: processorWordCount)
+        try retrying("sched_getaffinity") {
+            unsafe clinux_get_affinity(&bits, bits.count * MemoryLayout<UInt64>.size)
+        }
+        return Set((0..<bits.count * 64).filter { bits[$0 / 64] >> UInt64($0 % 64) & 1 == 1 })
+    }
+
+    /// Linux counts at most 8,192 processors.
+    private static var processorWordCount: Int { 128 }
+
+    /// Sets how readily the calling thread gives way to others.
+    ///
+    /// - Parameter niceness: -20, the least nice, to 19; others are clamped to that.
+    /// - Throws: EACCES or EPERM when it may not become less nice.
+    /// - Thread: the calling thread; threads that it starts later inherit it.
+    /// - Source: setpriority(2), which on Linux is about one thread.
+    package static func setCurrentNiceness(_ niceness: Int) throws(SystemError) {
+        try retrying("setpriority \(niceness)") {
+            clinux_set_niceness(ID.current.number, CInt(clamping: niceness))
+        }
+    }
+
     /// Lets another thread run that is ready to.
     ///
     /// - Source: sched_yield(2).

@@ -44,6 +44,25 @@ package struct WordLatch: ~Copyable, Sendable {
         }
     }
 
+    /// Waits until the door is open, or until an instant.
+    ///
+    /// - Returns: whether it is open. False too if the wait was interrupted: then ask again.
+    /// - Thread: any thread.
+    /// - Blocks: until the door is opened, at most until the deadline.
+    @discardableResult
+    package borrowing func wait(until deadline: Instant) -> Bool {
+        let (_, seen) = word.compareExchange(expected: 0, desired: 2, ordering: .acquiring)
+        if seen == 1 { return true }
+        let nanoseconds = max(0, deadline.nanoseconds)
+        var time = timespec(
+            tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+        let result = unsafe clinux_futex_wait(address, 2, &time)
+        require(
+            result == 0 || result == -EAGAIN || result == -EINTR || result == -ETIMEDOUT,
+            "futex wait failed with errno \(-result)")
+        return isOpen
+    }
+
     private var address: UnsafeRawPointer {
         // SAFETY: the latch is part of a class, which never moves, and an Atomic is the bare word.
         unsafe withUnsafePointer(to: word) { unsafe UnsafeRawPointer($0) }

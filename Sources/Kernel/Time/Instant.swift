@@ -17,6 +17,16 @@ public struct Instant: InstantProtocol, Sendable, CustomStringConvertible {
         self.nanoseconds = nanoseconds
     }
 
+    /// The instant of the system's monotonic clock at which the continuous clock shows `instant`.
+    ///
+    /// The two clocks run alike while the machine is awake. If it is suspended in between, the
+    /// continuous clock goes on and this one does not.
+    ///
+    /// - Thread: any thread.
+    public init(_ instant: ContinuousClock.Instant) {
+        self = SystemClock().now().advanced(by: ContinuousClock.now.duration(to: instant))
+    }
+
     /// Later than every instant that comes: a deadline that never passes.
     @inlinable public static var distantFuture: Instant { Instant(nanoseconds: .max) }
 

@@ -12,7 +12,7 @@
 ///
 /// ```swift
 /// let database = try worker.submitAndWait { ThreadBound(Database(path: path), to: .current) }
-/// try worker.submit { database.value.insert("a row") }
+/// try worker.post { database.value.insert("a row") }
 /// ```
 public final class ThreadBound<Value>: @unchecked Sendable {
     // SAFETY: `place` is reached through `value` only, which asserts the thread; the owner, which holds

@@ -140,7 +140,7 @@ extension ThreadRunLoop {
     ///
     /// - Returns: false when the loop's thread has ended: it has let go of what was in its modes already.
     @discardableResult
-    func onThread(_ action: @escaping @Sendable () -> Void) -> Bool {
+    package func onThread(_ action: @escaping @Sendable () -> Void) -> Bool {
         if isOnThread {
             action()
             return true

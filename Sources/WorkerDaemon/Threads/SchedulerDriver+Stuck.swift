@@ -116,7 +116,7 @@ extension SchedulerDriver {
             log.error(([text] + lines).joined(separator: "\n    "))
         }
         do {
-            try Watchdog.shared().worker.submit(say)
+            try Watchdog.shared().worker.post(say)
         } catch {
             log.error(text)
         }

@@ -113,15 +113,16 @@ class AnsweredPerform: @unchecked Sendable {
 /// types: not a word in it of those that are made of `Result`, such as an optional or a checked
 /// continuation of it, which it would look up whenever it touches one. So is `WaitedPerform`.
 @usableFromInline
-@safe final class AwaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendable {
+@safe final class AwaitedPerform<Result>: AnsweredPerform, @unchecked Sendable {
     // SAFETY: as `AnsweredPerform` says: it is resumed once, by whoever has decided the request. So
-    // accesses don't overlap, either.
-    @exclusivity(unchecked) @usableFromInline var body: (@Sendable () throws -> Result)?
+    // accesses don't overlap, either. The closure is the request's own (`sending`), and so is what it
+    // returns: nothing else refers to the result, or it may be used on any thread (`Sendable`).
+    @exclusivity(unchecked) @usableFromInline var body: (() throws -> Result)?
     @exclusivity(unchecked)
     @usableFromInline var continuation: UnsafeContinuation<Result, any Error>?
 
     @inlinable
-    init(_ body: @escaping @Sendable () throws -> Result) {
+    init(_ body: sending @escaping () throws -> Result) {
         unsafe self.body = body
         super.init(isArmed: false)
     }
@@ -138,12 +139,13 @@ class AnsweredPerform: @unchecked Sendable {
     /// - Throws: `CancellationError` as soon as the task is cancelled, if the closure has not begun.
     @inlinable
     nonisolated(nonsending) static func result(
-        of body: @escaping @Sendable () throws -> Result,
+        of body: sending @escaping () throws -> Result,
         push: (consuming PerformRequest) throws(SubmitError) -> Void,
         cancelled: @Sendable () -> Void = {}
-    ) async throws -> Result {
+    ) async throws -> sending Result {
         let request = AwaitedPerform(body)
-        return try await withTaskCancellationHandler {
+        // SAFETY: nothing but the continuation has referred to the result.
+        nonisolated(unsafe) let result = try await withTaskCancellationHandler {
             try await unsafe withUnsafeThrowingContinuation { continuation in
                 unsafe request.continuation = continuation
                 guard request.arm() else { return request.tell(CancellationError()) }
@@ -156,6 +158,7 @@ class AnsweredPerform: @unchecked Sendable {
         } onCancel: {
             if request.cancel() { cancelled() }
         }
+        return unsafe result
     }
 
     @usableFromInline
@@ -163,7 +166,9 @@ class AnsweredPerform: @unchecked Sendable {
         guard let body = unsafe body, let continuation = unsafe takeContinuation() else { return }
         unsafe self.body = nil
         do {
-            unsafe continuation.resume(returning: try body())
+            // SAFETY: the closure has given its result away, or any thread may use it.
+            nonisolated(unsafe) let result = try body()
+            unsafe continuation.resume(returning: result)
         } catch {
             unsafe continuation.resume(throwing: error)
         }
@@ -184,18 +189,18 @@ class AnsweredPerform: @unchecked Sendable {
 
 /// A request that a thread waits for.
 @usableFromInline
-@safe final class WaitedPerform<Result: Sendable>: AnsweredPerform, @unchecked Sendable {
+@safe final class WaitedPerform<Result>: AnsweredPerform, @unchecked Sendable {
     // SAFETY: `body` as `AnsweredPerform` says; `place` and `error` are written before `told` opens,
     // and read after it. The place is the waiting thread's, which stays with it until then. So
     // accesses don't overlap, either.
-    @exclusivity(unchecked) @usableFromInline var body: (@Sendable () throws -> Result)?
+    @exclusivity(unchecked) @usableFromInline var body: (() throws -> Result)?
     @usableFromInline let place: UnsafeMutableBufferPointer<Result>
     @exclusivity(unchecked) @usableFromInline var error: (any Error)?
     private let told = WordLatch()
 
     @usableFromInline
     init(
-        _ body: @escaping @Sendable () throws -> Result,
+        _ body: sending @escaping () throws -> Result,
         _ place: UnsafeMutableBufferPointer<Result>
     ) {
         unsafe self.body = body
@@ -210,16 +215,21 @@ class AnsweredPerform: @unchecked Sendable {
     /// - Blocks: until it has run or was refused.
     @inlinable
     static func result(
-        of body: @escaping @Sendable () throws -> Result,
+        of body: sending @escaping () throws -> Result,
         push: (consuming PerformRequest) throws(SubmitError) -> Void
-    ) throws -> Result {
-        try unsafe withUnsafeTemporaryAllocation(of: Result.self, capacity: 1) { place in
+    ) throws -> sending Result {
+        // SAFETY: the request alone has the closure and calls it once; the caller alone has the result.
+        nonisolated(unsafe) let body = body
+        nonisolated(unsafe) let result = try unsafe withUnsafeTemporaryAllocation(
+            of: Result.self, capacity: 1
+        ) { place in
             let request = unsafe WaitedPerform(body, place)
             try push(.answered(request))
             request.waitUntilTold()
             if let error = unsafe request.error { throw error }
             return unsafe place.moveElement(from: 0)
         }
+        return unsafe result
     }
 
     @usableFromInline
@@ -247,10 +257,10 @@ class AnsweredPerform: @unchecked Sendable {
 
 /// A request that nobody waits for, but that can be taken back.
 final class TicketedPerform: AnsweredPerform, @unchecked Sendable {
-    // SAFETY: as `AnsweredPerform` says.
-    private var body: (@Sendable () -> Void)?
+    // SAFETY: as `AnsweredPerform` says; the closure was handed over by its sender.
+    private var body: (() -> Void)?
 
-    init(_ body: @escaping @Sendable () -> Void) {
+    init(_ body: sending @escaping () -> Void) {
         self.body = body
         super.init(isArmed: true)
     }

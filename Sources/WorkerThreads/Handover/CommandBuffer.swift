@@ -23,14 +23,9 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
 
     @usableFromInline let store: CommandStore<Command>
     @usableFromInline let source: ThreadRunLoop.Source
-    private let clients = Mutex<[Client]>([])
+    let clients = Mutex(Clients())
     /// The most commands that may wait; `Int.max` for as many as memory holds.
     public var limit: Int { store.room.limit }
-
-    private struct Client {
-        let scheduled: ClientNotice
-        let cancelled: ClientNotice
-    }
 
     /// A buffer that is in no loop yet.
     ///
@@ -70,9 +65,9 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
             schedule: { loop, mode in
                 // A firing that found no loop could wake none.
                 if !store.isEmpty { loop.wakeUp() }
-                backToBuffer.target?.tellScheduled(loop, mode)
+                backToBuffer.target?.tellEntered(loop, mode)
             },
-            cancel: { loop, mode in backToBuffer.target?.tellCancelled(loop, mode) },
+            cancel: { loop, mode in backToBuffer.target?.tellLeft(loop, mode) },
             perform: {
                 defer { withExtendedLifetime(closer) {} }
                 if !drain(store) { backToSource.target?.signalAndWake() }
@@ -119,17 +114,6 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
         if !loop.add(signalled: source, to: mode) { source.invalidate() }
     }
 
-    /// Registers a client that learns which loops and modes the buffer enters and leaves.
-    ///
-    /// - Parameters:
-    ///   - scheduled: called on the loop's thread for each mode entered from now on.
-    ///   - cancelled: called on the loop's thread for each mode left.
-    /// - Thread: any thread.
-    public func registerClient(scheduled: @escaping ClientNotice, cancelled: @escaping ClientNotice)
-    {
-        clients.withLock { $0.append(Client(scheduled: scheduled, cancelled: cancelled)) }
-    }
-
     /// Takes the buffer out of its modes for good and refuses later commands.
     ///
     /// - Returns: the commands that nobody will perform, in order.
@@ -153,12 +137,4 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     ///
     /// - Thread: any thread; out of date as soon as it is known.
     public var isEmpty: Bool { store.isEmpty }
-
-    private func tellScheduled(_ loop: ThreadRunLoop, _ mode: ThreadRunLoop.Mode) {
-        for client in clients.withLock({ $0 }) { client.scheduled(self, loop, mode) }
-    }
-
-    private func tellCancelled(_ loop: ThreadRunLoop, _ mode: ThreadRunLoop.Mode) {
-        for client in clients.withLock({ $0 }) { client.cancelled(self, loop, mode) }
-    }
 }

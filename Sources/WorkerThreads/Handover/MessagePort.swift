@@ -55,6 +55,12 @@ public final class MessagePort<Message: Sendable>: Sendable {
             fileID: fileID, line: line)
     }
 
+    /// A port whose messages something else than a closure takes.
+    init(mailbox: Mailbox<Message>, port: ThreadRunLoop.Port) {
+        self.mailbox = mailbox
+        self.port = port
+    }
+
     deinit {
         port.invalidate()
     }

@@ -4,8 +4,10 @@ internal import RunLoops
 
 /// One request: a closure, and who is to be told if it never runs.
 @usableFromInline
-enum PerformRequest: Sendable {
-    case plain(@Sendable () -> Void)
+enum PerformRequest: @unchecked Sendable {
+    // SAFETY: a plain closure is one that its sender has handed over (`sending`) or that any thread may
+    // call; it is called once, by the thread that has taken the request.
+    case plain(() -> Void)
     case answered(AnsweredPerform)
 
     /// Runs it; on the thread that it is for.

@@ -43,6 +43,30 @@ struct TimeLimit: Sendable {
         }
     }
 
+    /// Begins a time limit that ends at an instant; past, it ends at once.
+    ///
+    /// - Parameter passed: called as by the other one.
+    init<Time: Clock<Duration>>(
+        until deadline: Time.Instant, by clock: Time, _ passed: @escaping @Sendable () -> Void
+    ) {
+        if clock is ContinuousClock || clock is SuspendingClock {
+            self = TimeLimit(after: clock.now.duration(to: deadline), by: clock, passed)
+            return
+        }
+        // Not by a duration: the clock may have been moved before the task begins to sleep.
+        let task = Task {
+            do {
+                try await Task.sleep(until: deadline, clock: clock)
+            } catch is CancellationError {
+                return
+            } catch {
+                // The clock's own loop has ended.
+            }
+            passed()
+        }
+        cancelling = { task.cancel() }
+    }
+
     /// Lets go of what is to be called; it may be on its way.
     func cancel() { cancelling() }
 }

@@ -54,6 +54,24 @@ final class Waiter<Value: Sendable>: Sendable {
         }
     }
 
+    /// Waits, also after the task was cancelled, until it is settled.
+    ///
+    /// - Parameters:
+    ///   - start: sets in motion what will end the waiting; not called if that has ended already.
+    ///   - onCancel: called when the task is cancelled, be it before the start; has it settled soon.
+    /// - Throws: what it was settled with.
+    nonisolated(nonsending) func waitUntilSettled(
+        start: () -> Void, onCancel: @Sendable () -> Void
+    ) async throws -> Value {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                if begin(continuation) { start() }
+            }
+        } onCancel: {
+            onCancel()
+        }
+    }
+
     private func begin(_ continuation: CheckedContinuation<Value, any Error>) -> Bool {
         let early = state.withLock { state -> Result<Value, any Error>? in
             guard case .early(let result) = state else {

@@ -17,12 +17,7 @@ extension WorkerPool {
         let key: SubmitKey?
     }
 
-    /// Runs a closure on a thread of the pool.
-    ///
-    /// In an asynchronous function the other `submit` is meant, which waits for the closure's result;
-    /// `enqueue` waits for nothing there. In the top-level code of a program it is the other way
-    /// round: say the result's type to get it,
-    /// `let size: Int = try await pool.submit(onThread: "images") { 42 }`.
+    /// Queues a closure for a thread of the pool and returns without waiting for it.
     ///
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.
@@ -34,17 +29,18 @@ extension WorkerPool {
     ///   - line: the caller's line.
     /// - Throws: `noThread`, `stopped` or `full`.
     /// - Thread: any thread.
-    /// - Blocks: never.
-    public func submit(
+    /// - Blocks: only if the pool is full and was made with `whenFull: .wait`: then the calling thread
+    ///   waits for room, except on a member, which gets `full`.
+    public func post(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
         key: SubmitKey? = nil,
-        _ body: @escaping @Sendable () -> Void,
+        _ body: sending @escaping () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
         _ = try push(note(.plain(body), fileID, line), to: try queue(of: name), priority, key)
     }
 
-    /// Runs a closure on a thread of the pool as `submit` does, unless it is cancelled first.
+    /// Queues a closure as `post` does, and returns a ticket with which it can be cancelled.
     ///
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.
@@ -57,12 +53,12 @@ extension WorkerPool {
     /// - Returns: a ticket for `cancel`.
     /// - Throws: `noThread`, `stopped` or `full`.
     /// - Thread: any thread, also a task.
-    /// - Blocks: never.
+    /// - Blocks: as `post` does.
     @discardableResult
     public func enqueue(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
         key: SubmitKey? = nil,
-        _ body: @escaping @Sendable () -> Void,
+        _ body: sending @escaping () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) -> Ticket {
         try push(note(.plain(body), fileID, line), to: try queue(of: name), priority, key)
@@ -70,13 +66,13 @@ extension WorkerPool {
 
     /// Queues a closure as `enqueue` does, and leaves it to the caller to wake the member for it.
     ///
-    /// For whoever submits many at a time: a member that is woken for each of them runs it and is
+    /// For callers that submit many at a time: a member that is woken for each of them runs it and is
     /// asleep again before the next comes.
     ///
     /// - Returns: the ticket, and the wake-up that is owed, if the closure needs one.
     /// - Throws: `noThread`, `stopped` or `full`.
     /// - Thread: any thread.
-    /// - Blocks: never.
+    /// - Blocks: as `post` does.
     package func submitOwingWake(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
         key: SubmitKey? = nil,
@@ -99,10 +95,10 @@ extension WorkerPool {
         package func pay() { member.wake() }
     }
 
-    /// Runs a closure on a thread of the pool and returns what it returns.
+    /// Runs a closure on a thread of the pool and returns its result.
     ///
-    /// Cancelling the task takes the closure back if no member has begun it: this throws at once, and
-    /// the closure never runs. One that has begun runs to its end, and its result is returned.
+    /// If the task is cancelled before a member has begun the closure, this throws at once and the
+    /// closure never runs. A closure that has begun runs to its end, and its result is returned.
     ///
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.
@@ -115,16 +111,52 @@ extension WorkerPool {
     /// - Throws: what the closure throws; `SubmitError` when it was refused or its thread stopped;
     ///   `CancellationError` when the task was cancelled before.
     /// - Thread: any task; the closure is queued without a hop from wherever the task runs.
-    /// - Blocks: no thread; the task is suspended.
+    /// - Blocks: no thread; the task is suspended until the closure has run. With `whenFull: .wait`
+    ///   it is suspended for room in the queue as well.
     public nonisolated(nonsending) func submit<Result: Sendable>(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
         key: SubmitKey? = nil,
-        _ body: @escaping @Sendable () throws -> Result,
+        _ body: sending @escaping () throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) async throws -> Result {
+        try await result(of: body, onThread: name, priority, key, fileID, line)
+    }
+
+    /// Runs a closure on a thread of the pool and returns a fresh object that it made.
+    ///
+    /// As the `submit` for `Sendable` results, but for a result of any type to which the closure keeps
+    /// no reference.
+    ///
+    /// - Throws: what the closure throws; `SubmitError`; `CancellationError`.
+    /// - Thread: any task.
+    /// - Blocks: no thread; the task is suspended until the closure has run.
+    public nonisolated(nonsending) func submit<Result>(
+        onThread name: String? = nil, priority: SubmitPriority = .normal,
+        key: SubmitKey? = nil,
+        _ body: sending @escaping () throws -> sending Result,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) async throws -> sending Result {
+        try await result(of: body, onThread: name, priority, key, fileID, line)
+    }
+
+    nonisolated(nonsending) func result<Result>(
+        of body: sending @escaping () throws -> Result,
+        onThread name: String?, _ priority: SubmitPriority, _ key: SubmitKey?,
+        _ fileID: StaticString, _ line: UInt, before deadline: Deadline? = nil
+    ) async throws -> sending Result {
         let queue = try queue(of: name)
         let place = Place()
+        var limit: TimeLimit?
+        defer { limit?.cancel() }
         return try await AwaitedPerform.result(of: body) { request throws(SubmitError) in
+            let late = SubmitError.late(thread: threadName(of: queue))
+            if let deadline {
+                if deadline.hasPassed { throw late }
+                limit = deadline.whenPassed { [request, queues, parts] in
+                    guard request.refuse(late), let ticket = place.leave() else { return }
+                    Self.remove(ticket, from: queues, parts)
+                }
+            }
             // Not the pool: it would be kept by what waits in it.
             let placed: @Sendable (Ticket) -> Void = { [queues, parts] ticket in
                 if !place.take(ticket) { Self.remove(ticket, from: queues, parts) }

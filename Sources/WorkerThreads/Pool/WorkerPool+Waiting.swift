@@ -7,7 +7,7 @@ extension WorkerPool {
     ///
     /// On a thread of the pool that may take it, it runs at once, in place, as on a `WorkerThread`. Two
     /// members that each wait for the other one by its name wait for ever. What has a key is waited for
-    /// with the other `submit`, and `await`.
+    /// with `submit`, and `await`.
     ///
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.
@@ -21,7 +21,7 @@ extension WorkerPool {
     /// - Blocks: until the closure has run.
     public func submitAndWait<Result: Sendable>(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
-        _ body: @escaping @Sendable () throws -> Result,
+        _ body: sending @escaping () throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws -> Result {
         let queue = try queue(of: name)

@@ -18,7 +18,7 @@ public enum SubmitPriority: Int, Sendable, Hashable, CaseIterable {
 ///
 /// ```swift
 /// let pool = try WorkerPool(name: "app", threads: ["images", "ledger"])
-/// let size: Int = try await pool.submit(onThread: "images") { 42 }
+/// let size = try await pool.submit(onThread: "images") { 42 }
 /// ```
 ///
 /// Letting go of the pool stops its threads, but for a member of which somebody keeps the handle.

@@ -21,7 +21,7 @@
             let timer = ThreadRunLoop.Timer(
                 at: loop.now.advanced(by: delay), tolerance: tolerance as? Duration ?? .zero
             ) { _ in step.run() }
-            for mode in WorkerThread.taskModes { loop.add(timer, to: mode) }
+            for mode in modes { loop.add(timer, to: mode) }
         }
 
         /// Queues a task's next step for a date; called by Swift's runtime for `Task.sleep`.

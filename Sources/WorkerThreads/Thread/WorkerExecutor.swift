@@ -5,9 +5,9 @@ internal import RunLoops
 internal import Structures
 internal import Synchronization
 
-/// Runs actors and tasks on one worker thread.
+/// Runs actors and tasks on one thread: a worker's, or any other that runs its loop.
 ///
-/// Also while the thread serves a job in mode `job`: an asynchronous job's own tasks run there.
+/// On a worker also while the thread serves a job in mode `job`: an asynchronous job's own tasks run there.
 /// Tasks that are not done when the thread ends go on, one step at a time, on the threads that Swift's
 /// tasks share: they must be able to finish, if only to see that they are cancelled.
 public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {
@@ -32,8 +32,10 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     private let inbox = Inbox<UnownedJob>()
     private let source: ThreadRunLoop.Source
     let loop: ThreadRunLoop
-    /// The thread's, which hears of a change of life first.
-    private let queue: PerformQueue
+    /// The worker's, which hears of a change of life first; nil on a thread that is none.
+    private let queue: PerformQueue?
+    /// Where tasks run, and where their sleep can end.
+    let modes: [ThreadRunLoop.Mode]
     /// Steps that came after the thread's end.
     private let late = Mutex(Late())
     /// The number of the thread on which one of those runs right now; 0 for none.
@@ -49,10 +51,33 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     init(loop: ThreadRunLoop, queue: PerformQueue) {
         self.loop = loop
         self.queue = queue
+        modes = WorkerThread.taskModes
         let back = BackReference<WorkerExecutor>()
         source = ThreadRunLoop.Source(order: -1) { back.target?.runArrived() }
         back.target = self
-        for mode in WorkerThread.taskModes { loop.add(source, to: mode) }
+        for mode in modes { loop.add(source, to: mode) }
+    }
+
+    /// An executor for a thread that is no worker: it runs tasks whenever the thread runs its loop in one of
+    /// the common modes.
+    ///
+    /// The loop keeps the executor until the loop ends, so make one for each loop. It is a source: a run in
+    /// a common mode does not end for lack of others. For a worker's thread use `WorkerThread.executor`.
+    ///
+    /// - Parameter loop: the thread's run loop; `.main` for the main thread's.
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    public init(loop: ThreadRunLoop) {
+        self.loop = loop
+        queue = nil
+        modes = [.common]
+        let keeper = ExecutorKeeper()
+        source = ThreadRunLoop.Source(order: -1) { keeper.executor?.runArrived() }
+        keeper.executor = self
+        guard !loop.add(signalled: source, to: .common) else { return }
+        // The loop has ended: nothing else will close it.
+        keeper.executor = nil
+        close()
     }
 
     /// Queues a task's next step; called by Swift's runtime.
@@ -110,7 +135,7 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         let end = inbox.end
         while !inbox.isTaken(upTo: end) {
             // They are announced again when the thread's next run begins.
-            if queue.isInterrupted, WorkerCore.current?.holdsTasks == true { return }
+            if queue?.isInterrupted == true, WorkerCore.current?.holdsTasks == true { return }
             guard let step = inbox.popFirst() else {
                 SystemThread.yield()
                 break
@@ -181,6 +206,14 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         unsafe step.runSynchronously(
             isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
     }
+}
+
+/// What the source of a plain loop's executor holds alone: it goes when the loop ends, and closes the executor.
+private final class ExecutorKeeper: @unchecked Sendable {
+    // SAFETY: set while the source is in no loop; looked at on the loop's thread, and by the last that lets go.
+    var executor: WorkerExecutor?
+
+    deinit { executor?.close() }
 }
 
 extension WorkerThread {

@@ -13,32 +13,35 @@ extension WorkerThread {
         var isDelayed = false
     }
 
-    /// Runs a closure on the thread, after everything that was submitted before.
+    /// Queues a closure for the thread and returns without waiting for it.
     ///
-    /// In an asynchronous function the other `submit` is meant, which waits for the closure's result;
-    /// `enqueue` waits for nothing there. In the top-level code of a program it is the other way
-    /// round: say the result's type to get it, `let sum: Int = try await worker.submit { 1 + 1 }`.
+    /// Closures run one after another, in the order in which they were posted or submitted. A closure
+    /// that was taken runs, unless the thread is stopped with `.finishCurrent` before its turn. For its
+    /// result use `submit`, which tasks await, or `submitAndWait`, which blocks.
     ///
-    /// - Throws: `stopped` once the thread was asked to stop, `full` at its limit. Nothing else; and
-    ///   a closure that was taken runs, unless the thread is stopped with `.finishCurrent` first.
-    /// - Thread: any thread; what one thread submits keeps its order.
-    /// - Blocks: never; a system call only if the thread sleeps.
-    public func submit(
-        _ body: consuming @escaping @Sendable () -> Void,
+    /// The closure may capture objects that are not `Sendable`, if the caller uses them no more.
+    ///
+    /// - Throws: `stopped` once the thread was asked to stop, `full` at its limit.
+    /// - Thread: any thread; closures that one thread posts keep their order.
+    /// - Blocks: only if the queue is full and the worker was made with `whenFull: .wait`: then the
+    ///   calling thread waits for room, except on the worker itself, which gets `full`. It makes a
+    ///   system call only if the worker sleeps.
+    public func post(
+        _ body: consuming sending @escaping () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
         try queue.push(.plain(consume body), fileID, line)
     }
 
-    /// Runs a closure on the thread as `submit` does, unless it is cancelled first.
+    /// Queues a closure as `post` does, and returns a ticket with which it can be cancelled.
     ///
     /// - Returns: a ticket for `cancel`.
     /// - Throws: `stopped` or `full`.
-    /// - Thread: any thread, also a task; what one thread submits keeps its order.
-    /// - Blocks: never; a system call only if the thread sleeps.
+    /// - Thread: any thread, also a task; closures that one thread queues keep their order.
+    /// - Blocks: as `post` does.
     @discardableResult
     public func enqueue(
-        _ body: @escaping @Sendable () -> Void,
+        _ body: sending @escaping () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) -> Ticket {
         let request = TicketedPerform(body)
@@ -69,7 +72,7 @@ extension WorkerThread {
     /// - Blocks: never.
     @discardableResult
     public func enqueue(
-        after delay: Duration, _ body: @escaping @Sendable () -> Void,
+        after delay: Duration, _ body: sending @escaping () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) -> Ticket {
         let request = TicketedPerform(body)
@@ -94,19 +97,26 @@ extension WorkerThread {
         return ticket.request.cancel()
     }
 
-    /// Runs a closure on the thread and returns what it returns.
+    /// Runs a closure on the thread and returns its result.
     ///
-    /// Cancelling the task takes the closure back if it has not begun: this throws at once, and the
-    /// closure never runs. One that has begun runs to its end, and its result is returned. Its place
-    /// in the queue counts for `maxQueued` until its turn would have come.
+    /// ```swift
+    /// let answer = try await worker.submit { 6 * 7 }
+    /// ```
+    ///
+    /// If the task is cancelled before the closure's turn, this throws at once and the closure never
+    /// runs. A closure that has begun runs to its end, and its result is returned. The place of a
+    /// cancelled closure in the queue counts for `maxQueued` until its turn would have come.
+    ///
+    /// The closure may capture objects that are not `Sendable`, if the caller uses them no more.
     ///
     /// - Throws: what the closure throws; `SubmitError` when it was refused or the thread was
     ///   stopped before its turn came; `CancellationError` when the task was cancelled before.
     /// - Thread: any task; the closure is queued without a hop from wherever the task runs.
-    /// - Blocks: no thread; the task is suspended.
+    /// - Blocks: no thread; the task is suspended until the closure has run. With `whenFull: .wait`
+    ///   it is suspended for room in the queue as well.
     @inlinable
     public nonisolated(nonsending) func submit<Result: Sendable>(
-        _ body: @escaping @Sendable () throws -> Result,
+        _ body: sending @escaping () throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) async throws -> Result {
         try await AwaitedPerform.result(of: body) { request throws(SubmitError) in
@@ -114,18 +124,53 @@ extension WorkerThread {
         }
     }
 
-    /// Runs a closure on the thread and waits until it has run; on the thread itself, at once.
+    /// Runs a closure on the thread and returns a fresh object that it made.
     ///
-    /// - Returns: what the closure returns.
+    /// As the `submit` for `Sendable` results. The result may be of any type, if the closure keeps no
+    /// reference to it: the compiler checks that.
+    ///
+    /// - Throws: what the closure throws; `SubmitError`; `CancellationError`.
+    /// - Thread: any task.
+    /// - Blocks: no thread; the task is suspended until the closure has run.
+    @inlinable
+    public nonisolated(nonsending) func submit<Result>(
+        _ body: sending @escaping () throws -> sending Result,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) async throws -> sending Result {
+        try await AwaitedPerform.result(of: body) { request throws(SubmitError) in
+            try push(request, fileID, line)
+        }
+    }
+
+    /// Runs a closure on the thread and blocks until it has run; on the thread itself, at once.
+    ///
+    /// - Returns: the closure's result.
     /// - Throws: what the closure throws; `SubmitError` when it was refused.
     /// - Thread: any thread.
     /// - Blocks: until the closure has run.
     /// - Source: performSelector:onThread:withObject:waitUntilDone:, whose rules these are.
     @inlinable
     public func submitAndWait<Result: Sendable>(
-        _ body: @escaping @Sendable () throws -> Result,
+        _ body: sending @escaping () throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws -> Result {
+        if isCurrent { return try body() }
+        return try WaitedPerform.result(of: body) { request throws(SubmitError) in
+            try push(request, fileID, line)
+        }
+    }
+
+    /// Runs a closure on the thread, blocks until it has run, and returns a fresh object that it made.
+    ///
+    /// - Returns: the closure's result, to which the closure keeps no reference.
+    /// - Throws: what the closure throws; `SubmitError` when it was refused.
+    /// - Thread: any thread.
+    /// - Blocks: until the closure has run.
+    @inlinable
+    public func submitAndWait<Result>(
+        _ body: sending @escaping () throws -> sending Result,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) throws -> sending Result {
         if isCurrent { return try body() }
         return try WaitedPerform.result(of: body) { request throws(SubmitError) in
             try push(request, fileID, line)

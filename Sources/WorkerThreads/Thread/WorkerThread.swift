@@ -14,7 +14,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// let ledger = try WorkerThread(name: "ledger")
-/// try ledger.submit { print("on \(WorkerThread.currentName ?? "?")") }  // on ledger
+/// try ledger.post { print("on \(WorkerThread.currentName ?? "?")") }  // on ledger
 /// ledger.stop(.finishQueued)
 /// ledger.join()
 /// ```

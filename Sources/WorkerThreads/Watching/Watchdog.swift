@@ -161,7 +161,7 @@ final class Kennel: Sendable {
     /// Has its thread report, after what it has begun to report; on any thread.
     func submit(_ body: @escaping @Sendable () -> Void) {
         // Refused only once the watchdog is gone: then nobody wants to know.
-        try? worker.submit(body)
+        try? worker.post(body)
     }
 
     /// Looks at each loop, and when it has to look again; on its own thread.

@@ -14,14 +14,14 @@ struct WorkerLoop: TimerLoop {
     // references for handing it on.
     @inline(__always)
     func postBare() {
-        do throws(SubmitError) { try worker.submit { Tally.shared.note(1) } } catch {
+        do throws(SubmitError) { try worker.post { Tally.shared.note(1) } } catch {
             refused(error)
         }
     }
 
     @inline(__always)
     func post(_ tally: Tally, _ index: Int) {
-        do throws(SubmitError) { try worker.submit { tally.note(index) } } catch { refused(error) }
+        do throws(SubmitError) { try worker.post { tally.note(index) } } catch { refused(error) }
     }
 
     private func refused(_ error: SubmitError) -> Never {
@@ -29,7 +29,7 @@ struct WorkerLoop: TimerLoop {
     }
 
     func post(_ body: @escaping @Sendable () -> Void) {
-        do throws(SubmitError) { try worker.submit(body) } catch { refused(error) }
+        do throws(SubmitError) { try worker.post(body) } catch { refused(error) }
     }
 
     func stop() {

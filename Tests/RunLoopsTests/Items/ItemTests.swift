@@ -35,6 +35,22 @@ private final class LoopThread: Sendable {
 
 @Suite(.timeLimit(.minutes(20)))
 struct `Items and other threads` {
+    @Test func `a source enters and leaves several modes in the order in which it entered them`()
+        throws
+    {
+        let trace = Trace()
+        let modes: [ThreadRunLoop.Mode] = ["C", "A", .default, "B", "D"]
+        try withScriptedLoop { loop, _ in
+            let source = ThreadRunLoop.Source(
+                schedule: { _, mode in trace.note("in \(mode)") },
+                cancel: { _, mode in trace.note("out \(mode)") }, perform: {})
+            for mode in modes { loop.add(source, to: mode) }
+            #expect(source.modes == modes)
+            source.invalidate()
+        }
+        #expect(trace.all == modes.map { "in \($0)" } + modes.map { "out \($0)" })
+    }
+
     @Test func `a source added from another thread is scheduled, and performs once signalled`()
         throws
     {

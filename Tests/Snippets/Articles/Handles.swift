@@ -72,7 +72,7 @@ func bound() throws {
     let path = "/var/lib/app/app.sqlite"
     // sample: thread-bound
     let database = try worker.submitAndWait { ThreadBound(Database(path: path), to: .current) }
-    try worker.submit { database.value.insert("a row") }
+    try worker.post { database.value.insert("a row") }
     // end
     worker.stop(.finishQueued)
     worker.join()

@@ -30,10 +30,18 @@ func firstLoop() {
 func firstWorker() throws {
     // sample: first-worker
     let ledger = try WorkerThread(name: "ledger")
-    try ledger.submit { print("on \(WorkerThread.currentName ?? "?")") }  // on ledger
+    try ledger.post { print("on \(WorkerThread.currentName ?? "?")") }  // on ledger
     ledger.stop(.finishQueued)
     ledger.join()
     // end
+}
+
+func firstAnswer() async throws {
+    let worker = try WorkerThread(name: "answers")
+    // sample: first-answer
+    let answer = try await worker.submit { 6 * 7 }
+    // end
+    print(answer)
 }
 
 func fastAnswers() throws {
@@ -69,7 +77,7 @@ func replacing() throws {
 func firstPool() async throws {
     // sample: first-pool
     let pool = try WorkerPool(name: "app", threads: ["images", "ledger"])
-    let size: Int = try await pool.submit(onThread: "images") { 42 }
+    let size = try await pool.submit(onThread: "images") { 42 }
     // end
     print(size)
 }

@@ -41,7 +41,7 @@ func controller() {
 func priority() throws {
     // sample: priority
     let worker = try WorkerThread(name: "indexer")
-    try worker.submit {
+    try worker.post {
         // Of this thread only, on Linux; Swift has the constant's type and the parameter's as two.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
     }

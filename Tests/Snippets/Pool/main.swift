@@ -2,8 +2,8 @@ import WorkerThreads
 
 let pool = try WorkerPool(name: "app", threads: ["images", "ledger"])
 
-try pool.submit(onThread: "ledger") { print("booked on", WorkerThread.currentName ?? "?") }
-let answer: Int = try await pool.submit(onThread: "images") { 6 * 7 }
+try pool.post(onThread: "ledger") { print("booked on", WorkerThread.currentName ?? "?") }
+let answer = try await pool.submit(onThread: "images") { 6 * 7 }
 
 pool.stop(.finishQueued)
 pool.join()

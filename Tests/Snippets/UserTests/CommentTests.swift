@@ -39,7 +39,7 @@ import WorkerThreads
         let sender = try WorkerThread(name: "sender", clock: ManualClock())
         let receiver = try WorkerThread(name: "receiver", clock: ManualClock())
         let trace = Trace()
-        try sender.submit { try? receiver.submit { trace.note("received") } }
+        try sender.post { try? receiver.post { trace.note("received") } }
         // sample: settle-together
         try [sender, receiver].settle()
         // end

@@ -50,7 +50,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
             }
             answers.add(to: loop)
             checkIn.add(to: loop)
-            _ = try? worker?.submit {
+            _ = try? worker?.post {
                 let own = Work { message in
                     let name = WorkerThread.currentName ?? "?"
                     message.reply.send("\(message.body) \(message.id) from \(name)")
@@ -104,7 +104,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
         let wrong = Counter()
         let ends = [Latch(), Latch()]
         for (worker, port, end) in [(one, portTwo, ends[0]), (two, portOne, ends[1])] {
-            try worker.submit {
+            try worker.post {
                 for number in 1...200
                 where (try? port.askAndWait(number, serving: .default)) != 2 * number {
                     wrong.increment()

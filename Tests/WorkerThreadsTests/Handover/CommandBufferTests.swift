@@ -48,6 +48,59 @@ import WorkerThreads
         #expect(trace.all.first == "in default true")
     }
 
+    @Test func `row 23: a client that registers late learns where the buffer is, once`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            let buffer = CommandBuffer<Int> { _ in }
+            buffer.add(to: loop)
+            buffer.add(to: loop, mode: "A")
+            buffer.registerClient(
+                scheduled: { _, to, mode in trace.note("in \(mode) \(to === loop)") },
+                cancelled: { _, from, mode in trace.note("out \(mode) \(from === loop)") })
+            trace.note("registered")
+            buffer.add(to: loop, mode: "B")
+            buffer.invalidate()
+        }
+        let modes = ["A", "B", "default"]
+        #expect(trace.all.prefix(2).sorted() == ["in A true", "in default true"])
+        #expect(trace.all.dropFirst(2).prefix(2) == ["registered", "in B true"])
+        #expect(trace.all.dropFirst(4).sorted() == modes.map { "out \($0) true" })
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `row 23: a client of another thread is told on the loop's thread`() throws {
+        let worker = try WorkerThread(name: "loop")
+        let trace = Trace()
+        let buffer = CommandBuffer<Int> { _ in }
+        buffer.add(to: worker.runLoop)
+        try worker.submitAndWait {}
+        buffer.registerClient(
+            scheduled: { _, loop, mode in trace.note("in \(mode) \(loop.isOnThread)") },
+            cancelled: { _, _, mode in trace.note("out \(mode)") })
+        worker.stop()
+        worker.join()
+        #expect(trace.all == ["in default true", "out default"])
+    }
+
+    @Test func `row 23: a client that is unregistered learns of nothing more`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            let buffer = CommandBuffer<Int> { _ in }
+            let clients = (1...2).map { number in
+                buffer.registerClient(
+                    scheduled: { _, _, mode in trace.note("\(number) in \(mode)") },
+                    cancelled: { _, _, mode in trace.note("\(number) out \(mode)") })
+            }
+            buffer.add(to: loop)
+            #expect(buffer.unregisterClient(clients[0]))
+            #expect(!buffer.unregisterClient(clients[0]))
+            buffer.add(to: loop, mode: "A")
+            buffer.invalidate()
+        }
+        #expect(trace.all.prefix(3) == ["1 in default", "2 in default", "2 in A"])
+        #expect(trace.all.dropFirst(3).sorted() == ["2 out A", "2 out default"])
+    }
+
     @Test(.timeLimit(.minutes(20)))
     func `row 23: a client learns when the loop's thread ends, and the buffer then refuses`() throws
     {
@@ -76,7 +129,7 @@ import WorkerThreads
         buffer.add(to: worker.runLoop)
         let senders = try (0..<3).map { try WorkerThread(name: "sender \($0)") }
         for (index, sender) in senders.enumerated() {
-            try sender.submit {
+            try sender.post {
                 for number in 0..<1_000 {
                     buffer.add((index, number))
                     if number % 7 == 0 { buffer.fire() }

@@ -114,7 +114,7 @@ import WorkerThreads
         port.add(to: worker.runLoop)
         let senders = try (0..<3).map { try WorkerThread(name: "sender \($0)") }
         for (index, sender) in senders.enumerated() {
-            try sender.submit { for number in 0..<1_000 { port.send((index, number)) } }
+            try sender.post { for number in 0..<1_000 { port.send((index, number)) } }
         }
         all.wait()
         #expect(seen.value == Array(repeating: Array(0..<1_000), count: 3))

@@ -86,7 +86,7 @@ final class LifeGame: Sendable {
                 switch kind {
                 case .submitted where room.whenFull == .wait && player == .user:
                     try send(run, as: &item)
-                case .submitted where number % 2 == 0: try worker.submit(run)
+                case .submitted where number % 2 == 0: try worker.post(run)
                 case .submitted: item.ticket = try worker.enqueue(run)
                 case .awaited: try wait(run, as: &item)
                 case .delayed(let milliseconds):
@@ -154,7 +154,7 @@ final class LifeGame: Sendable {
         item.answer = answer
         _ = try TestThread(name: "sender") { [worker] in
             do {
-                try worker.submit(run)
+                try worker.post(run)
                 answer.tell(.done)
             } catch {
                 answer.tell(LifeOutcome(error))

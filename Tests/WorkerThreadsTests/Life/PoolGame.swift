@@ -127,7 +127,7 @@ final class PoolGame: Sendable {
         case .shared: item.ticket = try pool.enqueue(priority: item.priority, run)
         case .own(let member):
             item.ticket = try pool.enqueue(onThread: "\(member)", priority: item.priority, run)
-        case .direct(let member): try pool.members[member].submit(run)
+        case .direct(let member): try pool.members[member].post(run)
         case .key(let key):
             item.ticket = try pool.enqueue(priority: item.priority, key: SubmitKey("\(key)"), run)
         }

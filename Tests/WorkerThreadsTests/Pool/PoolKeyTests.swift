@@ -96,7 +96,7 @@ import WorkerThreads
         let overlaps = Counter()
         for number in 0..<2_000 {
             let key = number * 7 % 10
-            try pool.submit(key: SubmitKey("k\(key)")) {
+            try pool.post(key: SubmitKey("k\(key)")) {
                 let isAlone = record.running.withLock { $0.insert(key).inserted }
                 if !isAlone { overlaps.increment() }
                 record.lines.withLock { $0.append((key, number)) }
@@ -119,21 +119,21 @@ import WorkerThreads
         let pool = try WorkerPool(name: "p", count: 2)
         let gate = Gate()
         let name = Shared<String?>(nil)
-        try pool.submit(key: "k") {
+        try pool.post(key: "k") {
             name.set(WorkerThread.currentName)
             gate.pass()
         }
         gate.reached.wait()
         let bound = try #require(name.value.flatMap { pool.member(named: $0) })
         bound.stop(.finishCurrent)
-        #expect(refusal { try pool.submit(key: "k") {} } != nil)
+        #expect(refusal { try pool.post(key: "k") {} } != nil)
         let ran = Latch()
-        try pool.submit(key: "other") { ran.open() }
+        try pool.post(key: "other") { ran.open() }
         ran.wait()
         gate.open()
         bound.join()
         let ranElsewhere = Latch()
-        try pool.submit(key: "k") { ranElsewhere.open() }
+        try pool.post(key: "k") { ranElsewhere.open() }
         ranElsewhere.wait()
         #expect(pool.abandonedCount == 0)
     }
@@ -144,15 +144,15 @@ import WorkerThreads
         pool.pause()
         let first = try pool.enqueue(key: "a") {}
         #expect(pool.cancel(first))
-        try pool.submit(key: "b") {}
-        try pool.submit(key: "c") {}
-        try pool.submit(key: "d") {}
+        try pool.post(key: "b") {}
+        try pool.post(key: "c") {}
+        try pool.post(key: "d") {}
         #expect(pool.droppedCount == 1)
         #expect(pool.boundKeyCount == 2)
         pool.stop(.finishCurrent)
         pool.join()
         #expect(pool.boundKeyCount == 0)
-        #expect(throws: SubmitError.self) { try pool.submit(key: "e") {} }
+        #expect(throws: SubmitError.self) { try pool.post(key: "e") {} }
     }
 
     @Test(.timeLimit(.minutes(20)))

@@ -37,15 +37,15 @@ import WorkerThreads
     @Test func `waits for room as for its turn, and is told of a stop meanwhile`() throws {
         let pool = try WorkerPool(name: "full", maxQueued: 1, whenFull: .wait)
         let gate = Gate()
-        try pool.submit { gate.pass() }
+        try pool.post { gate.pass() }
         gate.reached.wait()
-        try pool.submit {}
+        try pool.post {}
         let refused = Shared<SubmitError?>(nil)
         let answer = Shared(0)
         let waiting = [
             try WorkerThread(name: "waits"), try WorkerThread(name: "is refused"),
         ]
-        try waiting[0].submit {
+        try waiting[0].post {
             refused.set(refusal { answer.set(try pool.submitAndWait { 7 }) })
         }
         while pool.newcomerCount == 0 { SystemThread.yield() }
@@ -55,10 +55,10 @@ import WorkerThreads
         #expect(refused.value == nil)
 
         let second = Gate()
-        try pool.submit { second.pass() }
+        try pool.post { second.pass() }
         second.reached.wait()
-        try pool.submit {}
-        try waiting[1].submit { refused.set(refusal { try pool.submitAndWait {} }) }
+        try pool.post {}
+        try waiting[1].post { refused.set(refusal { try pool.submitAndWait {} }) }
         while pool.newcomerCount == 0 { SystemThread.yield() }
         pool.stop(.finishQueued)
         try waiting[1].submitAndWait {}

@@ -48,9 +48,9 @@ import WorkerThreads
             let pool = try WorkerPool(name: "mail", count: 2)
             let gate = Gate()
             let trace = Trace()
-            try pool.submit(onThread: "mail/1") { gate.pass() }
+            try pool.post(onThread: "mail/1") { gate.pass() }
             gate.reached.wait()
-            try pool.submit(onThread: "mail/1") { trace.note("began") }
+            try pool.post(onThread: "mail/1") { trace.note("began") }
             pool.members[0].stop(.finishCurrent)
             let (old, fresh) = try #require(try pool.replaceMember(named: "mail/1"))
             fresh.join()
@@ -68,14 +68,14 @@ import WorkerThreads
         let pool = try WorkerPool(name: "one")
         for _ in 0..<20 {
             let gate = Gate()
-            try pool.submit { gate.pass() }
+            try pool.post { gate.pass() }
             gate.reached.wait()
             let trace = Trace()
             let done = Latch()
             let (old, fresh) = try #require(try pool.replaceMember(named: "one"))
             gate.open()
             for number in 0..<200 {
-                try pool.submit {
+                try pool.post {
                     if !fresh.isCurrent { trace.note("\(number) on the old one") }
                     if number == 199 { done.open() }
                 }
@@ -93,11 +93,11 @@ import WorkerThreads
     func `stays paused, and stopped as it was told`() throws {
         let pool = try WorkerPool(name: "one")
         let gate = Gate()
-        try pool.submit { gate.pass() }
+        try pool.post { gate.pass() }
         gate.reached.wait()
         pool.pause()
         let trace = Trace()
-        try pool.submit { trace.note("held") }
+        try pool.post { trace.note("held") }
         let (old, fresh) = try #require(try pool.replaceMember(named: "one"))
         #expect(fresh.isPaused)
         fresh.waitUntilRunning(in: .paused)
@@ -133,10 +133,10 @@ import WorkerThreads
     func `that was told to stop is replaced by one that finishes what waits`() throws {
         let pool = try WorkerPool(name: "one")
         let gate = Gate()
-        try pool.submit { gate.pass() }
+        try pool.post { gate.pass() }
         gate.reached.wait()
         let trace = Trace()
-        try pool.submit { trace.note("waited") }
+        try pool.post { trace.note("waited") }
         pool.stop(.finishQueued)
         let (old, _) = try #require(try pool.replaceMember(named: "one"))
         pool.join()
@@ -151,10 +151,10 @@ import WorkerThreads
         for round in 0..<20 {
             let pool = try WorkerPool(name: "one")
             let hangs = Gate()
-            try pool.submit { hangs.pass() }
+            try pool.post { hangs.pass() }
             hangs.reached.wait()
             let lasts = Gate()
-            try pool.submit { lasts.pass() }
+            try pool.post { lasts.pass() }
             pool.stop(.finishQueued)
             let begun = Latch()
             let joined = Latch()
@@ -216,7 +216,7 @@ import WorkerThreads
         pool.members[1].pause()
         pool.members[1].waitUntilRunning(in: .paused)
         let name = Shared<String?>(nil)
-        try pool.submit { name.set(WorkerThread.currentName) }
+        try pool.post { name.set(WorkerThread.currentName) }
         let (_, fresh) = try #require(try pool.replaceMember(named: "mail/1"))
         fresh.join()
         #expect(name.value == nil)
@@ -230,7 +230,7 @@ import WorkerThreads
     func `leaves behind the count of what never ran on it`() throws {
         let pool = try WorkerPool(name: "one")
         pool.pause()
-        try pool.submit { Issue.record("its thread was stopped") }
+        try pool.post { Issue.record("its thread was stopped") }
         let member = pool.members[0]
         member.stop(.finishCurrent)
         member.join()

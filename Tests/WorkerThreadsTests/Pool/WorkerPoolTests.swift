@@ -15,7 +15,7 @@ import WorkerThreads
         let gate = try hold(pool)
         for (number, priority) in [SubmitPriority.low, .normal, .high, .normal, .high].enumerated()
         {
-            try pool.submit(priority: priority) { trace.note("\(priority) \(number)") }
+            try pool.post(priority: priority) { trace.note("\(priority) \(number)") }
         }
         #expect(pool.waitingCount == 5)
         gate.open()
@@ -31,7 +31,7 @@ import WorkerThreads
         let gates = try [hold(pool), hold(pool)]
         let ran = Latch()
         let name = Shared<String?>(nil)
-        try pool.submit {
+        try pool.post {
             name.set(WorkerThread.currentName)
             ran.open()
         }
@@ -52,7 +52,7 @@ import WorkerThreads
         rest(others)
         // A key goes to whoever has the least to do, the first of several.
         let ran = Latch()
-        try pool.submit(key: "k") { ran.open() }
+        try pool.post(key: "k") { ran.open() }
         ran.wait()
         own.open()
         rest(pool.members)
@@ -93,7 +93,7 @@ import WorkerThreads
     @Test(.timeLimit(.minutes(20)))
     func `a name that no thread has is refused`() async throws {
         let pool = try WorkerPool(name: "app", threads: ["images", "ledger"])
-        #expect(refusal { try pool.submit(onThread: "app/1") {} } == .noThread("app/1"))
+        #expect(refusal { try pool.post(onThread: "app/1") {} } == .noThread("app/1"))
         await #expect(throws: SubmitError.noThread("mail")) {
             try await pool.submit(onThread: "mail") { 1 }
         }
@@ -105,13 +105,13 @@ import WorkerThreads
     func `the limit counts what waits in all queues, and one more is refused`() throws {
         let pool = try WorkerPool(name: "small", count: 2, maxQueued: 2)
         let gates = try [hold(pool, "small/1"), hold(pool, "small/2")]
-        try pool.submit(onThread: "small/1") {}
+        try pool.post(onThread: "small/1") {}
         let ticket = try pool.enqueue {}
         let full = SubmitError.full(thread: "small", limit: 2)
-        #expect(refusal { try pool.submit {} } == full)
-        #expect(refusal { try pool.submit(onThread: "small/2") {} } == full)
+        #expect(refusal { try pool.post {} } == full)
+        #expect(refusal { try pool.post(onThread: "small/2") {} } == full)
         #expect(pool.cancel(ticket))
-        #expect(refusal { try pool.submit {} } == nil)
+        #expect(refusal { try pool.post {} } == nil)
         for gate in gates { gate.open() }
     }
 
@@ -162,7 +162,7 @@ import WorkerThreads
         let cancellers = try (0..<2).map { try WorkerThread(name: "canceller \($0)") }
         let all = tickets.value
         for (index, canceller) in cancellers.enumerated() {
-            try canceller.submit {
+            try canceller.post {
                 for number in stride(from: itemCount - 1 - index, to: 0, by: -3)
                 where pool.cancel(all[number]) {
                     cancelled.change { $0[number] += 1 }
@@ -202,7 +202,7 @@ import WorkerThreads
         let ran = Shared(0)
         for round in 0..<50 {
             pool.pause()
-            for _ in 0..<4 { try pool.submit { ran.change { $0 += 1 } } }
+            for _ in 0..<4 { try pool.post { ran.change { $0 += 1 } } }
             if round % 3 == 0 { pool.members[round % 3].resume() }
             pool.resume()
         }
@@ -334,7 +334,7 @@ import WorkerThreads
         let nested = Latch()
         let gate = Gate()
         let names = Shared<Set<String>>([])
-        try pool.submit {
+        try pool.post {
             let loop = ThreadRunLoop.current
             loop.perform { nested.open() }
             _ = loop.run(for: .seconds(1_000))
@@ -344,7 +344,7 @@ import WorkerThreads
         leaving.stop(.finishQueued)
         gate.reached.wait()
         for _ in 0..<10 {
-            try pool.submit { names.change { $0.insert(WorkerThread.currentName ?? "?") } }
+            try pool.post { names.change { $0.insert(WorkerThread.currentName ?? "?") } }
         }
         gate.open()
         leaving.join()
@@ -358,7 +358,7 @@ import WorkerThreads
     /// Has a member work, and waits until it rests.
     private func rest(_ pool: WorkerPool, _ member: Int) throws {
         let ran = Latch()
-        try pool.submit(onThread: pool.members[member].name) { ran.open() }
+        try pool.post(onThread: pool.members[member].name) { ran.open() }
         ran.wait()
         // Answered after the batch that the work was in.
         _ = pool.members[member].described()
@@ -367,7 +367,7 @@ import WorkerThreads
     /// Keeps one member, or the addressed one, busy.
     private func hold(_ pool: WorkerPool, _ name: String? = nil) throws -> Gate {
         let gate = Gate()
-        try pool.submit(onThread: name) { gate.pass() }
+        try pool.post(onThread: name) { gate.pass() }
         gate.reached.wait()
         return gate
     }

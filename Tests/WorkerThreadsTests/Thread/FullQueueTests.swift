@@ -48,14 +48,14 @@ private func cancelledInLine(
     @Test func `refuses, unless it is told otherwise`() throws {
         let worker = try WorkerThread(name: "small", maxQueued: 2)
         let gate = try worker.hold()
-        try worker.submit {}
-        try worker.submit {}
-        let refused = refusal { try worker.submit {} }
+        try worker.post {}
+        try worker.post {}
+        let refused = refusal { try worker.post {} }
         #expect(refused == .full(thread: "small", limit: 2))
         #expect(worker.waitingCount == 2)
         gate.open()
         try worker.settle()
-        try worker.submit {}
+        try worker.post {}
     }
 
     @Test func `drops the oldest, and tells who waited for it`() async throws {
@@ -86,7 +86,7 @@ private func cancelledInLine(
         let gate = try worker.hold()
         let ticket = try worker.enqueue { Issue.record("it was cancelled") }
         #expect(worker.cancel(ticket))
-        try worker.submit {}
+        try worker.post {}
         #expect(worker.droppedCount == 0)
         gate.open()
         try worker.settle()
@@ -96,10 +96,10 @@ private func cancelledInLine(
         let worker = try WorkerThread(name: "patient", maxQueued: 1, whenFull: .wait)
         let trace = Trace()
         let gate = try worker.hold()
-        try worker.submit { trace.note("first") }
+        try worker.post { trace.note("first") }
         var senders: [Sender] = []
         for number in 0..<4 {
-            senders.append(try Sender { try worker.submit { trace.note("sender \(number)") } })
+            senders.append(try Sender { try worker.post { trace.note("sender \(number)") } })
             // In line before the next one comes.
             while worker.newcomerCount <= number { SystemThread.yield() }
         }
@@ -128,8 +128,8 @@ private func cancelledInLine(
         let worker = try WorkerThread(name: "patient", maxQueued: 1, whenFull: .wait)
         let outcome = Shared<SubmitError?>(nil)
         try worker.submitAndWait {
-            try worker.submit {}
-            outcome.set(refusal { try worker.submit {} })
+            try worker.post {}
+            outcome.set(refusal { try worker.post {} })
         }
         #expect(outcome.value == .full(thread: "patient", limit: 1))
     }
@@ -140,7 +140,7 @@ private func cancelledInLine(
         let gate = try worker.hold()
         let ran = Flag()
         try worker.enqueue { ran.clear() }
-        let sender = try Sender { try worker.submit { Issue.record("there was no room") } }
+        let sender = try Sender { try worker.post { Issue.record("there was no room") } }
         let task = Task { try await worker.submit { Issue.record("there was no room") } }
         while worker.newcomerCount < 2 { await Task.yield() }
         worker.stop(policy)
@@ -186,7 +186,7 @@ private func cancelledInLine(
         let senders = try (0..<4).map { sender in
             try Sender {
                 for number in 0..<perSender {
-                    try worker.submit {
+                    try worker.post { @Sendable in
                         ran.increment()
                         let isInOrder = next.withLock { next in
                             defer { next[sender] = number + 1 }
@@ -211,14 +211,14 @@ private func cancelledInLine(
         let pool = try WorkerPool(name: "images", maxQueued: 3, whenFull: .dropOldest)
         let trace = Trace()
         let gate = try pool.members[0].hold()
-        try pool.submit(priority: .high) { trace.note("high 1") }
-        try pool.submit(priority: .low) { trace.note("low") }
-        try pool.submit { trace.note("normal 1") }
-        try pool.submit { trace.note("normal 2") }
-        try pool.submit(priority: .high) { trace.note("high 2") }
+        try pool.post(priority: .high) { trace.note("high 1") }
+        try pool.post(priority: .low) { trace.note("low") }
+        try pool.post { trace.note("normal 1") }
+        try pool.post { trace.note("normal 2") }
+        try pool.post(priority: .high) { trace.note("high 2") }
         #expect(pool.droppedCount == 2)
-        try pool.submit(priority: .high) { trace.note("high 3") }
-        let refused = refusal { try pool.submit(priority: .low) {} }
+        try pool.post(priority: .high) { trace.note("high 3") }
+        let refused = refusal { try pool.post(priority: .low) {} }
         #expect(refused == .full(thread: "images", limit: 3))
         #expect(pool.droppedCount == 3)
         #expect(pool.waitingCount == 3)
@@ -243,7 +243,7 @@ private func cancelledInLine(
         let ran = Counter()
         try pool.enqueue { ran.increment() }
         let senders = try (0..<3).map { _ in
-            try Sender { try pool.submit { ran.increment() } }
+            try Sender { try pool.post { ran.increment() } }
         }
         let tasks = (0..<3).map { number in
             Task { try await pool.submit(onThread: "mail/2") { number } }
@@ -264,7 +264,7 @@ private func cancelledInLine(
         let pool = try WorkerPool(name: "mail", maxQueued: 1, whenFull: .wait)
         let gate = try pool.members[0].hold()
         let ticket = try pool.enqueue { Issue.record("it was cancelled") }
-        let sender = try Sender { try pool.submit {} }
+        let sender = try Sender { try pool.post {} }
         while pool.newcomerCount < 1 { SystemThread.yield() }
         #expect(pool.cancel(ticket))
         #expect(sender.end() == nil)
@@ -314,11 +314,11 @@ private func cancelledInLine(
         let pool = try WorkerPool(name: "mail", maxQueued: 1, whenFull: .wait)
         let outcome = Shared<SubmitError?>(nil)
         let done = Latch()
-        try pool.submit {
+        try pool.post {
             outcome.set(
                 refusal {
-                    try pool.submit {}
-                    try pool.submit {}
+                    try pool.post {}
+                    try pool.post {}
                 })
             done.open()
         }
@@ -331,7 +331,7 @@ private func cancelledInLine(
         let pool = try WorkerPool(name: "mail", count: 2, maxQueued: 1, whenFull: .wait)
         let gates = try pool.members.map { try $0.hold() }
         try pool.enqueue {}
-        let sender = try Sender { try pool.submit(onThread: "mail/2") {} }
+        let sender = try Sender { try pool.post(onThread: "mail/2") {} }
         let task = Task { try await pool.submit(onThread: "mail/2") {} }
         while pool.newcomerCount < 2 { await Task.yield() }
         if all { pool.stop() } else { pool.members[1].stop() }

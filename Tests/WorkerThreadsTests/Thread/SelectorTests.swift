@@ -115,7 +115,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         let target = Performer(Trace())
         let waiter = try WorkerThread(name: "waiter")
         let answer = Shared<SubmitError?>(nil)
-        try waiter.submit {
+        try waiter.post {
             answer.set(
                 refusal {
                     try worker.perform(

@@ -38,7 +38,7 @@ import WorkerThreads
             let performer = Performer(ran)
             let handOver: @Sendable (Int) -> Bool = { number in
                 switch way {
-                case .submit: return (try? worker.submit { ran.increment() }) != nil
+                case .submit: return (try? worker.post { ran.increment() }) != nil
                 case .block: return worker.runLoop.perform { ran.increment() }
                 case .message: return port.send(number) == .sent
                 case .command:

@@ -16,7 +16,7 @@ private struct Mishap: Error, Equatable {
     func `what takes long can ask whether its thread was told to stop`() throws {
         let worker = try WorkerThread(name: "long")
         let begun = Latch()
-        try worker.submit {
+        try worker.post {
             #expect(!WorkerThread.isCurrentStopped)
             begun.open()
             while !WorkerThread.isCurrentStopped { SystemThread.yield() }
@@ -34,7 +34,7 @@ private struct Mishap: Error, Equatable {
         let trace = Trace()
         try worker.submitAndWait { [unowned worker] in
             trace.note("outer begins")
-            try worker.submit { trace.note("later") }
+            try worker.post { trace.note("later") }
             try worker.submitAndWait { trace.note("in place") }
             trace.note("outer ends")
         }
@@ -50,7 +50,7 @@ private struct Mishap: Error, Equatable {
         let worker = try WorkerThread(name: "busy")
         let trace = Trace()
         let gate = try worker.hold()
-        try worker.submit { trace.note("run") }
+        try worker.post { trace.note("run") }
         trace.note("submitted")
         gate.open()
         try worker.submitAndWait {}
@@ -65,10 +65,10 @@ private struct Mishap: Error, Equatable {
         let overlaps = Shared(0)
         let senders = try (0..<4).map { try WorkerThread(name: "sender \($0)") }
         for (index, sender) in senders.enumerated() {
-            try sender.submit {
+            try sender.post {
                 for number in 0..<500 {
                     _ = refusal {
-                        try worker.submit {
+                        try worker.post {
                             if isBusy.value { overlaps.change { $0 += 1 } }
                             isBusy.set(true)
                             seen.change { $0[index].append(number) }
@@ -113,7 +113,7 @@ private struct Mishap: Error, Equatable {
         let expected = SubmitError.stopped(thread: "stopped")
         let target = Token()
         let selector = Selector<Token, Int>("nothing") { _, _ in }
-        #expect(refusal { try worker.submit {} } == expected)
+        #expect(refusal { try worker.post {} } == expected)
         #expect(refusal { try worker.submitAndWait {} } == expected)
         #expect(refusal { try worker.perform(selector, on: target, with: 1) } == expected)
         #expect(
@@ -156,9 +156,9 @@ private struct Mishap: Error, Equatable {
         let worker = try WorkerThread(name: "small", maxQueued: 3)
         let trace = Trace()
         let gate = try worker.hold()
-        for number in 1...3 { try worker.submit { trace.note("\(number)") } }
+        for number in 1...3 { try worker.post { trace.note("\(number)") } }
         let full = SubmitError.full(thread: "small", limit: 3)
-        #expect(refusal { try worker.submit { trace.note("4") } } == full)
+        #expect(refusal { try worker.post { trace.note("4") } } == full)
         #expect(refusal { try worker.submitAndWait { trace.note("5") } } == full)
         gate.open()
         worker.waitUntil { !$0.contains("signalled") }
@@ -174,9 +174,9 @@ private struct Mishap: Error, Equatable {
         let gate = try worker.hold()
         let senders = try (0..<4).map { try WorkerThread(name: "sender \($0)") }
         for sender in senders {
-            try sender.submit {
+            try sender.post {
                 for _ in 0..<100 {
-                    let refused = refusal { try worker.submit { ran.change { $0 += 1 } } }
+                    let refused = refusal { try worker.post { ran.change { $0 += 1 } } }
                     if refused == nil { accepted.change { $0 += 1 } }
                 }
             }
@@ -198,9 +198,9 @@ private struct Mishap: Error, Equatable {
         let count = Shared(0)
         @Sendable func again() {
             count.change { $0 += 1 }
-            _ = refusal { try worker.submit { again() } }
+            _ = refusal { try worker.post { again() } }
         }
-        try worker.submit { again() }
+        try worker.post { again() }
         let fired = Latch()
         worker.runLoop.add(ThreadRunLoop.Timer(after: .zero) { _ in fired.open() })
         fired.wait()
@@ -214,12 +214,12 @@ private struct Mishap: Error, Equatable {
         let worker = try WorkerThread(name: "nested")
         let trace = Trace()
         let gate = try worker.hold()
-        try worker.submit {
+        try worker.post {
             trace.note("begin")
             _ = ThreadRunLoop.current.run(mode: .default, until: .distantPast)
             trace.note("end")
         }
-        try worker.submit { trace.note("behind") }
+        try worker.post { trace.note("behind") }
         gate.open()
         // A stop that came before the nested run would end that at once.
         try worker.submitAndWait {}
@@ -320,10 +320,10 @@ private struct Mishap: Error, Equatable {
             let accepted = Shared(0)
             let started = Latch()
             let sender = try WorkerThread(name: "sender")
-            try sender.submit {
+            try sender.post {
                 for number in 0..<1_000 {
                     if number == 50 { started.open() }
-                    let refused = refusal { try worker.submit { ran.change { $0 += 1 } } }
+                    let refused = refusal { try worker.post { ran.change { $0 += 1 } } }
                     if refused != nil { return started.open() }
                     accepted.change { $0 += 1 }
                 }

@@ -78,7 +78,7 @@ import WorkerThreads
         let loop = WeakReference(try #require(worker).runLoop)
         let handle = Shared(worker)
         worker?.runLoop.add(ThreadRunLoop.Source(cancel: { _, _ in gone.open() }, perform: {}))
-        try worker?.submit {
+        try worker?.post {
             gate.pass()
             handle.set(nil)
         }
@@ -96,11 +96,11 @@ import WorkerThreads
         var worker: WorkerThread? = try WorkerThread(name: "busy")
         worker?.runLoop.add(ThreadRunLoop.Source(cancel: { _, _ in gone.open() }, perform: {}))
         let gate = Gate()
-        try worker?.submit {
+        try worker?.post {
             gate.pass()
             trace.note("finished")
         }
-        try worker?.submit { trace.note("and the next") }
+        try worker?.post { trace.note("and the next") }
         gate.reached.wait()
         worker = nil
         gate.open()
@@ -115,7 +115,7 @@ import WorkerThreads
         var worker: WorkerThread? = try WorkerThread(name: "finishing")
         worker?.runLoop.add(ThreadRunLoop.Source(cancel: { _, _ in gone.open() }, perform: {}))
         let gate = try worker?.hold()
-        try worker?.submit { trace.note("queued") }
+        try worker?.post { trace.note("queued") }
         worker?.stop(.finishQueued)
         worker = nil
         gate?.open()
@@ -131,7 +131,7 @@ import WorkerThreads
             let gate = try worker.hold()
             worker.runLoop.add(ThreadRunLoop.Source { _ = tokens[0] })
             worker.runLoop.add(ThreadRunLoop.Timer(after: .seconds(900)) { _ in _ = tokens[1] })
-            try worker.submit { _ = tokens[2] }
+            try worker.post { _ = tokens[2] }
             let selector = Selector<Token, Int>("late") { _, _ in }
             try worker.perform(selector, on: tokens[3], with: 1, afterDelay: .seconds(900))
             worker.stop(.finishCurrent)
@@ -148,10 +148,10 @@ import WorkerThreads
         let worker = try WorkerThread(name: "paused")
         let trace = Trace()
         let gate = try worker.hold()
-        for number in 1...3 { try worker.submit { trace.note("\(number)") } }
+        for number in 1...3 { try worker.post { trace.note("\(number)") } }
         worker.pause()
         #expect(worker.isPaused)
-        for number in 4...6 { try worker.submit { trace.note("\(number)") } }
+        for number in 4...6 { try worker.post { trace.note("\(number)") } }
         gate.open()
         worker.waitUntilRunning(in: .paused)
         #expect(trace.all.isEmpty)
@@ -170,7 +170,7 @@ import WorkerThreads
         let seen = Shared<[Int]>([])
         try onPlainThread {
             for number in 0..<2_000 {
-                _ = refusal { try worker.submit { seen.change { $0.append(number) } } }
+                _ = refusal { try worker.post { seen.change { $0.append(number) } } }
                 if number % 20 == 0 { worker.pause() }
                 if number % 20 == 10 { worker.resume() }
             }
@@ -186,9 +186,9 @@ import WorkerThreads
         let worker = try WorkerThread(name: "drained")
         let trace = Trace()
         worker.pause()
-        for number in 1...3 { try worker.submit { trace.note("\(number)") } }
+        for number in 1...3 { try worker.post { trace.note("\(number)") } }
         worker.stop(.finishQueued)
-        #expect(refusal { try worker.submit {} } == .stopped(thread: "drained"))
+        #expect(refusal { try worker.post {} } == .stopped(thread: "drained"))
         worker.join()
         #expect(trace.all == ["1", "2", "3"])
         #expect(worker.abandonedCount == 0)
@@ -199,9 +199,9 @@ import WorkerThreads
         let worker = try WorkerThread(name: "abandoned")
         let trace = Trace()
         let gate = try worker.hold()
-        for number in 1...3 { try worker.submit { trace.note("\(number)") } }
+        for number in 1...3 { try worker.post { trace.note("\(number)") } }
         worker.stop(.finishCurrent)
-        #expect(refusal { try worker.submit {} } == .stopped(thread: "abandoned"))
+        #expect(refusal { try worker.post {} } == .stopped(thread: "abandoned"))
         gate.open()
         worker.join()
         #expect(trace.all.isEmpty)
@@ -214,8 +214,8 @@ import WorkerThreads
         let trace = Trace()
         let gate = Gate()
         worker.pause()
-        try worker.submit { gate.pass() }
-        try worker.submit { trace.note("never") }
+        try worker.post { gate.pass() }
+        try worker.post { trace.note("never") }
         worker.stop(.finishQueued)
         gate.reached.wait()
         worker.stop(.finishCurrent)
@@ -230,8 +230,8 @@ import WorkerThreads
         let worker = try WorkerThread(name: "own")
         let trace = Trace()
         let gate = try worker.hold()
-        try worker.submit { [unowned worker] in worker.stop(.finishCurrent) }
-        try worker.submit { trace.note("never") }
+        try worker.post { [unowned worker] in worker.stop(.finishCurrent) }
+        try worker.post { trace.note("never") }
         gate.open()
         worker.join()
         #expect(trace.all.isEmpty)
@@ -269,7 +269,7 @@ import WorkerThreads
             })
         nested.wait()
         worker.pause()
-        try worker.submit { trace.note("run") }
+        try worker.post { trace.note("run") }
         worker.waitUntilRunning(in: .paused)
         #expect(trace.all.isEmpty)
         worker.resume()
@@ -294,7 +294,7 @@ import WorkerThreads
         var threads: [WorkerThread] = []
         for number in 1...4 {
             let waiter = try WorkerThread(name: "waiter \(number)")
-            try waiter.submit {
+            try waiter.post {
                 worker.join()
                 if cancelled.value { count.change { $0 += 1 } }
             }
@@ -370,7 +370,7 @@ import WorkerThreads
         let pool = try WorkerPool(name: "nested")
         let worker = try #require(pool.members.first)
         let submit: (@escaping @Sendable () -> Void) throws -> Void = { body in
-            if isPool { try pool.submit(body) } else { try worker.submit(body) }
+            if isPool { try pool.post(body) } else { try worker.post(body) }
         }
         let nested = Latch()
         let flag = Flag()
@@ -406,7 +406,7 @@ import WorkerThreads
         let nested = Latch()
         let flag = Flag()
         let trace = Trace()
-        try worker.submit {
+        try worker.post {
             let loop = ThreadRunLoop.current
             loop.perform { nested.open() }
             while flag.isSet {
@@ -418,7 +418,7 @@ import WorkerThreads
         if wasPaused { worker.pause() }
         // Answered in the nested run.
         _ = worker.described()
-        try worker.submit {
+        try worker.post {
             trace.note("awaited")
             flag.clear()
         }
@@ -438,7 +438,7 @@ import WorkerThreads
         #expect(worker.runLoop.perform { trace.note("block") })
         buffer.add(1)
         buffer.fire()
-        try worker.submit { trace.note("submitted") }
+        try worker.post { trace.note("submitted") }
         worker.stop(.finishQueued)
         gate.open()
         worker.join()

@@ -105,13 +105,13 @@ import WorkerThreads
         let ran = [Latch(), Latch()]
         pool.members[1].isMeasured = true
         try pool.members[1].settle()
-        try pool.submit(onThread: "pool/2") {
+        try pool.post(onThread: "pool/2") {
             trace.note(Self.running)
             ran[0].open()
         }
         ran[0].wait()
         pool.members[1].isMeasured = false
-        try pool.submit(onThread: "pool/2") {
+        try pool.post(onThread: "pool/2") {
             trace.note(Self.running)
             ran[1].open()
         }
@@ -124,11 +124,11 @@ import WorkerThreads
         let worker = try WorkerThread(name: "ledger")
         let trace = Trace()
         let gate = try worker.hold()
-        try worker.submit { trace.note("before") }
+        try worker.post { trace.note("before") }
         worker.isMeasured = true
-        try worker.submit { trace.note("noted") }
+        try worker.post { trace.note("noted") }
         worker.isMeasured = false
-        try worker.submit { trace.note("after") }
+        try worker.post { trace.note("after") }
         gate.open()
         try worker.settle()
         #expect(trace.all == ["before", "noted", "after"])
@@ -175,7 +175,7 @@ import WorkerThreads
         let gate = try worker.hold()
         #expect(worker.waitingCount == 0)
         for count in 1...200 {
-            try worker.submit {}
+            try worker.post {}
             #expect(worker.waitingCount == count)
         }
         let text = Shared("")

@@ -67,7 +67,7 @@ private func keepTheFrame() {}
         let (worker, watchdog) = try start()
         let gate = Gate()
         let line: UInt = #line + 1
-        try worker.submit { hangAround(gate) }
+        try worker.post { hangAround(gate) }
         gate.reached.wait()
         clock.advance(by: .seconds(2))
         let hang = try #require(reports.wait(for: 1).first)
@@ -110,7 +110,7 @@ private func keepTheFrame() {}
     @Test func `reports each of many short ones in a row as one by one, not together`() throws {
         let (worker, watchdog) = try start()
         let clock = clock
-        for _ in 0..<20 { try worker.submit { clock.advance(by: .milliseconds(1_500)) } }
+        for _ in 0..<20 { try worker.post { clock.advance(by: .milliseconds(1_500)) } }
         try worker.settle()
         try watchdog.settle()
         #expect(reports.all.isEmpty)
@@ -139,7 +139,7 @@ private func keepTheFrame() {}
     @Test func `tells a nested run that sleeps from a hang`() throws {
         let (worker, watchdog) = try start()
         let entered = Latch()
-        try worker.submit {
+        try worker.post {
             let loop = ThreadRunLoop.current
             loop.perform(inModes: [.job]) { entered.open() }
             _ = loop.run(mode: .job, for: .seconds(100))
@@ -158,7 +158,7 @@ private func keepTheFrame() {}
         let worker = try WorkerThread(name: "ledger", clock: ManualClock())
         let watchdog = try Watchdog(clock: clock)
         try worker.watch(limit: .seconds(2), by: watchdog, report: reports.report)
-        try worker.submit {}
+        try worker.post {}
         try worker.settle()
         try watchdog.settle()
         // Looks once or twice more, sees that the thread sleeps, and from then on has no date.
@@ -184,7 +184,7 @@ private func keepTheFrame() {}
         let (worker, watchdog) = try start()
         let before = watchdog.worker.runLoop.counters.sleepCount
         for _ in 0..<100 {
-            try worker.submit {}
+            try worker.post {}
             try worker.settle()
         }
         try watchdog.settle()
@@ -235,7 +235,7 @@ private func keepTheFrame() {}
     @Test func `takes no callout for a hang that ran the loop while nobody watched`() throws {
         let (worker, watchdog) = try start()
         let (gate, inner) = (Gate(), Gate())
-        try worker.submit {
+        try worker.post {
             worker.unwatch()
             gate.pass()
             // Nobody measures when this begins.
@@ -289,7 +289,7 @@ private func keepTheFrame() {}
             round += 1
             try #require(round <= 30, "found in \(foundCount) rounds only")
             let told = Latch()
-            try worker.submit({ runInCircles(told) }, line: 4_711)
+            try worker.post({ runInCircles(told) }, line: 4_711)
             let hang = reports.wait(for: 2 * round - 1)[2 * round - 2]
             #expect(hang.thread == "busy" && !hang.isOver)
             if hang.backtrace.contains(where: { $0.contains("runInCircles") }) { foundCount += 1 }
