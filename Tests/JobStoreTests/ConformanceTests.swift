@@ -241,7 +241,7 @@ private struct History {
 
     private mutating func command(at now: Int64) -> StoreCommand {
         let id = anyID()
-        switch random.below(26) {
+        switch random.below(28) {
         case ..<8: return .accept(newJob(at: now))
         case ..<10: return .acceptOnce(newJob(at: now), name: [UInt8(random.below(4))])
         case ..<14: return .end(id, random.chance(70) ? attempt(now) : nil, outcome(), at: now)
@@ -280,6 +280,8 @@ private struct History {
                 random.chance(50) ? .one(id) : .all(selector: "echo"), action, part,
                 ticket: ticket())
         case 24: return .keepDue(at: now, ticket: ticket())
+        case 25: return .release([anyQueue()])
+        case 26: return .claim([anyQueue(), anyQueue()], ticket: ticket())
         default:
             return random.chance(50)
                 ? .pause(

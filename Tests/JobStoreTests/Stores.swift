@@ -155,6 +155,8 @@ enum Reply {
         case .listed(let ticket, let result):
             "\(ticket) listed " + text(result) { $0.jobs.map(brief).joined(separator: "; ") }
         case .cancelled(let ticket, let result): "\(ticket) cancelled " + text(result, text)
+        case .claimed(let ticket, let result):
+            "\(ticket) claimed " + text(result) { $0.map(text).joined(separator: "; ") }
         case .cancelledPart(let ticket, let result):
             "\(ticket) cancelled "
                 + text(result) { text($0.jobs) + ($0.rest == nil ? " end" : "") }

@@ -49,6 +49,11 @@ package struct TwinBook: Sendable {
         jobs.values.filter { !$0.job.state.isEnded }.sorted { $0.job.id < $1.job.id }
     }
 
+    /// Whether a job holds up others between two attempts.
+    static func isBlocker(_ job: Job) -> Bool {
+        job.state == .delayed && job.retryBlocks && job.attempt > job.forgivenCount
+    }
+
     func isLive(_ id: JobID) -> Bool { jobs[id]?.job.state.isEnded == false }
 
     /// A job as a client is told of it: of one that has ended, the payload is kept apart.

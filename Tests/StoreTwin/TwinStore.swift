@@ -60,10 +60,8 @@ package final class TwinStore: JobStore {
             book.reservedBelow, (book.jobs.keys.max()?.number ?? 0) + 1)
         recovery.reservedBelow = recovery.nextNumber + StoreRecovery.reservedCount
         book.reservedBelow = recovery.reservedBelow
-        recovery.blockers =
-            live.filter {
-                $0.state == .delayed && $0.retryBlocks && $0.attempt > $0.forgivenCount
-            }.sorted { TwinBook.place($0) < TwinBook.place($1) }
+        recovery.blockers = live.filter(TwinBook.isBlocker)
+            .sorted { TwinBook.place($0) < TwinBook.place($1) }
         recovery.queues = Set(live.map(\.queue))
         recovery.stock = RecoveryCount(last: live.last?.id.number ?? 0)
         recovery.part = count(live, besides: Set(recovery.blockers.map(\.id)), selectors)
@@ -262,6 +260,12 @@ package final class TwinStore: JobStore {
         case .loadDelayed(let queue, let place, let limit, let byteCount):
             let batch = state.book.delayed(queue, after: place, limit, byteCount)
             return [.loadedDelayed(queue, after: place, result(batch))]
+        case .release(let queues): for queue in queues { state.brought[queue] = nil }
+        case .claim(let queues, let ticket):
+            let blockers = state.book.live.map(\.job).filter {
+                queues.contains($0.queue) && TwinBook.isBlocker($0)
+            }.sorted { TwinBook.place($0) < TwinBook.place($1) }
+            return [.claimed(ticket: ticket, result(blockers))]
         case .find, .findNamed, .findExpired, .list: break
         }
         return []

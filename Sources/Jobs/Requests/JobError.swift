@@ -8,6 +8,8 @@ package enum JobError: Error, Hashable, Sendable {
     case unknownThread(String)
     /// The thread was stopped and takes no jobs.
     case stoppedThread(String)
+    /// The thread's jobs belong to another scheduler.
+    case foreignThread(String)
     /// The job's thread was stopped before the job began. A durable job runs after a restart.
     case leftForRestart(JobID, thread: String)
     /// No handler of that name.
@@ -62,6 +64,7 @@ extension JobError: CustomStringConvertible {
         switch self {
         case .unknownThread(let name): "there is no thread \(quoted(name))"
         case .stoppedThread(let name): "thread \(name) has been stopped"
+        case .foreignThread(let name): "thread \(name) belongs to another workerd"
         case .leftForRestart(let id, let thread):
             "thread \(thread) has been stopped: job \(id) runs after a restart"
         case .unknownSelector(let name): "there is no selector \(quoted(name))"

@@ -26,6 +26,8 @@ enum Inquiry {
     case fire(Int, ReplyToken)
     case resolve(FailedJobsChange)
     case list(Listing)
+    /// Takes over a thread.
+    case claim(String, ReplyToken)
 }
 
 /// The questions under way, by the tickets of their answers.

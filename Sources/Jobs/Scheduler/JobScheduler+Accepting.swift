@@ -150,6 +150,11 @@ extension JobScheduler {
         let job = commit.job.flatMap { book.active(commit.id) === $0 ? $0 : nil }
         answerAccepted(commit.id, job, commit.reply)
         guard let job else { return false }
+        if commit.queue.isReleased {
+            leaveToOwner(job, commit.queue)
+            endReleases()
+            return false
+        }
         goOn(job, commit.state, dueAt: commit.dueAt)
         return true
     }
@@ -193,6 +198,9 @@ extension JobScheduler {
         if stage.isRefusing { throw JobError.shuttingDown }
         let group = try served.group(of: request.thread)
         let selector = try served.selector(request.selector)
+        if releases.includes(request.thread) {
+            throw JobError.foreignThread(request.thread)
+        }
         if environment.isStopped(request.thread, of: group) {
             throw JobError.stoppedThread(request.thread)
         }

@@ -44,9 +44,11 @@ extension JobScheduler {
     mutating func placeAgain(_ job: JobEntry, dueAt: Int64) {
         guard let queue = job.queue else { return delay(job, until: dueAt) }
         queue.removeFromMemory(job)
-        job.part = job.retry.blocks ? .apart : .delayed
+        job.part = job.retry.blocks && !queue.isReleased ? .apart : .delayed
         queue.addInMemory(job.part, byteCount: job.payloadByteCount)
-        if job.part == .apart {
+        if queue.isReleased {
+            park(job, queue)
+        } else if job.part == .apart {
             // Others wait for it: it stays in memory.
             delay(job, until: dueAt)
         } else if queue.delayed.isLoading {
@@ -59,14 +61,14 @@ extension JobScheduler {
         bringMore(of: queue)
     }
 
-    /// Lets go of a delayed job that the store has.
-    mutating func park(_ job: JobEntry, _ queue: JobQueue) {
+    /// Lets go of a job that the store has.
+    mutating func park(_ job: JobEntry, _ queue: JobQueue, as state: JobState = .delayed) {
         cancelRelease(of: job)
         leaveExpiry(of: job)
         book.deactivate(job)
         book.letGo(job.id)
         queue.removeFromMemory(job)
-        queues.park(job.id, .delayed, byteCount: job.payloadByteCount, in: queue)
+        queues.park(job.id, state, byteCount: job.payloadByteCount, in: queue)
         guard job.hasWaiters else { return }
         let waiters = job.takeWaiters()
         cancels.withWaiters(of: job.id) { $0.add(waiters, &alarms, environment) }
@@ -108,7 +110,7 @@ extension JobScheduler {
     }
 
     private mutating func loadedDelayed(_ job: Job, isCurrent: Bool, _ queue: JobQueue) {
-        if isCurrent, !cancels.isPending(job.id), !leaveParked(job, queue) {
+        if isCurrent, !queue.isReleased, !cancels.isPending(job.id), !leaveParked(job, queue) {
             return bringDelayed(job, to: queue)
         }
         // The store has handed it over and counts it no more.
@@ -120,7 +122,7 @@ extension JobScheduler {
 
     /// Takes a delayed job of the store into memory.
     mutating func bringDelayed(_ job: Job, to queue: JobQueue) {
-        guard let adopted = adopt(job, queue) else { return }
+        guard !queue.isReleased, let adopted = adopt(job, queue) else { return }
         queues.unpark(job.id, .delayed, byteCount: job.payload.count, from: queue)
         let due = job.dueAt ?? job.acceptedAt
         if due <= now.unixMilliseconds {

@@ -50,6 +50,7 @@ extension JobScheduler {
         keepEnd(completion, isStored: job?.isStored == true)
         if let job { leave(job, JobAnswer(outcome, of: id)) }
         if isRoomAwaited { effects.append(.roomMayBe) }
+        endReleases()
     }
 
     /// Notes in the book how a job has begun and ended; the store has what a stored one needs to run again.
@@ -88,7 +89,9 @@ extension JobScheduler {
             job.beginAnew()
             placeAgain(job, dueAt: due)
         }
-        holdUpOthers(behind: job)
+        // With a thread that is released, the jobs behind it have left.
+        if job.queue?.isReleased != true { holdUpOthers(behind: job) }
+        endReleases()
     }
 
     /// An attempt was not begun, because it was too late: its thread has withdrawn it.

@@ -9,13 +9,15 @@ extension JobScheduler {
 
     /// Whether every job in turn is in memory; those of stopped threads wait for a restart.
     package var areAllInMemory: Bool {
-        queues.all.allSatisfy { $0.window.isWhole || isStopped($0) }
+        queues.all.allSatisfy { $0.window.isWhole || $0.isReleased || isStopped($0) }
     }
 
     /// How many queues have jobs to load although no load is in flight or due: each is a fault.
     package var stalledQueueCount: Int {
         guard !stage.keepsParked else { return 0 }
-        return queues.all.count { $0.window.wantsLoad && !$0.isLoadDue && !isStopped($0) }
+        return queues.all.count {
+            $0.window.wantsLoad && !$0.isLoadDue && !$0.isReleased && !isStopped($0)
+        }
     }
 
     private func isStopped(_ queue: JobQueue) -> Bool {
@@ -26,7 +28,7 @@ extension JobScheduler {
     mutating func bringMore(of queue: JobQueue) {
         // Mostly there is none: all that is in turn is in memory, and all that is delayed.
         if queue.window.isWhole, queue.delayed.horizon == .last { return }
-        guard !stage.keepsParked, !isStopped(queue) else { return }
+        guard !stage.keepsParked, !queue.isReleased, !isStopped(queue) else { return }
         bringMoreDelayed(of: queue)
         guard let load = queue.window.nextLoad() else { return }
         keep(.load(queue.name, limit: load.limit, byteCount: load.byteCount))
@@ -37,16 +39,17 @@ extension JobScheduler {
         guard let queue = queues[name] else { return }
         switch result {
         case .success(let batch):
-            queue.window.loadEnded(isEnd: batch.isEnd)
+            let isCurrent = queue.endLoad(isEnd: batch.isEnd)
             // Going down: they are in the store, and stay there.
             guard !stage.keepsParked else { return }
+            guard isCurrent else { return bringMore(of: queue) }
             for job in batch.jobs where served.knownSelector(job.selector) != nil {
                 loaded(job, queue)
             }
             bringMore(of: queue)
             queue.checkParked()
         case .failure:
-            queue.window.loadEnded(isEnd: false)
+            _ = queue.endLoad(isEnd: false)
             loadAgainLater(queue)
         }
     }
@@ -81,7 +84,14 @@ extension JobScheduler {
         let adopted = entry(job, selector, queue.group, queue)
         adopted.part = part ?? (job.state == .delayed ? .delayed : .inTurn)
         adopted.move(to: .committing)
-        book.adopt(adopted)
+        guard book.adopt(adopted) else {
+            adopted.move(to: .outside)
+            endExpiry(of: adopted)
+            effects.note(
+                .error, "job \(job.id) has ended and was loaded once more; please report this fault"
+            )
+            return nil
+        }
         queue.addInMemory(adopted.part, byteCount: job.payload.count)
         if let waiters = cancels.takeWaiters(of: job.id) {
             adopted.withWaiters { $0.add(waiters, &alarms, environment) }

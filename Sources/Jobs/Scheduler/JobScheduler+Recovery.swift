@@ -27,7 +27,7 @@ extension JobScheduler {
     }
 
     /// Takes up a job of an earlier run that holds up others between two attempts.
-    private mutating func restoreBlocker(_ job: Job) {
+    mutating func restoreBlocker(_ job: Job) {
         guard served.knownSelector(job.selector) != nil else { return }
         guard let group = served.knownGroup(of: job.thread) else { return queues.addOrphan(job) }
         let queue = queues.queue(job.queue, of: group, mayHoldMore: true)

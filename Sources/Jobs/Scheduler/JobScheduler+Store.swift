@@ -31,6 +31,10 @@ extension JobScheduler {
         case .cancelled(let ticket, let result): endedParked(inquiries.take(ticket), result)
         case .expiring(let ticket, let result):
             if case .findExpired = inquiries.take(ticket) { foundExpired(result) }
+        case .claimed(let ticket, let result):
+            if case .claim(let thread, let reply) = inquiries.take(ticket) {
+                claimed(thread, result, reply)
+            }
         case .cancelledPart(let ticket, let result):
             if case .cancelMany(let bulk) = inquiries.take(ticket) { cancelledPart(bulk, result) }
         }

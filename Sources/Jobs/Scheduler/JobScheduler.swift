@@ -45,6 +45,7 @@ package struct JobScheduler: ~Copyable {
     var cancels = PendingCancels()
     var inquiries = Inquiries()
     var parkedExpiry = ParkedExpiry()
+    var releases = Releases()
     /// Numbers below this one are kept back in the store.
     var reservedBelow: UInt64 = 0
     /// Whether a store keeps jobs.
@@ -85,6 +86,9 @@ package struct JobScheduler: ~Copyable {
 
     /// Whether clients are held back because too many bytes await their commit.
     package var holdsClientsBack: Bool { commits.isFull }
+
+    /// How many answers of the store are awaited.
+    package var awaitedAnswerCount: Int { inquiries.count }
 
     /// Counts that had to be repaired: lines for the log.
     package func takeFaults() -> [String] {

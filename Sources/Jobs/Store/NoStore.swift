@@ -74,9 +74,10 @@ package final class NoStore: JobStore {
         case .findExpired(_, _, _, let ticket):
             .expiring(ticket: ticket, .success(ExpiringJobs()))
         case .findNamed(_, let ticket): .named(ticket: ticket, .success(nil))
+        case .claim(_, let ticket): .claimed(ticket: ticket, .success([]))
         case .list(_, let ticket): .listed(ticket: ticket, .success(ListedJobs()))
         case .accept, .acceptOnce, .run, .pause, .askToEnd, .begun, .start, .end, .putBack, .retry,
-            .reserve, .answer:
+            .reserve, .release, .answer:
             nil
         }
     }

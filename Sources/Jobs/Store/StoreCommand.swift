@@ -59,6 +59,10 @@ package enum StoreCommand: Sendable {
     case findNamed([UInt8], ticket: UInt64)
     /// List jobs that are not in memory, the newest first.
     indirect case list(JobListing, ticket: UInt64)
+    /// Forget what of queues is in memory: their jobs may get another owner, who loads them anew.
+    indirect case release([QueueName])
+    /// Tell the jobs of queues that hold up others between two attempts: their owner is this scheduler now.
+    indirect case claim([QueueName], ticket: UInt64)
     /// Send answers to whoever this is from now on.
     case answer(to: @Sendable ([StoreAnswer]) -> Void)
 
@@ -75,6 +79,7 @@ package enum StoreCommand: Sendable {
         case .keepDue: false
         case .begun, .start, .end, .putBack, .retry: false
         case .load, .loadDelayed, .find, .findNamed, .findExpired, .list, .answer: false
+        case .release, .claim: false
         }
     }
 
@@ -84,8 +89,9 @@ package enum StoreCommand: Sendable {
         case .accept, .fire, .start, .end, .putBack, .retry, .reserve, .cancel, .cancelPart:
             true
         case .run, .keepSchedule, .dropSchedule: true
-        case .acceptOnce, .settle, .pause, .askToEnd, .keepDue: true
-        case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .findExpired, .list, .answer:
+        case .acceptOnce, .settle, .pause, .askToEnd, .keepDue, .release: true
+        case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .findExpired, .list, .answer,
+            .claim:
             false
         }
     }
@@ -93,7 +99,7 @@ package enum StoreCommand: Sendable {
     /// Whether it has happened already and has to be recorded, however often that fails.
     package var isRecord: Bool {
         switch self {
-        case .start, .end, .putBack, .retry, .reserve, .pause, .askToEnd: true
+        case .start, .end, .putBack, .retry, .reserve, .pause, .askToEnd, .release: true
         default: false
         }
     }
@@ -195,6 +201,8 @@ package enum StoreAnswer: Sendable {
     case listed(ticket: UInt64, Result<ListedJobs, StoreFault>)
     /// The parked jobs that were taken back, by their queues.
     case cancelled(ticket: UInt64, Result<[QueueName: [CountedJob]], StoreFault>)
+    /// The jobs of a thread that hold up others.
+    case claimed(ticket: UInt64, Result<[Job], StoreFault>)
     /// Those that a part of a command has taken back.
     case cancelledPart(ticket: UInt64, Result<BulkCancelAnswer, StoreFault>)
 }

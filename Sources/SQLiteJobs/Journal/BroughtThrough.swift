@@ -17,6 +17,12 @@ struct BroughtThrough {
         return others[queue] ?? JobID(0)
     }
 
+    /// No job of a queue is in memory any more.
+    mutating func forget(_ queue: QueueName) {
+        others[queue] = nil
+        if latest?.queue == queue { latest = nil }
+    }
+
     /// A job is in memory.
     mutating func note(_ id: JobID, of queue: QueueName) {
         if let latest, latest.queue != queue { others[latest.queue] = latest.id }

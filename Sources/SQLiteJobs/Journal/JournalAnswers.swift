@@ -9,6 +9,7 @@ struct JournalAnswers {
     var cancelled: [UInt64: [QueueName: [CountedJob]]] = [:]
     var cancelledParts: [UInt64: BulkCancelAnswer] = [:]
     var fired: [UInt64: BufferRelease] = [:]
+    var claimed: [UInt64: Result<[Job], StoreFault>] = [:]
     var settled: [UInt64: FailedJobsAnswer] = [:]
     /// The jobs that were not accepted, and who has their name.
     var existing: [JobID: JobID] = [:]

@@ -13,6 +13,11 @@ extension JournalWriter {
         let fault = answers.fault
         switch commands[place] {
         case .begun, .start, .end, .putBack, .retry, .reserve, .pause, .askToEnd: break
+        case .release: break
+        case .claim(let queues, let ticket):
+            let result = answers.claimed[ticket] ?? blockers(of: queues, store)
+            if case .success(let jobs) = result { recoveryCounter.give(jobs) }
+            answers.append(.claimed(ticket: ticket, result))
         case .answer(let send):
             self.send = send
             scheduleStockTaking()
@@ -84,6 +89,15 @@ extension JournalWriter {
                 broughtThrough.note(last.id, of: queue)
             }
             return batch
+        }
+    }
+
+    /// The jobs of queues that hold up others between two attempts.
+    func blockers(
+        of queues: [QueueName], _ store: SQLiteStore
+    ) -> Result<[Job], StoreFault> {
+        reading { () throws(StoreFault) in
+            try store.blockers().filter { queues.contains($0.queue) }
         }
     }
 

@@ -62,6 +62,9 @@ extension JournalWriter {
             ]
         case .cancelPart(let part, let ticket):
             answers.cancelledParts[ticket] = try store.cancel(part, behind: broughtThrough, at: now)
+        case .release(let queues): for queue in queues { broughtThrough.forget(queue) }
+        case .claim(let queues, let ticket):
+            answers.claimed[ticket] = blockers(of: queues, store)
         case .begun, .confirm, .find, .findNamed, .findExpired, .list, .answer: break
         }
     }

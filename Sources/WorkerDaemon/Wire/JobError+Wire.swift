@@ -29,7 +29,7 @@ extension WireError {
 
     private static func word(for error: JobError) -> Word {
         switch error {
-        case .unknownThread, .stoppedThread, .leftForRestart: .noThread
+        case .unknownThread, .stoppedThread, .foreignThread, .leftForRestart: .noThread
         case .unknownSelector: .noSelector
         case .unknownJob: .noJob
         case .full, .refused, .storeFailed, .tooManySchedules: .busy

@@ -30,7 +30,9 @@ import Testing
         for word in ["done", "failed", "retried", "cancelled", "expired", "blocked", "repeated"] {
             #expect(counts[word, default: 0] > 0, "no job was \(word)")
         }
-        if store != .none { #expect(counts["crashed", default: 0] > 0) }
+        if store != .none {
+            for word in ["crashed", "released"] { #expect(counts[word, default: 0] > 0) }
+        }
         if store == .refusing { #expect(counts["refused", default: 0] > 0) }
     }
 }

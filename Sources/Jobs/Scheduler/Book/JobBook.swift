@@ -79,16 +79,20 @@ package struct JobBook {
     /// Keeps a job that was accepted before and has not ended, under its own id.
     ///
     /// No limit refuses it: the caller loads only as much as there is room for.
-    package mutating func adopt(_ entry: JobEntry) {
-        guard !entry.job.state.isEnded else { return }
+    ///
+    /// - Returns: false if it has ended, as the book knows.
+    @discardableResult
+    package mutating func adopt(_ entry: JobEntry) -> Bool {
+        guard !entry.job.state.isEnded else { return false }
         // A job that was left to the store may come back.
         if let left = table[entry.id] {
-            guard !left.job.state.isEnded else { return }
+            guard !left.job.state.isEnded else { return false }
             letGo(entry.id)
         }
         hasAdopted = true
         liveByteCount += entry.job.byteCount
         insert(entry)
+        return true
     }
 
     // MARK: - Active jobs

@@ -104,7 +104,8 @@ struct DelayedWindow {
     mutating func giveWay() -> [JobID] {
         guard mayLieBehind, !isLoading, !hasRoom else { return [] }
         mayLieBehind = false
-        return unreleased.filter { DueKey(dueAt: $0.value, id: $0.key) > horizon }.map(\.key).sorted()
+        return unreleased.filter { DueKey(dueAt: $0.value, id: $0.key) > horizon }.map(\.key)
+            .sorted()
     }
 
     /// Whether there is room for some more.
@@ -115,6 +116,12 @@ struct DelayedWindow {
     /// Whether a job that is due comes into memory at once: there is room, and none is due before.
     func takesDue(_ key: DueKey) -> Bool {
         takes(key) && inMemory.count < window.countMax && inMemory.byteCount < window.byteCountMax
+    }
+
+    /// The queue's jobs leave memory: all of them are behind the horizon.
+    mutating func forget() {
+        horizon = .first
+        voidLoads()
     }
 
     // MARK: - Loads

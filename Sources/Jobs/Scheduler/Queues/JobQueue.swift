@@ -112,6 +112,33 @@ package final class JobQueue {
         delayed = DelayedWindow(limits, horizon: mayHoldMore ? .first : .last)
     }
 
+    // MARK: - Ownership
+
+    /// Whether another scheduler may own its thread: then none of its jobs begins here.
+    private(set) var isReleased = false
+    /// Whether the load in flight was issued before a release: its jobs stay in the store.
+    private(set) var isLoadVoid = false
+
+    /// Another scheduler may own its thread from now on.
+    func release() {
+        isReleased = true
+        isLoadVoid = window.isLoading
+        window.forget()
+        delayed.forget()
+    }
+
+    /// It is owned again: all of its jobs are in the store.
+    func claim() { isReleased = false }
+
+    /// The load in flight has been answered.
+    ///
+    /// - Returns: whether its jobs come into memory.
+    func endLoad(isEnd: Bool) -> Bool {
+        window.loadEnded(isEnd: isEnd && !isLoadVoid)
+        defer { isLoadVoid = false }
+        return !isLoadVoid
+    }
+
     /// Decides whether a new job goes past memory, at the moment its change is issued.
     func parks(_ request: borrowing JobRequest, at now: Int64) -> Bool {
         switch request.schedule {

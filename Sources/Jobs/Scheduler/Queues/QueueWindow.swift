@@ -43,6 +43,12 @@ package struct QueueWindow: Sendable {
     /// Nothing would bring them: this holds only between a change and the `nextLoad` that follows it.
     package var wantsLoad: Bool { extent == .partial && hasRoom }
 
+    /// Whether a load is in flight.
+    package var isLoading: Bool { extent == .loading || extent == .overtaken }
+
+    /// The queue's jobs leave memory: all of them are behind it.
+    package mutating func forget() { extent = isLoading ? .overtaken : .partial }
+
     /// Decides where a new job goes, at the moment its change is issued.
     ///
     /// - Returns: true if it enters memory, false if it is parked.

@@ -12,5 +12,5 @@ extension JobBook {
         return id
     }
 
-    mutating func adopt(_ job: Job) { adopt(JobEntry(inactive: job)) }
+    mutating func adopt(_ job: Job) { _ = adopt(JobEntry(inactive: job)) }
 }

@@ -65,6 +65,8 @@ final class SchedulerSimulation {
     private var requestCount: UInt64 = 0
     private var life = 0
     private var hasCancelledAll = false
+    /// Threads that this scheduler does not own, or was told to let go of.
+    private var released: Set<String> = []
     /// The first number of this life.
     private var firstOfLife: UInt64 = 1
     private var fault: String?
@@ -133,7 +135,7 @@ final class SchedulerSimulation {
         case ..<86: fire()
         case ..<88: lookAtSome()
         case ..<89: runAgain()
-        case ..<90 where store != .none: crash()
+        case ..<90 where store != .none: random.chance(50) ? crash() : letGoOrTakeOver()
         default: turnStore()
         }
         if store == .prompt { turnStore() }
@@ -242,7 +244,11 @@ final class SchedulerSimulation {
         for other in entries.values
         where other !== entry && !other.hasEnded && other.life >= 0 {
             guard let order = entry.order, other.order == order else { continue }
-            if other.blocks, other.isBetweenAttempts, state(of: other.id)?.isEnded == false {
+            // A blocker leaves with its thread, and jobs in memory only stay.
+            let hasLeft = other.isStored && released.contains(other.request.thread)
+            if other.blocks, other.isBetweenAttempts, !hasLeft,
+                state(of: other.id)?.isEnded == false
+            {
                 fail("job \(entry.id) began although job \(other.id) is tried again first")
             }
             // Of two plain jobs of one queue, the one with the smaller number begins first.
@@ -329,8 +335,24 @@ final class SchedulerSimulation {
         driver.input { $0.runAgain(.one(entry.id), reply) }
     }
 
+    /// Lets go of a thread that is owned, or takes over one that is not.
+    private func letGoOrTakeOver() {
+        let thread = ["one", "two", "two/1"][random.below(3)]
+        let reply = reply()
+        if released.remove(thread) != nil {
+            note("claim \(thread)")
+            driver.input { $0.claim(thread, reply) }
+        } else {
+            note("release \(thread)")
+            count("released")
+            released.insert(thread)
+            driver.input { $0.release(thread, reply) }
+        }
+    }
+
     private func crash() {
         note("crash")
+        released = []
         count("crashed")
         life += 1
         driver.crash()
@@ -393,6 +415,10 @@ final class SchedulerSimulation {
         for round in 0..<4_000 {
             // The store may have refused the first time.
             if round % 50 == 0 {
+                for thread in ["one", "two", "two/1"] {
+                    let reply = reply()
+                    driver.input { $0.claim(thread, reply) }
+                }
                 for thread in ["one", "two"] {
                     let reply = reply()
                     driver.input { $0.fire(thread, reply) }
@@ -414,7 +440,8 @@ final class SchedulerSimulation {
             driver.advance(byMilliseconds: 1_000)
             try check()
             if driver.scheduler.book.activeCount == 0, driver.scheduler.parkedCount == 0,
-                driver.answerCount == 0, driver.reports.isEmpty
+                driver.scheduler.awaitedAnswerCount == 0, driver.answerCount == 0,
+                driver.reports.isEmpty
             {
                 return try checkEnd()
             }

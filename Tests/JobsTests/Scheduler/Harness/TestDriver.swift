@@ -450,6 +450,8 @@ extension StoreCommand {
             "load \(limit) of \(queue.thread) \(queue.priority.name)"
         case .loadDelayed(let queue, _, let limit, _):
             "load \(limit) delayed of \(queue.thread) \(queue.priority.name)"
+        case .release(let queues): "release \(queues.count) queues"
+        case .claim: "claim"
         case .find(let id, _): "find job \(id)"
         case .findNamed: "find name"
         case .list: "list"

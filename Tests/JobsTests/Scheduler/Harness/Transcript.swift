@@ -8,6 +8,7 @@
 //     begin MEMBER            end MEMBER done|failed|cancelled      hear
 //     store [refuses]         deliver                               pass MS
 //     cancel N                cancel THREAD                         fire THREAD
+//     release THREAD · claim THREAD
 //     job N · wait N · retry N · drop N · watch N · list · crash · stop MEMBER · clock MS
 
 import Jobs
@@ -83,6 +84,12 @@ final class Transcript {
             let reply = reply()
             driver.input { $0.list(thread: nil, state: nil, limit: 10, reply) }
         case "cancel": try cancel(rest[0])
+        case "release":
+            let reply = reply()
+            driver.input { $0.release(rest[0], reply) }
+        case "claim":
+            let reply = reply()
+            driver.input { $0.claim(rest[0], reply) }
         case "fire":
             let reply = reply()
             driver.input { $0.fire(rest[0], reply) }

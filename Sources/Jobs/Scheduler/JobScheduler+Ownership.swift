@@ -1,0 +1,115 @@
+// Which threads' stored jobs this scheduler owns: all of them, until it releases some. A thread that is released
+// and claimed again may have had another owner meanwhile, so nothing that memory knew of its jobs is believed.
+//
+//     owned ── release ──▶ leaving ── its last running job ends ──▶ released ── claim ──▶ owned
+//
+// A claim of a thread that is leaving waits for that: what is loaded must have no end under way.
+//
+// Jobs in memory only stay: no other scheduler knows them.
+
+/// The threads that were released, and the releases that wait for running jobs.
+struct Releases {
+    fileprivate struct Release {
+        let thread: String
+        let reply: ReplyToken
+    }
+
+    fileprivate var waiting: [Release] = []
+    /// Claims of threads that are leaving.
+    fileprivate var claims: [Release] = []
+    /// The threads that are released.
+    fileprivate var threads: Set<String> = []
+
+    /// Whether a thread is released.
+    func includes(_ thread: String) -> Bool { !threads.isEmpty && threads.contains(thread) }
+}
+
+extension JobScheduler {
+    /// Lets go of the stored jobs of a thread, while others are served: none of them begins here any more.
+    ///
+    /// Answers `done` when the jobs that run have ended. Jobs that are accepted meanwhile are refused.
+    package mutating func release(_ thread: String, _ reply: ReplyToken) {
+        releases.threads.insert(thread)
+        let released = queues.all.filter { $0.name.thread == thread }
+        for queue in released { queue.release() }
+        for job in book.activeJobs {
+            guard let queue = job.queue, queue.isReleased, queue.name.thread == thread else {
+                continue
+            }
+            // A job whose commit is awaited leaves when that has come.
+            if case .committing = job.place { continue }
+            if withdrawAttempt(of: job) { leaveToOwner(job, queue) }
+        }
+        if !released.isEmpty { keep(.release(released.map(\.name))) }
+        releases.waiting.append(Releases.Release(thread: thread, reply: reply))
+        endReleases()
+    }
+
+    /// Takes over the stored jobs of a thread; answers `done` when it knows the jobs that hold up others.
+    package mutating func claim(_ thread: String, _ reply: ReplyToken) {
+        guard releases.includes(thread) else { return effects.answer(reply, .done) }
+        guard !releases.waiting.contains(where: { $0.thread == thread }) else {
+            return releases.claims.append(Releases.Release(thread: thread, reply: reply))
+        }
+        let names = Priority.allCases.map { QueueName(thread: thread, priority: $0) }
+        ask(.claim(thread, reply)) { .claim(names, ticket: $0) }
+    }
+
+    /// The store has told which jobs of a claimed thread hold up others.
+    mutating func claimed(
+        _ thread: String, _ result: Result<[Job], StoreFault>, _ reply: ReplyToken
+    ) {
+        switch result {
+        case .failure(let fault): effects.answer(reply, .failed(.storeFailed(fault)))
+        // An earlier claim has been answered.
+        case .success where !releases.includes(thread): effects.answer(reply, .done)
+        case .success(let blockers):
+            releases.threads.remove(thread)
+            let claimed = claimedQueues(of: thread)
+            for queue in claimed { queue.claim() }
+            // Before anything is loaded that they hold up.
+            for job in blockers where book.active(job.id) == nil {
+                if let queue = queues[job.queue] {
+                    queues.unpark(job.id, .delayed, byteCount: job.payload.count, from: queue)
+                }
+                restoreBlocker(job)
+            }
+            for queue in claimed { bringMore(of: queue) }
+            effects.answer(reply, .done)
+        }
+    }
+
+    /// All queues that a thread may have: another owner may have made some.
+    private mutating func claimedQueues(of thread: String) -> [JobQueue] {
+        guard let group = served.knownGroup(of: thread) else { return [] }
+        return Priority.allCases.map { priority in
+            let name = QueueName(thread: thread, priority: priority)
+            return queues.queue(name, of: group, mayHoldMore: true)
+        }
+    }
+
+    /// A job that has not begun leaves memory without an end: the owner of its thread has it in the store.
+    mutating func leaveToOwner(_ job: JobEntry, _ queue: JobQueue) {
+        retract(job)
+        // As the store has it: a delayed job is among the delayed ones there until it ends.
+        park(job, queue, as: job.part == .inTurn ? .waiting : .delayed)
+        // Jobs in memory only may have waited behind it.
+        endHoldUp(by: job)
+        job.forgetOrders()
+    }
+
+    /// Answers the releases whose last running job has ended.
+    mutating func endReleases() {
+        guard !releases.waiting.isEmpty else { return }
+        let busy = Set(book.activeJobs.filter { $0.queue?.isReleased == true }.map(\.thread))
+        releases.waiting.removeAll { release in
+            guard !busy.contains(release.thread) else { return false }
+            effects.answer(release.reply, .done)
+            return true
+        }
+        for claim in releases.claims where !busy.contains(claim.thread) {
+            releases.claims.removeAll { $0.reply == claim.reply }
+            self.claim(claim.thread, claim.reply)
+        }
+    }
+}
