@@ -10,22 +10,31 @@
 
 internal import Structures
 
-/// Bulk actions take turns: those that cancel jobs, and those that let failed ones run again.
+/// Bulk actions take turns: those that cancel jobs, those that let failed ones run again, and claims.
 ///
-/// Several of one kind go on together. A job that runs again while a bulk cancel goes through the store could
-/// have begun, and ended, before the store cancels it.
+/// Several of one kind go on together. A job that comes into memory while a bulk cancel goes through the store
+/// could begin, and end, before the store cancels it.
 struct BulkTurns {
     enum Action {
         case cancel(thread: String, selector: String, payload: [UInt8]?, ReplyToken)
         case runAgain(FailedJobs, ReplyToken)
+        case claim(String, ReplyToken)
 
-        fileprivate var isCancel: Bool { if case .cancel = self { true } else { false } }
+        fileprivate var kind: Kind {
+            switch self {
+            case .cancel: .cancel
+            case .runAgain: .runAgain
+            case .claim: .claim
+            }
+        }
     }
+
+    fileprivate enum Kind { case cancel, runAgain, claim }
 
     private var waiting = FIFO<Action>()
     /// How many go on, all of one kind.
     private var count = 0
-    private var isCancel = false
+    private var kind = Kind.cancel
 
     /// Begins an action, or has it wait for its turn.
     ///
@@ -50,11 +59,11 @@ struct BulkTurns {
         return first
     }
 
-    private func mayBegin(_ action: Action) -> Bool { count == 0 || action.isCancel == isCancel }
+    private func mayBegin(_ action: Action) -> Bool { count == 0 || action.kind == kind }
 
     private mutating func begin(_ action: Action) {
         count += 1
-        isCancel = action.isCancel
+        kind = action.kind
     }
 }
 
@@ -189,6 +198,7 @@ extension JobScheduler {
         while let next = cancels.bulkTurns.next() {
             switch next {
             case .runAgain(let failed, let reply): beginToRunAgain(failed, reply)
+            case .claim(let thread, let reply): beginToClaim(thread, reply)
             case .cancel(let thread, let selector, let payload, let reply):
                 beginToCancel(thread: thread, selector: selector, payload: payload, reply)
             }

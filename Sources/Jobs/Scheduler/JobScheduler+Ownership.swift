@@ -51,6 +51,11 @@ extension JobScheduler {
         guard !releases.waiting.contains(where: { $0.thread == thread }) else {
             return releases.claims.append(Releases.Release(thread: thread, reply: reply))
         }
+        guard cancels.bulkTurns.enter(.claim(thread, reply)) else { return }
+        beginToClaim(thread, reply)
+    }
+
+    mutating func beginToClaim(_ thread: String, _ reply: ReplyToken) {
         let names = Priority.allCases.map { QueueName(thread: thread, priority: $0) }
         ask(.claim(thread, reply)) { .claim(names, ticket: $0) }
     }
@@ -77,6 +82,7 @@ extension JobScheduler {
             for queue in claimed { bringMore(of: queue) }
             effects.answer(reply, .done)
         }
+        endBulkTurn()
     }
 
     /// All queues that a thread may have: another owner may have made some.
