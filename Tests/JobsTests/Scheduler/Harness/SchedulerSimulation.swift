@@ -387,10 +387,13 @@ final class SchedulerSimulation {
                 }
                 return
             }
-            // The answer to the first submit of a name may have been lost in a crash.
+            // The answer to the first submit of a name may have been lost in a crash, and a refused submit gets
+            // the number of a later one that has its name.
+            let known = driver.scheduler.book.job(id) ?? driver.twin?.book.job(id)
+            let isOther = request.uniqueName != nil && known?.payload != request.payload
             let entry = Entry(
                 id, request, at: driver.now.unixMilliseconds, isStored: isStored,
-                life: id.number < firstOfLife ? -1 : life)
+                life: id.number < firstOfLife || isOther ? -1 : life)
             entries[id] = entry
         } else if let id = cancels.removeValue(forKey: reply.number), let entry = entries[id] {
             guard case .cancel(let cancelled) = answer else { return }
