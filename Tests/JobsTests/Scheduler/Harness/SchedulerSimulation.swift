@@ -46,7 +46,6 @@ final class SchedulerSimulation {
         }
 
         var blocks: Bool { request.options.retryBlocks == true }
-        var retryCountMax: Int { request.options.retryCountMax ?? 0 }
         var isPlain: Bool { request.schedule == .now && request.options.isEmpty }
         /// Jobs of one order begin one after another.
         var order: String? {
@@ -287,7 +286,8 @@ final class SchedulerSimulation {
         note("end \(attempt.id): \(outcome.state.rawValue)")
         driver.end(attempt, outcome)
         guard let entry = entries[attempt.id] else { return }
-        if outcome.state == .failed, attempt.number <= entry.retryCountMax, !attempt.isAskedToEnd {
+        let isRetried = attempt.job.retry.follows(attempt: attempt.number)
+        if outcome.state == .failed, isRetried, !attempt.isAskedToEnd {
             entry.isBetweenAttempts = true
             count("retried")
             if entry.blocks, entry.order != nil { count("blocked") }
