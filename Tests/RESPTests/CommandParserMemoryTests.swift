@@ -1,5 +1,5 @@
-// What the server's parser holds, copies and gives back. Addresses and sizes instead of times, so
-// that nothing here depends on the machine.
+// Proves which memory the server's parser holds, copies and gives back. Addresses and sizes instead
+// of times, so that no result depends on the machine.
 
 import RESP
 import Testing

@@ -1,4 +1,4 @@
-// How much a server may send, and what reading it costs.
+// Proves the limits of a server's replies, and the cost of reading them.
 
 import RESP
 import Support

@@ -1,4 +1,4 @@
-// Proves that the first object stays, whoever comes later, and goes with its place.
+// Proves that the first object stays, whatever is stored later, and is released with its place.
 
 import Structures
 import Support
@@ -56,7 +56,7 @@ import Testing
     private final class Race: Sendable {
         let holder = Holder()
         let isStarted = Atomic<Bool>(false)
-        /// What each thread was told is there.
+        /// The object that each thread was given.
         let answers = Mutex<[Thing]>([])
 
         func run() {
