@@ -1,4 +1,4 @@
-// Bytes through real pipes, at the edges: empty, full, closed.
+// Proves transfers through real pipes, at the edges: empty, full, closed.
 
 import Glibc
 import Kernel
@@ -32,7 +32,7 @@ struct DescriptorTransferTests {
         let pipe = try Pipe()
         _ = try pipe.writeEnd.write(contentsOf: [1, 2, 3, 4, 5])
         var bytes: [UInt8] = [9]
-        // Room that happens to be there already does not widen the limit.
+        // Spare capacity of the array does not raise the limit.
         bytes.reserveCapacity(1000)
         let result = try pipe.readEnd.read(appendingTo: &bytes, atMost: 2)
         #expect(result == .bytes(2))

@@ -1,4 +1,4 @@
-// Files in memory, as a child reads them.
+// Proves files in memory, as a child reads them.
 
 import Glibc
 import Kernel

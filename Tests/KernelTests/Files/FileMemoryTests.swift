@@ -1,4 +1,4 @@
-// A file as memory, seen through the file.
+// Proves a file mapped as memory, seen through the file.
 
 import Glibc
 import Kernel
@@ -57,7 +57,7 @@ struct FileMemoryTests {
         let path = directory.file("memory")
         let pageWordCount = 65_536 / 8
         let memory = try FileMemory(zeros: 3 * pageWordCount, to: path, mode: File.ownerOnly)
-        // The file loses its last pages, as one does whose file system fails.
+        // The file loses its last pages, as on a failing file system.
         try #require(unsafe truncate(path, off_t(pageWordCount * 8)) == 0)
         let words: [UInt64] = [1, 2, 3]
         for start in [pageWordCount - 1, 2 * pageWordCount, 2 * pageWordCount + 8, 0] {

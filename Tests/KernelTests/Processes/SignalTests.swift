@@ -1,5 +1,5 @@
-// Signals go to the test's own thread only, which blocks them first and has none left pending when
-// it unblocks them; nothing in these tests suspends, so the thread stays the same.
+// Proves signals. They go to the test's own thread only, which blocks them first and has none left
+// pending when it unblocks them; nothing in these tests suspends, so the thread stays the same.
 
 import Glibc
 import Kernel

@@ -1,4 +1,4 @@
-// The door that opens once.
+// Proves the latch, which opens once.
 
 import Kernel
 import Support

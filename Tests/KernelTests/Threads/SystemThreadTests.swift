@@ -1,4 +1,4 @@
-// Threads of the operating system: a name, a body, an end that can be waited for.
+// Proves threads of the operating system: a name, a body, an end that can be waited for.
 
 import Glibc
 import Kernel

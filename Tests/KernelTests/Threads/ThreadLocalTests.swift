@@ -1,4 +1,4 @@
-// A variable of which every thread has its own.
+// Proves a variable of which every thread has its own.
 
 import Kernel
 import RunLoopsTesting

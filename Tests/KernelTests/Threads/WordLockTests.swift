@@ -1,4 +1,4 @@
-// The lock of four bytes: what it guards is in the tests of those who use it.
+// Proves the lock of four bytes; the tests of its users prove the state that it guards.
 
 import CRefusals
 import Glibc
