@@ -1,5 +1,5 @@
-// Jobs that are made again and again: by the configuration and by command, over crashes, with the rule
-// for what was missed, and without room.
+// Proves schedules: by the configuration and by command, over crashes, with the rule for missed
+// runs, and without room.
 
 import Glibc
 import Jobs
@@ -10,12 +10,12 @@ import Support
 import Testing
 
 extension TestClient {
-    /// What SCHEDULES says of one.
+    /// The entry of a schedule in SCHEDULES.
     fileprivate func schedule(_ name: String) throws -> RESPValue? {
         try call("SCHEDULES").elements?.first { $0["name"]?.text == name }
     }
 
-    /// The moments for which a schedule has made jobs, in the order of the jobs.
+    /// The times for which a schedule has made jobs, in the order of the jobs.
     fileprivate func dueMoments(of selector: String) throws -> [Int] {
         let jobs = try call("JOBS", "LIMIT", 10_000).elements ?? []
         let ids = jobs.filter { $0["selector"]?.text == selector }.compactMap { $0["id"]?.integer }
@@ -91,7 +91,7 @@ extension TestClient {
         let scratch = try Scratch()
         let now = WallClock.unixMilliseconds()
         do {
-            // Five moments have passed while nobody was there; the sixth is far.
+            // Five runs were missed while no daemon ran; the sixth is far.
             let store = try SQLiteStore(path: scratch.file("jobs.sqlite"))
             try store.transaction(at: now) { () throws(StoreFault) in
                 for rule in MissedRuns.allCases {
@@ -163,7 +163,7 @@ extension TestClient {
                 let ended = try #require(client.job(number - 2, "ended-at").integer)
                 return accepted - ended
             }
-            // It looks once a second in any case, which most of these are not to need.
+            // The schedule is checked once a second in any case; most jobs must not need that.
             #expect(waits.sorted()[waits.count / 2] < 500, "\(waits)")
         }
     }
@@ -178,7 +178,7 @@ extension TestClient {
             #expect(try client.figure("next_schedule_due_at") == 0)
             let before = Int(WallClock.unixMilliseconds())
             _ = try client.call("PAUSE", "images")
-            // Of what was missed it makes one.
+            // Of the missed runs it makes one job.
             let reply = try client.call("SCHEDULE", "beat", "EVERY", 100, "images", "echo", "")
             #expect(reply.text == "OK")
             try eventually("it waits for room") {
@@ -199,7 +199,7 @@ extension TestClient {
             try eventually("it has room") {
                 try client.figure("schedules_without_room") == 0
             }
-            // Each moment was one or the other.
+            // Each run was made or left out.
             #expect(try client.call("UNSCHEDULE", "beat") == .integer(1))
             let made = try client.figure("total_schedule_jobs")
             let leftOut = try client.figure("total_schedule_runs_left_out")

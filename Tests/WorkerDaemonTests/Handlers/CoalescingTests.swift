@@ -1,4 +1,4 @@
-// What keeps those who watch a job from being told more than they can read.
+// Proves that a client that watches a job is not sent more than it can read.
 
 import Kernel
 import RESP
