@@ -17,7 +17,7 @@
 
 #define CLINUX_FRAME_LIMIT 128
 
-/// The record that a thread fills in about itself; ThreadBacktrace.swift says who owns it when.
+/// The record that a thread fills in about itself; ThreadBacktrace.swift says which thread owns it.
 struct clinux_capture {
     /// 0 unused, 1 asked for, 2 filled in, 3 given up, 4 being filled in.
     uint32_t state;
