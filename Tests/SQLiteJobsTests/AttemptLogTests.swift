@@ -7,7 +7,7 @@ import Support
 import Testing
 import SQLiteJobs
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct AttemptLogTests {
     let directory: TestDirectory
     let path: String

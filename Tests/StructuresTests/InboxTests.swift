@@ -6,7 +6,7 @@ import Structures
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(20))) struct `An inbox` {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct `An inbox` {
     /// One element of a concurrent test: its producer, and its number among that producer's
     /// elements.
     struct Message: Equatable {

@@ -10,7 +10,7 @@ private final class Guarded: Sendable {
     let lock = WordLock()
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct WordLockTests {
     @Test func `a wait that the kernel refuses stops the program with a word`() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])

@@ -33,7 +33,7 @@ private final class LoopThread: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Items and other threads` {
     @Test func `a source added from another thread is scheduled, and performs once signalled`()
         throws

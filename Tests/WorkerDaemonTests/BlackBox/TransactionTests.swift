@@ -5,7 +5,7 @@ import Support
 import Testing
 
 @Suite struct `MULTI, which there is not` {
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `a pipeline between MULTI and EXEC hands in no job`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: ["DISCARD", "RESET"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["DISCARD", "RESET"])
     func `DISCARD and RESET go on as before`(_ end: String) throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `QUIT leaves one, and nothing ends none`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `a password is asked for all the same`() throws {
         let scratch = try Scratch()
         let (door, address) = try freeLoopbackAddress()

@@ -48,7 +48,7 @@ import WorkerThreads
         #expect(trace.all.first == "in default true")
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `row 23: a client learns when the loop's thread ends, and the buffer then refuses`() throws
     {
         let worker = try WorkerThread(name: "loop")
@@ -66,7 +66,7 @@ import WorkerThreads
         #expect(buffer.invalidate() == [1])
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `commands of many threads all arrive, those of each in order`() throws {
         let worker = try WorkerThread(name: "loop")
         let seen = Shared<[[Int]]>([[], [], []])
@@ -109,7 +109,7 @@ import WorkerThreads
         #expect(batches == round + round)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `a loop whose thread has ended takes no buffer, and the buffer no command`() throws {
         let worker = try WorkerThread(name: "gone")
         worker.stop()
