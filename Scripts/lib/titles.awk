@@ -1,4 +1,4 @@
-# Prints markdown files that do not have exactly one title (`# …` outside of code), in the first line.
+# Prints Markdown files without exactly one title (`# …` outside of code), in the first line.
 
 FNR == 1 { endFile() }
 { file = FILENAME }
