@@ -1,4 +1,4 @@
-# A workerd of a script's own: in a temporary directory, gone with the script. Sourced after
+# A workerd of a script's own: in a temporary directory, removed with the script. Sourced after
 # machine.bash; `start_daemon` sets `directory`, `socket` and `daemon`.
 
 # shellcheck shell=bash disable=SC2154
@@ -29,7 +29,7 @@ start_daemon() {
     fail 69 "workerd does not answer at $socket"
 }
 
-# ask ARGUMENT…: one command to it; ends with a status other than 0 when the reply is an error.
+# ask ARGUMENT…: sends it one command; the status is not 0 when the reply is an error.
 ask() { redis-cli -e -s "$socket" "$@"; }
 
 # stop_daemon: ends it as a service manager does; the status is that of workerd.

@@ -1,5 +1,6 @@
-# Prints what failed in a run of tests, from what `swift test` printed of it: each issue with its comments,
-# what a crash said, and the tests that had begun and came to no end, of which one crashed or hangs.
+# Prints the failures of a run of tests from the output of `swift test`: each issue with its
+# comments, the words of a crash, and the tests that began and did not end, of which one crashed or
+# hangs.
 
 BEGIN { end = " (passed|failed|was cancelled) after [0-9.]+ seconds.*$" }
 /^[^ ]* *Test .* started\.$/ && !/Test (run|case) / { begun[test(" started\\.$")] }
@@ -14,7 +15,7 @@ END {
     if (!isWhole) for (name in begun) print "came to no end: " name
 }
 
-# The name of the test of which a line tells, without what the line says of it.
+# The name of the test in a line, without the rest of the line.
 function test(end,    name) {
     name = $0
     sub(/^[^ ]* *Test /, "", name)

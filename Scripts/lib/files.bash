@@ -1,5 +1,5 @@
-# The demo's files: which are taken, as commands on the wire, and what must come back for them.
-# Sourced by Scripts/demo after daemon.bash. Job 2i+1 packs file i, job 2i+2 is its digest.
+# The demo's files: the choice, the commands on the wire, and the expected results. Sourced by
+# Scripts/demo after daemon.bash. Job 2i+1 packs file i, job 2i+2 is its digest.
 
 # shellcheck shell=bash disable=SC2034,SC2154
 paths=()
@@ -32,7 +32,7 @@ write_commands() {
     for i in "${!paths[@]}"; do
         size=${sizes[i]}
         printf '*4\r\n$7\r\nPERFORM\r\n$4\r\npack\r\n$4\r\ngzip\r\n$%d\r\n' "$size"
-        # No more than was announced, should the file have grown since.
+        # No more than announced, should the file have grown since.
         head --bytes "$size" -- "${paths[i]}"
         printf '\r\n*4\r\n$7\r\nPERFORM\r\n$6\r\ndigest\r\n$6\r\nsha256\r\n$%d\r\n' "$size"
         head --bytes "$size" -- "${paths[i]}"
@@ -40,12 +40,12 @@ write_commands() {
     done
 }
 
-# write_results FIRST LAST: what workerd keeps for these files, a line feed behind each result.
+# write_results FIRST LAST: workerd's results for these files, a line feed behind each.
 write_results() {
     seq --format 'RESULT %.0f' $((2 * $1 + 1)) $((2 * $2 + 2)) | redis-cli -s "$socket"
 }
 
-# write_expected FIRST LAST: the same, made here.
+# write_expected FIRST LAST: the same results, made here.
 write_expected() {
     local i digest
     for ((i = $1; i <= $2; i++)); do
@@ -55,7 +55,7 @@ write_expected() {
     done
 }
 
-# check_files FIRST LAST: compares, and names the files whose results are wrong.
+# check_files FIRST LAST: compares them, and names the files whose results are wrong.
 check_files() {
     local i
     if cmp -s <(write_results "$1" "$2") <(write_expected "$1" "$2"); then return 0; fi

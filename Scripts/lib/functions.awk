@@ -1,5 +1,5 @@
-# Prints files and functions of Swift that are too long. It relies on what the formatter does: the
-# brace that ends a function stands alone, as deep as the line that began it.
+# Prints files and functions of Swift that are too long. Relies on the formatter: the brace that
+# ends a function stands alone, as deep as the line that began it.
 
 FNR == 1 { endFile(); name = "" }
 { file = FILENAME; lineCount = FNR }

@@ -15,7 +15,7 @@ file == 1 {
     next
 }
 
-# A module of this package that stands below its importer would turn an arrow round.
+# A module of this package that stands below its importer would reverse an arrow.
 file == 2 && FNR == 1 {
     for (pair in wanted) {
         split(pair, part, SUBSEP)

@@ -1,17 +1,17 @@
-# What every script needs of the machine: the repository's place, messages, and packages that are
-# missing. Sourced by the scripts; it runs nothing itself.
+# The common part of all scripts: the repository's place, messages, and packages that are missing.
+# Sourced by the scripts; it runs nothing itself.
 
 # shellcheck shell=bash
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
-# Whatever runs tests: as many at once as Swift's tasks have threads. Else all of a run begin at once and
-# wait for these, and the time limit of each is that of the whole run, which a slow machine exceeds.
+# As many tests at once as Swift's tasks have threads. Otherwise all tests of a run begin at once
+# and wait for these threads, and the time limit of each is that of the whole run.
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(nproc)
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH
 
 say() { printf '%s\n' "$*" >&2; }
 
-# fail STATUS MESSAGE: says what is wrong and ends. Statuses are those of sysexits(3).
+# fail STATUS MESSAGE: prints the message and ends. Statuses are those of sysexits(3).
 fail() {
     say "${0##*/}: $2"
     exit "$1"
@@ -20,8 +20,8 @@ fail() {
 # Prints the comment at the top of the script that calls it: what --help shows.
 print_help() { awk 'NR > 1 { if (!sub(/^# ?/, "")) exit; print }' "$0"; }
 
-# help_or_numbers "$@": what a script that takes N and SEED does first: prints its help, or refuses what
-# is no number.
+# help_or_numbers "$@": the beginning of a script that takes N and SEED: prints its help, or refuses
+# an argument that is not a number.
 help_or_numbers() {
     local argument
     for argument in "$@"; do
@@ -45,7 +45,7 @@ as_root() {
     fi
 }
 
-# install_packages PACKAGE…: the list of packages is fetched only when they are not found without.
+# install_packages PACKAGE…: fetches the list of packages only if they are not found without.
 install_packages() {
     command -v apt-get >/dev/null || return 1
     local get=(env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get --quiet=2 --yes)
@@ -57,7 +57,7 @@ install_packages() {
 
 exists() { [ -e "$1" ]; }
 
-# Installs what building needs and is not there. Says nothing when nothing is missing.
+# Installs the missing packages for building. Silent when nothing is missing.
 need_build_tools() {
     local missing=()
     command -v swift >/dev/null ||
@@ -73,7 +73,8 @@ need_build_tools() {
         fail 69 "please install as root, then try again: apt-get install ${missing[*]}"
 }
 
-# Installs gdb, with which a test looks at a hanging program, if it is not there; without it, returns 1.
+# Installs gdb, with which a test inspects a hanging program, if it is missing; without it, returns
+# 1.
 try_debugger() {
     if command -v gdb >/dev/null; then return 0; fi
     install_packages gdb && return 0
@@ -81,7 +82,7 @@ try_debugger() {
     return 1
 }
 
-# Installs redis-cli and redis-benchmark if they are not there; without them, returns 1.
+# Installs redis-cli and redis-benchmark if they are missing; without them, returns 1.
 try_redis_tools() {
     if command -v redis-cli >/dev/null && command -v redis-benchmark >/dev/null; then return 0; fi
     install_packages redis-tools && return 0

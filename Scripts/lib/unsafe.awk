@@ -1,5 +1,5 @@
-# Prints what the compiler is asked to take on trust: with `list`, as lines of
-# Config/unsafe-allowed.txt, how often and where; else those that no SAFETY: comment explains.
+# Prints the promises that the compiler can't check: with `list`, as lines of
+# Config/unsafe-allowed.txt, how often and where; else those without a SAFETY: comment.
 
 FNR == 1 { endFile() }
 

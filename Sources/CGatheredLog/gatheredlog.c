@@ -1,4 +1,4 @@
-// The VFS: only the log's file is not the default VFS's own.
+// The VFS: only the log's file differs from the default VFS's.
 #include "gatheredlog.h"
 
 #include <pthread.h>
@@ -8,8 +8,8 @@
 
 enum {
     room_bytes = 64 << 10,
-    // https://www.sqlite.org/fileformat2.html#the_write_ahead_log: before each page, its header, in
-    // which the second number is not zero if the page is the last of its transaction.
+    // https://www.sqlite.org/fileformat2.html#the_write_ahead_log: each page is preceded by its
+    // header, in which the second number is not zero if the page is the last of its transaction.
     frame_header_bytes = 24,
     commit_offset = 4,
     commit_bytes = 4,
@@ -21,15 +21,17 @@ struct log {
     int filled;
     sqlite3_int64 offset;
     char *room;
-    // Behind it lies the default VFS's file.
+    // The default VFS's file follows.
 };
 
 static const char name[] = "gathered-log";
 
 static sqlite3_file *real(sqlite3_file *file) { return (sqlite3_file *)((struct log *)file + 1); }
 
-/// Writes what was gathered. If that fails it is forgotten: SQLite, told of the failure, undoes the
-/// transaction, whatever the call was.
+/// Writes the gathered bytes.
+///
+/// After a failure they are dropped: SQLite, told of the failure, undoes the transaction, whatever
+/// the call was.
 static int flush(sqlite3_file *file) {
     struct log *log = (struct log *)file;
     int count = log->filled;
@@ -44,7 +46,7 @@ static int log_write(sqlite3_file *file, const void *bytes, int count, sqlite3_i
     if (!is_next || log->filled + count > room_bytes) {
         int code = flush(file);
         if (code != SQLITE_OK) return code;
-        // Pages come behind their headers: this belongs to no transaction.
+        // Pages follow their headers: these bytes belong to no transaction.
         if (count != frame_header_bytes)
             return real(file)->pMethods->xWrite(real(file), bytes, count, offset);
         log->offset = offset;
@@ -133,7 +135,7 @@ static int layer_open(
     *log = (struct log){.room = malloc(room_bytes)};
     if (log->room == NULL) return SQLITE_NOMEM;
     int code = below->xOpen(below, path, real(file), flags, given);
-    // Who has methods is closed, even if it could not be opened.
+    // SQLite closes every file that has methods, even one that could not be opened.
     if (real(file)->pMethods != NULL) log->base.pMethods = &methods;
     else free(log->room);
     return code;
@@ -145,7 +147,7 @@ const char *gathered_log_vfs(void) {
     if (sqlite3_initialize() != SQLITE_OK) return NULL;
     pthread_mutex_lock(&lock);
     sqlite3_vfs *below = sqlite3_vfs_find(NULL);
-    // Files that are open may need the old one: it stays.
+    // Open files may need the old one: it stays.
     if (layer == NULL || layer->below != below) {
         struct layer *new = malloc(sizeof *new);
         if (new != NULL) {

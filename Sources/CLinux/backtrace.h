@@ -1,6 +1,6 @@
-// Where another thread is: a signal whose handler notes the return addresses on that thread's
-// stack. No logic but the handler's, which has to be C: it may touch nothing that Swift's runtime
-// could be in the middle of.
+// The position of another thread: a signal whose handler records the return addresses on that
+// thread's stack. No logic but the handler's, which must be C: it may touch nothing that Swift's
+// runtime could be in the middle of.
 #pragma once
 
 #include <errno.h>
@@ -17,15 +17,15 @@
 
 #define CLINUX_FRAME_LIMIT 128
 
-/// What a thread is asked to fill in about itself; ThreadBacktrace.swift says who owns it when.
+/// The record that a thread fills in about itself; ThreadBacktrace.swift says which thread owns it.
 struct clinux_capture {
     /// 0 unused, 1 asked for, 2 filled in, 3 given up, 4 being filled in.
     uint32_t state;
     int32_t count;
-    /// A word that the thread writes to, to be noted as it was; or NULL.
+    /// A word that the thread writes to, whose value is recorded; or NULL.
     const uint64_t *word;
     uint64_t stamp;
-    /// Where the signal came; 0 where that is not known.
+    /// The address at which the signal came; 0 if that is not known.
     uintptr_t interrupted;
     void *frames[CLINUX_FRAME_LIMIT];
 };
@@ -62,14 +62,15 @@ static inline void clinux_capture_handler(int number, siginfo_t *information, vo
     errno = saved;
 }
 
-/// Makes `backtrace` load what it needs, which it must not do in a signal handler.
+/// Makes `backtrace` load its library, which it must not do in a signal handler.
 static inline void clinux_prepare_backtrace(void) {
     void *frames[2];
     backtrace(frames, 2);
 }
 
-/// sigaction(2): installs the handler for a signal that nobody uses. Returns 0, -EBUSY if somebody
-/// does, or -errno.
+/// sigaction(2): installs the handler for an unused signal.
+///
+/// Returns 0, -EBUSY if the signal has a handler, or -errno.
 static inline int clinux_install_capture_handler(int number) {
     struct sigaction present;
     if (sigaction(number, NULL, &present) < 0) return -errno;
@@ -95,7 +96,9 @@ static inline int clinux_ask_thread(pid_t thread, int number, struct clinux_capt
     return result < 0 ? -errno : 0;
 }
 
-/// Tells a thread that nobody waits for its answer. Returns whether it had not begun to answer.
+/// Cancels the request: no thread waits for the answer.
+///
+/// Returns whether it had not begun to answer.
 static inline int clinux_give_up_capture(struct clinux_capture *capture) {
     uint32_t asked = 1;
     return __atomic_compare_exchange_n(
@@ -110,7 +113,7 @@ static inline void clinux_set_capture_state(struct clinux_capture *capture, uint
     __atomic_store_n(&capture->state, state, __ATOMIC_RELEASE);
 }
 
-/// What dladdr(3) says of an address; the strings belong to the dynamic linker.
+/// The result of dladdr(3) for an address; the strings belong to the dynamic linker.
 struct clinux_symbol {
     const char *image;
     uintptr_t base;
@@ -121,7 +124,9 @@ struct clinux_symbol {
 extern int dladdr(const void *address, void *information);
 extern unsigned long getauxval(unsigned long type);
 
-/// dladdr(3). Returns whether the address lies in an image.
+/// dladdr(3).
+///
+/// Returns whether the address lies in an image.
 static inline int clinux_find_symbol(uintptr_t address, struct clinux_symbol *found) {
     struct { const char *file; void *base; const char *name; void *start; } information;
     if (!dladdr((const void *)address, &information)) return 0;
@@ -132,5 +137,5 @@ static inline int clinux_find_symbol(uintptr_t address, struct clinux_symbol *fo
     return 1;
 }
 
-/// Where the headers of the running program are, from getauxval(3).
+/// The address of the running program's headers, from getauxval(3).
 static inline uintptr_t clinux_program_headers(void) { return getauxval(3); }

@@ -1,8 +1,8 @@
-// What libdispatch exports for run loops that serve its main queue, and its headers do not show. No
-// logic lives here.
+// The functions that libdispatch exports for run loops that serve its main queue, and that its
+// headers do not declare. No logic lives here.
 //
-// Weak, because a program need not have libdispatch: then the addresses are null. Looking the names
-// up with dlsym would find nothing in a statically linked program, which shows no names.
+// Weak, because a program need not have libdispatch: then the addresses are null. A lookup with
+// dlsym would find nothing in a statically linked program, which exports no names.
 #pragma once
 
 #include <stddef.h>
@@ -15,18 +15,19 @@ static inline int clinux_has_main_queue(void) {
     return _dispatch_get_main_queue_handle_4CF != NULL;
 }
 
-/// The eventfd that is readable when work waits in the main queue; -1 without libdispatch.
+/// The eventfd that is readable when the main queue has work; -1 without libdispatch.
 static inline int clinux_main_queue_descriptor(void) {
     return _dispatch_get_main_queue_handle_4CF ? _dispatch_get_main_queue_handle_4CF() : -1;
 }
 
-/// Whether the main thread has ended, to dispatch_main or by itself: the main queue, which is served by any
-/// thread then, has no eventfd any more.
+/// Whether the main thread has ended, in dispatch_main or by itself.
+///
+/// Any thread serves the main queue then, which has no eventfd any more.
 static inline int clinux_main_queue_is_left(void) {
     return _dispatch_get_main_queue_handle_4CF && _dispatch_get_main_queue_handle_4CF() < 0;
 }
 
-/// Runs what waits in the main queue; on the main thread.
+/// Runs the work of the main queue; on the main thread.
 static inline void clinux_drain_main_queue(void) {
     if (_dispatch_main_queue_callback_4CF) _dispatch_main_queue_callback_4CF(NULL);
 }

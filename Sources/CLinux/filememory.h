@@ -1,6 +1,7 @@
-// Stores into memory that is a file. What the kernel can't bring to the file it answers with SIGBUS;
-// then the page becomes one that is no file, and the store goes there. No logic but the handler's,
-// which has to be C: it may touch nothing that Swift's runtime could be in the middle of.
+// Stores into memory that is a file. If the kernel can't bring a page to the file, it sends SIGBUS;
+// then the handler replaces the page by one without a file, and the store goes there. No logic but
+// the handler's, which must be C: it may touch nothing that Swift's runtime could be in the middle
+// of.
 #pragma once
 
 #include <errno.h>
@@ -11,13 +12,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/// The bytes that a thread may store into right now; empty if it does not.
+/// The bytes that a thread may store into right now; empty while it does not.
 struct clinux_guarded { uintptr_t start, end; };
 
-/// What was there when the handler was installed.
+/// The state from before the handler was installed.
 struct clinux_bus { uintptr_t page_size; struct sigaction previous; };
 
-// Variables of functions: those of a header would be none of a Swift module.
+// Variables of functions: a Swift module does not see those of a header.
 static inline struct clinux_guarded *clinux_guarded(void) {
     static _Thread_local struct clinux_guarded guarded;
     return &guarded;
@@ -40,12 +41,14 @@ static inline void clinux_bus_handler(int number, siginfo_t *information, void *
         errno = saved;
         if (page != MAP_FAILED) return;
     }
-    // Not ours: it comes again, and finds who was there before.
+    // Not ours: the signal comes again, and finds the previous handler.
     sigaction(number, &clinux_bus()->previous, NULL);
     if (information->si_code <= 0) raise(number);
 }
 
-/// sigaction(2): installs the handler, for good. Returns 0 or -errno.
+/// sigaction(2): installs the handler, for good.
+///
+/// Returns 0 or -errno.
 static inline int clinux_install_bus_handler(void) {
     clinux_bus()->page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
     struct sigaction action;
@@ -64,7 +67,7 @@ static inline void clinux_guard(const void *start, size_t byteCount) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/// The stores are done.
+/// Ends the stores.
 static inline void clinux_unguard(void) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     struct clinux_guarded *guarded = clinux_guarded();

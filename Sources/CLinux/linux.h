@@ -1,5 +1,5 @@
-// What Swift's Glibc module does not show: kernel interfaces declared in headers that it leaves
-// out, and variadic functions. No logic lives here.
+// Additions to Swift's Glibc module: kernel interfaces declared in headers that it leaves out, and
+// variadic functions. No logic lives here.
 #pragma once
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// Swift's Glibc module is built without _GNU_SOURCE, and a module may not see a header in two
-// ways: what only _GNU_SOURCE shows is declared here by hand.
+// Swift's Glibc module is built without _GNU_SOURCE, and a module may not see a header in two ways:
+// functions that need _GNU_SOURCE are declared here by hand.
 extern int epoll_pwait2(
     int epfd, struct epoll_event *events, int maxevents, const struct timespec *timeout,
     const sigset_t *ss);
@@ -40,13 +40,17 @@ static inline int clinux_futex_wait(
     return result < 0 ? -errno : 0;
 }
 
-/// futex(2), FUTEX_WAKE: wakes at most `count` sleepers. Returns how many, or -errno.
+/// futex(2), FUTEX_WAKE: wakes at most `count` sleepers.
+///
+/// Returns their number, or -errno.
 static inline int clinux_futex_wake(const void *word, int count) {
     long result = syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count);
     return result < 0 ? -errno : (int)result;
 }
 
-/// getrandom(2): fills bytes at random. Returns how many, or -1 and errno.
+/// getrandom(2): fills bytes at random.
+///
+/// Returns their number, or -1 and errno.
 static inline long clinux_random(void *bytes, size_t count) {
     return syscall(SYS_getrandom, bytes, count, 0);
 }
@@ -57,7 +61,7 @@ static inline long clinux_rename_to_free(const char *path, const char *newPath) 
     return syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, newPath, noReplace);
 }
 
-/// Tells the processor that the thread looks at a word until it changes.
+/// Tells the processor that the thread spins on a word.
 static inline void clinux_relax(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -66,7 +70,7 @@ static inline void clinux_relax(void) {
 #endif
 }
 
-/// sched_getaffinity(2): how many processors the process's first thread may run on.
+/// sched_getaffinity(2): the number of processors that the process's first thread may run on.
 static inline int clinux_processor_count(void) {
     unsigned long mask[128] = {0};
     // EINVAL: there are more than the mask has bits, 8,192.
@@ -94,7 +98,7 @@ static inline int clinux_fcntl(int fd, int command, int argument) {
     return result < 0 ? -errno : result;
 }
 
-/// gettid(2), the number of the calling thread.
+/// gettid(2), the id of the calling thread.
 static inline pid_t clinux_gettid(void) { return (pid_t)syscall(SYS_gettid); }
 
 /// sched_setaffinity(2) for the calling thread. Returns 0, or -1 and errno.

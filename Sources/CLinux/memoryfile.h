@@ -17,11 +17,14 @@ static inline int clinux_memory_file(const char *name, unsigned moreFlags) {
     return result < 0 ? -errno : (int)result;
 }
 
-/// For `clinux_memory_file`: nobody can ever execute it. EINVAL before Linux 6.3.
+/// For `clinux_memory_file`: the file can never be executed.
+///
+/// EINVAL before Linux 6.3.
 static inline unsigned clinux_never_executable(void) { return MFD_NOEXEC_SEAL; }
 
-/// fcntl(2), F_ADD_SEALS: from here on nobody changes the file, nor what may be done with it. Returns 0 or
-/// -errno.
+/// fcntl(2), F_ADD_SEALS: from here on neither the file nor its permissions can change.
+///
+/// Returns 0 or -errno.
 static inline int clinux_seal(int fd) {
     // <fcntl.h> shows these with _GNU_SOURCE only (see linux.h).
     const int addSeals = 1033, seal = 1, shrink = 2, grow = 4, write = 8;

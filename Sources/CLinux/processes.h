@@ -1,5 +1,5 @@
-// What Sources/Kernel/{Files,Sockets,Processes} need and Swift's Glibc module does not show. No
-// logic lives here.
+// Additions to Swift's Glibc module for Sources/Kernel/{Files,Sockets,Processes}. No logic lives
+// here.
 #pragma once
 
 #include <fcntl.h>

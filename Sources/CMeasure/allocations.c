@@ -1,5 +1,5 @@
-// Counts calls of the malloc family: the program's own definitions come before those of whatever
-// library really allocates (glibc, or mimalloc where that is linked), and pass on to it.
+// Counts calls of the malloc family: the program's own definitions come before those of the library
+// that really allocates (glibc, or mimalloc where that is linked), and pass on to it.
 //
 // Only calls between start and stop are counted; outside of that the price is one relaxed load.
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@ static int (*next_posix_memalign)(void **, size_t, size_t);
 static void *(*next_aligned_alloc)(size_t, size_t);
 
 // dlsym may allocate before the first address is known: from here, never to be freed. glibc's free
-// is not interposed, so such memory must not reach it; dlsym keeps what it allocates that early.
+// is not interposed, so such memory must not reach it; dlsym keeps these early allocations.
 static char early[4096];
 static size_t early_used;
 

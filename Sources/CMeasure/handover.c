@@ -1,8 +1,9 @@
-// The least that handing memory to another thread can cost: one thread allocates and puts the
-// address into a ring, the other takes it out and frees it. And the ring alone. And what it costs when
-// what is handed over refers to something shared, as a closure does that captures an object: one
-// thread counts the reference up, the other uses the object, and counts what was handed over and the
-// reference down. The latter also by several threads at once, each of which claims a slot.
+// The lowest cost of handing memory to another thread: one thread allocates and puts the address
+// into a ring, the other takes it out and frees it. Also the cost of the ring alone. Also the cost
+// if the memory refers to a shared object, as a closure does that captures one: one thread
+// increments the reference count, the other uses the object, and decrements the counts of the
+// memory and of the object. The latter also by several threads at once, each of which claims a
+// slot.
 #define _GNU_SOURCE
 #include "clock.h"
 #include "measure.h"
@@ -15,7 +16,7 @@
 
 enum { line = 64 };
 
-// The shared object: Swift keeps the count of its references in front of what is in it.
+// The shared object: Swift keeps the reference count in front of the contents.
 struct object {
     _Atomic long references;
     _Atomic long sum;
@@ -33,17 +34,18 @@ struct ring {
     void *slots[];
 };
 
-// What is in the ring when nothing is allocated.
+// The content of the ring when nothing is allocated.
 static char nothing;
 
-// As Swift's runtime does it: a look first, so that the line comes twice when the other thread has it.
+// As in Swift's runtime: a load first, so that the cache line comes twice when the other thread has
+// it.
 static void change(_Atomic long *references, long step) {
     long seen = atomic_load_explicit(references, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(
         references, &seen, seen + step, memory_order_release, memory_order_relaxed));
 }
 
-// What the posted work does: it notes itself in the shared object.
+// The posted work: it writes to the shared object.
 static void use(struct object *shared, long index) {
     long sum = atomic_load_explicit(&shared->sum, memory_order_relaxed);
     atomic_store_explicit(&shared->sum, sum + index, memory_order_relaxed);
@@ -59,7 +61,7 @@ static void perform(struct object *shared, long index, void *block) {
 
 static void *make(size_t size) {
     void *block = malloc(size);
-    // Somebody would write what is handed over.
+    // A user would write the memory that is handed over.
     memset(block, 1, size);
     return block;
 }
@@ -70,7 +72,7 @@ static void *take_all(void *argument) {
     for (long index = 0; index < ring->count; index++) {
         while (index == put) {
             put = atomic_load_explicit(&ring->put, memory_order_acquire);
-            // On one cpu the other thread has to get its turn.
+            // On one cpu the other thread must get its turn.
             if (index == put) sched_yield();
         }
         void *block = ring->slots[index & (ring->slot_count - 1)];

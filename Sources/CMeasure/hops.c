@@ -1,6 +1,6 @@
-// How late the kernel lets a job be that is due: from the thread that waits for the deadline to the one
-// that would run it, back, and through a socket to the thread that waits for the result. Nothing is done
-// on the way.
+// The lateness of a due job that the kernel causes: from the thread that waits for the deadline to
+// the thread that would run it, back, and through a socket to the thread that waits for the result.
+// The threads do no work.
 #define _GNU_SOURCE
 #include "clock.h"
 #include "measure.h"

@@ -1,4 +1,4 @@
-// How jobs come to the least servers, and how these answer.
+// The intake of the least servers: how jobs come in, and how they are answered.
 #define _GNU_SOURCE
 #include "jobintake.h"
 
@@ -99,7 +99,7 @@ void intake_answer(struct intake *intake, struct batch *batch) {
         int number = batch->senders[index];
         int count = batch->jobs[number] < answers_max ? batch->jobs[number] : answers_max;
         size_t size = (size_t)count * (sizeof answer - 1);
-        // Who does not read it shows that by what it has measured.
+        // A client that does not read shows that by its results.
         if (write(number, intake->answers, size) < 0) close(number);
         batch->jobs[number] = 0;
     }

@@ -1,5 +1,5 @@
-// What the least servers have in common: jobs that come at a Unix socket, counted and not looked at, and
-// a line for each when it is on the disk.
+// The common part of the least servers: jobs that come at a Unix socket, counted and not parsed,
+// and a line for each when it is on the disk.
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +9,7 @@ enum {
     connections_max = 1024,
 };
 
-/// Jobs that are written together, and who waits for that.
+/// Jobs that are written together, and the connections that wait for them.
 struct batch {
     char *bytes;
     size_t filled;
@@ -25,7 +25,7 @@ struct intake {
     int listener;
     char *answers;
     struct {
-        size_t arrived;  // bytes of a job or greeting that is not complete
+        size_t arrived;  // bytes of an incomplete job or greeting
         int is_greeted;
     } connections[connections_max];
 };
@@ -36,10 +36,10 @@ int batch_make(struct batch *batch);
 /// Listens at a path. Returns 0 or -errno.
 int intake_open(struct intake *intake, const char *socket_path, size_t job_size);
 
-/// Waits until something has come, and takes it: jobs into the batch, and connections.
+/// Waits for input, and takes it: jobs into the batch, and connections.
 ///
-/// Returns 1 if `other` has something too, a descriptor of the caller's that `poll` watches, or -1; else
-/// 0, or -errno.
+/// Returns 1 if `other`, a descriptor of the caller's that `poll` watches, or -1, has input too;
+/// else 0, or -errno.
 int intake_wait(struct intake *intake, struct batch *batch, int other);
 
 /// Answers all jobs of a batch, which is empty then.

@@ -1,5 +1,5 @@
-// How late the kernel lets one thread be that waits for one deadline after another: by a futex with
-// the smallest timer slack, and by a timerfd that epoll waits for.
+// The lateness that the kernel causes for one thread that waits for one deadline after another: by
+// a futex with the smallest timer slack, and by a timerfd that epoll waits for.
 #define _GNU_SOURCE
 #include "clock.h"
 #include "measure.h"

@@ -1,5 +1,5 @@
-// How far apart two cores are: two threads pass a word back and forth without sleeping, so that
-// nothing is measured but the cache line that goes there and back.
+// The distance between two cores: two threads pass a word back and forth without sleeping, so that
+// only the transfer of the cache line is measured.
 #define _GNU_SOURCE
 #include "clock.h"
 #include "measure.h"
@@ -17,7 +17,7 @@ struct ball {
 
 static void wait_for(struct ball *ball, long value) {
     for (long tries = 1; atomic_load_explicit(&ball->word, memory_order_acquire) != value; tries++)
-        // On one cpu the other thread has to get its turn.
+        // On one cpu the other thread must get its turn.
         if (tries % patience == 0) sched_yield();
 }
 

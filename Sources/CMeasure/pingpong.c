@@ -1,5 +1,5 @@
-// The least that two threads can take to wake each other in turn: by two futexes, and by two
-// descriptors that each waits for with epoll, as a loop that watches descriptors has to.
+// The lowest cost of two threads that wake each other in turn: by two futexes, and by two
+// descriptors that each waits for with epoll, as a loop that watches descriptors must.
 #define _GNU_SOURCE
 #include "clock.h"
 #include "measure.h"
@@ -29,7 +29,7 @@ struct table {
 static void serve(struct side *side, int has_descriptors) {
     if (has_descriptors) {
         uint64_t one = 1;
-        // As large as the counter is: it can't fail but for a closed descriptor.
+        // As large as the counter is: it can fail only for a closed descriptor.
         if (write(side->event, &one, sizeof one) < 0) return;
     } else {
         atomic_store(&side->word, 1);
@@ -59,7 +59,7 @@ static void *play_second(void *argument) {
 static int open_side(struct side *side) {
     side->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     side->epoll = epoll_create1(EPOLL_CLOEXEC);
-    // Edge-triggered: nobody has to read the counter.
+    // Edge-triggered: the counter need not be read.
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};
     return side->event < 0 || side->epoll < 0
         || epoll_ctl(side->epoll, EPOLL_CTL_ADD, side->event, &event) < 0 ? -errno : 0;

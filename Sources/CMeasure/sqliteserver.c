@@ -1,6 +1,7 @@
-// The least that a server can do which keeps its jobs as workerd does: one thread that serves, a second one
-// that writes what came together with SQLite, in one transaction, into a table and rows like workerd's
-// (Sources/SQLiteJobs/Schema.swift). What is between it and workerd is workerd's own.
+// The lowest cost of a server that stores its jobs as workerd does: one thread that serves, and a
+// second one that writes the arrived jobs with SQLite, in one transaction, into a table and rows
+// like workerd's (Sources/SQLiteJobs/File/Schema.swift). The difference to workerd is workerd's
+// own.
 #define _GNU_SOURCE
 #include "gatheredlog.h"
 #include "jobintake.h"
@@ -37,7 +38,7 @@ struct server {
     struct batch *arriving;
     struct batch *written;
     int is_writing;
-    // The second thread's:
+    // The fields of the second thread:
     sem_t handed;
     int done;
     sqlite3 *database;
@@ -86,7 +87,7 @@ static void *write_batches(void *context) {
     while (1) {
         while (sem_wait(&server->handed) != 0) {}
         uint64_t one = 1;
-        // Nobody is answered any more, which the client takes for an end.
+        // No job is answered any more, which the client takes for an end.
         if (write_batch(server, server->written) != SQLITE_OK
             || write(server->done, &one, sizeof one) < 0) exit(1);
     }

@@ -1,5 +1,5 @@
-// The least that an answer with a sync before it can cost here: one write and one fdatasync, again and
-// again, with no server and no job around them.
+// The lowest cost of an answer behind a sync: one write and one fdatasync, again and again, with no
+// server and no job around them.
 #define _GNU_SOURCE
 #include "clock.h"
 #include "measure.h"
@@ -12,7 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/// Prewritten space is used again and again, as a log that starts over is.
+/// Prewritten space is reused, as that of a log that starts over is.
 enum { prewritten_bytes = 4 << 20 };
 
 int measure_synced_writes(

@@ -1,5 +1,5 @@
-// The least that a server can do which has what it is sent on the disk before it answers: one thread,
-// no parsing, no memory of what came. What is between it and a real server is the real server's own.
+// The lowest cost of a server that syncs its input before it answers: one thread, no parsing, no
+// memory of the input. The difference to a real server is the real server's own.
 #define _GNU_SOURCE
 #include "jobintake.h"
 #include "measure.h"

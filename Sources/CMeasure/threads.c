@@ -1,4 +1,4 @@
-// The least that a thread can cost: pthread_create, until it runs; then it sleeps on a futex.
+// The lowest cost of a thread: pthread_create, until it runs; then it sleeps on a futex.
 #define _GNU_SOURCE
 #include "measure.h"
 

@@ -1,6 +1,6 @@
-// The least that a time-out can cost: a block of memory in place of a closure, and 16 bytes in a 4-ary
-// heap that knows nothing of who is in it. It is cancelled by freeing the block: what is in the heap
-// stays there, and nobody ever looks at it.
+// The lowest cost of a time-out: a block of memory in place of a closure, and 16 bytes in a 4-ary
+// heap that does not know its entries' places. A cancel frees the block: the entry stays in the
+// heap and is never looked at.
 #include "clock.h"
 #include "measure.h"
 
@@ -22,7 +22,7 @@ static void push(struct entry *heap, long position, struct entry entry) {
     heap[position] = entry;
 }
 
-// Adds one after the other; returns how many there was memory for.
+// Adds one after the other; returns the number that there was memory for.
 static long schedule(
     long count, const int64_t *deadlines, size_t size, struct entry **heap, void **blocks) {
     long capacity = 0;
@@ -45,7 +45,7 @@ static long schedule(
 int measure_timers(
     long count, const int64_t *deadlines, size_t size, int64_t *scheduling, int64_t *cancelling) {
     struct entry *heap = NULL;
-    // Not touched before: a user's table of what to cancel is not, either.
+    // Not touched before, as a user's table of timers to cancel is not, either.
     void **blocks = malloc(count * sizeof *blocks);
     if (!blocks) return -ENOMEM;
     int64_t start = now();

@@ -1,5 +1,5 @@
-// The least that waking another thread can cost here: one futex, or one eventfd that epoll waits for;
-// no queue, no closure.
+// The lowest cost of waking another thread: one futex, or one eventfd that epoll waits for; no
+// queue, no closure.
 #define _GNU_SOURCE
 #include "clock.h"
 #include "measure.h"
@@ -22,7 +22,7 @@ enum { sleeping, woken, ended };
 struct sleeper {
     _Atomic uint32_t word;
     _Atomic int64_t started;
-    /// -1 where it sleeps on the word itself.
+    /// -1 for a thread that sleeps on the word itself.
     int event;
     int epoll;
 };

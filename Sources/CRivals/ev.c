@@ -10,7 +10,8 @@ struct rival_loop {
     struct call_list list;
     pthread_t thread;
     _Atomic int is_stopped;
-    /// The monotonic clock at the time to which timers are relative, and that time as libev has it.
+    /// The monotonic clock at the time to which timers are relative, and that time by libev's
+    /// clock.
     int64_t base;
     ev_tstamp base_of_loop;
 };

@@ -1,4 +1,4 @@
-// A lock around a list of calls: what users of libuv and libev put beside the wake-up that these
+// A lock around a list of calls: users of libuv and libev put it beside the wake-up that these
 // libraries have for other threads.
 #pragma once
 

@@ -54,7 +54,7 @@ void uv_rival_stop(struct rival_loop *loop) {
     pthread_join(loop->thread, NULL);
     uv_close((uv_handle_t *)&loop->async, NULL);
     uv_run(&loop->loop, UV_RUN_NOWAIT);
-    // Handles of timers are kept by whoever scheduled them: then the loop's memory stays, too.
+    // The caller that scheduled a timer keeps its handle: then the loop's memory stays, too.
     if (uv_loop_close(&loop->loop) == 0) free(loop);
 }
 
@@ -73,7 +73,7 @@ struct rival_timer *uv_rival_schedule(
     timer->function = function;
     timer->context = context;
     timer->index = index;
-    // Its clock is the monotonic one, in whole milliseconds: up, so that it is not early.
+    // Its clock is the monotonic one, in whole milliseconds: rounded up, so that it is not early.
     uint64_t due = (uint64_t)(deadline + 999999) / 1000000;
     uint64_t time = uv_now(&loop->loop);
     uv_timer_start(&timer->timer, fire, due > time ? due - time : 0, 0);

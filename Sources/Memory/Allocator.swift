@@ -1,16 +1,16 @@
-// Which allocator this process has: mimalloc, linked into the programs of this package because
-// memory that one thread allocates and another frees costs a fraction of what it does with glibc's;
-// or the system's, where WORKERD_MALLOC=system was set for the build. Programs only: a library must
-// not choose for its users.
+// The allocator of this process: mimalloc, linked into the programs of this package because memory
+// that one thread allocates and another frees costs a fraction of what it does with glibc's; or the
+// system's, if WORKERD_MALLOC=system was set for the build. Programs only: a library must not
+// choose for its users.
 
 #if MIMALLOC
     internal import CMimalloc
 #endif
 internal import Glibc
 
-/// The allocator behind `malloc`, and with that behind every Swift object.
+/// The allocator behind `malloc`, and so behind every Swift object.
 package enum Allocator {
-    /// Keeps the linker from leaving out a library of which it sees no use.
+    /// Keeps the linker from leaving out a library that no code refers to.
     ///
     /// Its `malloc` and `free` are found by their names when the program is loaded; for the linker
     /// that is no reference to the library. Every program's entry point calls this.
@@ -22,8 +22,8 @@ package enum Allocator {
         #endif
     }
 
-    /// Whether a block that `malloc` gives now lies in mimalloc's memory: not what was linked, but
-    /// what happens.
+    /// Whether a new block of `malloc` lies in mimalloc's memory: a test of what happens, not of
+    /// what was linked.
     ///
     /// - Thread: any.
     package static var isMimalloc: Bool {
@@ -36,7 +36,7 @@ package enum Allocator {
         #endif
     }
 
-    /// The allocator in use by name: `mimalloc 2.0.9`, or `the system's malloc`.
+    /// The name of the allocator in use: `mimalloc 2.0.9`, or `the system's malloc`.
     ///
     /// - Thread: any.
     package static var name: String {

@@ -1,5 +1,5 @@
-// The bytes with a meaning in the protocol, by name, and how a byte that came in is shown in an
-// error. Knows nothing of commands or replies.
+// The bytes with a meaning in the protocol, by name, and how an error shows a foreign byte. Knows
+// nothing of commands or replies.
 
 /// The bytes that the protocol gives a meaning to.
 enum ASCII {
@@ -26,7 +26,7 @@ enum ASCII {
 
     static func isDigit(_ byte: UInt8) -> Bool { byte &- zero < 10 }
 
-    /// What `isspace` says in the C locale.
+    /// Whether `isspace` accepts the byte in the C locale.
     static func isSpace(_ byte: UInt8) -> Bool {
         byte == space || (byte >= tab && byte <= carriageReturn)
     }
@@ -41,9 +41,9 @@ enum ASCII {
         }
     }
 
-    /// Bytes as they may be shown in an error: printable ASCII as it is, the rest as `\x07`.
+    /// Bytes as an error shows them: printable ASCII as it is, the rest as `\x07`.
     ///
-    /// Whatever the peer sent can then neither end a line of a log nor colour a terminal.
+    /// Bytes of the peer can then neither end a line of a log nor colour a terminal.
     static func printable(_ bytes: some Sequence<UInt8>) -> String {
         let digits: [UInt8] = Array("0123456789abcdef".utf8)
         var shown: [UInt8] = []

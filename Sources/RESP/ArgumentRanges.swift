@@ -1,11 +1,11 @@
-// Where the arguments of a command are. The array is filled again for each command, instead of
-// being emptied and appended to.
+// The places of a command's arguments. The array is overwritten for each command, instead of being
+// emptied and appended to.
 
 /// The ranges of a command's arguments, relative to the beginning of the command.
 struct ArgumentRanges: Sendable {
-    /// Where one argument is.
+    /// The place of one argument.
     ///
-    /// Layout: eight bytes, two 32-bit numbers; `CommandLimits` sees to it that offsets within a
+    /// Layout: eight bytes, two 32-bit numbers; `CommandLimits` makes sure that offsets within a
     /// command fit.
     struct Slot: Sendable {
         let start: UInt32
@@ -17,7 +17,7 @@ struct ArgumentRanges: Sendable {
         }
     }
 
-    /// How many of the slots belong to the command.
+    /// The number of slots that belong to the command.
     let count: Int
 
     private let slots: [Slot]
@@ -29,7 +29,7 @@ struct ArgumentRanges: Sendable {
         self.count = count
     }
 
-    /// Where an argument is.
+    /// The range of an argument.
     subscript(index: Int) -> Range<Int> {
         precondition(index < count, "argument \(index) of \(count)")
         let slot = slots[index]
@@ -39,7 +39,7 @@ struct ArgumentRanges: Sendable {
 }
 
 extension [ArgumentRanges.Slot] {
-    /// Makes the array long enough for a command, and short again after one that was very long.
+    /// Makes the array long enough for a command, and short again after a very long one.
     ///
     /// - Complexity: O(1), unless it was too short or much too long.
     mutating func fit(_ argumentCount: Int) {

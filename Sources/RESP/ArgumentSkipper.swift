@@ -1,15 +1,15 @@
-// Throws the rest of a command away whose argument is over the limit, without holding more of it
-// than came in with one read. Knows nothing of the command but the lengths.
+// Discards the rest of a command whose argument is over the limit, holding no more of it than one
+// read brought. Knows nothing of the command but the lengths.
 
 /// An argument that a client announced and that was too large to be kept.
 package struct OversizedArgument: Sendable, Equatable {
-    /// Which argument of the command; 0 would be its name.
+    /// The argument's index in the command; 0 would be the name.
     package let index: Int
 
-    /// How many bytes it had.
+    /// Its length in bytes.
     package let byteCount: Int
 
-    /// How many it may have.
+    /// The limit that it exceeds, in bytes.
     package let limit: Int
 
     /// Describes such an argument.
@@ -20,20 +20,20 @@ package struct OversizedArgument: Sendable, Equatable {
     }
 }
 
-/// Reads to the end of a command and drops all of it.
+/// Reads to the end of a command and discards all of it.
 struct ArgumentSkipper: Sendable {
     private let oversized: OversizedArgument
     private let skippedByteCountMax: Int
     private var remainingArguments: Int
-    /// What was announced of the argument at hand.
+    /// The announced length of the current argument.
     private var byteCount: Int
-    /// What of that is still to be dropped, or -1 if a header comes next.
+    /// The part of it that is still to be discarded, or -1 if a header comes next.
     private var bodyCount: Int
     private var announcedCount: Int
 
     /// Begins behind the header of the oversized argument.
     ///
-    /// - Parameter remainingArguments: with the oversized one.
+    /// - Parameter remainingArguments: the arguments to come, the oversized one included.
     init(oversized: OversizedArgument, remainingArguments: Int, skippedByteCountMax: Int) {
         self.oversized = oversized
         self.skippedByteCountMax = skippedByteCountMax
@@ -43,9 +43,9 @@ struct ArgumentSkipper: Sendable {
         announcedCount = oversized.byteCount
     }
 
-    /// Drops what is there.
+    /// Discards the bytes in the buffer.
     ///
-    /// - Returns: the argument that was too large, once the command is over.
+    /// - Returns: the oversized argument, once the command is over.
     mutating func advance(
         _ buffer: inout InputBuffer
     ) throws(ProtocolError) -> OversizedArgument? {

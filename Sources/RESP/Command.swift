@@ -3,12 +3,11 @@
 
 /// A complete command.
 ///
-/// A value like any other: it stays what it is for as long as it is kept, since it shares the memory
-/// of the input buffer and nothing of it was copied. The price of keeping it is that the parser
-/// must take new memory when more bytes arrive meanwhile; so handle a command and let go of it,
-/// and copy with `bytes(at:)` what has to live longer.
+/// A value: it does not change while it is kept, although it shares the memory of the input buffer
+/// and nothing was copied. While a command is kept, the parser must take new memory when more bytes
+/// arrive. So handle a command and release it, and copy with `bytes(at:)` what must live longer.
 ///
-/// Argument 0 is the command's name. There is always at least that one.
+/// Argument 0 is the command's name, and is always there.
 package struct Command: Sendable {
     private let storage: [UInt8]
     private let base: Int
@@ -24,7 +23,7 @@ package struct Command: Sendable {
         self.ranges = ranges
     }
 
-    /// How many arguments there are, the name included.
+    /// The number of arguments, the name included.
     package var count: Int { ranges.count }
 
     /// The bytes of an argument, without copying them.
@@ -32,13 +31,13 @@ package struct Command: Sendable {
     /// `command[1].span` is the `Span` of it.
     package subscript(index: Int) -> ArraySlice<UInt8> { storage[position(of: index)] }
 
-    /// How many bytes an argument has.
+    /// The length of an argument in bytes.
     package func byteCount(at index: Int) -> Int { ranges[index].count }
 
-    /// A copy of the bytes of an argument, made in one go.
+    /// A copy of the bytes of an argument.
     package func bytes(at index: Int) -> [UInt8] { Array(storage[position(of: index)]) }
 
-    /// The text of an argument; what isn't UTF-8 becomes U+FFFD.
+    /// The text of an argument; invalid UTF-8 becomes U+FFFD.
     package func text(at index: Int) -> String {
         String(decoding: storage[position(of: index)], as: UTF8.self)
     }
@@ -51,9 +50,9 @@ package struct Command: Sendable {
         DecimalInteger.parse(storage.span.extracting(position(of: index)))
     }
 
-    /// Whether an argument is `word`, be its ASCII letters large or small.
+    /// Whether an argument is `word`, ignoring the case of ASCII letters.
     ///
-    /// Allocates nothing. False if there is no such argument, so that options can be asked for
+    /// Allocates nothing. False if there is no such argument, so that options can be looked for
     /// without counting first.
     ///
     /// - Parameter word: in capital letters.
@@ -70,7 +69,7 @@ package struct Command: Sendable {
         return true
     }
 
-    /// Whether two arguments are the same word, be their ASCII letters large or small.
+    /// Whether two arguments are the same word, ignoring the case of ASCII letters.
     ///
     /// Allocates nothing.
     package func matches(_ index: Int, _ other: Int) -> Bool {
@@ -81,7 +80,7 @@ package struct Command: Sendable {
         }
     }
 
-    /// A small letter as a capital one, any other byte as it is.
+    /// A lower-case ASCII letter as its capital, any other byte unchanged.
     private static func capital(_ byte: UInt8) -> UInt8 {
         byte &- UInt8(ascii: "a") < 26 ? byte & 0xDF : byte
     }
@@ -93,7 +92,7 @@ package struct Command: Sendable {
 }
 
 extension Command: CustomStringConvertible {
-    /// The name and the sizes; never the arguments, for they may be secret.
+    /// The name and the sizes; never the arguments, which may be secret.
     package var description: String {
         let byteCount = (0..<count).reduce(0) { $0 + ranges[$1].count }
         let name = ASCII.printable(self[0].prefix(64))

@@ -1,5 +1,5 @@
-// What a server lets a client ask for. Every number here is checked against a header before memory
-// is taken for what the header announces.
+// The limits of a client's commands. Each is checked against a header before memory is taken for
+// the bytes that the header announces.
 
 /// The largest command that a parser accepts.
 package struct CommandLimits: Sendable, Equatable {
@@ -21,16 +21,16 @@ package struct CommandLimits: Sendable, Equatable {
 
     /// Bytes of a command's name.
     ///
-    /// Whoever announces a longer one doesn't speak the protocol.
+    /// A client that announces a longer one does not speak the protocol.
     package let nameByteCountMax: Int
 
     /// Bytes of an inline command up to its line feed.
     package let inlineByteCountMax: Int
 
-    /// Memory that an input buffer keeps when a large request is over.
+    /// Bytes of memory that an input buffer keeps after a large request.
     package let retainedByteCountMax: Int
 
-    /// Creates limits; what isn't given is as documented for the daemon.
+    /// Creates limits; the defaults are those documented for the daemon.
     ///
     /// - Parameter commandByteCountMax: by default, twice `argumentByteCountMax`.
     /// - Parameter skippedByteCountMax: by default, eight times `argumentByteCountMax`.
@@ -60,7 +60,7 @@ package struct CommandLimits: Sendable, Equatable {
         self.retainedByteCountMax = retainedByteCountMax
     }
 
-    /// What a client may send before it has given the password: enough for HELLO and AUTH.
+    /// The limits of a client that has not given the password: enough for HELLO and AUTH.
     ///
     /// The numbers are those that Redis uses for the same purpose since 6.2.6 (CVE-2021-32675).
     package static let unauthenticated = CommandLimits(

@@ -1,12 +1,12 @@
-// Bytes of a client to commands, as they come: the server's half of reading. Owns the input buffer;
-// knows neither sockets nor what a command means.
+// From the bytes of a client to commands: the server's half of reading. Owns the input buffer;
+// knows neither sockets nor the meaning of a command.
 
-/// What a client asked for.
+/// A request of a client.
 package enum Request: Sendable {
     /// A complete command within the limits.
     case command(Command)
 
-    /// A command with an oversized argument, which was thrown away as it arrived.
+    /// A command with an oversized argument, which was discarded as it arrived.
     ///
     /// The connection is intact: answer with an error, in its turn, and go on.
     case tooLarge(OversizedArgument)
@@ -19,20 +19,20 @@ package enum Request: Sendable {
 /// while let request = try parser.next() { ... }
 /// ```
 ///
-/// Takes what Redis takes: arrays of bulk strings, and inline commands, a line of words as a person
-/// types it. Empty lines and empty arrays are passed over, as Redis does. Work is done once
-/// per byte however the bytes are cut into reads: nothing is parsed twice, and the buffer is given
-/// its final size as soon as a large argument is announced.
+/// Accepts what Redis accepts: arrays of bulk strings, and inline commands, a line of words as a
+/// person types it. Empty lines and empty arrays are skipped, as in Redis. Each byte is parsed
+/// once, however the bytes are cut into reads, and the buffer gets its final size as soon as a
+/// large argument is announced.
 ///
 /// - Thread: one at a time.
 /// - Complexity: O(1) per byte over the life of the connection.
 package struct CommandParser: ~Copyable, Sendable {
-    /// What the client may send from the next header on.
+    /// The limits of the client, from the next header on.
     package var limits: CommandLimits
 
     private var buffer = InputBuffer()
     private var multibulk = MultibulkReader()
-    /// Where the arguments of the unfinished array are; used again and again.
+    /// The places of the arguments of the unfinished array; reused.
     private var slots: [ArgumentRanges.Slot] = []
     /// The bytes of an unfinished inline command that hold no line feed.
     private var searchedCount = 0
@@ -44,7 +44,7 @@ package struct CommandParser: ~Copyable, Sendable {
         self.limits = limits
     }
 
-    /// How much memory the parser holds, in bytes: the input buffer and the list of arguments.
+    /// The memory that the parser holds, in bytes: the input buffer and the list of arguments.
     package var memoryByteCount: Int {
         buffer.capacity + slots.capacity * MemoryLayout<ArgumentRanges.Slot>.stride
     }
@@ -64,10 +64,10 @@ package struct CommandParser: ~Copyable, Sendable {
 
     /// Lets `body` append bytes of the client in place, so that a read needs no buffer of its own.
     ///
-    /// - Parameter minimum: so much room there is at least; often there is more, and when a large
-    ///   argument was announced, enough for the rest of it.
-    /// - Parameter body: initialises as many bytes of the tail as were read. What it had
-    ///   initialised when it throws counts.
+    /// - Parameter minimum: the least room there is; often there is more, and when a large argument
+    ///   was announced, enough for the rest of it.
+    /// - Parameter body: initialises as many bytes of the tail as were read. If it throws, the
+    ///   bytes that it had initialised count.
     package mutating func withUninitializedTail<Failure>(
         atLeast minimum: Int, _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
@@ -76,11 +76,12 @@ package struct CommandParser: ~Copyable, Sendable {
 
     /// Takes the next complete command out of the buffer.
     ///
-    /// Call until it returns nil, then read more. When it does return nil, memory that a large
-    /// request has left behind is given back.
+    /// Call it until it returns nil, then read more. When it returns nil, it also gives back memory
+    /// that a large request has left.
     ///
     /// - Returns: nil if more bytes are needed.
-    /// - Throws: what was wrong; from then on always that. Reply with it, and close the connection.
+    /// - Throws: what was wrong, and the same on every later call. Reply with it, and close the
+    ///   connection.
     package mutating func next() throws(ProtocolError) -> Request? {
         if let failure {
             buffer.removeAll()
@@ -100,7 +101,7 @@ package struct CommandParser: ~Copyable, Sendable {
         return nil
     }
 
-    /// The bytes that are known to be still to come, up to the end of the announced argument.
+    /// The bytes that are known to come, up to the end of the announced argument.
     private var missingCount: Int { max(0, multibulk.announcedCount - buffer.pendingCount) }
 
     private mutating func advance() throws(ProtocolError) -> Request? {
@@ -124,7 +125,7 @@ package struct CommandParser: ~Copyable, Sendable {
         }
     }
 
-    /// Takes the complete array out of the buffer; nil if it is an empty one.
+    /// Takes the complete array out of the buffer; nil if it is empty.
     private mutating func takeMultibulk() -> Command? {
         let base = buffer.start
         buffer.consume(multibulk.parsedCount)
@@ -152,7 +153,7 @@ package struct CommandParser: ~Copyable, Sendable {
         return oversized
     }
 
-    /// Looks for the line feed of an inline command, from where the last search ended.
+    /// Looks for the line feed of an inline command, from the end of the last search.
     private mutating func findLineEnd() throws(ProtocolError) -> Int? {
         let limit = limits.inlineByteCountMax
         // The limit may have been lowered since the last search.

@@ -1,5 +1,5 @@
-// Commands to bytes: the client's half of writing. A command is an array of bulk strings in either
-// version.
+// From commands to bytes: the client's half of writing. A command is an array of bulk strings in
+// either version.
 
 /// One argument of a command that a client sends.
 package enum CommandArgument: Sendable, Equatable {
@@ -16,7 +16,7 @@ extension CommandArgument: ExpressibleByStringLiteral, ExpressibleByIntegerLiter
     package init(integerLiteral value: Int) { self = .integer(value) }
 }
 
-/// Appends commands to a byte array, as programs send them.
+/// Appends commands to a byte array, in the form of programs.
 ///
 /// A large payload need not be copied: write the header, the arguments in front of it and the
 /// payload's header, send the payload itself, and then the trailer.
@@ -24,7 +24,8 @@ package enum CommandWriter {
     /// Appends a whole command.
     ///
     /// ```swift
-    /// CommandWriter.write(["PERFORM", "images", "thumbnail", "DELAY", 500, .bytes(picture)], to: &output)
+    /// CommandWriter.write(
+    ///     ["PERFORM", "images", "thumbnail", "DELAY", 500, .bytes(picture)], to: &output)
     /// ```
     package static func write(_ arguments: [CommandArgument], to output: inout [UInt8]) {
         writeHeader(argumentCount: arguments.count, to: &output)
@@ -37,7 +38,7 @@ package enum CommandWriter {
         }
     }
 
-    /// Begins a command; `argumentCount` arguments have to follow, its name the first of them.
+    /// Begins a command; `argumentCount` arguments must follow, its name the first of them.
     package static func writeHeader(argumentCount: Int, to output: inout [UInt8]) {
         precondition(argumentCount > 0, "a command has a name")
         DecimalInteger.appendLine(ASCII.asterisk, argumentCount, to: &output)
@@ -64,7 +65,7 @@ package enum CommandWriter {
         writeArgument(digits, to: &output)
     }
 
-    /// Appends what stands in front of an argument whose bytes are sent from elsewhere.
+    /// Appends the header of an argument whose bytes are sent from elsewhere.
     package static func writeArgumentHeader(byteCount: Int, to output: inout [UInt8]) {
         DecimalInteger.appendLine(ASCII.dollar, byteCount, to: &output)
     }

@@ -1,12 +1,12 @@
-// Integers as decimal digits, read strictly and written without a String in between. The one place
-// that does either; it knows nothing of headers and markers.
+// Integers as decimal digits, read strictly and written without a String in between. All reading
+// and writing of integers is here; it knows nothing of headers and markers.
 
 /// Decimal text of 64-bit integers.
 enum DecimalInteger {
     /// Reads an integer that makes up the whole of `bytes`.
     ///
     /// The rules are those of Redis's `string2ll`: an optional minus, then digits without a leading
-    /// zero. A plus, a space, `-0`, `007`, nothing at all, or a value out of range are not integers,
+    /// zero. A plus, a space, `-0`, `007`, an empty text, or a value out of range are not integers,
     /// so that every value has one spelling.
     ///
     /// - Returns: the value, or nil.
@@ -16,7 +16,7 @@ enum DecimalInteger {
         var index = isNegative ? 1 : 0
         guard index < bytes.count, ASCII.isDigit(bytes[index]) else { return nil }
         if bytes[index] == ASCII.zero { return bytes.count == 1 ? 0 : nil }
-        // Eighteen digits can't overflow; only the few numbers that are longer pay for checks.
+        // Eighteen digits can't overflow; only longer numbers pay for checks.
         let uncheckedEnd = min(bytes.count, index + 18)
         var magnitude: UInt64 = 0
         while index < uncheckedEnd {

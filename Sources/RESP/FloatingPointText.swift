@@ -1,12 +1,12 @@
-// Doubles as the protocol writes them. The standard library reads more than that (hexadecimal,
+// Doubles in the protocol's spelling. The standard library reads more than that (hexadecimal,
 // `infinity`), so the form is checked first.
 
 /// Text of floating-point numbers.
 enum FloatingPointText {
-    /// Reads digits, maybe with a fraction and an exponent, or `inf`, `-inf`, or NaN.
+    /// Reads digits with an optional fraction and exponent, or `inf`, `-inf`, or NaN.
     ///
-    /// NaN is taken in the spellings of old servers too, which printed what their C library gave
-    /// them: `-nan`, `NAN`, `nan(0x8000)`.
+    /// NaN is also accepted in the spellings of old servers, which printed the text of their C
+    /// library: `-nan`, `NAN`, `nan(0x8000)`.
     ///
     /// - Source: RESP3.md, "Double".
     static func parse(_ bytes: Span<UInt8>) -> Double? {

@@ -3,13 +3,13 @@
 
 /// The rules of `sdssplitargs` in Redis, byte for byte.
 ///
-/// Words are parted by white space. In double quotes, `\n \r \t \b \a` and `\x1f` mean what they
-/// mean in C, and any other escaped byte is itself; in single quotes only `\'` is an escape. A quote
-/// may begin in the middle of a word, and must end with it.
+/// Words are separated by white space. In double quotes, `\n \r \t \b \a` and `\x1f` mean what they
+/// mean in C, and any other escaped byte is itself; in single quotes only `\'` is an escape. A
+/// quote may begin in the middle of a word, and must end with it.
 enum InlineCommand {
-    /// Splits the line in place: a word with quotes is written over itself, for it only gets shorter.
+    /// Splits the line in place: a word with quotes is overwritten, since it only gets shorter.
     ///
-    /// - Returns: where the words are, relative to `lineStart`.
+    /// - Returns: the places of the words, relative to `lineStart`.
     /// - Throws: `unbalancedQuotes`, `zeroByteInLine`, `tooManyInlineWords`.
     static func split(
         _ bytes: inout [UInt8], from lineStart: Int, to lineEnd: Int, countMax: Int
@@ -28,7 +28,7 @@ enum InlineCommand {
     }
 }
 
-/// One word while it is read: the bytes read and the bytes written move apart at each quote.
+/// One word while it is read: the read and write positions move apart at each quote.
 private struct Word {
     let start: Int
     private(set) var end: Int
@@ -47,7 +47,7 @@ private struct Word {
             case ASCII.space, ASCII.lineFeed, ASCII.carriageReturn, ASCII.tab:
                 return
             case ASCII.null:
-                // Redis takes it for the end of the line and forgets the rest.
+                // Redis takes it for the end of the line and ignores the rest.
                 throw .zeroByteInLine
             case ASCII.doubleQuote:
                 next += 1
@@ -100,7 +100,7 @@ private struct Word {
         throw .unbalancedQuotes
     }
 
-    /// Reads what follows a backslash in double quotes.
+    /// Reads the byte after a backslash in double quotes.
     private mutating func readEscape(_ bytes: [UInt8], _ lineEnd: Int) -> UInt8 {
         let byte = bytes[next]
         next += 1

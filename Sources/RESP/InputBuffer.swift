@@ -1,26 +1,26 @@
-// The bytes that came in and are not used up yet, in one contiguous array: where room for more
-// comes from, when bytes are moved, when memory is given back. Knows nothing of what they mean.
+// The bytes that came in and are not consumed yet, in one contiguous array: how it grows, when
+// bytes are moved, when memory is given back. Knows nothing of their meaning.
 
 /// A contiguous queue of bytes: appended at the end, consumed at the front.
 ///
-/// Consuming only moves an offset. The consumed prefix is closed up when room is needed, and only
-/// if it is at least as long as what has to be moved, so each byte is moved once at most on
-/// average; otherwise the array grows at least twofold.
+/// Consuming only moves an offset. When room is needed, the consumed prefix is closed up if it is
+/// at least as long as the bytes to move, so each byte is moved once at most on average; otherwise
+/// the array grows at least twofold.
 ///
 /// Layout: `bytes[start...]` is pending; `bytes[..<start]` is consumed.
 struct InputBuffer: ~Copyable, Sendable {
     /// Consumed and pending bytes.
     ///
-    /// Whoever copies this array shares its memory; if the copy still lives when the buffer changes,
-    /// the buffer takes new memory and the copy stays as it was.
+    /// A copy of this array shares its memory. If the copy still lives when the buffer changes, the
+    /// buffer takes new memory and the copy is unchanged.
     var bytes: [UInt8] = []
 
-    /// Where the pending bytes begin.
+    /// The offset of the first pending byte.
     private(set) var start = 0
 
     var pendingCount: Int { bytes.count - start }
 
-    /// How much memory is held, in bytes.
+    /// The memory held, in bytes.
     var capacity: Int { bytes.capacity }
 
     /// Drops `count` bytes from the front.
@@ -42,7 +42,7 @@ struct InputBuffer: ~Copyable, Sendable {
 
     /// Appends bytes.
     ///
-    /// - Parameter missing: how many bytes are known to come; memory is taken for them at once.
+    /// - Parameter missing: the number of bytes known to come; memory is taken for them at once.
     mutating func append(_ new: some Collection<UInt8>, missing: Int) {
         makeRoom(for: new.count, missing: missing)
         bytes.append(contentsOf: new)
@@ -58,11 +58,11 @@ struct InputBuffer: ~Copyable, Sendable {
         try bytes.append(addingCapacity: bytes.capacity - bytes.count, initializingWith: body)
     }
 
-    /// Gives memory back that the pending and missing bytes don't need, unless it is little.
+    /// Gives back memory that the pending and missing bytes don't need, unless it is little.
     ///
-    /// - Parameter retained: so much memory may stay.
+    /// - Parameter retained: the memory that may stay, in bytes.
     /// - Complexity: O(pending) if something is given back, and pending is then at most a quarter
-    ///   of what was held; else O(1).
+    ///   of the memory held; else O(1).
     mutating func releaseSurplus(missing: Int, retained: Int) {
         guard bytes.capacity > retained else { return }
         let needed = pendingCount + missing
@@ -70,7 +70,7 @@ struct InputBuffer: ~Copyable, Sendable {
         reallocate(capacity: needed)
     }
 
-    /// Forgets everything and gives all memory back.
+    /// Drops all bytes and gives all memory back.
     mutating func removeAll() {
         bytes = []
         start = 0
@@ -82,7 +82,7 @@ struct InputBuffer: ~Copyable, Sendable {
             start = 0
         }
         // The missing bytes and the minimum, so that there is room for the minimum up to the moment
-        // when the last of the missing bytes arrives: what was announced is never moved again.
+        // when the last of the missing bytes arrives: announced bytes are never moved again.
         let wanted = minimum + missing
         if bytes.capacity - bytes.count >= wanted { return }
         if start >= pendingCount && bytes.capacity - pendingCount >= wanted {

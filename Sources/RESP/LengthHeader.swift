@@ -1,13 +1,13 @@
 // The line `*3` CRLF or `$7` CRLF in front of a command or an argument: the innermost loop of the
-// server's parser. Knows neither limits nor what the length is for.
+// server's parser. Knows neither limits nor the purpose of the length.
 
-/// A length, and where the line that announced it ended.
+/// A length, and the end of the line that announced it.
 struct LengthHeader {
     let length: Int
     /// The offset of the byte behind the line feed.
     let end: Int
 
-    /// Reads the header whose marker stands at `offset`.
+    /// Reads the header whose marker is at `offset`.
     ///
     /// Nothing is remembered between two calls for the same header, since a header is refused when
     /// it is longer than a few bytes.
@@ -65,17 +65,17 @@ struct LengthHeader {
     /// Eighteen digits can't overflow, and are far above every limit.
     private static let digitCountMax = 18
 
-    /// How much of a line that isn't a length is waited for and shown.
+    /// How much of a malformed line is waited for and shown, in bytes.
     private static let shownByteCountMax = 24
 
-    /// Refuses a header that ends too early, and waits for the rest of any other.
+    /// Refuses a header that ends too early; waits for the rest of any other.
     @inline(never)
     private static func incomplete(_ bytes: Span<UInt8>) throws(ProtocolError) -> LengthHeader? {
         if bytes[bytes.count - 1] == ASCII.lineFeed { throw .brokenLineEnd }
         return nil
     }
 
-    /// Refuses a header as soon as all that will be shown of it is there.
+    /// Refuses a header as soon as all bytes that the error shows are there.
     ///
     /// The text must not depend on how the bytes were cut into reads, so this waits for the end of
     /// the line, for a few bytes at most.

@@ -1,38 +1,38 @@
-// Reads a command in the form in which programs send it, an array of bulk strings, and remembers how
-// far it came. Looks at the buffer and never changes it; knows nothing of inline commands.
+// Reads a command in the form of programs, an array of bulk strings, and remembers its progress.
+// Looks at the buffer and never changes it; knows nothing of inline commands.
 
-/// How far the reading of one array of bulk strings has come.
+/// The progress of reading one array of bulk strings.
 ///
 /// All offsets are relative to the asterisk, so they stay right when the buffer moves its bytes.
 struct MultibulkReader: Sendable {
-    /// What became of a command with the bytes that are there.
+    /// The state of a command after the bytes that are there.
     enum Progress {
         /// More bytes are needed.
         case incomplete
         /// All arguments are there.
         case complete
-        /// The header that was read last announces more than an argument may have.
+        /// The last header announces more bytes than an argument may have.
         case oversized(byteCount: Int)
     }
 
     /// The bytes that were read, up to the last complete header or argument.
     private(set) var parsedCount = 0
-    /// Arguments that are still to come; 0 before the first header.
+    /// Arguments still to come; 0 before the first header.
     private(set) var remainingArguments = 0
-    /// How many arguments are complete.
+    /// The number of complete arguments.
     private(set) var argumentCount = 0
-    /// The bytes of the argument that was announced last, or -1 if a header comes next.
+    /// The length of the argument announced last, or -1 if a header comes next.
     private var bodyCount = -1
     private var commandByteCount = 0
 
-    /// The bytes from the asterisk to the end of the announced argument; 0 if none is.
+    /// The bytes from the asterisk to the end of the announced argument; 0 if there is none.
     var announcedCount: Int { bodyCount < 0 ? 0 : parsedCount + bodyCount + 2 }
 
     /// Reads on.
     ///
     /// - Parameter buffer: its pending bytes begin with the asterisk.
-    /// - Parameter slots: takes where the arguments are; must be left alone between two calls for
-    ///   the same command.
+    /// - Parameter slots: receives the places of the arguments; must be left alone between two
+    ///   calls for the same command.
     mutating func read(
         _ buffer: borrowing InputBuffer, _ limits: CommandLimits,
         into slots: inout [ArgumentRanges.Slot]
@@ -48,10 +48,10 @@ struct MultibulkReader: Sendable {
             }
             parsedCount = header.end - base
             remainingArguments = header.length
-            // If somebody still holds the last command, it keeps the array, and this is a new one.
+            // While the last command is still held, it keeps the array, and this is a new one.
             slots.fit(header.length)
         }
-        // Asked for once, so that the array is checked for other owners once for each call.
+        // Asked for once, so that the array is checked for other owners once per call.
         var slots = slots.mutableSpan
         while remainingArguments > 0 {
             if bodyCount < 0 {
@@ -79,7 +79,7 @@ struct MultibulkReader: Sendable {
         return .complete
     }
 
-    /// Checks the announced length of an argument against the limits, before anything is reserved.
+    /// Checks the announced length of an argument against the limits, before memory is reserved.
     ///
     /// - Returns: true if it is too large but may be skipped.
     @inline(__always)

@@ -1,11 +1,10 @@
-// Everything that can be wrong with bytes that came in, and the text that says so. The texts begin
-// as Redis's do, so that people and tools that know them feel at home; then come the value and the
-// limit.
+// Every fault that incoming bytes can have, and its text. The texts begin as Redis's do, so that
+// people and tools recognise them; then come the value and the limit.
 
-/// What was wrong with the bytes of the peer.
+/// A fault in the bytes of the peer.
 ///
-/// Fatal for the connection: after a broken length nobody can say where the next command begins.
-/// `description` is what a server replies, behind the word `ERR`, before it closes.
+/// Fatal for the connection: after a broken length the beginning of the next command is unknown.
+/// `description` is the server's reply, behind the word `ERR`, before it closes.
 package enum ProtocolError: Error, Equatable, Sendable {
     /// The line in front of something that has a length.
     package enum Header: String, Sendable {
@@ -22,7 +21,7 @@ package enum ProtocolError: Error, Equatable, Sendable {
     case invalidLength(Header, found: String)
     /// The length is a number, but a larger one than the limit allows.
     case lengthOverLimit(Header, length: Int, limit: Int)
-    /// Another byte than the one that has to be there.
+    /// Another byte than the required one.
     case unexpectedByte(expected: UInt8, found: UInt8)
     /// The bytes of a bulk aren't followed by CRLF: its length was wrong.
     case unterminatedBulk(byteCount: Int)
@@ -46,7 +45,7 @@ package enum ProtocolError: Error, Equatable, Sendable {
     // MARK: Replies
     /// No type of the protocol begins with this byte.
     case unknownReplyType(UInt8)
-    /// A value that isn't written as its type demands.
+    /// A value that is not in the form of its type.
     case invalidScalar(type: String, found: String)
     /// `$?` and its kin, which RESP3 describes and no server sends.
     case streamedReply

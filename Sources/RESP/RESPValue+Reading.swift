@@ -1,5 +1,5 @@
-// What a client wants out of a reply, whichever version of the protocol it came in: version 2 says
-// with strings, integers and flat arrays what version 3 has types for.
+// A client's view of a reply in either version of the protocol: version 2 uses strings, integers
+// and flat arrays where version 3 has types.
 
 extension RESPValue {
     /// The bytes of a string of any kind, or nil.
@@ -11,7 +11,7 @@ extension RESPValue {
         }
     }
 
-    /// The text of a string of any kind, or nil; what isn't UTF-8 becomes U+FFFD.
+    /// The text of a string of any kind, or nil; invalid UTF-8 becomes U+FFFD.
     package var text: String? {
         switch self {
         case .simpleString(let text), .bigNumber(let text): text
@@ -86,7 +86,7 @@ extension RESPValue {
         return String(text.prefix { $0 != " " })
     }
 
-    /// What an error says behind its first word, for people.
+    /// The message of an error behind its first word, for people.
     ///
     /// Nil if it isn't an error.
     package var errorMessage: String? {

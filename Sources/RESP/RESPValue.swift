@@ -3,8 +3,7 @@
 
 /// A value of the Redis serialisation protocol.
 ///
-/// Attributes aren't among the cases: they are remarks beside a value, and a client passes over
-/// them.
+/// Attributes aren't among the cases: they are remarks beside a value, and a client skips them.
 package enum RESPValue: Sendable, Equatable {
     /// `+OK`: a short text of one line.
     case simpleString(String)
@@ -18,7 +17,7 @@ package enum RESPValue: Sendable, Equatable {
     case null
     /// `*2`: values in order.
     case array([RESPValue])
-    /// `%1`: keys with values, in the order in which they came.
+    /// `%1`: keys with values, in order of arrival.
     case map([Entry])
     /// `#t` or `#f`.
     case boolean(Bool)
@@ -26,11 +25,11 @@ package enum RESPValue: Sendable, Equatable {
     case double(Double)
     /// `(12345678901234567890123`: decimal digits, maybe behind a sign.
     case bigNumber(String)
-    /// `=8`: text for people, and what kind of text: `txt` or `mkd`.
+    /// `=8`: text for people, and its format: `txt` or `mkd`.
     case verbatim(format: String, [UInt8])
-    /// `~3`: values in no particular order; that none comes twice is the sender's affair.
+    /// `~3`: values in no particular order; the sender makes sure that they are different.
     case set([RESPValue])
-    /// `>3`: something that no command asked for.
+    /// `>3`: a message that no command asked for.
     case push([RESPValue])
 
     /// A key and its value.
@@ -46,7 +45,7 @@ package enum RESPValue: Sendable, Equatable {
 }
 
 extension ReplyWriter {
-    /// Appends a value, with all that is in it.
+    /// Appends a value, nested values included.
     package func write(_ value: RESPValue, to output: inout [UInt8]) {
         switch value {
         case .simpleString(let text): writeSimpleString(text, to: &output)
@@ -76,4 +75,17 @@ extension ReplyWriter {
             }
         }
     }
+}
+
+/// A version of the Redis serialisation protocol.
+///
+/// A connection begins with version 2 and changes to 3 when its client asks for it with `HELLO 3`.
+///
+/// - Source: https://github.com/redis/redis-specifications, protocol/RESP3.md
+package enum ProtocolVersion: Int, Sendable, CaseIterable {
+    /// Strings, errors, integers, arrays and nothing else.
+    case two = 2
+
+    /// Adds null, booleans, doubles, big numbers, verbatim strings, maps, sets and pushes.
+    case three = 3
 }

@@ -1,5 +1,5 @@
 // Puts the pieces of a reply together: scalars into arrays, arrays into arrays. A stack instead of
-// recursion, for the pieces come with the reads. Knows nothing of bytes.
+// recursion, because the pieces come with the reads. Knows nothing of bytes.
 
 /// A piece of a reply: a complete value, or the beginning of an aggregate.
 enum ReplyToken {
@@ -28,12 +28,12 @@ struct ReplyBuilder: Sendable {
         self.limits = limits
     }
 
-    /// Whether pieces came that are not yet part of a reply that was returned.
+    /// Whether there are pieces of a reply that was not returned yet.
     var isInsideReply: Bool { announcedElements > 0 }
 
     /// Takes the next piece.
     ///
-    /// - Returns: the reply, if this was the last piece of it.
+    /// - Returns: the reply, if this was its last piece.
     mutating func add(_ token: ReplyToken) throws(ProtocolError) -> RESPValue? {
         switch token {
         case .scalar(let value):
@@ -58,24 +58,24 @@ struct ReplyBuilder: Sendable {
         guard frames.count < limits.depthMax else { throw .replyTooDeep(limit: limits.depthMax) }
         frames.append(Frame(kind: kind, remaining: elementCount, elements: []))
         if elementCount == 0 { return closeFrame() }
-        // Only some are reserved, for what was announced may never come.
+        // Only some are reserved: the announced elements may never come.
         frames[frames.count - 1].elements.reserveCapacity(min(elementCount, 256))
         return nil
     }
 
-    /// Adds a value to the innermost aggregate, and closes all that this completes.
+    /// Adds a value to the innermost aggregate, and closes every aggregate that this completes.
     private mutating func close(with value: RESPValue) -> RESPValue? {
         guard let innermost = frames.indices.last else {
             announcedElements = 0
             return value
         }
-        // What is in an attribute is dropped at once.
+        // The contents of an attribute are dropped at once.
         if frames[innermost].kind != .attribute { frames[innermost].elements.append(value) }
         frames[innermost].remaining -= 1
         return frames[innermost].remaining == 0 ? closeFrame() : nil
     }
 
-    /// Makes a value of the innermost aggregate.
+    /// Closes the innermost aggregate with its value.
     ///
     /// It calls `close`, and `close` calls it, once for each level that is complete: at most
     /// `depthMax` times.

@@ -1,5 +1,5 @@
-// What a client lets a server send. Every number is checked against a header before memory is
-// taken for what the header announces.
+// The limits of a server's replies to a client. Each is checked against a header before memory is
+// taken for the bytes that the header announces.
 
 /// The largest reply that a parser accepts.
 package struct ReplyLimits: Sendable, Equatable {
@@ -15,13 +15,13 @@ package struct ReplyLimits: Sendable, Equatable {
     /// Elements of one reply, over all its levels; an entry of a map counts two.
     package let elementCountMax: Int
 
-    /// How deep aggregates may be in aggregates.
+    /// The deepest nesting of aggregates.
     package let depthMax: Int
 
-    /// Memory that an input buffer keeps when a large reply is over.
+    /// Bytes of memory that an input buffer keeps after a large reply.
     package let retainedByteCountMax: Int
 
-    /// The most that `bulkByteCountMax` may be: what is added to such numbers does not overflow.
+    /// The largest `bulkByteCountMax`: sums with such numbers do not overflow.
     package static let bulkByteCountLimit = 1 << 40
 
     /// Creates limits.

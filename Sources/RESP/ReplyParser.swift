@@ -1,11 +1,11 @@
-// Bytes of a server to values, as they come: the client's half of reading. Puts the pieces together,
-// an input buffer, a reader of lines and bulks, and a stack of unfinished aggregates.
+// From the bytes of a server to values: the client's half of reading. Joins an input buffer, a
+// reader of lines and bulks, and a stack of unfinished aggregates.
 
 /// Reads replies, and pushes, from the bytes of one connection, in either version of the protocol.
 ///
 /// The version needn't be known: no type of version 3 begins with a byte that version 2 uses.
-/// Attributes are read and dropped. Each string is copied once, out of the buffer, as soon as it
-/// is complete; so the buffer never holds more than the string that is still to come.
+/// Attributes are read and dropped. Each string is copied once, out of the buffer, as soon as it is
+/// complete, so the buffer never holds more than the string that is still to come.
 ///
 /// Streamed strings and aggregates of RESP3, which no server sends, are not supported.
 ///
@@ -25,10 +25,10 @@ package struct ReplyParser: ~Copyable, Sendable {
         builder = ReplyBuilder(limits: limits)
     }
 
-    /// How much memory the input buffer holds, in bytes.
+    /// The memory that the input buffer holds, in bytes.
     package var memoryByteCount: Int { buffer.capacity }
 
-    /// Whether a reply has begun and isn't complete; if the server leaves now, it was cut off.
+    /// Whether a reply has begun and is incomplete; if the server leaves now, it was cut off.
     package var isInsideReply: Bool {
         buffer.pendingCount > 0 || tokens.missingCount(buffer) > 0 || builder.isInsideReply
     }
@@ -40,8 +40,8 @@ package struct ReplyParser: ~Copyable, Sendable {
 
     /// Lets `body` append bytes of the server in place, so that a read needs no buffer of its own.
     ///
-    /// - Parameter minimum: so much room there is at least; often there is more, and when a large
-    ///   string was announced, enough for the rest of it.
+    /// - Parameter minimum: the least room there is; often there is more, and when a large string
+    ///   was announced, enough for the rest of it.
     package mutating func withUninitializedTail<Failure>(
         atLeast minimum: Int, _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
@@ -51,10 +51,10 @@ package struct ReplyParser: ~Copyable, Sendable {
 
     /// Takes the next complete reply, or push, out of the buffer.
     ///
-    /// Call until it returns nil, then read more.
+    /// Call it until it returns nil, then read more.
     ///
     /// - Returns: nil if more bytes are needed.
-    /// - Throws: what was wrong; from then on always that.
+    /// - Throws: what was wrong, and the same on every later call.
     package mutating func next() throws(ProtocolError) -> RESPValue? {
         if let failure {
             buffer.removeAll()

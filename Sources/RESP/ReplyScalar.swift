@@ -1,7 +1,7 @@
-// The values that are one line: a marker, then text. Strict about each type's form, since whoever
-// gets a form wrong can't be trusted with lengths either.
+// The values of one line: a marker, then text. Strict about each type's form: the lengths of a
+// server that gets a form wrong can't be trusted either.
 
-/// Reads the text of a line as the value that its marker says.
+/// Reads the text of a line as the type that its marker names.
 enum ReplyScalar {
     /// Reads a value.
     ///

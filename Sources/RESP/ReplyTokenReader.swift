@@ -1,14 +1,14 @@
 // Cuts the bytes of replies into pieces: a line, a bulk string, the header of an aggregate. Knows
-// nothing of which piece belongs into which.
+// nothing of how pieces nest.
 
-/// Reads one piece of a reply at a time, and remembers how far it came in the one at hand.
+/// Reads one piece of a reply at a time, and remembers its progress in the current one.
 struct ReplyTokenReader: Sendable {
     private enum Bulk {
         case string, error, verbatim
     }
 
     private let limits: ReplyLimits
-    /// The bulk string whose header was read, and how many bytes it has.
+    /// The bulk string whose header was read, and its length in bytes.
     private var bulk: (kind: Bulk, byteCount: Int)?
     /// Bytes of the unfinished line that hold no carriage return.
     private var searchedCount = 0
@@ -18,13 +18,13 @@ struct ReplyTokenReader: Sendable {
         self.limits = limits
     }
 
-    /// The bytes that are known to be still to come.
+    /// The bytes that are known to come.
     func missingCount(_ buffer: borrowing InputBuffer) -> Int {
         guard let bulk else { return 0 }
         return max(0, bulk.byteCount + 2 - buffer.pendingCount)
     }
 
-    /// Forgets how large the last reply was.
+    /// Resets the size of the current reply.
     mutating func finishReply() {
         replyByteCount = 0
     }
@@ -75,7 +75,7 @@ struct ReplyTokenReader: Sendable {
             format: String(decoding: format, as: UTF8.self), Array(rest.dropFirst()))
     }
 
-    /// Takes note of a bulk string that is announced, if it is within the limits.
+    /// Records an announced bulk string, if it is within the limits.
     private mutating func announce(_ kind: Bulk, byteCount: Int) throws(ProtocolError) {
         guard byteCount <= limits.bulkByteCountMax else {
             throw .lengthOverLimit(.bulk, length: byteCount, limit: limits.bulkByteCountMax)
@@ -93,14 +93,14 @@ struct ReplyTokenReader: Sendable {
 
     // MARK: Lines
 
-    /// Looks for CRLF, from where the last search ended.
+    /// Looks for CRLF, from the end of the last search.
     ///
-    /// - Returns: how many bytes stand in front of it.
+    /// - Returns: the number of bytes in front of it.
     private mutating func findLineEnd(
         _ buffer: borrowing InputBuffer
     ) throws(ProtocolError) -> Int? {
         guard buffer.pendingCount > 0 else { return nil }
-        // A peer that doesn't speak the protocol at all is found out by its first byte.
+        // The first byte reveals a peer that doesn't speak the protocol at all.
         let marker = buffer.bytes[buffer.start]
         guard Self.isMarker(marker) else { throw .unknownReplyType(marker) }
         let limit = limits.lineByteCountMax
@@ -167,7 +167,7 @@ struct ReplyTokenReader: Sendable {
         }
     }
 
-    /// Whether a length is the -1 by which version 2 says that there is no value.
+    /// Whether a length is the -1 by which version 2 means null.
     private static func isNullLength(_ text: ArraySlice<UInt8>) -> Bool {
         text.elementsEqual([ASCII.minus, UInt8(ascii: "1")])
     }

@@ -1,15 +1,16 @@
-// Replies to bytes, in the version that the connection speaks: the server's half of writing. Appends
-// to an array that the caller owns; knows nothing of when and where it is sent.
+// From replies to bytes, in the version that the connection speaks: the server's half of writing.
+// Appends to an array that the caller owns; knows nothing of when and where it is sent.
 
 /// Appends replies to a byte array.
 ///
-/// What version 2 doesn't have is written as Redis writes it there: a null as `$-1`, a boolean as 1
-/// or 0, a double, a big number and a verbatim string as a bulk string, a set and a push as an array,
-/// a map as an array of twice the length. So a command writes its reply once.
+/// Types that version 2 lacks are written as Redis writes them there: a null as `$-1`, a boolean as
+/// 1 or 0, a double, a big number and a verbatim string as a bulk string, a set and a push as an
+/// array, a map as an array of twice the length. So a command writes its reply once.
 ///
-/// An aggregate is written as a header and then its elements, one by one; nobody counts them here.
+/// An aggregate is written as a header and then its elements, one by one; they are not counted
+/// here.
 package struct ReplyWriter: Sendable {
-    /// What the connection speaks; `HELLO` changes it.
+    /// The version that the connection speaks; `HELLO` changes it.
     package var version: ProtocolVersion
 
     /// Creates a writer.
@@ -19,7 +20,7 @@ package struct ReplyWriter: Sendable {
 
     // MARK: Lines
 
-    /// Appends a short text without CR and LF, such as `OK`; where it has them, they become spaces.
+    /// Appends a short text of one line, such as `OK`; CR and LF in it become spaces.
     package func writeSimpleString(_ text: String, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "+"))
         appendLine(text, to: &output)
@@ -39,7 +40,7 @@ package struct ReplyWriter: Sendable {
         finishLine(from: start, &output)
     }
 
-    /// Appends the reply to bytes that weren't a command; the connection is closed behind it.
+    /// Appends the reply to bytes that aren't a command; the connection is closed behind it.
     package func writeError(_ error: ProtocolError, to output: inout [UInt8]) {
         writeError("ERR", error.description, to: &output)
     }
@@ -49,7 +50,7 @@ package struct ReplyWriter: Sendable {
         DecimalInteger.appendLine(ASCII.colon, value, to: &output)
     }
 
-    /// Appends the absence of a value.
+    /// Appends a null.
     package func writeNull(to output: inout [UInt8]) {
         output.append(contentsOf: version == .three ? "_\r\n".utf8 : "$-1\r\n".utf8)
     }
@@ -117,7 +118,7 @@ extension ReplyWriter {
 
     /// Appends a text as UTF-8.
     ///
-    /// A literal is no copy and no allocation, so there is no special form for it.
+    /// A literal is neither copied nor allocated, so there is no special form for it.
     package func writeBulk(_ text: String, to output: inout [UInt8]) {
         writeBulkHeader(byteCount: text.utf8.count, to: &output)
         output.append(contentsOf: text.utf8)
@@ -131,7 +132,7 @@ extension ReplyWriter {
         writeBulk(digits, to: &output)
     }
 
-    /// Appends what stands in front of a bulk string whose bytes the caller sends from elsewhere.
+    /// Appends the header of a bulk string whose bytes the caller sends from elsewhere.
     ///
     /// ```swift
     /// writer.writeBulkHeader(byteCount: result.count, to: &chunk)
@@ -142,12 +143,12 @@ extension ReplyWriter {
         DecimalInteger.appendLine(ASCII.dollar, byteCount, to: &output)
     }
 
-    /// Appends what stands behind the bytes of a bulk string.
+    /// Appends the line end behind the bytes of a bulk string.
     package func writeBulkTrailer(to output: inout [UInt8]) {
         appendLineEnd(to: &output)
     }
 
-    /// Appends a text that people read as it is, such as what `INFO` says.
+    /// Appends a text for people, such as that of `INFO`.
     ///
     /// - Parameter format: three ASCII characters: `txt`, or `mkd` for Markdown.
     package func writeVerbatim(
@@ -185,12 +186,12 @@ extension ReplyWriter {
 // MARK: Aggregates
 
 extension ReplyWriter {
-    /// Begins an array; `count` values have to follow.
+    /// Begins an array; `count` values must follow.
     package func writeArrayHeader(count: Int, to output: inout [UInt8]) {
         DecimalInteger.appendLine(ASCII.asterisk, count, to: &output)
     }
 
-    /// Begins a map; `count` times a key and a value have to follow.
+    /// Begins a map; `count` times a key and a value must follow.
     package func writeMapHeader(count: Int, to output: inout [UInt8]) {
         switch version {
         case .two: writeArrayHeader(count: 2 * count, to: &output)
@@ -198,13 +199,13 @@ extension ReplyWriter {
         }
     }
 
-    /// Begins a set; `count` values have to follow.
+    /// Begins a set; `count` values must follow.
     package func writeSetHeader(count: Int, to output: inout [UInt8]) {
         writeHeader(count, marker: UInt8(ascii: "~"), to: &output)
     }
 
-    /// Begins something that no command asked for; `count` values have to follow, the first of them
-    /// a string that says what it is.
+    /// Begins a push, which no command asked for; `count` values must follow, the first a string
+    /// that names its kind.
     ///
     /// In version 2 it can't be told from a reply: send it only to a client that expects it.
     package func writePushHeader(count: Int, to output: inout [UInt8]) {

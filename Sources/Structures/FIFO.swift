@@ -1,18 +1,18 @@
-// A queue in a ring of slots: what is appended first is taken first.
+// A queue in a ring of slots: first in, first out.
 //
-// It grows by doubling and lets go of its memory when it runs empty after a burst. How much may
-// wait in it is the owner's to decide: the owner alone knows what to tell whom it refuses.
+// The ring doubles when full and gives its memory back when it runs empty after a burst. The owner
+// bounds its length: only the owner can tell a caller that it is refused.
 
 /// Keeps elements in the order in which they were appended.
 ///
-/// A collection whose index is the distance from the front, so that it can be looked through while
-/// elements wait.
+/// A collection whose index is the distance from the front, so that waiting elements can be
+/// searched.
 ///
 /// - Thread: confined to its owner's.
 /// - Complexity: O(1) for everything, amortised where the ring grows.
 @usableFromInline
 package struct FIFO<Element> {
-    /// A power of two of them, or none.
+    /// Their number is a power of two, or zero.
     @usableFromInline var slots: [Element?] = []
 
     /// The slot of the first element.
@@ -37,7 +37,7 @@ package struct FIFO<Element> {
         count += 1
     }
 
-    /// Adds `element` at the front: it is the next one to be taken.
+    /// Adds `element` at the front: it is the next one taken.
     @inlinable
     package mutating func prepend(_ element: Element) {
         if count == slots.count { grow() }

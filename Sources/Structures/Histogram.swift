@@ -1,8 +1,8 @@
-// How long things took: counts per duration, in 15 KB that never grow.
+// A histogram of durations: counts per duration, in 15 KB that never grow.
 //
-// A log-linear histogram after Gil Tene's HdrHistogram (https://hdrhistogram.org): each power of two
-// is cut into 32 buckets of equal width, so that a value is known to 1/32 of itself from one
-// nanosecond to 292 years. It knows nothing of clocks, and nothing of what was measured.
+// Log-linear, after Gil Tene's HdrHistogram (https://hdrhistogram.org): each power of two is cut
+// into 32 buckets of equal width, so that a value is known to 1/32 of itself from one nanosecond to
+// 292 years. It knows nothing of clocks, nor of the things measured.
 
 /// Counts nanosecond values and answers which share of them was at most how large.
 ///
@@ -21,18 +21,20 @@ package struct Histogram: Sendable {
     /// The number of values recorded.
     package private(set) var count: UInt64 = 0
 
-    /// The largest value recorded, exactly; zero if there is none.
+    /// The largest value recorded, exact; zero if there is none.
     package private(set) var max: Int64 = 0
 
     /// Makes an empty histogram.
     package init() {}
 
-    /// The mean of the values, exactly up to rounding down; zero if there is none.
+    /// The mean of the values, rounded down; zero if there is none.
     package var mean: Int64 {
         count == 0 ? 0 : Int64(sum / UInt128(count))
     }
 
-    /// Counts one value; a negative one, which only a clock set back can produce, counts as zero.
+    /// Counts one value.
+    ///
+    /// A negative one, which only a clock set back can produce, counts as zero.
     package mutating func record(_ nanoseconds: Int64) {
         let value = Swift.max(0, nanoseconds)
         buckets[Self.bucket(of: value)] += 1
@@ -41,7 +43,7 @@ package struct Histogram: Sendable {
         max = Swift.max(max, value)
     }
 
-    /// Adds what `other` has counted.
+    /// Adds the counts of `other`.
     package mutating func merge(_ other: Histogram) {
         for bucket in buckets.indices { buckets[bucket] += other.buckets[bucket] }
         sum += other.sum
@@ -51,9 +53,9 @@ package struct Histogram: Sendable {
 
     /// The value that `percent` of all values do not exceed, by less than 1/32 too large.
     ///
-    /// - Parameter percent: from 0 (the smallest bucket in use) to 100 (the maximum, exactly).
+    /// - Parameter percent: from 0 (the smallest bucket in use) to 100 (the maximum, exact).
     /// - Returns: the largest value of the bucket in question, but never more than `max`; zero if
-    ///   nothing was recorded.
+    ///   there is no value.
     package func percentile(_ percent: Double) -> Int64 {
         precondition(percent >= 0 && percent <= 100, "no percentile \(percent)")
         let wanted = Swift.max(1, UInt64((Double(count) * percent / 100).rounded(.up)))
@@ -65,13 +67,13 @@ package struct Histogram: Sendable {
         return max
     }
 
-    /// The bucket that counts `value`, which is not negative.
+    /// The bucket that counts `value`, which must not be negative.
     private static func bucket(of value: Int64) -> Int {
         let shift = Swift.max(0, 58 - value.leadingZeroBitCount)
         return 32 * shift + Int(value >> Int64(shift))
     }
 
-    /// The largest value that is counted in `bucket`.
+    /// The largest value that `bucket` counts.
     private static func largestValue(in bucket: Int) -> Int64 {
         let shift = Swift.max(0, bucket / 32 - 1)
         let lowest = Int64(bucket - 32 * shift) << Int64(shift)

@@ -1,27 +1,29 @@
-// The blocks that an inbox keeps for the next burst: a stack of them, any thread takes and puts by.
+// The spare blocks that an inbox keeps for the next burst: a stack that any thread pushes to and
+// takes from.
 //
-// E5 reuse         popFirst: spares.compareExchange(old block in front) ─▶ push: spares.exchange(0)
+// Inbox.E5 reuse
+//    popFirst: spares.compareExchange(old block in front) ─▶ push: spares.exchange(0)
 //    carries the blocks, with everything done to them, to their next owner; each change of the word
-//    is one of those that began it, so the last one carries them all. Who takes one takes all, uses
-//    the first and puts the others back: nobody looks into a block that may be another's by now, and
-//    that the same block is in front again does no harm. Who takes it clears its flags while it is
-//    his alone: the plain stores reach those who claim in it by word.compareExchange ─▶ word.add,
-//    and the consumer by E4.
+//    is a read-modify-write, so the last one carries them all. A thread that takes one block takes
+//    all, uses the first and puts the others back: no thread looks into a block that may have
+//    another owner by now, and the same block in front again (ABA) does no harm. The thread that
+//    takes a block clears its flags while it alone owns it: the plain stores reach the producers
+//    that claim in it by word.compareExchange ─▶ word.add, and the consumer by Inbox.E4.
 //
-// `spares`: bits 16… address of the first block to use again, each knows the next; bits 0…15 how many
-//    there are; 0 for none
+// `spares`: bits 16… address of the first spare block, each knows the next; bits 0…15 their number;
+//    0 for none
 
 internal import Synchronization
 
 extension Inbox {
-    /// How many blocks it keeps for the next burst.
+    /// The number of spare blocks.
     ///
     /// - Thread: any; out of date as soon as it is known.
     package var spareBlockCount: Int { Int(Word.index(spares.load(ordering: .relaxed))) }
 
-    /// A block in which nothing is published and with nothing behind it, owned by the caller.
+    /// Returns a block with no published slot and no successor, owned by the caller.
     func makeBlock() -> Block {
-        let chain = spares.exchange(0, ordering: .acquiringAndReleasing)  // E5
+        let chain = spares.exchange(0, ordering: .acquiringAndReleasing)  // Inbox.E5
         guard chain != 0 else { return Block() }
         let block = Block(at: Word.address(chain))
         let next = block.next
@@ -31,33 +33,33 @@ extension Inbox {
         return block
     }
 
-    /// Puts a block by for the next time, or gives its memory back if enough are there already.
+    /// Keeps a block as a spare, or gives its memory back if there are enough spares.
     func keep(_ block: Block) {
         var chain = spares.load(ordering: .relaxed)
         while let longer = chained(block, before: chain) {
             let (isKept, seen) = spares.compareExchange(
-                expected: chain, desired: longer, ordering: .acquiringAndReleasing)  // E5
+                expected: chain, desired: longer, ordering: .acquiringAndReleasing)  // Inbox.E5
             if isKept { return }
             chain = seen
         }
         block.deallocate()
     }
 
-    /// - Returns: the chain with a block of the caller's in front; nil if it is long enough.
+    /// - Returns: the chain with the caller's block in front; nil if it is long enough.
     private func chained(_ block: Block, before chain: UInt) -> UInt? {
         guard Word.index(chain) < Limits.keptBlockCount else { return nil }
         block.next = Word.address(chain)
         return Word.make(block.address, index: Word.index(chain) + 1)
     }
 
-    /// Puts back what is left of a chain that was taken.
+    /// Puts back the rest of a chain that was taken.
     private func putBack(_ left: UInt) {
         var chain = left
         while !spares.compareExchange(
             expected: 0, desired: chain, ordering: .acquiringAndReleasing
-        ).exchanged {  // E5
-            // The consumer has put blocks by meanwhile.
-            let others = spares.exchange(0, ordering: .acquiringAndReleasing)  // E5
+        ).exchanged {  // Inbox.E5
+            // The consumer has put spares there meanwhile.
+            let others = spares.exchange(0, ordering: .acquiringAndReleasing)  // Inbox.E5
             forEach(in: others) { block in
                 if let longer = chained(block, before: chain) {
                     chain = longer
@@ -77,8 +79,9 @@ extension Inbox {
         }
     }
 
-    /// Gives back the memory of all that are kept.
+    /// Gives back the memory of all spare blocks.
     func releaseSpares() {
-        forEach(in: spares.exchange(0, ordering: .acquiringAndReleasing)) { $0.deallocate() }  // E5
+        // Inbox.E5
+        forEach(in: spares.exchange(0, ordering: .acquiringAndReleasing)) { $0.deallocate() }
     }
 }

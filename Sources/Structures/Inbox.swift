@@ -1,66 +1,76 @@
-// How other threads hand things to a loop: many producers, one consumer, no lock, and no allocation
-// for an element.
+// The queue from other threads to a loop: many producers, one consumer, no lock, and no allocation
+// per element.
 //
-// A chain of blocks. One word says which block is the last and how many of its slots are claimed;
-// a producer claims the next slot by adding one to it, writes its element there and publishes it
-// by the slot's flag. Who finds the block full puts a new one in the word's place. The consumer walks
-// along behind, and gives a block back when it has left it.
+// The inbox is a chain of blocks. One word names the last block and the number of its claimed
+// slots. A producer claims the next slot by adding one to the word, writes its element into the
+// slot and publishes it by the slot's flag. A producer that finds the block full puts a new block
+// in the word's place. The consumer follows along the chain and gives each block back when it has
+// left it.
 //
-// After A. Morrison and Y. Afek, "Fast Concurrent Queues for x86 Processors" (PPoPP 2013): claims by
-// fetch-and-add in a chain of rings. Deviations: block and index are one word, so that who has
-// claimed a slot knows its block and nobody reaches into a block that may be gone: no hazard
-// pointers, no epochs. A consumer that finds a slot claimed but not yet published takes it for
-// "arriving" instead of making it invalid: there is one consumer, and it has other things to do.
+// After A. Morrison and Y. Afek, "Fast Concurrent Queues for x86 Processors" (PPoPP 2013): claims
+// by fetch-and-add in a chain of rings. Deviations: block and index are one word, so a producer
+// that has claimed a slot knows its block, and no thread reaches into a freed block: there are no
+// hazard pointers and no epochs. A consumer that finds a slot claimed but not yet published treats
+// it as "arriving" instead of invalidating it: there is one consumer, and it has other work
+// meanwhile.
 //
-// `word`: bits 16… address of the last block, bits 0…15 how many of its slots were asked for
+// `word`: bits 16… address of the last block, bits 0…15 number of claims on its slots
 //    index < capacity    open; that many slots are claimed
-//    index ≥ capacity    the block is full; what is above came too late and asks again
-//    address 0           closed for ever (its index is full, so that one comparison says both)
+//    index ≥ capacity    the block is full; claims above the capacity came too late and are retried
+//    address 0           closed for ever (the index is full, so that one comparison finds both)
 //    address 1           open, no block yet (full as well)
-// The index can't reach the address: each thread adds at most one to a block that it has seen with
-// room, and there are fewer than 65,000 threads.
+// The index can't overflow into the address: each thread adds at most one to a block that it has
+// seen with room, and there are fewer than 65,000 threads.
 //
-// E1 publish       push: element, then slot's flag.store(true) ─▶ popFirst, takeRow: flag.load
+// Inbox.E1 publish
+//    push: element, then slot's flag.store(true) ─▶ popFirst, takeRow: flag.load
 //    release ─▶ acquire: carries the element.
-// E2 no lost wake  push: word.add, publication, then resting.load
-//                  rest: resting.store(true), then word.load
-//    add, store and loads sequentially consistent: either the producer sees that the consumer rests and must
-//    be woken, or the consumer sees the claim. If what it claimed is not published yet, `rest` says
-//    "not everything was taken" and the consumer comes back by itself. The publication may become
-//    visible after the load: the claim is what counts, so a release is enough for it.
-// E3 close         close: word.exchange(closed) ─▶ push: word.add or compareExchange
+// Inbox.E2 no lost wake
+//    push: word.add, publication, then resting.load
+//    rest: resting.store(true), then word.load
+//    add, store and loads are sequentially consistent: either the producer sees that the consumer
+//    rests and must be woken up, or the consumer sees the claim. If the claimed element is not
+//    published yet, `rest` says "not everything was taken" and the consumer comes back by itself.
+//    The publication may become visible after the load: only the claim counts, so a release is
+//    enough for it.
+// Inbox.E3 close
+//    close: word.exchange(closed) ─▶ push: word.add or compareExchange
 //    each claim is before the close, and the closer waits for its publication, or is refused.
-// E4 link          push: word.compareExchange(full → new block), then the old block's next.store
-//                  popFirst: next.load ─▶ the old block is left, and used again, or given back if
-//                  it is the first of all, which is a short one
-//    the store is the last that any producer does to the old block: all its slots were published
-//    before the consumer could leave it, and who came too late for it never looks into it.
-// E5 reuse         Inbox+Spares.swift
+// Inbox.E4 link
+//    push: word.compareExchange(full → new block), then the old block's next.store
+//    popFirst: next.load ─▶ the old block is left, and reused, or given back if it is the first
+//    of all, which is a short one
+//    the store is the last access of any producer to the old block: all its slots were published
+//    before the consumer could leave it, and a producer whose claim came too late never looks
+//    into it.
+// Inbox.E5 reuse
+//    Inbox+Spares.swift
 //
 // Without E1 the consumer reads a half-written element; without E2 an element sleeps with the loop;
 // without E3 an element is neither handled nor refused; without E4 and E5 a producer writes into
-// memory that is somebody else's.
+// memory that has another owner.
 
 public import Synchronization
 
 /// Hands elements from any thread to one consumer, in the order in which they arrived.
 ///
-/// Elements need not be sendable: each is sent to the inbox, and by the inbox to the consumer. What
-/// is still in the inbox when it is deinitialised is released there. How many may wait is the
-/// owner's to decide, before it pushes.
+/// Elements need not be sendable: each is sent to the inbox, and by the inbox to the consumer.
+/// Elements left in the inbox are released when it is deinitialised. The owner bounds the number of
+/// elements itself, before it pushes.
 @usableFromInline
 package final class Inbox<Element>: @unchecked Sendable {
-    // SAFETY: a slot belongs to who claimed it until it is published (E1), then to the consumer; a
-    // block to who allocated it until it is linked (E4), and again to who takes it as a spare (E5).
+    // SAFETY: a slot belongs to the producer that claimed it until it is published (Inbox.E1), then
+    // to the consumer; a block to the thread that allocated it until it is linked (Inbox.E4), and
+    // again to the thread that takes it as a spare (Inbox.E5).
 
-    /// What became of a pushed element, and what its producer has to do.
+    /// What became of a pushed element, and what its producer must do.
     @usableFromInline
     package enum PushResult: Sendable {
-        /// The consumer rests: signal it and wake it.
+        /// The consumer rests: signal it and wake it up.
         case first
-        /// The consumer does not rest, or somebody else is about to wake it.
+        /// The consumer does not rest, or another producer is about to wake it up.
         case queued
-        /// The inbox is closed: the element has been released, and nobody will see it.
+        /// The inbox is closed: the element has been released and will not be handled.
         case closed
     }
 
@@ -68,30 +78,30 @@ package final class Inbox<Element>: @unchecked Sendable {
 
     /// The last block and its claimed slots; every producer writes it.
     @usableFromInline let word = Atomic<UInt>(Word.unopened)
-    /// Blocks to use again (`Inbox+Spares.swift`).
+    /// Spare blocks (`Inbox+Spares.swift`).
     @usableFromInline let spares = Atomic<UInt>(0)
-    /// The first block of all, or 0 as long as there was none, and when it was left.
+    /// The first block of all, or 0 before there is one and after it was left.
     @usableFromInline let firstBlock = Atomic<UInt>(0)
 
-    /// How many blocks were put in so far; written once for each.
+    /// The number of blocks linked so far; written once for each.
     ///
     /// Publishes nothing.
     let linkedCount = Atomic<Int>(0)
 
-    // Producers read the following in every push while only the consumer writes it: it is on
-    // another cache line than what they write.
+    // Producers read the following in every push and only the consumer writes it: it is on another
+    // cache line than the words that producers write.
     let spacing: (UInt, UInt, UInt, UInt) = (0, 0, 0, 0)
 
-    /// Whether the consumer waits to be told of the next element.
+    /// Whether the consumer rests: the next producer must wake it up.
     @usableFromInline let resting = Atomic<Bool>(true)
 
-    // It changes when the consumer begins to rest and when it is told, and the following with every
-    // element that it takes: on one cache line with them, each push would wait for that line.
+    // `resting` changes when the consumer begins to rest and when it is woken up; the following
+    // change with every element taken. On one cache line, each push would wait for that line.
     let distance: (UInt, UInt, UInt, UInt, UInt, UInt, UInt) = (0, 0, 0, 0, 0, 0, 0)
 
     /// The block and slot of the next element to take, as in `word`; written by the consumer.
     @usableFromInline let position = Atomic<UInt>(Word.unopened)
-    /// How many blocks the consumer has left behind.
+    /// The number of blocks that the consumer has left.
     ///
     /// Publishes nothing.
     let leftCount = Atomic<Int>(0)
@@ -100,26 +110,26 @@ package final class Inbox<Element>: @unchecked Sendable {
     package init() {}
 
     deinit {
-        // Nobody can be about to publish: whoever pushes holds the inbox.
+        // No push can be in progress: a pushing thread holds a reference to the inbox.
         while popFirst() != nil {}
         releaseBlocks()
     }
 
-    /// Whether nothing is in it; may have changed by the time the caller looks at the answer.
+    /// Whether the inbox is empty; may be out of date when the caller looks at the answer.
     ///
-    /// What is just being pushed counts as in it.
+    /// An element that is just being pushed counts as in it.
     ///
-    /// - Thread: any. The second half of E2 if the consumer asks before it sleeps.
+    /// - Thread: any. The second half of Inbox.E2 if the consumer asks before it sleeps.
     @inlinable
     package var isEmpty: Bool {
         let position = position.load(ordering: .sequentiallyConsistent)
-        return Word.settled(word.load(ordering: .sequentiallyConsistent)) == position  // E2
+        return Word.settled(word.load(ordering: .sequentiallyConsistent)) == position  // Inbox.E2
     }
 
-    /// How many elements are in it, what is just being pushed among them.
+    /// The number of elements, those just being pushed included.
     ///
-    /// Exact while nobody pushes or takes; neither of them does anything for it in each push and
-    /// each take, so meanwhile it can be off by a block.
+    /// Exact while no thread pushes or takes. Pushes and takes do no work for it, so during them it
+    /// can be off by a block.
     ///
     /// - Thread: any.
     @usableFromInline
@@ -133,23 +143,24 @@ package final class Inbox<Element>: @unchecked Sendable {
         let isStarted = Word.address(taken) > Word.unopenedAddress
         let missing = Int(Word.firstOfAll)
         let left = leftCount.load(ordering: .relaxed) * Int(Word.capacity)
-        // What the first block lacks counts as taken.
+        // The slots that the short first block lacks count as taken.
         return max(0, arrivedCount - (isStarted ? left + Int(Word.index(taken)) : missing))
     }
 
-    /// Whether it refuses whatever is pushed; once true, always true.
+    /// Whether the inbox refuses every push; once true, always true.
     ///
     /// - Thread: any.
     @inlinable
     package var isClosed: Bool {
-        Word.address(word.load(ordering: .sequentiallyConsistent)) == Word.closedAddress  // E3
+        // Inbox.E3
+        Word.address(word.load(ordering: .sequentiallyConsistent)) == Word.closedAddress
     }
 
-    /// Adds `element` behind those that arrived before.
+    /// Adds `element` at the end.
     ///
-    /// - Returns: whether the caller has to wake the consumer.
+    /// - Returns: whether the caller must wake up the consumer.
     /// - Thread: any.
-    /// - Blocks: never; one allocation for 64 elements, if no block is left over.
+    /// - Blocks: never; one allocation per 64 elements if there is no spare block.
     @inlinable
     @inline(__always)
     package func push(_ element: consuming sending Element) -> PushResult {
@@ -157,7 +168,9 @@ package final class Inbox<Element>: @unchecked Sendable {
         return publish(consume element, at: claim)
     }
 
-    /// A slot that belongs to who has claimed it: to be published, or the consumer waits for it for ever.
+    /// A slot owned by the thread that claimed it.
+    ///
+    /// It must be published: the consumer waits for it for ever otherwise.
     @usableFromInline
     package struct Claim: ~Copyable {
         @usableFromInline let word: UInt
@@ -166,29 +179,31 @@ package final class Inbox<Element>: @unchecked Sendable {
         init(word: UInt) { self.word = word }
     }
 
-    /// The first half of a push, where there is room in the last block.
+    /// Claims a slot in the last block: the first half of a push.
     ///
-    /// - Returns: nil when there is none, or the inbox is closed: then `push` does what is needed.
+    /// - Returns: nil when the block is full or the inbox is closed; then call `push`.
     /// - Thread: any.
     @inlinable
     @inline(__always)
     package func claim() -> Claim? {
         // A guess first: once the block is full or the inbox closed, adding would only count up.
         guard Word.hasRoom(word.load(ordering: .relaxed)) else { return nil }
-        let claim = word.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue  // E2, E3
+        // Inbox.E2, Inbox.E3
+        let claim = word.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
         return Word.hasRoom(claim) ? Claim(word: claim) : nil
     }
 
     /// Takes the oldest element.
     ///
-    /// - Returns: nil when nothing is there, or the next one is still being written: `rest` tells.
+    /// - Returns: nil when the inbox is empty or the next element is still being written: `rest`
+    ///   tells.
     /// - Thread: the consumer's.
     @inlinable
     package func popFirst() -> Element? {
         guard let place = readablePlace() else { return nil }
         let block = Block(at: Word.address(place))
         let slot = Word.index(place)
-        guard block.isPublished(slot) else { return nil }  // E1
+        guard block.isPublished(slot) else { return nil }  // Inbox.E1
         position.store(place &+ 1, ordering: .relaxed)
         return unsafe block.element(in: slot).move()
     }
@@ -201,28 +216,28 @@ package final class Inbox<Element>: @unchecked Sendable {
         return Word.hasRoom(place) ? place : nextBlock(after: place)
     }
 
-    /// Tells producers that the next element has to be announced, if everything was taken.
+    /// Asks producers to announce the next element, if every element was taken.
     ///
     /// Clear the signal that `.first` set before the first `popFirst`, never after it.
     ///
-    /// - Returns: false when something has arrived or is arriving: the consumer has to come back
-    ///   by itself, nobody will tell it.
+    /// - Returns: false when an element has arrived or is arriving: the consumer must come back by
+    ///   itself and will not be woken up for it.
     /// - Thread: the consumer's.
     @inlinable
     package func rest() -> Bool {
-        resting.store(true, ordering: .sequentiallyConsistent)  // E2
+        resting.store(true, ordering: .sequentiallyConsistent)  // Inbox.E2
         if isEmpty { return true }
         resting.store(false, ordering: .sequentiallyConsistent)
         return false
     }
 
-    /// Whether the consumer rests, and so is told of the next element.
+    /// Whether the consumer rests, and so is woken up for the next element.
     ///
     /// - Thread: the consumer's.
     @inlinable
     package var isResting: Bool { resting.load(ordering: .relaxed) }
 
-    /// A place between elements: behind all that were pushed until some moment.
+    /// A place between elements: behind all that were pushed before some moment.
     @usableFromInline
     package struct Mark {
         @usableFromInline let word: UInt
@@ -231,7 +246,7 @@ package final class Inbox<Element>: @unchecked Sendable {
         init(word: UInt) { self.word = word }
     }
 
-    /// Behind all that was pushed so far, or is being pushed.
+    /// The place behind every element that was pushed so far or is being pushed.
     ///
     /// - Thread: any.
     @inlinable
@@ -239,7 +254,7 @@ package final class Inbox<Element>: @unchecked Sendable {
         Mark(word: Word.settled(word.load(ordering: .sequentiallyConsistent)))
     }
 
-    /// Whether everything before a mark was taken.
+    /// Whether every element before a mark was taken.
     ///
     /// - Thread: the consumer's.
     @inlinable
@@ -247,18 +262,18 @@ package final class Inbox<Element>: @unchecked Sendable {
         position.load(ordering: .relaxed) == mark.word
     }
 
-    /// Moves what has arrived to the end of `elements`.
+    /// Moves the elements that have arrived to the end of `elements`.
     ///
-    /// - Parameter elements: keep it for the next time, and draining allocates nothing.
-    /// - Returns: false when one that was being pushed, and those behind it, had to be left: they
-    ///   can be taken in a moment, and nobody will tell the consumer.
+    /// - Parameter elements: reuse it, and draining allocates nothing.
+    /// - Returns: false when an element was still being pushed, and it and those behind it were
+    ///   left: they can be taken in a moment, and the consumer is not woken up for them.
     /// - Thread: the consumer's.
-    /// - Blocks: never; takes what was there at one moment, so producers cannot hold it up.
+    /// - Blocks: never; takes the elements of one moment, so producers cannot hold it up.
     @inlinable
     package func drain(into elements: inout [Element]) -> Bool {
         let end = end
-        // Much more than there is room for: grown once. An array that doubles again and again copies
-        // what it has each time, and is the first to touch twice as much memory.
+        // If far more elements come than there is room for, the array grows once. An array that
+        // doubles repeatedly copies its elements each time and touches twice as much memory.
         if Word.address(end.word) != Word.address(position.load(ordering: .relaxed)) {
             let expected = elements.count + count
             if expected > 2 * elements.capacity { elements.reserveCapacity(expected) }
@@ -269,9 +284,9 @@ package final class Inbox<Element>: @unchecked Sendable {
         return true
     }
 
-    /// Moves what has arrived in one block to the end of `elements`.
+    /// Moves the elements that have arrived in one block to the end of `elements`.
     ///
-    /// - Returns: false when not all of it is written yet.
+    /// - Returns: false when some of them are not written yet.
     /// - Thread: the consumer's.
     @inlinable
     func takeRow(upTo end: Mark, into elements: inout [Element]) -> Bool {
@@ -281,7 +296,7 @@ package final class Inbox<Element>: @unchecked Sendable {
         let last = isLast ? Word.index(end.word) : Word.capacity
         let count = Int(bitPattern: last &- Word.index(place))
         elements.append(addingCapacity: count) { row in
-            while Word.index(place) != last, block.isPublished(Word.index(place)) {  // E1
+            while Word.index(place) != last, block.isPublished(Word.index(place)) {  // Inbox.E1
                 row.append(unsafe block.element(in: Word.index(place)).move())
                 place &+= 1
             }
@@ -290,13 +305,13 @@ package final class Inbox<Element>: @unchecked Sendable {
         return Word.index(place) == last
     }
 
-    /// Refuses whatever is pushed from now on, and moves what is in it to the end of `elements`.
+    /// Refuses every push from now on, and moves the elements in it to the end of `elements`.
     ///
-    /// - Parameter wait: gives way to a producer that has claimed its place and not yet published.
-    /// - Thread: the consumer's. May be called again; there is nothing in it then.
+    /// - Parameter wait: yields to a producer that has claimed a slot and not yet published it.
+    /// - Thread: the consumer's. May be called again; the inbox is empty then.
     /// - Blocks: for as long as producers are between two neighbouring instructions.
     package func close(into elements: inout [Element], waiting wait: () -> Void) {
-        let last = word.exchange(Word.closed, ordering: .sequentiallyConsistent)  // E3
+        let last = word.exchange(Word.closed, ordering: .sequentiallyConsistent)  // Inbox.E3
         guard Word.address(last) != Word.closedAddress else { return }
         while position.load(ordering: .relaxed) != Word.settled(last) {
             if let element = popFirst() { elements.append(element) } else { wait() }
@@ -305,9 +320,9 @@ package final class Inbox<Element>: @unchecked Sendable {
         position.store(Word.closed, ordering: .sequentiallyConsistent)
     }
 
-    /// The second half of a push.
+    /// Publishes an element in a claimed slot: the second half of a push.
     ///
-    /// - Returns: whether the caller has to wake the consumer.
+    /// - Returns: whether the caller must wake up the consumer.
     @inlinable
     @inline(__always)
     package func publish(
@@ -316,12 +331,12 @@ package final class Inbox<Element>: @unchecked Sendable {
         let block = Block(at: Word.address(claim.word))
         let slot = Word.index(claim.word)
         unsafe block.element(in: slot).initialize(to: element)
-        block.publish(slot)  // E1
-        guard resting.load(ordering: .sequentiallyConsistent) else { return .queued }  // E2
+        block.publish(slot)  // Inbox.E1
+        guard resting.load(ordering: .sequentiallyConsistent) else { return .queued }  // Inbox.E2
         return resting.exchange(false, ordering: .sequentiallyConsistent) ? .first : .queued
     }
 
-    /// Pushes where there was no room: into a new block, or into one that somebody else has put in.
+    /// Pushes into a new block, or into one that another producer has just linked.
     @inline(never)
     @usableFromInline
     func pushBeyond(_ element: consuming sending Element) -> PushResult {
@@ -357,24 +372,24 @@ package final class Inbox<Element>: @unchecked Sendable {
     private func link(_ block: Block, behind address: UInt) {
         linkedCount.wrappingAdd(1, ordering: .relaxed)
         if address == Word.unopenedAddress {
-            firstBlock.store(block.address, ordering: .releasing)  // E4
+            firstBlock.store(block.address, ordering: .releasing)  // Inbox.E4
         } else {
-            Block(at: address).next = block.address  // E4
+            Block(at: address).next = block.address  // Inbox.E4
         }
     }
 
-    /// The start of the block after the one that was taken whole; nil if there is none yet.
+    /// The start of the block after the one that was fully taken; nil if there is none yet.
     @inline(never)
     @usableFromInline
     func nextBlock(after place: UInt) -> UInt? {
         let address = Word.address(place)
         guard address > Word.unopenedAddress else {
-            let first = firstBlock.load(ordering: .acquiring)  // E4
+            let first = firstBlock.load(ordering: .acquiring)  // Inbox.E4
             guard address == Word.unopenedAddress, first != 0 else { return nil }
             return Word.make(first, index: Word.firstOfAll)
         }
         let left = Block(at: address)
-        let next = left.next  // E4
+        let next = left.next  // Inbox.E4
         guard next != 0 else { return nil }
         let start = Word.make(next, index: 0)
         position.store(start, ordering: .relaxed)
@@ -388,14 +403,14 @@ package final class Inbox<Element>: @unchecked Sendable {
         block.address == firstBlock.load(ordering: .relaxed)
     }
 
-    /// Gives the memory of the first block back when it was left.
+    /// Gives the memory of the first block back once it was left.
     private func releaseFirst(_ block: Block) {
         // A later block may be given the same address.
         firstBlock.store(0, ordering: .relaxed)
         block.deallocate(from: Word.firstOfAll)
     }
 
-    /// Gives back the memory of an inbox from which everything was taken.
+    /// Gives back the memory of an inbox from which every element was taken.
     private func releaseBlocks() {
         let address = Word.address(position.load(ordering: .relaxed))
         if address > Word.unopenedAddress {
@@ -409,10 +424,10 @@ package final class Inbox<Element>: @unchecked Sendable {
 /// The word of an inbox: a block's address and an index into it.
 @usableFromInline
 enum Word {
-    /// As many slots as a block has; the same for all elements, so that a word says it all.
+    /// The number of slots of a block; the same for all elements, so that a word says it all.
     @inlinable static var capacity: UInt { InboxBlock<Void>.capacity }
-    /// The first slot of the first block of all, which is a short one: many an inbox never gets more
-    /// than a few elements at a time, and then none of them for long.
+    /// The first slot of the first block of all, which is a short one: many inboxes never hold more
+    /// than a few elements at a time.
     @inlinable static var firstOfAll: UInt { capacity - 4 }
     @inlinable static var closedAddress: UInt { 0 }
     @inlinable static var unopenedAddress: UInt { 1 }

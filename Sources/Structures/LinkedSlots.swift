@@ -1,9 +1,9 @@
 // Values in reused slots, chained in the order in which they were appended.
 //
-// The common floor of structures that must take a value out of the middle of an order at once:
-// doubly linked lists whose nodes lie in one array and whose links are indices, so that a node costs
-// no allocation and removal leaves no gap to be skipped or compacted later. Several chains can share
-// one table. Slots are bare indices: whoever gives them to strangers must stamp them.
+// The base of structures that must remove a value from the middle of an order at once: doubly
+// linked lists whose nodes lie in one array and whose links are indices. A node costs no
+// allocation, and a removal leaves no gap to skip or compact later. Several chains can share one
+// table. Slots are bare indices: an owner that hands them out must add a generation.
 
 /// Keeps values in an array of slots and in the order of one or more chains.
 ///
@@ -62,7 +62,7 @@ package struct LinkedSlots<Value> {
 
     /// The value in `slot`, `nil` if there is none; change it in place through `slots[slot]?`.
     ///
-    /// Taking it out is for `remove(_:from:)` alone.
+    /// Only `remove(_:from:)` may take it out.
     @inlinable
     package subscript(slot: Int) -> Value? {
         get { slot < nodes.count ? nodes[slot].value : nil }
@@ -72,9 +72,9 @@ package struct LinkedSlots<Value> {
         }
     }
 
-    /// Puts `value` at the end of `chain`.
+    /// Adds `value` at the end of `chain`.
     ///
-    /// - Returns: its slot, which is its own until it is removed.
+    /// - Returns: its slot, which it keeps until it is removed.
     @inlinable
     package mutating func append(_ value: consuming Value, to chain: inout Chain) -> Int {
         let slot: Int
@@ -93,7 +93,7 @@ package struct LinkedSlots<Value> {
         return slot
     }
 
-    /// Takes the value in `slot` out of `chain`, the one that it was appended to.
+    /// Removes the value in `slot` from `chain`, the chain that it was appended to.
     ///
     /// - Returns: the value, or `nil` if the slot was free.
     @inlinable

@@ -1,11 +1,11 @@
-// The memory of pages: who allocates it, where an element is in it, and who lets go of it.
+// The memory of pages: allocates it, addresses the elements in it, and frees it.
 
 /// Owns the pages of one list, and the elements in them.
 @usableFromInline
 @safe final class PageStorage<Element> {
     // SAFETY: `starts` has room for `startCountMax` starts, of which those of the pages with the
     // first `capacity` elements are set; the first `count` elements are initialised, and no others.
-    // Only `Pages` changes anything, when it has made sure that nobody else has this object, and so
+    // Only `Pages` changes anything, after it has made sure that it alone holds this object, so
     // accesses don't overlap either.
     @exclusivity(unchecked)
     @usableFromInline var starts: UnsafeMutablePointer<UnsafeMutablePointer<Element>>
@@ -13,15 +13,15 @@
     @exclusivity(unchecked) @usableFromInline var count = 0
     @exclusivity(unchecked) @usableFromInline var uncheckedCapacity = 0
 
-    /// How many elements there is room for.
+    /// The number of elements that there is room for.
     @inlinable var capacity: Int { unsafe uncheckedCapacity }
 
-    /// The size of a page, but for the first one, which begins smaller.
+    /// The size of a page; the first one begins smaller.
     @inlinable static var pageSize: Int { 1 &<< sizeExponent }
     @inlinable static var sizeExponent: Int { 9 }
     @inlinable static var firstCapacity: Int { 8 }
 
-    /// Pages with the same elements as others, or without any.
+    /// Pages with a copy of the elements of `other`, or empty ones.
     @inlinable
     init(of other: PageStorage?) {
         unsafe starts = .allocate(capacity: 4)
@@ -43,22 +43,22 @@
         unsafe starts.deallocate()
     }
 
-    /// The address of an element that there is room for.
+    /// The address of an element below `capacity`.
     @inlinable
     @inline(__always)
     static func address(
         of index: Int, in starts: UnsafeMutablePointer<UnsafeMutablePointer<Element>>
     ) -> UnsafeMutablePointer<Element> {
-        // By a shift: where pages double in size, to look for the page takes four times as long.
+        // By a shift: pages of doubling sizes would make the search for a page four times as long.
         unsafe starts[index &>> sizeExponent] + (index & (pageSize &- 1))
     }
 
-    /// Notes how many elements there are.
+    /// Records the number of elements.
     @inlinable
     @inline(__always)
     func noteCount(_ newCount: Int) { unsafe count = newCount }
 
-    /// Makes room for more elements, when there is none left.
+    /// Makes room for more elements once there is none left.
     @inlinable
     @inline(never)
     func grow() {

@@ -1,10 +1,10 @@
-// A list that grows without moving what is in it.
+// A list that grows without moving its elements.
 //
-// An array that is full takes twice the memory and copies everything over. With a million timers that
-// is one call that takes milliseconds, and memory that the system has to clear and hand over page by
-// page, half of it for what was there already. It must not know what the elements are.
+// A full array takes twice the memory and copies everything. With a million timers that is one long
+// call, and memory that the system must clear and hand over page by page, half of it for elements
+// that were there already. It knows nothing of the elements.
 
-/// Keeps elements in pages of 512, and never gives one up.
+/// Keeps elements in pages of 512, and never frees one.
 ///
 /// The first page grows up to that size, so that few elements take little memory; the others are
 /// never moved. A copy shares the pages until one of the two is changed, as with an array.
@@ -14,13 +14,15 @@
 @usableFromInline
 @safe package struct Pages<Element> {
     // SAFETY: `starts` is that of `storage`, which is held here, has room for `capacity` elements
-    // and has those below `count`. An address is used within the call that asks for it.
+    // and holds those below `count`. An address is used only within the call that computes it.
 
     /// Nil until there is an element.
     @usableFromInline var storage: PageStorage<Element>?
 
-    /// Where the pages are: one memory access less on the way to an element, each of which waits for
-    /// the one before.
+    /// The starts of the pages.
+    ///
+    /// The copy saves one memory access on the way to an element; each access waits for the one
+    /// before.
     @usableFromInline var starts: UnsafeMutablePointer<UnsafeMutablePointer<Element>>?
 
     /// The number of elements.
@@ -45,7 +47,7 @@
         }
     }
 
-    /// Adds an element behind the others.
+    /// Adds an element at the end.
     @inlinable
     @inline(__always)
     package mutating func append(_ element: consuming Element) {
@@ -63,7 +65,7 @@
         return unsafe PageStorage.address(of: index, in: starts.unsafelyUnwrapped)
     }
 
-    /// Makes room for at least one more element; nobody else has the pages.
+    /// Makes room for at least one more element; only for the sole owner of the pages.
     @inlinable
     @inline(never)
     mutating func grow() {
@@ -72,7 +74,7 @@
         own(storage)
     }
 
-    /// Goes on with these pages.
+    /// Takes these pages as its own.
     @inlinable
     @inline(never)
     mutating func own(_ storage: PageStorage<Element>) {

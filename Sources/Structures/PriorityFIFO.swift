@@ -1,9 +1,9 @@
-// What waits for a thread: a few lanes, first in first out within each, the highest lane first.
+// The queue of a thread: a few lanes, first in first out within each, the highest lane first.
 //
 // Each element has a ticket, with which its submitter can take it back, and a sequence number that
-// the owner supplies. Queues whose owner numbers them from one counter can be compared by ticket:
-// that is how a worker chooses between its own queue and that of its pool. Lanes are numbers here;
-// what they are called is no concern of a queue.
+// the owner supplies. Queues whose owner numbers them from one counter can be compared by ticket: a
+// worker chooses between its own queue and that of its pool this way. Lanes are numbers; the queue
+// does not know their names.
 
 /// Keeps elements in lanes and hands out those of lane 0 first.
 ///
@@ -63,7 +63,7 @@ package struct PriorityFIFO<Element> {
     @inlinable
     package var count: Int { items.count }
 
-    /// Whether nothing waits.
+    /// Whether the queue is empty.
     @inlinable
     package var isEmpty: Bool { items.count == 0 }
 
@@ -76,7 +76,7 @@ package struct PriorityFIFO<Element> {
         return nil
     }
 
-    /// The ticket of the oldest element of the lowest lane in which something waits.
+    /// The ticket of the oldest element of the lowest lane that is not empty.
     @inlinable
     package var lowestTicket: Ticket? {
         for lane in (0..<Self.laneCount).reversed() {
@@ -85,7 +85,7 @@ package struct PriorityFIFO<Element> {
         return nil
     }
 
-    /// Puts `element` behind those in its lane.
+    /// Adds `element` at the end of its lane.
     ///
     /// - Parameters:
     ///   - lane: `0..<laneCount`, 0 is handed out first.
@@ -101,7 +101,7 @@ package struct PriorityFIFO<Element> {
         return Ticket(lane: lane, sequence: sequence, slot: slot)
     }
 
-    /// Takes the first element of the highest lane in which something waits.
+    /// Takes the first element of the highest lane that is not empty.
     @inlinable
     package mutating func popFirst() -> (ticket: Ticket, element: Element)? {
         for lane in 0..<Self.laneCount {
@@ -112,9 +112,9 @@ package struct PriorityFIFO<Element> {
         return nil
     }
 
-    /// Takes back one element.
+    /// Takes one element back.
     ///
-    /// - Returns: the element, or `nil` if it no longer waits here.
+    /// - Returns: the element, or `nil` if it is no longer in the queue.
     @inlinable
     package mutating func remove(_ ticket: Ticket) -> Element? {
         let slot = Int(ticket.slot)
@@ -124,7 +124,7 @@ package struct PriorityFIFO<Element> {
 
     /// Takes back all elements that `isUnwanted` accepts.
     ///
-    /// - Returns: them, in the order in which they would have been handed out.
+    /// - Returns: those elements, in the order in which they would have been handed out.
     @inlinable
     package mutating func removeAll(where isUnwanted: (Element) -> Bool) -> [Element] {
         var removed: [Element] = []
@@ -147,7 +147,7 @@ package struct PriorityFIFO<Element> {
 }
 
 extension PriorityFIFO: Sequence {
-    /// Walks a queue in the order in which it hands out.
+    /// Iterates over a queue in the order in which it hands out.
     @usableFromInline
     package struct Iterator: IteratorProtocol {
         @usableFromInline let queue: PriorityFIFO
@@ -173,7 +173,7 @@ extension PriorityFIFO: Sequence {
         }
     }
 
-    /// Makes an iterator over the elements as they wait now.
+    /// Makes an iterator over the elements that are in the queue now.
     @inlinable
     package func makeIterator() -> Iterator { Iterator(self) }
 }

@@ -1,11 +1,14 @@
 // A reference that any thread may set, once. The standard library's AtomicLazyReference does the
 // same, but out of line and without knowing its type: some 600 instructions for each load.
 //
-// Edge: storeIfNil: compareExchange, releasing what was done to the object ─▶ load: acquires it.
+// SetOnce.E1 publish
+//    storeIfNil: compareExchange ─▶ load, isSet: word.load
+//    release ─▶ acquire: carries everything that was done to the object before it was stored.
+// Without E1 a reader sees a half-made object.
 
 public import Synchronization
 
-/// A place for an object, empty until somebody puts one in, and then the same for ever.
+/// A place for an object: empty until one thread stores one, and then the same for ever.
 @usableFromInline
 package struct SetOnce<Object: AnyObject>: ~Copyable {
     /// The object's address, which counts as a reference to it; 0 for none.
@@ -20,13 +23,13 @@ package struct SetOnce<Object: AnyObject>: ~Copyable {
         unsafe reference(to: word.load(ordering: .acquiring))?.release()
     }
 
-    /// Whether there is an object: one look, at nothing but the place itself.
+    /// Whether there is an object: one load, of nothing but the place itself.
     ///
     /// - Thread: any.
     @inlinable
     package var isSet: Bool { word.load(ordering: .acquiring) != 0 }
 
-    /// The object; nil as long as there is none.
+    /// The object; nil while there is none.
     ///
     /// - Thread: any.
     @inlinable
@@ -34,9 +37,9 @@ package struct SetOnce<Object: AnyObject>: ~Copyable {
         unsafe reference(to: word.load(ordering: .acquiring))?.takeUnretainedValue()
     }
 
-    /// Puts an object in, unless there is one.
+    /// Stores an object, unless there is one.
     ///
-    /// - Returns: the one that is there now.
+    /// - Returns: the object that is there now.
     /// - Thread: any.
     @inlinable
     package borrowing func storeIfNil(_ object: Object) -> Object {
@@ -52,11 +55,12 @@ package struct SetOnce<Object: AnyObject>: ~Copyable {
 
     @inlinable
     borrowing func reference(to address: UInt) -> Unmanaged<Object>? {
-        // SAFETY: a word other than 0 is the address of an object to which the place has a reference.
+        // SAFETY: a word other than 0 is the address of an object of which the place holds a
+        // reference.
         guard let object = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
         return unsafe Unmanaged.fromOpaque(object)
     }
 }
 
-// SAFETY: the word is atomic, and the object it leads to is safe from any thread.
+// SAFETY: the word is atomic, and the object behind it is safe from any thread.
 extension SetOnce: @unchecked Sendable where Object: Sendable {}

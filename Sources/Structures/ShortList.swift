@@ -1,12 +1,12 @@
-// A list whose first element needs no memory of its own: for what is mostly one.
+// A list whose first element needs no memory of its own: most lists have one element.
 
-/// Elements in the order in which they were appended; a single one is in place.
+/// Keeps elements in the order in which they were appended, a single one in place.
 ///
 /// - Complexity: linear to find and to remove; it is meant for a handful.
 @usableFromInline
 package struct ShortList<Element> {
-    /// Not an element beside an array of the others: an empty array costs whoever makes, copies and
-    /// drops the list a call each.
+    /// Not an element beside an array of the others: an empty array costs a call for each list that
+    /// is made, copied or dropped.
     @usableFromInline
     enum Storage {
         case none
@@ -54,7 +54,7 @@ package struct ShortList<Element> {
         case .none: storage = .one(element)
         case .one(let first): storage = .several([first, element])
         case .several(var elements):
-            // So that nobody else has the array, and it is not copied.
+            // Makes the array uniquely referenced, so that it is not copied.
             storage = .none
             elements.append(element)
             storage = .several(elements)
@@ -66,7 +66,7 @@ package struct ShortList<Element> {
     package mutating func insert(_ element: Element, at index: Int) {
         if index == count { return append(element) }
         var elements = Array(self)
-        // So that nobody else has the array, and it is not copied.
+        // Makes the array uniquely referenced, so that it is not copied.
         storage = .none
         elements.insert(element, at: index)
         storage = .several(elements)
@@ -74,18 +74,18 @@ package struct ShortList<Element> {
 
     /// Takes the only element out.
     ///
-    /// - Returns: it, or nil when there are none or several; then they stay.
+    /// - Returns: the element, or nil when there are none or several, which stay.
     @inlinable
     package mutating func takeOnly() -> Element? {
         guard case .one = storage else { return nil }
-        // Moved out, where a copy would have to be counted.
+        // Moved out: a copy would cost a reference count.
         guard case .one(let element) = exchange(&storage, with: .none) else { return nil }
         return element
     }
 
     /// Removes the first element that matches.
     ///
-    /// - Returns: it, or nil when none does.
+    /// - Returns: the element, or nil when none matches.
     @inlinable
     @discardableResult
     package mutating func removeFirst(where matches: (Element) -> Bool) -> Element? {

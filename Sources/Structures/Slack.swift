@@ -1,22 +1,23 @@
-// How much later than its date something may be, in the four bytes that a timer's slot has left.
+// The tolerance of a timer, in the four bytes that a timer's slot has left.
 
 /// A length of time in four bytes: to the nanosecond up to a second, to the microsecond up to 17
 /// minutes, to the millisecond up to 12 days, and to the second above.
 ///
-/// What is less than that is cut off: who may be late is never later.
+/// Smaller parts are cut off: a timer is never later than its tolerance allows.
 @usableFromInline
 package struct Slack {
-    /// How many units, of which each is a thousand of the one before, and in the upper two bits which.
+    /// The number of units, and in the upper two bits the unit, each a thousand times the one
+    /// before.
     @usableFromInline let code: UInt32
 
-    /// The time from one moment to another that is no earlier.
+    /// The time from `start` to `end`, which must not be earlier.
     @inlinable
     package init(from start: Int64, to end: Int64) {
-        // Most have none.
+        // Most timers have none.
         code = start == end ? 0 : Self.code(start, end)
     }
 
-    /// The moment that is so much later than another.
+    /// The moment that is this much later than `start`.
     @inlinable
     package func end(from start: Int64) -> Int64 {
         code == 0 ? start : start + Int64(code & Self.countMax) * Self.unit(code >> 30)
@@ -24,7 +25,7 @@ package struct Slack {
 
     @inlinable static var countMax: UInt32 { (1 << 30) - 1 }
 
-    /// So many nanoseconds are one of the unit of this number.
+    /// The nanoseconds of one unit.
     @inlinable
     static func unit(_ number: UInt32) -> Int64 {
         switch number {

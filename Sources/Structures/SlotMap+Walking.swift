@@ -1,10 +1,10 @@
-// A slot map as a whole: its handles as plain numbers, and a walk over its values.
+// A slot map as a whole: its handles as plain numbers, and a list of its values.
 
 extension SlotMap.Handle {
     /// The handle as one number, for interfaces that carry 64 bits and give them back.
     ///
-    /// Layout: the generation in the upper 32 bits, the index in the lower. The largest number of
-    /// all is never a handle.
+    /// Layout: the generation in the upper 32 bits, the index in the lower. The largest number is
+    /// never a handle.
     package var rawValue: UInt64 { UInt64(generation) << 32 | UInt64(index) }
 
     /// The handle behind a number that came from `rawValue`.
@@ -18,7 +18,7 @@ extension SlotMap.Handle {
 extension SlotMap {
     /// The values, in no stated order.
     ///
-    /// - Complexity: O(slots), and O(1) without a value.
+    /// - Complexity: O(slots); O(1) for an empty table.
     @inlinable
     package var values: [Value] {
         var values: [Value] = []
@@ -34,13 +34,13 @@ extension SlotMap {
 extension TimerHeap {
     /// The payloads of all timers, in no stated order.
     ///
-    /// - Complexity: O(the most that there ever were at once).
+    /// - Complexity: O(the largest number that there ever was at once).
     @inlinable
     package var values: [Payload] { timers.values.map(\.payload) }
 
     /// All timers with their handles, in no stated order.
     ///
-    /// - Complexity: O(the most that there ever were at once).
+    /// - Complexity: O(the largest number that there ever was at once).
     @inlinable
     package var all: [(handle: Handle, payload: Payload)] {
         timers.map { ($0.handle, $0.value.payload) }

@@ -1,20 +1,20 @@
 // Values behind handles that go stale instead of dangling.
 //
-// For tables whose entries are named from outside, by a timer's or a source's owner: a handle is an
-// index plus a generation, the slot's generation moves on when its value leaves, and so an old
-// handle is refused even when its slot has long been given to another value. It must not know what
-// the values are, nor keep them in any order.
+// For tables whose entries are named from outside, by the owner of a timer or a source. A handle is
+// an index plus a generation. The slot's generation moves on when its value leaves, so an old
+// handle is refused even after its slot was given to another value. The table knows nothing of the
+// values and keeps them in no order.
 
 /// Keeps values in reused slots and gives out a generation-stamped handle to each.
 ///
-/// Slots are never given back to the system, because each remembers its generation: the table takes
-/// the memory of its fullest moment.
+/// Slots are never given back to the system, because each remembers its generation: the table keeps
+/// the memory of its largest size.
 ///
 /// - Thread: confined to its owner's.
 /// - Complexity: O(1) for everything but iteration, which is O(slots).
 @usableFromInline
 package struct SlotMap<Value> {
-    /// Names one value for as long as it is in the table, and nothing ever after.
+    /// Names one value while it is in the table, and nothing ever after.
     @usableFromInline
     package struct Handle: Hashable, Sendable {
         @usableFromInline let index: UInt32
@@ -32,13 +32,14 @@ package struct SlotMap<Value> {
         /// `nil` while the slot is free.
         @usableFromInline var value: Value?
 
-        /// That of the value in the slot; while it is free, that of the value it will get next.
+        /// The generation of the value in the slot; of a free slot, that of its next value.
         ///
         /// So a handle whose generation matches is a handle to a value that is there.
         @usableFromInline var generation: UInt32
 
-        /// While the slot is free, the next one of the free list with the upper bit set, `noSlot` at
-        /// its end; else what the owner has noted beside the value, which has not.
+        /// The next free slot with the upper bit set, or the owner's note beside the value.
+        ///
+        /// The free list ends with `noSlot`. A note has the upper bit clear.
         @usableFromInline var link: UInt32
 
         @inlinable
@@ -48,7 +49,7 @@ package struct SlotMap<Value> {
             self.link = note
         }
 
-        /// Takes a value in, where there is none.
+        /// Stores a value, if the slot is free.
         ///
         /// - Returns: its generation, and the link that the slot had.
         @inlinable
@@ -60,7 +61,7 @@ package struct SlotMap<Value> {
             return (generation, link)
         }
 
-        /// Gives the value up and makes the slot ready for another one, if the value is of this
+        /// Removes the value and frees the slot for another one, if the value is of this
         /// generation.
         @inlinable
         mutating func empty(_ generation: UInt32, link: UInt32) -> Value? {
@@ -71,11 +72,11 @@ package struct SlotMap<Value> {
         }
     }
 
-    /// Set in the links of free slots, so that none of them is taken for a note.
+    /// Set in the links of free slots, so that no link is taken for a note.
     @inlinable static var freeMark: UInt32 { 1 << 31 }
 
     @usableFromInline var slots = Pages<Slot>()
-    /// The slot that was freed last, as its link would be.
+    /// The slot that was freed last, in the form of a link.
     @usableFromInline var firstFree = noSlot
     @usableFromInline let generationMax: UInt32
 
@@ -84,14 +85,14 @@ package struct SlotMap<Value> {
 
     /// Makes an empty table.
     ///
-    /// - Parameter generationMax: how many values a slot may hold one after the other before it is
-    ///   retired; smaller than the limit in tests only.
+    /// - Parameter generationMax: the number of values that a slot may hold one after the other
+    ///   before it is retired; smaller than the limit in tests only.
     @inlinable
     package init(generationMax: UInt32 = Limits.generationMax) {
         self.generationMax = generationMax
     }
 
-    /// Whether there is no value.
+    /// Whether the table is empty.
     @inlinable
     package var isEmpty: Bool { count == 0 }
 
@@ -128,8 +129,8 @@ package struct SlotMap<Value> {
         return index < slots.count && slots[index].generation == handle.generation
     }
 
-    /// Notes a number below 2^31 beside the value behind `handle`, in memory that only a free slot
-    /// needs.
+    /// Notes a number below 2^31 beside the value behind `handle`, in memory that only free slots
+    /// need.
     ///
     /// - Returns: `false` once the value has been removed.
     @inlinable
@@ -139,14 +140,14 @@ package struct SlotMap<Value> {
         return true
     }
 
-    /// How many slots of this number there are, 1 or 0, whose value has `note` beside it.
+    /// The number of slots with this index, 1 or 0, whose value has `note` beside it.
     ///
-    /// A number, found without a branch: whoever counts many in turn, none of them in the cache, has
-    /// them fetched side by side. Nothing is guessed that would have to be put right when a slot has
+    /// A number, computed without a branch: a caller that counts many slots in turn, none of them
+    /// in the cache, has them fetched side by side, and no wrong guess is undone when a slot has
     /// come from memory.
     ///
     /// - Parameters:
-    ///   - note: tells the value from those that are gone, if its owner gives each its own.
+    ///   - note: tells the value from removed ones, if its owner gives each its own.
     ///   - index: that of a handle which this table gave out.
     @inlinable
     package func count(notedAs note: UInt32, at index: UInt32) -> Int {
@@ -154,7 +155,7 @@ package struct SlotMap<Value> {
         return Int(truncatingIfNeeded: (UInt64(difference) &- 1) >> 63)
     }
 
-    /// The handle of the value that is in a slot.
+    /// The handle of the value in a slot.
     @inlinable
     package func handle(at index: UInt32) -> Handle {
         Handle(index: index, generation: slots[Int(index)].generation)
@@ -178,7 +179,7 @@ package struct SlotMap<Value> {
         return Handle(index: index, generation: generation)
     }
 
-    /// Takes the value behind `handle` out; every copy of the handle is stale from then on.
+    /// Removes the value behind `handle`; every copy of the handle is stale from then on.
     ///
     /// - Returns: the value, or `nil` if it had been removed before.
     @inlinable
@@ -195,11 +196,11 @@ package struct SlotMap<Value> {
     }
 }
 
-/// The index that stands for none: of a free list or a chain, its end.
+/// The index that stands for none: the end of a free list or a chain.
 @inlinable var noSlot: UInt32 { .max }
 
 extension SlotMap: Sequence {
-    /// Walks the values in the order of their slots.
+    /// Iterates over the values in the order of their slots.
     @inlinable
     package func makeIterator() -> some IteratorProtocol<(handle: Handle, value: Value)> {
         (0..<slots.count).lazy.compactMap { entry(at: $0) }.makeIterator()

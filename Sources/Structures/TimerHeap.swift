@@ -1,23 +1,24 @@
 // The pending timers of one run loop, ordered by when they fire.
 //
 // A 4-ary heap in one contiguous array: half as deep as a binary one, and the four children that a
-// sift compares lie side by side in two cache lines. Nothing remembers where in the heap a timer is:
-// cancelling and rescheduling leave the old entry where it is, dead, and it is thrown away when it
-// comes to the front or when three are dead for one that is alive. So neither touches more memory
-// than the timer's own slot. Times are plain nanoseconds: the heap knows no clock, no mode and no callout.
+// sift compares lie side by side in two cache lines. A timer's place in the heap is recorded
+// nowhere: cancelling and rescheduling leave the old entry where it is, dead. A dead entry is
+// removed when it comes to the front, or when there are three dead entries for each live one. So
+// neither operation touches more memory than the timer's own slot. Times are plain nanoseconds: the
+// heap knows no clock, no mode and no callout.
 
 /// Keeps payloads in the order of their fire times, those with equal times in order of arrival.
 ///
-/// Payloads go when they are removed; what stays of them for a while is 16 bytes each, never more
-/// than `Limits.keptDeadCount` beyond three times as many as there are timers.
+/// A payload is released when it is removed. 16 bytes of it stay for a while, for at most three
+/// removed timers per timer and `Limits.keptDeadCount` more.
 ///
 /// - Thread: confined to its owner's.
-/// - Complexity: O(log count) to insert and to update, on average O(1) for one that is not among the
-///   first to fire; O(1) to remove, with O(log count) for each that comes to the front, and O(count)
-///   after every `count` removals; O(1) to look at the first.
+/// - Complexity: O(log count) to insert and to update, on average O(1) for a timer that is not
+///   among the first to fire; O(1) to remove, with O(log count) for each that comes to the front,
+///   and O(count) after every `count` removals; O(1) to look at the first.
 @usableFromInline
 package struct TimerHeap<Payload> {
-    /// Names one timer until it is removed; stale, never dangling, afterwards.
+    /// Names one timer until it is removed; stale afterwards, never dangling.
     @usableFromInline
     package typealias Handle = SlotMap<Timer>.Handle
 
@@ -25,8 +26,8 @@ package struct TimerHeap<Payload> {
     struct Entry {
         /// The fire time above the number above the slot.
         ///
-        /// One comparison without a branch orders by time and then by arrival, and four children are
-        /// one cache line.
+        /// One comparison without a branch orders by time and then by arrival, and four children
+        /// are one cache line.
         @usableFromInline let key: Int128
 
         @inlinable
@@ -38,7 +39,7 @@ package struct TimerHeap<Payload> {
         @inlinable
         var fire: Int64 { Int64(truncatingIfNeeded: key >> 64) }
 
-        /// What is noted beside the payload as long as this is the timer's newest entry.
+        /// The number noted beside the payload while this is the timer's newest entry.
         @inlinable
         var number: UInt32 { UInt32(truncatingIfNeeded: key >> 32) }
 
@@ -46,7 +47,7 @@ package struct TimerHeap<Payload> {
         var slot: UInt32 { UInt32(truncatingIfNeeded: key) }
     }
 
-    /// What is kept of a timer once, however many entries it has.
+    /// The part of a timer that is kept once, however many entries it has.
     @usableFromInline
     package struct Timer {
         @usableFromInline let payload: Payload
@@ -59,7 +60,7 @@ package struct TimerHeap<Payload> {
         }
     }
 
-    /// A time to wake at, and the slot of the timer for which it is.
+    /// A time to wake up at, and the slot of the timer that sets it.
     @usableFromInline
     struct Deadline {
         @usableFromInline let latest: Int64
@@ -71,19 +72,21 @@ package struct TimerHeap<Payload> {
             self.slot = slot
         }
 
-        /// That of a heap without timers: each timer's is earlier, or as good.
+        /// The deadline of an empty heap: no timer's is later.
         @inlinable static var none: Deadline { Deadline(latest: .max, slot: noSlot) }
 
-        /// Has to be looked for again: no timer's is earlier.
+        /// Must be searched for again: no timer's is earlier.
         @inlinable static var unknown: Deadline { Deadline(latest: .min, slot: noSlot) }
     }
 
-    /// A heap of one living entry for each timer and of dead ones; the first is alive.
+    /// A heap of one live entry for each timer and of dead ones; the first is alive.
     @usableFromInline var entries: [Entry] = []
     @usableFromInline var timers = SlotMap<Timer>()
 
-    /// The number of the newest entry: it orders those that fire at the same time, and tells an
-    /// entry from all others that the heap keeps.
+    /// The number of the newest entry.
+    ///
+    /// It orders entries that fire at the same time, and tells an entry from all others in the
+    /// heap.
     @usableFromInline var number: UInt32 = 0
     @usableFromInline let numberMax: UInt32
 
@@ -92,7 +95,7 @@ package struct TimerHeap<Payload> {
 
     /// Makes an empty heap.
     ///
-    /// - Parameter numberMax: how many entries are made before all timers are numbered anew; smaller
+    /// - Parameter numberMax: the number of entries after which all timers are renumbered; smaller
     ///   than the limit in tests only.
     @inlinable
     package init(numberMax: UInt32 = Limits.timerNumberMax) { self.numberMax = numberMax }
@@ -101,7 +104,7 @@ package struct TimerHeap<Payload> {
     @inlinable
     package var count: Int { timers.count }
 
-    /// The number of entries that it keeps, those of timers that are gone or were updated with them.
+    /// The number of entries in the heap, those of removed or updated timers included.
     @inlinable
     package var entryCount: Int { entries.count }
 
@@ -122,7 +125,7 @@ package struct TimerHeap<Payload> {
     /// - Parameters:
     ///   - fire: nanoseconds on the owner's clock before which the timer is not due.
     ///   - latest: `fire` plus the tolerance, not before `fire`.
-    ///   - payload: what the handle stands for.
+    ///   - payload: the value that the handle stands for.
     @inlinable
     package mutating func insert(
         fire: Int64, latest: Int64, payload: consuming Payload
@@ -137,7 +140,7 @@ package struct TimerHeap<Payload> {
         return handle
     }
 
-    /// Takes a timer out.
+    /// Removes a timer.
     ///
     /// - Returns: its payload, or `nil` if it was no longer there.
     @inlinable
@@ -149,7 +152,7 @@ package struct TimerHeap<Payload> {
         return timer.payload
     }
 
-    /// Gives a timer new times, as though it were removed and inserted again under its old handle.
+    /// Gives a timer new times, as if it were removed and inserted again under its old handle.
     ///
     /// - Returns: `false` if the timer was no longer there.
     @inlinable
@@ -178,13 +181,13 @@ package struct TimerHeap<Payload> {
         return number
     }
 
-    /// Gives all timers new numbers, in the order in which they fire, when there are no more.
+    /// Renumbers all timers in the order in which they fire, once the numbers are used up.
     @inlinable
     @inline(never)
     mutating func numberAnew() {
         precondition(count < Int(numberMax), "\(count) timers, and only \(numberMax) numbers")
         compact()
-        // What is in order is a heap.
+        // A sorted array is a heap.
         entries.sort { $0.key < $1.key }
         number = 0
         for position in entries.indices {
@@ -195,9 +198,9 @@ package struct TimerHeap<Payload> {
         }
     }
 
-    // MARK: - The living and the dead
+    // MARK: - Live and dead entries
 
-    /// - Parameter latest: by the timer's slack, which may be a little shorter than what was asked for.
+    /// - Parameter latest: after the timer's slack, which may be a little shorter than asked for.
     @inlinable
     @inline(__always)
     mutating func push(_ entry: Entry, latest: Int64) {
@@ -206,29 +209,30 @@ package struct TimerHeap<Payload> {
         }
         let position = entries.count
         entries.append(entry)
-        // Three of four stay where they are, and ask once whose the memory is.
+        // Three of four entries stay where they are; then uniqueness of the memory is checked only
+        // once.
         guard position > 0, entry.key < entries[(position - 1) / 4].key else { return }
         var heap = entries.mutableSpan
         Self.siftUp(entry, from: position, in: &heap)
     }
 
-    /// Whether an entry is that of a timer which is still there and was not updated since.
+    /// Whether the entry's timer is still there and was not updated since.
     @inlinable
     func isAlive(_ entry: Entry) -> Bool {
         timers.count(notedAs: entry.number, at: entry.slot) == 1
     }
 
-    /// Whether more dead entries are kept than three for each that is alive and a few.
+    /// Whether there are more than three dead entries for each live one, and a few.
     ///
-    /// Each time that they are looked for all others are touched too: with three for one that is
-    /// alive that is 4 entries for 3 cancelled timers, where with one for one it would be 2 for 1.
+    /// Each search for dead entries also touches all live ones. At three to one it touches 4
+    /// entries for 3 cancelled timers; at one to one it would touch 2 for 1.
     @inlinable
     var hasTooManyDead: Bool { entries.count &- 4 &* count > Limits.keptDeadCount }
 
-    /// Throws dead entries away: those at the front, and all when there are too many.
+    /// Removes dead entries: those at the front, and all of them when there are too many.
     ///
-    /// - Parameter slot: that of the timer whose entry has just died: no other can have come to be
-    ///   first.
+    /// - Parameter slot: the slot of the timer whose entry has just died: no other dead entry can
+    ///   have come to the front.
     @inlinable
     @inline(__always)
     mutating func throwAway(killed slot: UInt32) {
@@ -250,9 +254,9 @@ package struct TimerHeap<Payload> {
         Self.siftDown(last, from: 0, in: &heap)
     }
 
-    /// Throws all dead entries away.
+    /// Removes all dead entries.
     ///
-    /// What is left is nearly in order, so that most entries stay where they are put.
+    /// The rest is nearly in order, so that most entries stay where they are put.
     @inlinable
     @inline(never)
     mutating func compact() {
@@ -266,11 +270,11 @@ package struct TimerHeap<Payload> {
         }
     }
 
-    /// Moves those to the beginning that are to be kept, in the order in which they are.
+    /// Moves the entries to keep to the beginning, in their order.
     ///
-    /// - Parameter countKept: 1 for an entry that is to be kept, 0 for another. A number, for there
-    ///   must be no branch on it.
-    /// - Returns: how many they are.
+    /// - Parameter countKept: 1 for an entry to keep, 0 for another. A number, because there must
+    ///   be no branch on it.
+    /// - Returns: the number of entries kept.
     @inlinable
     @inline(__always)
     static func gather(in entries: inout [Entry], _ countKept: (Entry) -> Int) -> Int {
@@ -327,13 +331,13 @@ package struct TimerHeap<Payload> {
     }
 }
 
-// MARK: - What is due, and when to wake for it
+// MARK: - Due timers, and when to wake up for them
 
 extension TimerHeap {
-    /// The smallest `latest` of all timers: whoever sleeps until then is late for none of them.
+    /// The smallest `latest` of all timers: a loop that sleeps until then is late for none of them.
     ///
-    /// Sleeping past the first `fire` is what lets neighbours share one wake-up: at the deadline
-    /// all timers with an earlier `fire` are due together.
+    /// Sleeping past the first `fire` lets neighbours share one wake-up: at the deadline all timers
+    /// with an earlier `fire` are due together.
     ///
     /// - Complexity: O(1) until the timer that set it leaves; then O(timers that fire before the
     ///   first timer's `latest`), which is O(1) again where tolerances are zero.
@@ -349,7 +353,7 @@ extension TimerHeap {
         }
     }
 
-    /// The timer with `fire <= limit`, where it is the only one; nil where there is none, or there may be more.
+    /// The only timer with `fire <= limit`; nil where there is none or there may be more.
     ///
     /// - Complexity: O(1).
     @inlinable
@@ -362,11 +366,11 @@ extension TimerHeap {
 
     /// Lists the timers with `fire <= limit` in the order in which they fire.
     ///
-    /// The heap is left alone, so that a callout may insert, remove and update while its caller
-    /// works through the list; whoever does asks again for each timer, since an earlier callout may
-    /// have removed it.
+    /// The heap is not changed, so that a callout may insert, remove and update while its caller
+    /// works through the list. The caller must look up each handle again, since an earlier callout
+    /// may have removed the timer.
     ///
-    /// - Parameter handles: what is in it is replaced, its memory reused.
+    /// - Parameter handles: its contents are replaced, its memory is reused.
     /// - Complexity: O(due + due log due).
     @inlinable
     package func collectDue(upTo limit: Int64, into handles: inout [Handle]) {
@@ -380,16 +384,16 @@ extension TimerHeap {
         for entry in due { handles.append(timers.handle(at: entry.slot)) }
     }
 
-    /// The timers that fire first, in the order in which they do.
+    /// The first timers to fire, in the order in which they do.
     ///
-    /// Where dead entries are many in front of them, fewer are found.
+    /// Many dead entries in front of them make it find fewer.
     ///
-    /// - Parameter countMax: how many are wanted.
+    /// - Parameter countMax: the number of timers wanted.
     /// - Complexity: O(countMax²).
     @inlinable
     package func first(_ countMax: Int) -> [(handle: Handle, fire: Int64)] {
         var found: [(handle: Handle, fire: Int64)] = []
-        // Those whose parent was looked at: one of them is next.
+        // The entries whose parent was looked at: one of them is next.
         var next = entries.isEmpty ? [] : [0]
         for _ in 0..<4 * countMax where found.count < countMax {
             let first = next.indices.min { entries[next[$0]].key < entries[next[$1]].key }
@@ -402,7 +406,7 @@ extension TimerHeap {
         return found
     }
 
-    /// Checks the order of the heap, and that each timer has one living entry.
+    /// Checks the order of the heap, and that each timer has one live entry.
     ///
     /// - Complexity: O(entries).
     @usableFromInline
@@ -432,7 +436,7 @@ extension TimerHeap {
         if slot == knownDeadline.slot { knownDeadline = isEmpty ? .none : .unknown }
     }
 
-    /// When to wake for the timer of a living entry.
+    /// The deadline that the timer of a live entry sets.
     @inlinable
     func deadline(of entry: Entry) -> Deadline {
         guard let timer = timers[timers.handle(at: entry.slot)] else {
@@ -467,7 +471,7 @@ extension TimerHeap {
         }
     }
 
-    /// Lets an assertion run `checkInvariants()`, which traps where it finds a fault.
+    /// Runs `checkInvariants()`, which traps on a fault, inside an assertion.
     @inlinable
     func isSound() -> Bool {
         checkInvariants()

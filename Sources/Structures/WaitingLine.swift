@@ -1,9 +1,10 @@
-// A queue of those who wait for something and may go away meanwhile without a word.
+// A queue of waiters that may give up without notice.
 
-/// Keeps elements in the order in which they came, of which some leave unseen.
+/// Keeps elements in order of arrival; some give up and stay in the queue until they are found.
 ///
-/// Now and then they are looked for, so that it never holds more than about twice as many as wait, and a
-/// few: who comes, waits a moment and leaves, again and again, does not make it grow.
+/// Elements that have given up are removed now and then, so that the queue never holds more than
+/// about twice as many as wait, and a few: a client that repeatedly joins, waits a moment and gives
+/// up does not make it grow.
 ///
 /// - Thread: confined to its owner's.
 /// - Complexity: O(1) for joining and taking the first, amortised.
@@ -18,17 +19,17 @@ package struct WaitingLine<Element> {
     /// An empty line.
     package init() {}
 
-    /// The number of elements, those among them that have left and were not yet found.
+    /// The number of elements, those that have given up and were not yet found included.
     package var count: Int { elements.count }
 
     /// Whether nothing is in it.
     @inlinable
     package var isEmpty: Bool { elements.count == 0 }
 
-    /// Adds an element behind the others.
+    /// Adds an element at the end.
     ///
-    /// - Parameter hasLeft: whether an element waits no more.
-    /// - Returns: those that were found to have left, and are in it no more.
+    /// - Parameter hasLeft: whether an element has given up.
+    /// - Returns: the elements that were found to have given up; they are removed.
     package mutating func join(_ element: Element, hasLeft: (Element) -> Bool) -> [Element] {
         elements.append(element)
         guard elements.count >= nextLookCount else { return [] }
@@ -43,7 +44,7 @@ package struct WaitingLine<Element> {
         return elements.popFirst()
     }
 
-    /// Takes out all elements of a kind; the others keep their order.
+    /// Removes all elements that `isMeant` accepts; the others keep their order.
     ///
     /// - Complexity: O(n).
     package mutating func removeAll(where isMeant: (Element) -> Bool) -> [Element] {

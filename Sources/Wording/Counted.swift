@@ -1,8 +1,8 @@
-// Numbers of things, as texts for people say them.
+// Numbers of things, in words for people.
 
-/// So many of something, in the plural unless it is one: `1 job`, `2 jobs`.
+/// A number of things, in the plural unless it is one: `1 job`, `2 jobs`.
 ///
-/// - Parameter thing: a word whose plural has an s behind it.
+/// - Parameter thing: a word whose plural is formed by adding an s.
 package func counted(_ count: Int, _ thing: String) -> String {
     "\(count) \(thing)\(count == 1 ? "" : "s")"
 }

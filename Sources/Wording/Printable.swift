@@ -1,6 +1,6 @@
-// The texts of others, made safe to show on a terminal and in a log.
+// Foreign texts, such as a program's output, made safe for a terminal, a log and a single line.
 
-/// A text without scalars that a terminal obeys: `\x1b` or `\u{202e}` stands in their place.
+/// A text whose terminal controls are replaced by escapes such as `\x1b` or `\u{202e}`.
 ///
 /// - Parameter kept: controls that stay as they are, such as a line feed.
 package func printable(_ text: String, except kept: [Unicode.Scalar] = []) -> String {
@@ -34,9 +34,20 @@ package func isControl(_ scalar: Unicode.Scalar) -> Bool {
     }
 }
 
-/// A name as it goes into an error: in quotes, and not longer than it helps.
+/// A name for an error message: in quotes, and cut to 64 scalars.
 package func quoted(_ name: String) -> String {
     // Scalars, not characters: one character may have any number of them.
     let shown = name.unicodeScalars.prefix(64)
     return "'\(printable(String(shown)))\(shown.endIndex == name.endIndex ? "" : "…")'"
+}
+
+/// A text in one line of limited length: control characters, line feeds included, become blanks.
+///
+/// - Parameter scalarCountMax: the number of its Unicode scalars that are shown.
+package func inOneLine(_ text: String, scalarCountMax: Int) -> String {
+    var shown = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars.prefix(scalarCountMax) {
+        shown.append(scalar.properties.generalCategory == .control ? " " : scalar)
+    }
+    return String(shown)
 }

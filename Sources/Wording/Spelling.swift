@@ -1,9 +1,8 @@
-// Which known word a misspelt one was meant to be: a command, an option, a key of the configuration.
+// Suggestions for a misspelt word: a command, an option, a key of the configuration.
 
-/// Guesses at what was meant.
+/// Finds the known word that was meant.
 package enum Spelling {
-    /// The known word that is one or two slips of the pen away from `word`, or begins with it; upper or
-    /// lower case aside.
+    /// The known word that is one or two slips away from `word`, or begins with it, ignoring case.
     ///
     /// Short words have to be nearer: everything is two slips away from a word of three letters.
     ///
@@ -22,7 +21,7 @@ package enum Spelling {
         return best?.word ?? known.first { $0.lowercased().hasPrefix(word.lowercased()) }
     }
 
-    /// How many letters must be put in, taken out, replaced, or swapped with their neighbour.
+    /// The number of letters to insert, delete, replace, or swap with their neighbour.
     ///
     /// - Source: Damerau, "A technique for computer detection and correction of spelling errors",
     ///   1964; the variant in which no stretch is edited twice.

@@ -1,4 +1,4 @@
-// Who takes part: the contenders' names, and one case for each of them.
+// The contenders: their names, and one case for each of them.
 
 /// The contenders' names: the columns of the table.
 enum Contender {
@@ -24,9 +24,9 @@ enum Contender {
     ]
 }
 
-/// Cases of one discipline, one for each loop; those of other libraries where they are compiled in.
+/// Cases of one discipline, one for each loop; other libraries take part if they are compiled in.
 enum Cases {
-    /// For every loop of a closure's kind.
+    /// A case for every loop that runs closures.
     static func ofLoops(
         _ group: String, _ operations: Int, quick: Int,
         slow: Int? = nil, _ measure: some LoopMeasure
@@ -43,7 +43,8 @@ enum Cases {
         ] + ofLibraries(make)
     }
 
-    /// For every loop that has timers; `slow` for those whose work grows with what is pending.
+    /// A case for every loop that has timers; `slow` for loops whose work grows with the pending
+    /// timers.
     ///
     /// - Parameter ours: which of our two kinds takes part.
     static func ofTimerLoops<Ours: TimerLoop>(
@@ -61,7 +62,7 @@ enum Cases {
         ] + ofLibraries(make)
     }
 
-    /// For our loop's timers that are objects.
+    /// A case for our loop's timers that are objects.
     static func ofTimerObjects(
         _ group: String, _ operations: Int, quick: Int, _ measure: some TimerMeasure
     ) -> Case {
@@ -70,7 +71,7 @@ enum Cases {
         )(Contender.ours, WorkerLoop.self)
     }
 
-    /// For the loops of C libraries: the only place that names them.
+    /// Cases for the loops of C libraries: the only place that names them.
     static func ofLibraries(_ make: some LibraryCaseMaker) -> [Case] {
         #if RIVALS
             [
@@ -84,7 +85,7 @@ enum Cases {
     }
 }
 
-/// Makes a case for a loop that can do everything; a type, because closures can't be generic.
+/// Makes a case for a loop with all abilities; a type, because closures can't be generic.
 protocol LibraryCaseMaker {
     func callAsFunction<L: TimerLoop & CommandLoop>(_ contender: String, _ type: L.Type) -> Case
 }
@@ -118,14 +119,14 @@ private struct TimerCaseMaker<Measure: TimerMeasure>: LibraryCaseMaker {
     }
 }
 
-/// How one loop is measured; a type, because closures can't be generic.
+/// Measures one loop; a type, because closures can't be generic.
 protocol LoopMeasure: Sendable {
     func callAsFunction<L: Loop>(
         _ type: L.Type, _ count: Int, _ conditions: Conditions
     ) throws -> Sample
 }
 
-/// How one loop's timers are measured.
+/// Measures one loop's timers.
 protocol TimerMeasure: Sendable {
     func callAsFunction<L: TimerLoop>(
         _ type: L.Type, _ count: Int, _ conditions: Conditions

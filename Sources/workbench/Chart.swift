@@ -1,5 +1,6 @@
-// The main figures as a picture: one panel for each, a bar for each contender. The SVG needs nothing
-// but itself, and brings its own background, so that it can be read on a dark page and a light one.
+// The main figures as a picture: one panel for each, a bar for each contender. The SVG is
+// self-contained, and brings its own background, so that it can be read on a dark page and a light
+// one.
 
 /// An SVG picture of the table's main rows.
 struct Chart {
@@ -13,7 +14,7 @@ struct Chart {
         static let barHeight = 15
         static let titleHeight = 30
         static let margin = 16
-        /// A bar that is longer than so many of ours is cut.
+        /// The ratio to our bar above which a bar is cut.
         static let mostTimesOurs = 12.0
     }
 

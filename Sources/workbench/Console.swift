@@ -1,4 +1,4 @@
-// What is printed for people and for other programs.
+// The output, for people and for other programs, and the one error of this program.
 
 internal import Foundation
 internal import Kernel
@@ -18,5 +18,24 @@ enum Console {
         } catch {
             throw WorkbenchError("\(path) can't be written: \(error)")
         }
+    }
+}
+
+/// The reason why nothing was measured.
+struct WorkbenchError: Error, CustomStringConvertible {
+    let description: String
+    /// - Source: sysexits(3).
+    let exitStatus: Int32
+
+    /// A fault of this machine, or a wrong result.
+    init(_ description: String) {
+        self.description = description
+        exitStatus = 70
+    }
+
+    /// Wrong arguments.
+    init(usage description: String) {
+        self.description = "\(description)\n\(Options.usage)"
+        exitStatus = 64
     }
 }

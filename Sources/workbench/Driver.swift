@@ -1,10 +1,11 @@
-// Runs scenarios: every case in every round, round after round, so that a disturbance of the machine
-// hits all contenders. Each round of each case is a process of its own, started from this one.
+// Runs scenarios: every case in every round, round after round, so that a disturbance of the
+// machine hits all contenders. Each round of each case is a process of its own, started from this
+// one.
 
 internal import CMeasure
 internal import Kernel
 
-/// All that was measured of one case.
+/// The measurements of one case.
 struct CaseResult {
     let group: String
     let contender: String
@@ -12,10 +13,10 @@ struct CaseResult {
     let operations: Int
     var values: [String: [Double]] = [:]
     var hash: UInt64 = 0
-    /// Why it was not measured.
+    /// The reason why it was not measured.
     var obstacle: String?
 
-    /// Takes note of one round's figures.
+    /// Adds the figures of one round.
     mutating func add(_ sample: Sample) throws {
         guard values.isEmpty || sample.hash == hash else {
             throw WorkbenchError("\(group)/\(contender): another result than before")
@@ -78,7 +79,7 @@ struct Driver {
         for (name, value) in sample.values { Console.print("\(value) \(name)") }
     }
 
-    /// Of both placements those that the table shows.
+    /// The placements, of both, that the table shows.
     private func placements(of item: Case, _ scenario: Scenario) -> [Placement] {
         guard options.placements.count > 1 else { return options.placements }
         let shown = options.placements.filter { placement in
@@ -127,10 +128,10 @@ struct Driver {
         return command
     }
 
-    /// Counts system calls by strace: of two rounds of different size, the difference.
+    /// Counts system calls by strace: the difference of two rounds of different size.
     ///
-    /// strace slows every call down, and so changes how much is done by one wake-up; the counts of
-    /// what is done one by one are exact.
+    /// strace slows every call down, and so changes the work of one wake-up; counts of single
+    /// operations are exact.
     private func countSystemCalls(
         _ scenario: Scenario, _ entries: [Entry], _ results: inout [CaseResult]
     ) throws {
@@ -152,7 +153,7 @@ struct Driver {
                 counts.append(try Executable.tracedCounts(in: file))
                 try File.remove(file)
             }
-            // Where there are next to none, the difference may be less than nothing.
+            // Where there are next to none, the difference may be negative.
             func perOperation(_ names: Set<String>) -> Double {
                 let more = names.reduce(0) { sum, name in
                     sum + counts[1][name, default: 0] - counts[0][name, default: 0]
@@ -200,7 +201,7 @@ struct Driver {
 
     private func progress(_ text: String) {
         guard StandardStream.error.isTerminal else { return }
-        // Over the line before, and clears what is left of that.
+        // Overwrites the line before, and clears the rest of it.
         Console.complain("\r\(text)\u{1B}[K")
     }
 }

@@ -1,4 +1,4 @@
-// What is to be reached with jobs that outlive the process and the machine.
+// The goals for jobs that outlive the process and the machine.
 
 extension Goal {
     static let durable: [Goal] =

@@ -1,23 +1,23 @@
-// What is to be reached: the rows of the table.
+// The goals: the rows of the table.
 
 /// A condition on our figure.
 enum Limit: Sendable {
     case atMost(Double)
     case atLeast(Double)
-    /// At most so many times another contender's figure in the same run.
+    /// At most this many times another contender's figure in the same run.
     case within(Double, of: String)
-    /// Another contender's figure in the same run is at least so many times ours.
+    /// Another contender's figure in the same run is at least this many times ours.
     case better(Double, than: String)
 }
 
-/// A figure of ours that stands in the table, and what it has to be.
+/// A figure of ours in the table, and its limits.
 struct Goal: Sendable {
     let title: String
     let scenario: String
     let group: String
     let metric: String
     let placement: Placement
-    /// All of them have to hold; with none, the figure is there to be seen.
+    /// All of them must hold; without any, the figure is only shown.
     let limits: [Limit]
     /// Whether the chart shows it.
     var isInChart = false

@@ -1,10 +1,10 @@
-// On what was measured: a figure without this is worth nothing.
+// The machine of a measurement: a figure without it is worth nothing.
 
 internal import Glibc
 internal import Kernel
 internal import Memory
 
-/// The machine, its kernel and toolchain, and what else it was doing.
+/// The machine, its kernel and toolchain, and its other load.
 struct Machine: Codable {
     let cpu: String
     let cpuCount: Int
@@ -46,7 +46,7 @@ struct Machine: Codable {
         #endif
     }
 
-    /// The load averages of 1, 5 and 15 minutes, and how many threads want to run now.
+    /// The load averages of 1, 5 and 15 minutes, and the number of runnable threads.
     static func load() -> String {
         line("/proc/loadavg").split(separator: " ").prefix(4).joined(separator: " ")
     }

@@ -1,29 +1,30 @@
 // The command line of workbench.
 
-/// What was asked for.
+/// The parsed options.
 struct Options {
     var scenarios: [String] = []
     var isList = false
     var isHelp = false
-    /// Where the JSON document goes: a file, or `-` for standard output in place of the table.
+    /// The destination of the JSON document: a file, or `-` for standard output in place of the
+    /// table.
     var json: String?
-    /// Where the chart goes.
+    /// The destination of the chart.
     var chart: String?
     var hasDetails = false
     var isQuick = false
     var placements: [Placement] = [.free]
     var cpu = 0
     var rounds = 5
-    /// Only cases whose name contains this.
+    /// Only cases whose name contains this text are measured.
     var filter = ""
-    /// Instead of each case's own number.
+    /// The number of operations, instead of each case's own.
     var operations: Int?
     var countsSystemCalls = true
     /// Set when this process is one round of one case: it prints raw values.
     var isRound = false
-    /// Set when this process is a server that is measured: which, and where its files are.
+    /// Set when this process is a measured server: its kind, and the directory of its files.
     var leastServer: (kind: LeastServer, directory: String)?
-    /// Where a round has the system calls of its server counted.
+    /// The file in which a round has the system calls of its server counted.
     var trace: String?
 
     static let usage = """

@@ -7,7 +7,7 @@ struct Report {
 
     /// Tables, one for each group; a line for each contender.
     ///
-    /// Behind a rival's figures stands how many times better ours is: above 1 we win.
+    /// A rival's figures are followed by the ratio to ours: above 1 we win.
     var text: String {
         var lines = [
             "", "\(scenario.name): \(scenario.question)", scenario.note,
@@ -64,7 +64,7 @@ struct Report {
 }
 
 extension Report {
-    /// How many times better the first contender is than another one; nil where one is zero.
+    /// How many times better the first contender is than another one; nil if a figure is zero.
     func ratio(_ ours: CaseResult, _ rival: CaseResult, _ metric: Metric) -> Double? {
         guard let mine = ours.spread(metric), let other = rival.spread(metric) else { return nil }
         return metric.timesBetter(mine, than: other)
@@ -72,7 +72,7 @@ extension Report {
 }
 
 extension CaseResult {
-    /// What contenders are compared within.
+    /// The group that contenders are compared within.
     var discipline: String { placement == .free ? group : "\(group), on one cpu" }
 }
 

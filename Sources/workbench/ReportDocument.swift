@@ -2,7 +2,7 @@
 
 internal import Foundation
 
-/// Everything that was measured, and on what.
+/// All measurements, and their machine.
 struct ReportDocument: Codable {
     struct Measurement: Codable {
         let scenario: String
@@ -26,7 +26,7 @@ struct ReportDocument: Codable {
         let unit: String
         let ours: Double
         let goal: String
-        /// Absent where nothing was to be reached, or where what it depends on was not measured.
+        /// Absent for a figure without limits, or if a figure that it depends on was not measured.
         let isReached: Bool?
     }
 

@@ -1,6 +1,6 @@
-// The one table: our figures, each rival's, what was to be reached, and whether it was.
+// The one table: our figures, each rival's, the goals, and whether they are reached.
 
-/// What was measured, held against what was to be reached.
+/// The measurements beside the goals.
 struct Scoreboard {
     struct Row {
         let title: String
@@ -10,8 +10,9 @@ struct Scoreboard {
         let others: [String: Spread]
         let goal: Goal
 
-        /// Whether all limits hold; nil where there is none, or where one depends on a contender
-        /// that did not take part.
+        /// Whether all limits hold.
+        ///
+        /// Nil if there is none, or one depends on a contender that did not take part.
         var isReached: Bool? {
             var isReached: Bool?
             for limit in goal.limits {
@@ -22,7 +23,7 @@ struct Scoreboard {
         }
 
         private func holds(_ limit: Limit) -> Bool? {
-            // What is told with two digits is judged with two: growth of an array, spread over a
+            // A figure shown with two digits is judged with two: growth of an array, spread over a
             // million posts, is no allocation of a post.
             let mine = ours.median < 0.005 ? 0 : ours.median
             switch limit {
@@ -70,7 +71,7 @@ struct Scoreboard {
         }
     }
 
-    /// Behind a rival's figure stands how many times better ours is: above 1 we win.
+    /// The table; a rival's figure is followed by the ratio to ours: above 1 we win.
     var text: String {
         guard !rows.isEmpty else { return "" }
         let names = Contender.columns.dropFirst().filter { name in

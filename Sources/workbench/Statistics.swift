@@ -14,10 +14,10 @@ struct Spread: Sendable {
             ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
     }
 
-    /// How many times another one's these are.
+    /// The ratio of these values to others.
     ///
-    /// Of figures that were taken by turns, the median of what each turn says: what the machine did
-    /// meanwhile, it did to both. Nil where one is zero.
+    /// Of figures that were taken in turns, it is the median of the turns' ratios: a disturbance of
+    /// the machine hits both. Nil if one is zero.
     func ratio(to other: Spread) -> Double? {
         guard median > 0, other.median > 0 else { return nil }
         guard values.count == other.values.count, !other.values.contains(0) else {
@@ -40,7 +40,7 @@ func percentile(_ percent: Double, of values: [Int64]) -> Double {
     return Double(sorted[min(max(rank, 0), sorted.count - 1)])
 }
 
-/// A number as people read it: three digits that count, more only in front of the point.
+/// A number for people: three significant digits, more only in front of the point.
 func readable(_ value: Double) -> String {
     guard value.isFinite else { return "–" }
     let magnitude = abs(value)
@@ -52,7 +52,7 @@ func readable(_ value: Double) -> String {
     return fixed(value, magnitude >= 10 ? 1 : 2)
 }
 
-/// How many times one figure is another: two digits behind the point are enough.
+/// A ratio for people: two digits behind the point are enough.
 func readableRatio(_ value: Double) -> String {
     value < 0.1 ? "\(fixed(value, 2))×" : "\(readable(value))×"
 }

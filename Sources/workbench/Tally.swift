@@ -1,28 +1,28 @@
-// What posted work does: as little as possible, but each piece of it leaves a trace, so that a
-// round can prove that all of it was done, and nothing can be optimised away.
+// The posted work: as little as possible, but each piece of it leaves a trace, so that a round can
+// prove that all of it was done, and nothing can be optimised away.
 
 internal import Dispatch
 internal import Synchronization
 
-/// Counts work done on one thread, and says when all of it is.
+/// Counts work done on one thread, and signals when all of it is done.
 final class Tally: Sendable {
-    // Written by the thread that does the work only; atomic so that others may read.
+    // Written only by the thread that does the work; atomic so that others may read.
     private let count = Atomic<Int>(0)
     fileprivate let sum = Atomic<UInt64>(0)
     private let expectedCount = Atomic<Int>(0)
     private let done = DispatchSemaphore(value: 0)
 
-    /// What closures that capture nothing write to.
+    /// The target of closures that capture nothing.
     static let shared = Tally()
 
-    /// Begins to count anew.
+    /// Starts the count again.
     func reset(expecting expected: Int) {
         count.store(0, ordering: .relaxed)
         sum.store(0, ordering: .relaxed)
         expectedCount.store(expected, ordering: .sequentiallyConsistent)
     }
 
-    /// Notes one piece of work.
+    /// Counts one piece of work.
     @inline(__always)
     func note(_ index: Int) {
         sum.store(sum.load(ordering: .relaxed) &+ Self.mix(index), ordering: .relaxed)
@@ -31,10 +31,10 @@ final class Tally: Sendable {
         if count == expectedCount.load(ordering: .relaxed) { done.signal() }
     }
 
-    /// Waits until as much was noted as was expected.
+    /// Waits until the expected work was counted.
     func wait() { done.wait() }
 
-    /// The hash of what was noted, in whatever order.
+    /// The hash of the counted work, independent of its order.
     var hash: UInt64 { sum.load(ordering: .sequentiallyConsistent) }
 
     /// The hash that the indices of a range leave.

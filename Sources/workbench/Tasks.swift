@@ -1,4 +1,4 @@
-// What the kernel counts for each thread of a process: context switches and time on a cpu.
+// The kernel's counts for each thread of a process: context switches and time on a cpu.
 
 internal import Kernel
 
@@ -7,7 +7,7 @@ struct TaskCounts {
     var contextSwitches = 0
     var cpuNanoseconds = 0
 
-    /// Sums over threads of a process that live now; one that ends meanwhile is left out.
+    /// Sums over the live threads of a process; a thread that ends meanwhile is left out.
     ///
     /// - Source: proc(5), `/proc/pid/task/tid/status` and `schedstat`.
     static func sum(process: String = "self", of tasks: Set<String>? = nil) -> TaskCounts {
@@ -24,7 +24,7 @@ struct TaskCounts {
         return counts
     }
 
-    /// The threads that live now.
+    /// The names of the live threads.
     static func names(process: String = "self") -> Set<String> {
         Set((try? Directory.names(in: "/proc/\(process)/task")) ?? [])
     }

@@ -1,23 +1,24 @@
-// In which order the cases of a scenario are measured within a round: what is held against each other,
-// by turns and one directly after the other. Such a machine changes its speed within seconds, by a half and more.
+// The order of the cases of a scenario within a round: contenders that are compared are measured by
+// turns, one directly after the other. A virtual machine can change its speed within seconds, by a
+// half and more.
 
 /// Some cases that are measured one after the other.
 struct Turn {
-    /// A case where it is measured.
+    /// A case and its placement.
     struct Entry {
         let item: Case
         let placement: Placement
     }
 
-    /// Where they stand among the entries.
+    /// Their places among the entries.
     let indices: [Int]
-    /// How often in a round.
+    /// The number of measurements in a round.
     let repetitions: Int
 
-    /// Where a goal is a ratio, its two figures are taken as often in each round.
+    /// The number for a goal that is a ratio, whose two figures are taken as often in each round.
     private static let repetitionsOfRatios = 3
 
-    /// The turns of a round: in each group those that a goal holds against each other, then the others.
+    /// The turns of a round: in each group those that a goal compares, then the others.
     static func all(of entries: [Entry], _ scenario: Scenario) -> [Turn] {
         var turns: [Turn] = []
         var left = Array(entries.indices)
@@ -25,7 +26,7 @@ struct Turn {
             let together = left.filter { entries[$0].isIn(entries[first]) }
             let names = contendersOfRatios(entries[first], scenario)
             var compared = together.filter { names.contains(entries[$0].item.contender) }
-            // Alone it is held against nothing.
+            // Alone it is compared with nothing.
             if compared.count == 1 { compared = [] }
             let others = together.filter { !compared.contains($0) }
             turns.append(Turn(indices: compared, repetitions: repetitionsOfRatios))
@@ -51,7 +52,7 @@ struct Turn {
 }
 
 extension Turn.Entry {
-    /// Whether it stands in the same table.
+    /// Whether it is in the same table.
     fileprivate func isIn(_ other: Turn.Entry) -> Bool {
         item.group == other.item.group && placement == other.placement
     }

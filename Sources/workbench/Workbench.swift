@@ -1,4 +1,4 @@
-// What workbench does with its arguments.
+// Runs workbench with its arguments.
 
 internal import CMeasure
 internal import Dispatch
@@ -16,7 +16,7 @@ enum Workbench {
         Signal.ignoreBrokenPipes()
         let interrupts = Interrupts.passOn()
         defer { withExtendedLifetime(interrupts) {} }
-        // Rounds pin themselves; servers and small rounds are where this process is.
+        // Rounds pin themselves; servers and small rounds run on this process's cpu.
         if options.placements == [.pinned], measure_pin(CInt(options.cpu)) != 0 {
             throw WorkbenchError("there is no cpu \(options.cpu) to run on")
         }
@@ -46,7 +46,7 @@ enum Workbench {
         for scenario in scenarios {
             let report = Report(scenario: scenario, results: try driver.run(scenario))
             reports.append(report)
-            // What has no place in the table is told at length.
+            // A scenario without a place in the table is reported in full.
             let isInTable = Goal.all.contains { $0.scenario == scenario.name }
             if !isSilent, options.hasDetails || !isInTable { Console.print(report.text) }
         }

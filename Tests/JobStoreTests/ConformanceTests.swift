@@ -1,5 +1,5 @@
-// What every store has to do: random commands go to two of them, and both have to say the same, also when they
-// are opened again, in order or after a crash. The twin is the reference.
+// Proves that all stores behave alike: random commands go to two of them, and both must answer the
+// same, also after they are reopened, in order or after a crash. The twin is the reference.
 
 import Jobs
 import Kernel
@@ -11,15 +11,15 @@ import Testing
 @Suite struct `Stores behave alike` {
     private static let count = askedNumber("STORE_HISTORIES") ?? 12
 
-    @Test(.timeLimit(.minutes(20)), arguments: (1...count).map { UInt64($0) })
+    @Test(.timeLimit(.minutes(2)), arguments: (1...count).map { UInt64($0) })
     func `a store in a file, and its twin`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let wall = TestWall()
         var limits = StoreLimits()
-        // Which ones are dropped first is known of those that have ended since the store was opened.
+        // The order of dropping is known only of jobs that have ended since the store was opened.
         let isReopened = random.chance(70)
         if !isReopened { limits.retainedCountMax = 20 }
-        // An old name of a job that has ended may be forgotten or not: it shows when that job runs again, or
+        // The old name of an ended job may be dropped or not: it shows when that job runs again, or
         // when the clock is set back.
         let runsAgain = random.chance(50)
         if !runsAgain { limits.uniqueMilliseconds = 60 }
@@ -63,7 +63,7 @@ import Testing
     }
 }
 
-/// Tells a store commands and collects what it says.
+/// Gives commands to a store and collects its answers.
 private final class Player {
     private let reopened: any Reopened
     private var store: (any JobStore)?
@@ -97,7 +97,7 @@ private final class Player {
         recovered = Reply.text(recovery, parts)
     }
 
-    /// - Returns: what was answered.
+    /// - Returns: the answers.
     func play(_ commands: [StoreCommand]) throws -> [String] {
         lastTicket += 1
         let ticket = lastTicket
@@ -150,9 +150,9 @@ private struct History {
     /// Whether failed jobs run again.
     let runsAgain: Bool
     var nextNumber: UInt64 = 1
-    /// Those that somebody serves at present.
+    /// The selectors that have a handler at present.
     var selectors: Set<String> = ["echo", "hash"]
-    /// The jobs of which the latest attempt has begun and not ended, as far as it was told.
+    /// The jobs whose latest attempt has begun and not ended, as far as the store was told.
     private var begun: Set<JobID> = []
     private var lastTicket: UInt64 = 0
     private static let queues = ["a", "b"].flatMap { thread in
@@ -203,12 +203,13 @@ private struct History {
 
     /// One transaction's commands.
     mutating func next(at now: Int64) -> [StoreCommand] {
-        // Who browses sees all of a transaction, and what has ended is dropped with the next write.
+        // A browsing command sees all of a transaction, and ended jobs are dropped with the next
+        // write.
         if random.chance(20) { return [browsing(at: now), .keepDue(at: now, ticket: ticket())] }
         return (0...random.below(8)).flatMap { _ in inOrder(command(at: now), at: now) }
     }
 
-    /// What happens to an attempt comes behind its beginning.
+    /// Orders the events of an attempt behind its beginning.
     private mutating func inOrder(_ command: StoreCommand, at now: Int64) -> [StoreCommand] {
         switch command {
         case .begun(let id, _): return begun.insert(id).inserted ? [command] : []
@@ -219,7 +220,7 @@ private struct History {
         }
     }
 
-    /// The store was opened again.
+    /// Drops the beginnings: the store was reopened.
     mutating func forgetBeginnings() { begun = [] }
 
     private mutating func browsing(at now: Int64) -> StoreCommand {
@@ -295,7 +296,7 @@ private struct History {
         return outcomes.randomElement(using: &random) ?? .cancelled
     }
 
-    /// What workers mark without telling the store: only a crash brings it out.
+    /// The marks of workers that the store is not told: only a crash brings them out.
     mutating func marks() -> [(id: UInt64, attempt: Int, result: [UInt8]?)] {
         let id = anyID()
         guard random.chance(30), begun.insert(id).inserted else { return [] }

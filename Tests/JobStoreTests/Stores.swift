@@ -1,4 +1,5 @@
-// The stores that have to behave alike, and what a test needs of each: to be opened, to crash, to end in order.
+// The stores that must behave alike, with a test's operations on each: open, crash, and end in
+// order.
 
 import Jobs
 import Kernel
@@ -7,7 +8,7 @@ import StoreTwin
 import Support
 import Synchronization
 
-/// The clock on the wall, moved by hand.
+/// A wall clock that the test moves.
 final class TestWall: LoopClock {
     private let milliseconds = Mutex<Int64>(1_000_000)
 
@@ -22,7 +23,7 @@ final class TestWall: LoopClock {
 /// A store that a test can open again and again.
 protocol Reopened: AnyObject {
     func open(serving selectors: Set<String>) throws -> (any JobStore, StoreRecovery)
-    /// Leaves what a crash of the process leaves.
+    /// Leaves the files as a crash of the process would.
     func crash(_ store: any JobStore) throws
 }
 
@@ -74,18 +75,18 @@ final class ReopenedFile: Reopened {
             try File.write(
                 try File.read(old + suffix, atMost: .max), to: path + suffix, mode: File.ownerOnly)
         }
-        // What it still writes is written to files that nobody opens again.
+        // Its further writes go to files that are never opened again.
         store.close(nextNumber: 1)
     }
 }
 
-/// What a store has answered, in words that are the same for the same answers.
+/// The answers of a store, in words that are the same for the same answers.
 enum Reply {
     static func text(_ job: Job) -> String {
         "\(brief(job)) \(job.payload) \(job.outcome.map { "\($0)" } ?? "-")"
     }
 
-    /// A job without what it was given and what it returned, which listings leave out.
+    /// A job without its payload and its result, which listings leave out.
     private static func brief(_ job: Job) -> String {
         "\(job.id) \(job.thread) \(job.selector) \(job.priority) \(job.state) "
             + "attempt \(job.attempt)-\(job.forgivenCount) of \(job.retryCountMax) at \(job.acceptedAt) "
@@ -116,7 +117,7 @@ enum Reply {
         }
     }
 
-    /// - Returns: nil for what is told unasked.
+    /// - Returns: nil for an unasked message.
     static func text(_ answer: StoreAnswer) -> String? {
         switch answer {
         case .counted: nil
@@ -163,8 +164,10 @@ enum Reply {
         }
     }
 
-    /// Whether two stores have said the same, the first of which knows exactly whether there is more: who
-    /// is not sure may say that there is.
+    /// Whether two stores have answered the same.
+    ///
+    /// The first knows exactly whether there is more; a store that is not sure may say that there
+    /// is.
     static func agree(_ exact: [String], _ other: [String]) -> Bool {
         exact.count == other.count
             && zip(exact, other).allSatisfy { exact, other in
@@ -172,7 +175,7 @@ enum Reply {
             }
     }
 
-    /// What was in a store, with all that was counted later.
+    /// The recovery of a store, with all later counts.
     static func text(_ recovery: StoreRecovery, _ parts: [RecoveryCount.Part]) -> String {
         var counts: [String: Int] = [:]
         for part in [recovery.part] + parts {

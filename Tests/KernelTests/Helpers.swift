@@ -1,10 +1,10 @@
-// What the tests of this target share: waiting with a bound, and the errors that calls throw.
+// The common part of this target's tests: bounded waits, and the errors of calls.
 
 import Glibc
 import Kernel
 import Support
 
-/// Waits until a descriptor can be read or has ended, far longer than anything here takes.
+/// Waits until a descriptor can be read or has ended, with a bound far above every wait here.
 func waitUntilReadable(_ descriptor: borrowing Descriptor) throws {
     try waitUntilReady(descriptor.number)
 }
@@ -22,7 +22,7 @@ func readToEnd(_ descriptor: borrowing Descriptor) throws -> String {
     throw Unexpected("more than 4 MB")
 }
 
-/// Reads until that many bytes have come.
+/// Reads until `count` bytes have come.
 func read(_ count: Int, from descriptor: borrowing Descriptor) throws -> String {
     var bytes: [UInt8] = []
     while bytes.count < count {
@@ -35,7 +35,7 @@ func read(_ count: Int, from descriptor: borrowing Descriptor) throws -> String 
     return String(decoding: bytes, as: UTF8.self)
 }
 
-/// The error number that a call throws; 0 when it throws nothing.
+/// The error number that a call throws; 0 when it throws none.
 func errorNumber(_ body: () throws(SystemError) -> Void) -> CInt {
     do throws(SystemError) {
         try body()
@@ -45,7 +45,7 @@ func errorNumber(_ body: () throws(SystemError) -> Void) -> CInt {
     }
 }
 
-/// What a call on sockets throws; nil when it throws nothing.
+/// The error of a call on sockets; nil when it throws none.
 func socketError(_ body: () throws(SocketError) -> Void) -> SocketError? {
     do throws(SocketError) {
         try body()
@@ -55,7 +55,7 @@ func socketError(_ body: () throws(SocketError) -> Void) -> SocketError? {
     }
 }
 
-/// The error number of the kernel in a socket error; nil when it is another.
+/// The kernel's error number in a socket error; nil when it is another one.
 func errorNumber(of error: SocketError?) -> CInt? {
     guard case .system(let error) = error else { return nil }
     return error.errno
@@ -67,13 +67,14 @@ func present(_ descriptor: consuming Descriptor?) throws -> Descriptor {
     return descriptor
 }
 
-/// Calls `body` while the kernel sends its thread a signal in each millisecond, of which none lets a call go
-/// on by itself.
+/// Calls `body` while the kernel sends its thread a signal in each millisecond.
+///
+/// None of the signals restarts a call by itself.
 func underSignals<Result>(_ body: () throws -> Result) throws -> Result {
     var action = sigaction()
     unsafe action.__sigaction_handler.sa_handler = { _ in }
     unsafe sigaction(SIGURG, &action, nil)
-    // Dispatch's threads, on which tests run, hold back every signal.
+    // Dispatch's threads, on which tests run, block every signal.
     var one = sigset_t()
     unsafe sigaddset(&one, SIGURG)
     unsafe pthread_sigmask(SIG_UNBLOCK, &one, nil)

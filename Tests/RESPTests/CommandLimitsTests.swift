@@ -1,11 +1,11 @@
-// What the server's parser refuses, when, and with which words.
+// Proves which commands the server's parser refuses, when, and with which words.
 
 import RESP
 import Support
 import Testing
 
 @Suite struct CommandLimitsTests {
-    /// Where Redis 7.0.15 refuses these too, the text begins with the one that it sent.
+    /// Faulty bytes and the fault; where Redis 7.0.15 refuses them too, its text begins the same.
     static let malformed: [(Wire, String)] = [
         ("*1\r\nfoo\r\n", "expected '$', got 'f'"),
         ("*1\r\n\r\n", "expected '$', got '\\x0d'"),
@@ -205,7 +205,7 @@ import Testing
         var random = SeededRandom(seed: seed)
         let limits = CommandLimits(
             argumentByteCountMax: 1000, commandByteCountMax: 2000, inlineByteCountMax: 1000)
-        // Bytes that mean something come often, so that the noise gets past the first header.
+        // Bytes with a meaning are frequent, so that the noise gets past the first header.
         let alphabet = "*$*$0123456789\r\n\r\n\r\n-\"'\\x a\u{0}".bytes
         for round in 0..<2000 {
             var parser = CommandParser(limits: limits)

@@ -1,5 +1,5 @@
-// The server's half of reading: what is a command, however it is cut; and what a command can be
-// asked.
+// Proves the server's half of reading: commands in any cut, and the questions that a command
+// answers.
 
 import RESP
 import Support

@@ -1,18 +1,18 @@
-// Feeds bytes to the parsers in any cut, and writes down what comes out, so that tests compare one
-// cut with another.
+// Feeds bytes to the parsers in any cut, and records the results, so that tests compare one cut
+// with another.
 
 import RESP
 import Support
 import Testing
 
-/// What a parser of commands said, as something that can be compared and printed.
+/// A result of a parser of commands, which can be compared and printed.
 enum CommandEvent: Equatable {
     case command([String])
     case tooLarge(OversizedArgument)
     case failure(String)
 }
 
-/// What a parser of replies said.
+/// A result of a parser of replies.
 enum ReplyEvent: Equatable {
     case value(RESPValue)
     case failure(String)
@@ -33,14 +33,14 @@ struct Wire: Sendable, ExpressibleByStringLiteral, CustomTestStringConvertible {
     init(stringLiteral value: String) { text = value }
 }
 
-/// One character for one byte, so that arguments of any bytes are compared and printed exactly.
+/// One character for each byte, so that arguments of any bytes are compared and printed exactly.
 func latin1(_ bytes: some Sequence<UInt8>) -> String {
     var text = ""
     for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }
     return text
 }
 
-/// Feeds `bytes` in pieces of these sizes, the rest in one, and takes all commands out after each.
+/// Feeds `bytes` in pieces of these sizes, the rest in one, and takes all commands after each.
 func commandEvents(
     _ bytes: [UInt8], pieces: [Int] = [], limits: CommandLimits = CommandLimits()
 ) -> [CommandEvent] {
@@ -64,7 +64,7 @@ func commandEvents(
     return events
 }
 
-/// Feeds `bytes` in pieces of these sizes, the rest in one, and takes all replies out after each.
+/// Feeds `bytes` in pieces of these sizes, the rest in one, and takes all replies after each.
 func replyEvents(
     _ bytes: [UInt8], pieces: [Int] = [], limits: ReplyLimits = ReplyLimits()
 ) -> [ReplyEvent] {
@@ -84,7 +84,7 @@ func replyEvents(
 /// All the arguments of the commands in `text`.
 func commands(_ text: String) -> [CommandEvent] { commandEvents(text.bytes) }
 
-/// The reply that `text` is.
+/// The reply in `text`.
 func reply(_ text: String) throws -> RESPValue? {
     var parser = ReplyParser()
     parser.append(text.utf8)

@@ -1,5 +1,5 @@
-// The words of a line. Every expectation here is what Redis 7.0.15 answered to the same line, but
-// for the zero byte, where Redis drops the rest of the line and this refuses it.
+// Proves the words of a line. Every expectation is the answer of Redis 7.0.15 to the same line, but
+// for the zero byte: Redis drops the rest of the line, and this refuses it.
 
 import RESP
 import Testing

@@ -1,4 +1,5 @@
-// Values of either version, to bytes and back, and what a client gets out of them.
+// Proves that values of either version survive the way to bytes and back, and how a client reads
+// them.
 
 import RESP
 import Support

@@ -1,4 +1,4 @@
-// The client's half of reading: every type of both versions, however it is cut, and what is refused.
+// Proves the client's half of reading: every type of both versions, in any cut, and the refusals.
 
 import RESP
 import Testing

@@ -1,5 +1,5 @@
-// Replies as bytes, in both versions. The expected dumps are those of the specification where it
-// has one.
+// Proves the bytes of replies, in both versions. The expected dumps are those of the specification
+// where it has one.
 
 import RESP
 import Testing
@@ -95,7 +95,7 @@ import Testing
             output == "*4\r\n$7\r\nPERFORM\r\n$6\r\nimages\r\n$3\r\n500\r\n$3\r\n\0\r\n\r\n".bytes)
     }
 
-    /// What is written in version 2 and in version 3.
+    /// The bytes in version 2 and in version 3.
     private func both(_ write: (ReplyWriter, inout [UInt8]) -> Void) -> [String] {
         ProtocolVersion.allCases.map { version in
             var output: [UInt8] = []

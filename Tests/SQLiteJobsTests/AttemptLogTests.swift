@@ -1,4 +1,5 @@
-// The ring of attempts as a process leaves it that dies at any moment: whole entries count, and only these.
+// Proves that an attempt log of a process that died at any moment has its whole entries, and only
+// these.
 
 import Jobs
 import Kernel
@@ -6,7 +7,7 @@ import Support
 import Testing
 import SQLiteJobs
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct AttemptLogTests {
     let directory: TestDirectory
     let path: String
@@ -103,7 +104,7 @@ struct AttemptLogTests {
     @Test func `what was cleared tells nothing, nor does what is noted there later`() throws {
         log.noteStart(9, attempt: 1)
         log.clear()
-        // A thread that is late harms nothing.
+        // A late thread does no harm.
         log.noteDone(9, attempt: 1, result: [1])
         #expect(try AttemptLog.look(at: path) == .nothing)
     }
@@ -123,7 +124,7 @@ struct AttemptLogTests {
         let zeros = [UInt8](repeating: 0, count: entryByteCount)
         try File.write(zeros + whole[entryByteCount...], to: torn)
         #expect(try AttemptLog.look(at: torn) == .ring(mark: 0, noted))
-        // What a crash has left before there was a mark.
+        // The rest of a crash from before there was a mark.
         for size in [0, 8, 4_096, whole.count] {
             try File.write([UInt8](repeating: 0, count: size), to: torn)
             #expect(try AttemptLog.look(at: torn) == .nothing)

@@ -1,4 +1,4 @@
-// What a command has made due stays due in a file that is opened when the clock was set back.
+// Proves that due jobs stay due in a file that is opened after the clock was set back.
 
 import Jobs
 import SQLiteJobs
@@ -9,7 +9,8 @@ import Testing
     private let directory: StoreDirectory
     private let store: SQLiteStore
 
-    /// Jobs 1 and 2 were fired at 10,000 and 3 failed and was run again then; 4 is delayed until 9,000.
+    /// Jobs 1 and 2 were fired at 10,000 and 3 failed and was run again then; 4 is delayed until
+    /// 9,000.
     init() throws {
         directory = try StoreDirectory()
         store = try directory.open()

@@ -1,5 +1,5 @@
-// Proves that ended jobs of before, which become known little by little, keep to their limits in the end,
-// and that a failed one of them runs again or is dropped at once.
+// Proves that ended jobs of before the opening, which become known little by little, keep to their
+// limits in the end, and that a failed one of them runs again or is dropped at once.
 
 import Jobs
 import SQLiteJobs
@@ -58,7 +58,7 @@ import Testing
             ]
         }
         #expect(isDone == [true, true, true])
-        // It fails again, under a number that is still to be looked at.
+        // It fails again, under a number that is still to be read.
         try store.transaction(at: 30) { () throws(StoreFault) in
             try store.end(JobID(9), Attempt(number: 2), .failed(reason: "again"), at: 30)
             try store.end(JobID(3), Attempt(number: 2), .done([]), at: 30)

@@ -1,4 +1,4 @@
-// Names that are given once, and failed jobs that run again, in a file.
+// Proves UNIQUE names, and failed jobs that run again, in a file.
 
 import Jobs
 import SQLiteJobs
@@ -27,7 +27,7 @@ import Testing
         }
         #expect(try give(7, to: 4, at: 5_001) == nil)
         #expect(try give(7, to: 5, at: 5_002) == JobID(4))
-        // Names that are old and whose jobs have ended go as new ones come; those of live ones stay.
+        // Old names whose jobs have ended are dropped as new ones come; those of live jobs stay.
         for id in 10..<30 {
             #expect(try give(UInt8(id), to: UInt64(id), at: 6_000) == nil)
             try store.transaction(at: 6_000) { () throws(StoreFault) in

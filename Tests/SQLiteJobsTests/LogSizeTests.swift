@@ -1,4 +1,4 @@
-// How large the log beside the database stays after much was written at once.
+// Proves the size of the log beside the database after a large burst.
 
 import Glibc
 import Jobs
@@ -21,7 +21,7 @@ import Testing
         let payload = [UInt8](repeating: 7, count: 5 << 20)
         try store.accept(all: (1...6).map { .sample($0, payload: payload) })
         #expect(try byteCount(log) > 30 << 20)
-        // The first transaction into the log that is written from its beginning again.
+        // The first transaction after the log starts over.
         try store.accept(all: [.sample(7)])
         #expect(try byteCount(log) == SQLiteStore.logByteCountKept)
         try store.accept(all: [.sample(8)])
@@ -39,7 +39,7 @@ import Testing
         let grown = try byteCount(log)
         #expect(grown > payload.count)
         for number in 2...20 as ClosedRange<UInt64> { try store.accept(all: [.sample(number)]) }
-        // What was written once is written again in the same place, which is faster.
+        // The log is rewritten in the same place, which is faster.
         #expect(try byteCount(log) == grown)
     }
 }

@@ -1,5 +1,5 @@
-// A log that has lost the file it belongs to, or finds a damaged one: both are left as they are, so that the
-// right file can still be put beside the log.
+// Proves that a log without its database, or beside a damaged one, stays as it is, and the file as
+// well, so that the right file can still be put beside the log.
 
 import Jobs
 import SQLiteJobs
@@ -8,7 +8,7 @@ import Support
 import Testing
 
 @Suite struct `A store that is not what its log belongs to` {
-    /// What a crash leaves: a database of some size, and a log that is not part of it yet.
+    /// The files of a crash: a database of some size, and a log that is not part of it yet.
     private func crashed() throws -> StoreDirectory {
         let (directory, left) = (try StoreDirectory(), try StoreDirectory())
         let payload = [UInt8](repeating: 7, count: 3_000)
@@ -33,7 +33,7 @@ import Testing
     struct Damage: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let kind: StoreFault.Kind
-        /// What becomes of the database; nil for none.
+        /// The replacement of the database; nil for none.
         let made: @Sendable ([UInt8]) -> [UInt8]?
     }
 
@@ -76,7 +76,7 @@ import Testing
         #expect(try Directory.names(in: directory.path).sorted() == names)
         if let made { #expect(try File.read(directory.database, atMost: 1 << 24) == made) }
         #expect(try File.read(log, atMost: 1 << 24) == logBefore)
-        // With the right file beside it, all is there.
+        // With the right file beside it, everything is there.
         try File.write(whole, to: directory.database)
         #expect(try directory.open().waiting().count == 201)
     }
@@ -116,7 +116,8 @@ import Testing
         }
         let opened = try left.open()
         let lostCount = Int(count) - (try opened.waiting().count)
-        // The last one may have been torn, and a frame's number of pages tells whether it is a commit.
+        // The last one may have been torn, and a frame's number of pages tells whether it is a
+        // commit.
         let damage = opened.logDamage?.commitCount ?? 0
         #expect(lostCount >= damage)
         #expect(lostCount <= 2 || damage > 0)

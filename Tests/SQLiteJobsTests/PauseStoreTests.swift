@@ -1,4 +1,4 @@
-// Jobs between two attempts, in a file that is opened when the clock was set back.
+// Proves the pauses between two attempts in a file that is opened after the clock was set back.
 
 import Jobs
 import SQLiteJobs

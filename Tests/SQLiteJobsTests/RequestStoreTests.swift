@@ -1,4 +1,5 @@
-// What clients have asked for that is no job: paused threads, and jobs that are to end.
+// Proves that requests of clients that are no jobs are kept: paused threads, and jobs that were
+// asked to end.
 
 import Jobs
 import SQLiteJobs

@@ -1,5 +1,5 @@
 // Compares a store in a file with an array that is searched for everything, over transactions that
-// succeed, that fail, and after which the file is opened anew.
+// succeed, that fail, and after which the file is reopened.
 
 import Jobs
 import SQLiteJobs
@@ -17,15 +17,15 @@ import Testing
         }
     }
 
-    /// A store and what it should hold.
+    /// A store and its expected contents.
     private struct Run {
         static let threads = ["images", "mail", "a thread with a name that is not kept inline"]
         let directory: StoreDirectory
         var random: SeededRandom
-        /// Nil while it is opened anew: a file has one user only.
+        /// Nil while it is reopened: a file has one user only.
         private var opened: SQLiteStore?
         var jobs: [UInt64: Job] = [:]
-        /// What has not ended, in the order of numbers.
+        /// The jobs that have not ended, in the order of numbers.
         var live: [UInt64] = []
         var limits = StoreLimits()
         var nextNumber: UInt64 = 1
@@ -45,11 +45,11 @@ import Testing
         mutating func reopen() throws {
             opened = nil
             opened = try directory.open(limits: limits)
-            // A number of a transaction that has failed may be given again: nobody was told it.
+            // A number of a failed transaction may be given again: no client was told it.
             #expect(try store.nextNumber <= nextNumber)
         }
 
-        /// Does some things at once, and sometimes none of them after all.
+        /// Makes some changes at once, and sometimes fails after them.
         mutating func transaction(_ step: Int) throws {
             now += 7
             let before = (jobs, live)
@@ -70,7 +70,7 @@ import Testing
         }
 
         private mutating func change(_ store: SQLiteStore) throws(StoreFault) {
-            // Mostly the oldest, as in life.
+            // Mostly the oldest, as in practice.
             let id = random.chance(70) ? live.first : live.randomElement(using: &random)
             guard random.chance(50), let id, let chosen = jobs[id] else {
                 return try accept(store)
@@ -102,7 +102,7 @@ import Testing
                 try store.retry(chosen.id, attempt, dueAt: now + 100, at: now)
                 set(chosen, attempt, state: .delayed, dueAt: now + 100)
             default:
-                // Nothing happens to one that has ended, or never was.
+                // An ended job, and one that never was, do not change.
                 let other = UInt64.random(in: 1..<nextNumber + 3, using: &random)
                 guard jobs[other].map(\.state.isEnded) != false else { return }
                 try store.end(JobID(other), attempt, .done([]), at: now)
@@ -132,7 +132,7 @@ import Testing
             live.append(job.id.number)
         }
 
-        /// Something has happened to a job.
+        /// Records a change of a job.
         private mutating func set(
             _ job: Job, _ attempt: Attempt, _ outcome: Outcome? = nil, state: JobState? = nil,
             dueAt: Int64? = nil
@@ -196,7 +196,7 @@ import Testing
             try compareEnded(sorted.filter(\.state.isEnded), note)
         }
 
-        /// Of what has ended without having failed, the latest are there.
+        /// Of the ended jobs that did not fail, the latest are there.
         private func compareEnded(_ ended: [Job], _ note: Comment) throws {
             let store = try store
             var kept: [Job] = []
@@ -208,7 +208,7 @@ import Testing
             }
             #expect(!dropped.contains { $0.state == .failed }, note)
             let others = kept.filter { $0.state != .failed }
-            // Those of the latest transaction go with the next.
+            // Those of the latest transaction are dropped with the next.
             let now = others.compactMap(\.endedAt).max()
             let earlier = others.filter { $0.endedAt != now }
             #expect(earlier.count <= limits.retainedCountMax, note)
@@ -221,7 +221,7 @@ import Testing
             }
         }
 
-        /// The 20 newest, a few at a time, of a few that are looked at.
+        /// The 20 newest, a few at a time, out of a few that are read.
         private func newestEnded(_ state: JobState?) throws -> [JobID] {
             var limits = SQLiteStore.SearchLimits()
             (limits.rowCountMax, limits.packCountMax) = (3, 2)
@@ -236,7 +236,7 @@ import Testing
             return Array(ids.prefix(20))
         }
 
-        /// Those of a queue in turn that have not begun, of a few that are looked at.
+        /// Those of a queue in turn that have not begun, out of a few that are read.
         private func firstAttempts(_ queue: QueueName) throws -> [JobID] {
             var limits = SQLiteStore.SearchLimits()
             limits.rowCountMax = 3
@@ -253,7 +253,7 @@ import Testing
             return ids
         }
 
-        /// All of a queue, as it is brought into memory.
+        /// All of a queue, as it is loaded into memory.
         private func inParts(_ queue: QueueName) throws -> [Job] {
             let store = try store
             var all: [Job] = []

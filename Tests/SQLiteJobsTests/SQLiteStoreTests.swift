@@ -1,4 +1,4 @@
-// Proves that the durable store gives back, after it was opened again, what was committed.
+// Proves that the reopened durable store gives back all committed changes.
 
 import Jobs
 import SQLiteJobs
@@ -110,7 +110,7 @@ import Testing
             try store.transaction(at: 9) { () throws(StoreFault) in
                 let attempt = Attempt(number: 2, workerName: "mail", startedAt: 5)
                 try store.end(JobID(1), attempt, outcome, at: 9)
-                // What was recorded once is not changed by a second word.
+                // A recorded outcome is not changed by a second one.
                 try store.end(JobID(1), attempt, .failed(reason: "again"), at: 10)
             }
         }

@@ -1,5 +1,5 @@
-// A copy of a store that is made while transactions go on: it is the store as it was at the last part, and
-// what goes wrong with it costs the store nothing.
+// Proves that a copy of a store made during transactions is the store as it was at the last part,
+// and that its faults cost the store nothing.
 
 import Jobs
 import SQLiteJobs
@@ -87,7 +87,7 @@ import Testing
                 defer { copy.close() }
                 for step in script.steps[40..<60] {
                     _ = try copy.next(pageCount: 1)
-                    // Also what changes pages that have been copied, which the disk does not take.
+                    // It also changes pages that have been copied, which the disk refuses.
                     try store.take(step)
                     model.apply(step)
                 }
@@ -134,7 +134,7 @@ import Testing
         #expect(try Contents(of: store).live == model.contents.live)
     }
 
-    /// Lets a transaction fail that has changed something.
+    /// Makes a transaction fail that has changed something.
     private func failOnce(_ store: SQLiteStore, _ disk: FaultyDisk) {
         disk.fail([.write], from: 1, count: 0, .error)
         #expect(throws: StoreFault.self) {

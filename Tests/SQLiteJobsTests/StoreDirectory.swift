@@ -1,4 +1,4 @@
-// What the tests of the store share: a directory of their own and short ways to do things.
+// The common part of the store's tests: a directory of their own and short forms of the calls.
 
 import Jobs
 import SQLiteJobs
@@ -16,9 +16,9 @@ extension StoreDirectory {
         try SQLiteStore(path: database, limits: limits, schema: schema)
     }
 
-    /// Makes a file of the first version, with what these statements put into it.
+    /// Makes a file of the first version with the rows of these statements.
     func makeFirstVersion(_ statements: String...) {
-        // This program can't go on with it: it has none of the columns that came later.
+        // This program can't use it: it has none of the later columns.
         _ = fault(schema: Schema(steps: [Schema.current.steps[0] + statements]))
     }
 
@@ -58,7 +58,7 @@ extension Job {
 }
 
 extension SQLiteStore {
-    /// Keeps jobs in one transaction.
+    /// Accepts jobs in one transaction.
     func accept(all jobs: [Job]) throws(StoreFault) {
         try transaction(at: 1_000) { () throws(StoreFault) in
             for job in jobs { try accept(job) }
@@ -85,7 +85,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    /// All jobs that wait for their time or to be fired, queue by queue.
+    /// All delayed and buffered jobs, queue by queue.
     func held() throws(StoreFault) -> [Job] {
         var held: [Job] = []
         for queue in try queues() {

@@ -1,4 +1,4 @@
-// Proves that a file which is not what it should be is named, explained and left as it is.
+// Proves that a wrong or damaged file is named, explained and left as it is.
 
 import Jobs
 import SQLiteJobs
@@ -19,7 +19,7 @@ import Testing
 
     @Test func `a database of another program is left alone`() throws {
         let directory = try StoreDirectory()
-        // A store without the mark of this program: anybody's tables.
+        // A store without the mark of this program: foreign tables.
         _ = try directory.open()
         var bytes = try File.read(directory.database, atMost: 1 << 20)
         // The application id is at byte 68 of the header (www.sqlite.org/fileformat.html).
@@ -87,7 +87,7 @@ import Testing
         let directory = try StoreDirectory()
         try directory.open().accept(all: (1...200).map { .sample($0) })
         var bytes = try File.read(directory.database, atMost: 1 << 20)
-        // The first page stays, so that it is known as ours; the rest is noise.
+        // The first page stays, so that it is recognised as ours; the rest is noise.
         for index in 4_096..<bytes.count { bytes[index] = 0xA5 }
         try File.write(bytes, to: directory.database)
         let fault = try #require(directory.fault())
@@ -161,10 +161,10 @@ import Testing
         try File.remove(directory.database)
         store.doubtPresence()
         #expect(write(4, 2_002)?.kind == .moved)
-        // Its log alone is taken for no new store.
+        // Its log alone is not taken for a new store.
         #expect(directory.fault()?.kind == .incomplete)
         try File.remove(directory.database + "-wal")
-        // Another one in its place is not it either.
+        // Another file in its place is refused as well.
         let other = try directory.open()
         #expect(write(5, 2_003)?.kind == .moved)
         #expect(try other.waiting() == [])
@@ -188,7 +188,7 @@ import Testing
             #expect(fault?.description.contains("\(log): it was moved or removed") == true)
             try File.rename(directory.file("elsewhere"), to: log)
             try store.accept(all: [.sample(3)])
-            // What was accepted before is not lost with it when the store is closed.
+            // Earlier jobs are not lost with it when the store is closed.
             try File.remove(log)
         }
         #expect(try directory.open().waiting() == [1, 3])

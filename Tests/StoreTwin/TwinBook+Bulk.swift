@@ -12,7 +12,7 @@ extension TwinBook {
 
     /// Cancels a job that has not begun.
     ///
-    /// - Returns: what it was.
+    /// - Returns: its former state.
     mutating func cancel(_ job: Job, as outcome: Outcome = .cancelled, at now: Int64) -> CountedJob
     {
         end(job.id, nil, outcome, at: now)
@@ -20,7 +20,7 @@ extension TwinBook {
             id: job.id, state: job.state, selector: job.selector, byteCount: job.payload.count)
     }
 
-    /// Jobs that have not begun, and were to by a moment.
+    /// The waiting jobs that have expired by a time.
     func expiring(at moment: Int64, after place: DueKey, limit: Int) -> ExpiringJobs {
         let places = live.compactMap { kept in
             kept.job.expiresAt.map { DueKey(dueAt: $0, id: kept.job.id) }
@@ -94,7 +94,7 @@ extension TwinBook {
         return release
     }
 
-    /// - Parameter memory: what is in turn and not behind this is in memory.
+    /// - Parameter memory: the boundary of each queue: jobs in turn up to it are in memory.
     mutating func cancel(
         _ part: BulkCancelPart, behind memory: [QueueName: JobID], at now: Int64
     ) -> BulkCancelAnswer {

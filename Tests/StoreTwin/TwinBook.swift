@@ -1,16 +1,16 @@
-// What a store holds, as plain values in memory: dictionaries where a real store has tables. It is the
-// reference for what each change means, so each is written in the plainest way.
+// The contents of a store, as plain values in memory: dictionaries where a real store has tables.
+// It is the reference for the meaning of each change, so each is written in the plainest way.
 
 package import Jobs
 
-/// All that outlives a crash.
+/// The state that outlives a crash.
 package struct TwinBook: Sendable {
     /// A job as it is kept, its payload included.
     struct Kept: Sendable {
         var job: Job
-        /// What a failed job needs to run again.
+        /// The payload that a failed job needs to run again.
         var payload: [UInt8]
-        /// Whether a command has made it due: then it is so whatever the clock says.
+        /// Whether a command has made it due: then it stays due whatever the clock says.
         var isDue = false
     }
 
@@ -27,10 +27,10 @@ package struct TwinBook: Sendable {
     var paused: Set<String> = []
     var askedToEnd: Set<JobID> = []
     var reservedBelow: UInt64 = 1
-    /// The latest moments at which a command made jobs due, and at which an attempt failed.
+    /// The latest times at which a command made jobs due, and at which an attempt failed.
     var dueThrough = Int64.min
     var retriedThrough = Int64.min
-    /// What workers have marked and the store had not been told: attempts, and small results.
+    /// The marks of workers that the store had not been told: attempts, and small results.
     var marks: [JobID: (attempt: Int, result: [UInt8]?)] = [:]
     let limits: StoreLimits
 
@@ -40,7 +40,7 @@ package struct TwinBook: Sendable {
         failed = .failed(within: limits)
     }
 
-    // MARK: - Looking
+    // MARK: - Reading
 
     /// The jobs that have not ended.
     package var liveJobs: [Job] { live.map(\.job) }
@@ -59,7 +59,7 @@ package struct TwinBook: Sendable {
     /// A job as a client is told of it: of one that has ended, the payload is kept apart.
     package func job(_ id: JobID) -> Job? { jobs[id]?.job }
 
-    /// The jobs of a queue in a state, in their order: of the delayed, by when they are due.
+    /// The jobs of a queue in a state, in their order: delayed ones by their due time.
     func jobs(of queue: QueueName, _ state: JobState) -> [Job] {
         let jobs = live.map(\.job).filter { $0.queue == queue && $0.state == state }
         return state == .delayed ? jobs.sorted { Self.place($0) < Self.place($1) } : jobs
@@ -86,7 +86,7 @@ package struct TwinBook: Sendable {
 
     // MARK: - Changing
 
-    /// Changes where a job is; does nothing to one that has ended.
+    /// Changes the state of a job; does nothing to an ended one.
     private mutating func change(
         _ id: JobID, to state: JobState? = nil, _ body: (inout Job.Progress) -> Void
     ) {
@@ -100,7 +100,8 @@ package struct TwinBook: Sendable {
     }
 
     mutating func accept(_ job: Job) {
-        // As it comes back: a store keeps the moment at which a job is due, not how that was said.
+        // In the form that it is read back in: a store keeps the due time of a job, not how it was
+        // given.
         let kept = Job(
             id: job.id, request: job.request, acceptedAt: job.acceptedAt, state: job.state,
             progress: job.progress)
@@ -147,7 +148,7 @@ package struct TwinBook: Sendable {
         if outcome.state == .failed { failed.append(entry) } else { ended.append(entry) }
     }
 
-    /// Drops what has ended and is kept no more.
+    /// Drops ended jobs past their limits.
     mutating func dropEnded(at now: Int64) {
         let (due, dueFailures) = (ended.due(at: now), failed.due(at: now))
         for entry in due + dueFailures { jobs[entry.id] = nil }
@@ -161,7 +162,7 @@ package struct TwinBook: Sendable {
         dueThrough = max(dueThrough, now)
     }
 
-    /// Dates anew what a command has made due, if the clock was set back.
+    /// Redates jobs that a command has made due, if the clock was set back.
     mutating func keepDue(at now: Int64) {
         guard dueThrough > now else { return }
         dueThrough = now
@@ -170,7 +171,7 @@ package struct TwinBook: Sendable {
         }
     }
 
-    /// Shortens pauses that have become longer than any may be, because the clock was set back.
+    /// Shortens pauses that are longer than a pause may last, because the clock was set back.
     mutating func shortenPauses(at now: Int64) {
         guard retriedThrough > now else { return }
         retriedThrough = now
@@ -244,7 +245,7 @@ package struct TwinBook: Sendable {
 }
 
 extension Job {
-    /// How far it has come.
+    /// Its progress.
     fileprivate var progress: Progress {
         var progress = Progress()
         progress.dueAt = dueAt

@@ -1,5 +1,6 @@
-// A store in memory: the twin of those that outlive a daemon. It does each firing as one transaction, on the
-// thread that fires, and sends the answers; a copy of its book is what a crash would leave.
+// A store in memory: the twin of the stores that outlive a daemon. It runs each firing as one
+// transaction, on the thread that fires, and sends the answers; a copy of its book is the result of
+// a crash.
 
 package import Jobs
 package import Kernel
@@ -13,7 +14,7 @@ package final class TwinStore: JobStore {
         var book: TwinBook
         var pending: [StoreCommand] = []
         var send: (@Sendable ([StoreAnswer]) -> Void)?
-        /// Of each queue, the last job in turn that is in the memory of the scheduler.
+        /// The last job in turn of each queue that is in the memory of the scheduler.
         var brought: [QueueName: JobID] = [:]
         /// Attempts that have begun and are recorded if they last, in their order.
         var beginnings: [(id: JobID, attempt: Attempt)] = []
@@ -30,7 +31,7 @@ package final class TwinStore: JobStore {
 
     /// Opens a book.
     ///
-    /// - Parameter selectors: those whose jobs somebody runs.
+    /// - Parameter selectors: the selectors that have a handler.
     package static func open(
         _ book: TwinBook, serving selectors: Set<String>, wall: WallTime
     ) -> (TwinStore, StoreRecovery) {
@@ -95,10 +96,10 @@ package final class TwinStore: JobStore {
         self.wall = wall
     }
 
-    /// What a crash would leave.
+    /// The book as a crash would leave it.
     package var book: TwinBook { state.withLock { $0.book } }
 
-    /// Lets one of the next transactions fail, behind those that were told before.
+    /// Fails one of the next transactions, behind those that were chosen before.
     package func fail(with fault: StoreFault?) { state.withLock { $0.faults.append(fault) } }
 
     package func add(_ command: consuming StoreCommand) {
@@ -114,7 +115,7 @@ package final class TwinStore: JobStore {
     /// Lets commands collect until `goOn`.
     package func hold() { state.withLock { $0.isHeld = true } }
 
-    /// Does what has collected.
+    /// Does the collected commands.
     package func goOn() {
         state.withLock { $0.isHeld = false }
         fire()
@@ -126,7 +127,7 @@ package final class TwinStore: JobStore {
         state.withLock { state in
             guard !state.isHeld else { return }
             let commands = state.pending
-            // A transaction that only says what has happened fails with the next request.
+            // A transaction with events only fails with the next request.
             let isAsked = commands.contains { !$0.isRecord }
             let fault = state.faults.isEmpty || !isAsked ? nil : state.faults.removeFirst()
             state.pending = fault == nil ? [] : commands.filter(\.isRecord)
@@ -134,7 +135,7 @@ package final class TwinStore: JobStore {
             state.book.dropEnded(at: now)
             var answers = commands.map { answer($0, fault, &state, at: now) }
             if fault != nil { (state.book, state.brought) = before }
-            // Who browses sees all of the transaction.
+            // A browsing command sees all of the transaction.
             for (place, command) in commands.enumerated() {
                 answers[place] += browse(command, state, at: now)
             }
@@ -149,7 +150,7 @@ package final class TwinStore: JobStore {
     }
 
     package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {
-        // As much as the ring of attempts takes.
+        // The largest result that the attempt log takes.
         guard result.count <= 96 else { return }
         state.withLock { $0.book.mark(JobID(id), attempt, result) }
     }
@@ -173,7 +174,7 @@ package final class TwinStore: JobStore {
 
     // MARK: - Commands
 
-    /// Does a command, and says what it is answered; of a transaction that fails, nothing stays.
+    /// Does a command, and returns its answer; a failed transaction changes nothing.
     private func answer(
         _ command: StoreCommand, _ fault: StoreFault?, _ state: inout State, at now: Int64
     ) -> [StoreAnswer] {
@@ -218,7 +219,7 @@ package final class TwinStore: JobStore {
             let release = state.book.release(batch) { selectors.contains($0.selector) }
             return [.fired(ticket: ticket, batch, result(release))]
                 + batch.queues.map { queue in
-                    // A batch that did not come to a queue tells nothing of it.
+                    // A batch that did not reach a queue has no answer for it.
                     let jobs = release.counted[queue].map { _ in
                         state.book.delayed(
                             queue, after: batch.place(of: queue), batch.loadCountMax,
@@ -271,7 +272,7 @@ package final class TwinStore: JobStore {
         return []
     }
 
-    /// What a command is answered that looks at single jobs, or lists some.
+    /// The answer of a command that reads single jobs, or lists some.
     private func browse(
         _ command: StoreCommand, _ state: borrowing State, at now: Int64
     ) -> [StoreAnswer] {
@@ -291,7 +292,7 @@ package final class TwinStore: JobStore {
         }
     }
 
-    /// What is parked of a queue is behind a new job in memory.
+    /// Records that the parked jobs of a queue are behind a new job in memory.
     private func note(_ new: NewJob, _ state: inout State) {
         guard !new.isParked, new.job.state == .waiting else { return }
         state.brought[new.job.queue] = new.job.id

@@ -1,4 +1,4 @@
-// Proves the order of a queue and that it lets go of the memory of a burst.
+// Proves the order of a queue and that it gives back the memory of a burst.
 
 import Structures
 import Support

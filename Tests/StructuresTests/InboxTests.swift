@@ -1,4 +1,4 @@
-// Proves that nothing is lost between threads, that arrival order is kept per producer, and that
+// Proves that no element is lost between threads, that arrival order is kept per producer, and that
 // after a close each element was either handed over or refused.
 
 import Kernel
@@ -6,8 +6,9 @@ import Structures
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(20))) struct `An inbox` {
-    /// One element of a concurrent test: who sent it, and which of his it is.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct `An inbox` {
+    /// One element of a concurrent test: its producer, and its number among that producer's
+    /// elements.
     struct Message: Equatable {
         let producer: Int
         let number: Int
@@ -195,7 +196,7 @@ import Testing
                     for number in 0..<perProducer {
                         let result = inbox.push(Message(producer: producer, number: number))
                         if result == .first { firsts.value.add(1, ordering: .relaxed) }
-                        // Gives way now and then: there may be fewer threads than producers.
+                        // Yields now and then: there may be fewer threads than producers.
                         if number % 256 == 255 { await Task.yield() }
                     }
                 }
@@ -210,7 +211,8 @@ import Testing
                         _ = inbox.rest()
                     }
                     idle += 1
-                    // Busy, so that takes and pushes meet; but there may be no other thread to push.
+                    // Busy, so that takes and pushes meet; but there may be no other thread to
+                    // push.
                     if idle % 5_000 == 4_999 { await Task.yield() }
                     continue
                 }
@@ -264,7 +266,7 @@ import Testing
     }
 }
 
-/// A number that several threads count up.
+/// A number that several threads increment.
 private final class Counter: Sendable {
     let value = Atomic(0)
 }

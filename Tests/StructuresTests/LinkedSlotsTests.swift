@@ -1,4 +1,4 @@
-// Proves that chains keep their order whatever is taken out of their middle.
+// Proves that chains keep their order when values are removed from their middle.
 
 import Structures
 import Support

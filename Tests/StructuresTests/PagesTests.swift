@@ -1,4 +1,5 @@
-// Proves that what is in pages stays the same while it grows, and that copies are apart.
+// Proves that elements in pages stay the same while the list grows, and that copies are
+// independent.
 
 import Structures
 import Testing

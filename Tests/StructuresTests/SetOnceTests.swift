@@ -1,4 +1,4 @@
-// Proves that the first object stays, whoever comes later, and goes with its place.
+// Proves that the first object stays, whatever is stored later, and is released with its place.
 
 import Structures
 import Support
@@ -39,7 +39,7 @@ import Testing
         #expect(first == nil)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `gives the same object to all threads that put one in at the same time`() throws {
         for _ in 0..<100 {
             let race = Race()
@@ -56,7 +56,7 @@ import Testing
     private final class Race: Sendable {
         let holder = Holder()
         let isStarted = Atomic<Bool>(false)
-        /// What each thread was told is there.
+        /// The object that each thread was given.
         let answers = Mutex<[Thing]>([])
 
         func run() {

@@ -1,4 +1,4 @@
-// Proves that a short list is an array to whoever looks at it, be it of none, one or several.
+// Proves that a short list of none, one or several elements behaves as an array.
 
 import Structures
 import Support

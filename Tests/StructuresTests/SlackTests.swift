@@ -1,4 +1,4 @@
-// Proves how exactly four bytes keep how late a timer may be, and that they never make it later.
+// Proves how exactly four bytes keep a timer's tolerance, and that they never make the timer later.
 
 import Structures
 import Support

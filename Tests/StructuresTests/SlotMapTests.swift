@@ -1,4 +1,4 @@
-// Proves that handles of a slot map go stale and never name a stranger's value.
+// Proves that handles of a slot map go stale and never name another value.
 
 import Structures
 import Support

@@ -60,7 +60,7 @@ import Testing
         #expect(last != nil)
         #expect(heap.remove(handle) != nil)
         #expect(last == nil)
-        // What is left of it is an entry behind the other's.
+        // Its rest is an entry behind the other's.
         #expect(heap.entryCount == 2)
     }
 
@@ -155,7 +155,7 @@ import Testing
     @Test(arguments: [1, 2, 3, 4] as [UInt64], [0, 5, 200] as [Int64])
     func `agrees with a sorted list`(seed: UInt64, toleranceMax: Int64) {
         var random = SeededRandom(seed: seed)
-        // So few that all are numbered anew now and then.
+        // So few numbers that all timers are renumbered now and then.
         var heap = Heap(numberMax: 1_000)
         var model = Model()
         for step in 0..<3_000 {
@@ -233,7 +233,7 @@ import Testing
         var due: [Heap.Handle] = []
         heap.collectDue(upTo: limit, into: &due)
         if let only = heap.onlyDue(upTo: limit) { #expect(due == [only]) }
-        // As many of them as can be, in the same order, though dead ones may hide the last.
+        // As many of them as possible, in the same order, though dead entries may hide the last.
         let first = heap.first(3)
         #expect(zip(first, due).allSatisfy { $0.handle == $1 })
         #expect(first.count == min(3, heap.count) || heap.entryCount > 2 * heap.count)

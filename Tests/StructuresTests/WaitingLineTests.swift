@@ -1,4 +1,4 @@
-// A line of those who wait, and its size when many of them leave.
+// Proves the order of a queue of waiters, and its size when many of them give up.
 
 import Structures
 import Testing
@@ -20,7 +20,7 @@ import Testing
         var gone: [Int] = []
         for number in 0..<staying { gone += line.join(number, hasLeft: { $0 >= staying }) }
         for number in staying..<staying + 10_000 {
-            // All that came after those which stay have left again.
+            // All that came after the staying ones have given up.
             gone += line.join(number, hasLeft: { $0 >= staying })
             #expect(line.count <= 2 * staying + 64)
         }

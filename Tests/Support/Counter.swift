@@ -1,4 +1,4 @@
-// A number that any thread may count up.
+// A number that any thread may increment.
 
 internal import Synchronization
 
@@ -8,7 +8,7 @@ package final class Counter: Sendable {
 
     package init() {}
 
-    /// How often it was incremented; what was written before an increment that counts is visible.
+    /// The number of increments; writes before a counted increment are visible.
     package var count: Int { value.load(ordering: .acquiring) }
 
     /// Adds one.

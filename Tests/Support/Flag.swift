@@ -1,4 +1,4 @@
-// A flag that is set until somebody clears it, from any thread.
+// A flag that any thread may clear.
 
 internal import Synchronization
 

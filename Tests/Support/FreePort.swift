@@ -1,13 +1,13 @@
-// Ports for tests that name one before anybody listens there.
+// Ports for tests that name one before a server listens there.
 
 package import Kernel
 
-/// A port of a loopback address at which nobody listens.
+/// A free port of a loopback address.
 ///
-/// It is below those from which the kernel takes one for whoever connects: such a one could be
-/// taken again before the test is at it.
+/// It is below the kernel's ports for outgoing connections: such a port could be taken again before
+/// the test uses it.
 ///
-/// - Parameter host: where; nil for an address of the test's own.
+/// - Parameter host: the address; nil for one of the test's own.
 package func freePort(at host: String? = nil) throws -> TCPAddress {
     let parts = (0..<3).map { _ in Int.random(in: 1...254) }
     let host = host ?? "127.\(parts[0]).\(parts[1]).\(parts[2])"

@@ -1,4 +1,4 @@
-// Makes the program of a game smaller for as long as it still fails, so that a person can read it.
+// Makes the program of a game smaller while it still fails, so that a person can read it.
 
 /// One move of a program, which may hold others.
 package protocol GameMove: Sendable {
@@ -6,7 +6,7 @@ package protocol GameMove: Sendable {
 }
 
 extension GameMove {
-    /// The program without whatever it doesn't need to fail.
+    /// The program without every move that its failure does not need.
     ///
     /// - Parameter fails: whether a program still shows a failure.
     package static func shrink(_ program: [Self], while fails: ([Self]) throws -> Bool) rethrows
@@ -18,7 +18,8 @@ extension GameMove {
         return program
     }
 
-    /// Every program that is this one without one of its moves, or without what is in one of them.
+    /// Every program that is this one without one of its moves, or without a move inside one of
+    /// them.
     private static func shorter(_ program: [Self]) -> [[Self]] {
         program.indices.flatMap { index -> [[Self]] in
             var without = program

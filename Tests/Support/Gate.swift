@@ -1,4 +1,4 @@
-// Holds a thread at a known place until the test lets it go on.
+// Holds a thread at a known place until the test releases it.
 
 package import Kernel
 
@@ -16,7 +16,7 @@ package final class Gate: Sendable {
         opened.wait()
     }
 
-    /// Lets whoever waits go on.
+    /// Releases the waiting thread.
     package func open() {
         opened.open()
     }

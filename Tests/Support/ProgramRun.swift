@@ -2,16 +2,17 @@
 
 package import Kernel
 
-/// What a program printed, and how it ended.
+/// The output of a program, and its end.
 package struct ProgramRun {
-    /// Its output and its complaints, as they came.
+    /// Its standard output and standard error, in order of arrival.
     package let output: String
     package let status: ChildStatus?
 
-    /// - Parameter isStopped: whether it is to stop with a word: then nobody needs a backtrace, for which it
-    ///   would have to fork as it dies.
+    /// - Parameter isStopped: whether it is expected to trap: then it needs no backtrace, for which
+    ///   it would have to fork as it dies.
     package init(_ program: String, _ arguments: [String], isStopped: Bool = false) throws {
-        // One pipe for both: nobody would read the other one meanwhile, and a full one is waited for.
+        // One pipe for both: a second one would not be read meanwhile, and the program would wait
+        // for it when it is full.
         let setting = isStopped ? "SWIFT_BACKTRACE=enable=no " : ""
         let merging = ["-c", "\(setting)exec \"$0\" \"$@\" 2>&1", program] + arguments
         var child = try ChildProcess.spawn(ChildCommand(program: "/bin/sh", arguments: merging))
@@ -25,7 +26,7 @@ package struct ProgramRun {
         status = child.reap()
     }
 
-    /// A program that was built with this test.
+    /// Runs a program that was built with this test.
     package init(built name: String, _ arguments: [String], isStopped: Bool = false) throws {
         try self.init("\(try productsDirectory())/\(name)", arguments, isStopped: isStopped)
     }

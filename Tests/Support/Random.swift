@@ -1,4 +1,4 @@
-// Numbers that look random and are the same for the same seed, so that a failure can be replayed.
+// Pseudo-random numbers that a seed determines, so that a failure can be replayed.
 
 /// A generator of 64-bit numbers that a seed determines.
 ///
@@ -23,10 +23,10 @@ extension SeededRandom {
     /// True in `percent` of 100 cases.
     package mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 
-    /// A number from 0 up to, and without, `bound`.
+    /// A number from 0 up to, but not including, `bound`.
     package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
-    /// So many random bytes.
+    /// Random bytes.
     package mutating func bytes(_ count: Int) -> [UInt8] {
         (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
     }

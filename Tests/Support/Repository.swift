@@ -1,4 +1,4 @@
-// Where a test finds the files of this package, and the programs that were built with it.
+// The files of this package, and the programs that were built with the tests.
 
 internal import Glibc
 package import Kernel
@@ -12,7 +12,7 @@ package func repositoryFile(_ path: String) throws(SystemError) -> [UInt8] {
 package let repositoryDirectory =
     "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
-/// The directory of the running test bundle, where the package's programs are as well.
+/// The directory of the running test bundle, which holds the package's programs as well.
 package func productsDirectory() throws(SystemError) -> String {
     var buffer = [UInt8](repeating: 0, count: 4_096)
     let count = unsafe buffer.withUnsafeMutableBufferPointer { room -> Int in

@@ -1,4 +1,4 @@
-// A thread that does nothing but run its loop, for tests on the real kernel.
+// A thread that only runs its loop, for tests on the real kernel.
 
 internal import Kernel
 package import RunLoops
@@ -14,7 +14,7 @@ package final class RunningLoop: Sendable {
         let ready = Latch()
         thread = try TestThread(name: name) {
             let loop = ThreadRunLoop.current
-            // Something has to be in its mode: a port that nobody signals.
+            // Its mode must not be empty: a source that is never signalled.
             loop.add(ThreadRunLoop.Source {})
             made.loop = loop
             ready.open()

@@ -2,7 +2,7 @@
 
 internal import Kernel
 
-/// A directory that only this test knows; removed with all that is in it.
+/// A directory of one test; it is removed with its contents.
 package final class TestDirectory: Sendable {
     package let path: String
 
@@ -14,7 +14,7 @@ package final class TestDirectory: Sendable {
     deinit { Self.remove(path) }
 
     private static func remove(_ path: String) {
-        // A link goes, not what it leads to.
+        // Removes a link, not its target.
         if (try? File.remove(path)) != nil { return }
         for name in (try? Directory.names(in: path)) ?? [] { remove("\(path)/\(name)") }
         try? Directory.remove(path)
@@ -27,9 +27,9 @@ package final class TestDirectory: Sendable {
 extension TestDirectory {
     /// Makes a program of a text.
     ///
-    /// Another process writes the file: whatever is started elsewhere at that moment would inherit
-    /// it from us, open for writing until its own program begins, and what somebody has open for
-    /// writing can't be executed.
+    /// Another process writes the file: a process that is started elsewhere at that moment would
+    /// inherit it from us, open for writing until its own program begins, and a file that is open
+    /// for writing can't be executed.
     package func writeProgram(_ text: String, to name: String) throws {
         try File.write(Array(text.utf8), to: file("\(name).text"))
         var child = try ChildProcess.spawn(

@@ -19,7 +19,7 @@ package final class TestThread: Sendable {
     }
 }
 
-/// Where a new thread puts its run loop for the test to find.
+/// The place where a new thread puts its run loop for the test.
 package final class LoopBox: Sendable {
     private let stored = Mutex<ThreadRunLoop?>(nil)
 

@@ -1,16 +1,16 @@
-// Waiting, with a bound, for what nothing in this process announces: a descriptor of another process or of
-// the kernel's.
+// Bounded waits for a descriptor of another process or of the kernel, which nothing in this process
+// announces.
 
 internal import Glibc
 
-/// What a test waited for did not happen, or something else did.
+/// The error of an expected event that did not happen, or of an unexpected one.
 package struct Unexpected: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }
 }
 
-/// How long a test waits before it gives up: far more than anything here takes.
+/// The time after which a test gives up: far more than any wait here takes.
 package let patienceMilliseconds = 120_000
 
 /// Waits until a descriptor is ready.

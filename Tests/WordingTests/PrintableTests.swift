@@ -1,4 +1,4 @@
-// Texts of others as they are shown.
+// Proves how foreign texts are shown.
 
 import Testing
 import Wording

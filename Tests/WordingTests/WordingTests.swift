@@ -1,4 +1,4 @@
-// Texts for people: numbers of things, and guesses at misspelt words.
+// Proves the texts for people: numbers of things, and suggestions for misspelt words.
 
 import Testing
 import Wording

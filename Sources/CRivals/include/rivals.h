@@ -1,10 +1,10 @@
-// Loops of other libraries on threads of their own, all by the same five functions. Compiled with
-// WORKERD_RIVALS=1 only.
+// Loops of other libraries on threads of their own, all behind the same five functions. Compiled
+// with WORKERD_RIVALS=1 only.
 #pragma once
 
 #include <stdint.h>
 
-/// What is called on a loop's thread.
+/// A function that is called on a loop's thread.
 typedef void (*rival_function)(void *context, int64_t index);
 
 struct rival_loop;
@@ -12,7 +12,7 @@ struct rival_timer;
 
 /// start: a thread that runs its loop, or NULL.
 /// post: from any thread; the function is called on the loop's thread, in order.
-/// stop: waits for the thread; what was posted before is done.
+/// stop: waits for the thread; earlier posts are done.
 /// schedule: on the loop's thread; the function is called once the monotonic clock has reached the
 /// deadline. cancel: on the loop's thread, at most once, not after the call.
 #define RIVAL_LOOP(name)                                                                     \

@@ -97,7 +97,11 @@ extension JobScheduler {
             change.part.isSynced = false
             return nil
         }
-        if case .one = change.failed, change.count > 0 { return .count(1) }
+        if case .one(let id) = change.failed {
+            if change.count > 0 { return .count(1) }
+            // It has failed since the store looked: the store is told of that first, and looks again.
+            if answer.other?.state.isEnded == false, book.job(id)?.state == .failed { return nil }
+        }
         switch resolveInMemory(change, answer.other) {
         case .failure(let error): return .failed(error)
         case .success(let count): return .count(count)

@@ -1,5 +1,5 @@
-// Where backups lie, and what they may be called. A client says a name, never a path: it may come from
-// another machine, and must not choose what is written where.
+// The directory of backups, and the names that they may have. A client gives a name, never a path:
+// it may come from another machine, and must not choose where a file is written.
 
 internal import Jobs
 internal import Kernel
@@ -8,12 +8,12 @@ internal import Wording
 /// The directory of backups.
 struct BackupPlace: Sendable {
     let directory: String
-    /// What there are backups of.
+    /// The path of the store.
     private let store: String
-    /// Whether it is made when it is first needed.
+    /// Whether the directory is made when it is first needed.
     private let isMadeHere: Bool
 
-    /// Ends of names by which SQLite, or workerd, finds what belongs to another file.
+    /// Ends of names by which SQLite, or workerd, recognises files that belong to another one.
     private static let reservedEnds = ["-wal", "-shm", "-journal", "-attempts", partialEnd]
     private static let partialEnd = ".partial"
 
@@ -48,10 +48,10 @@ struct BackupPlace: Sendable {
         return path
     }
 
-    /// Where a backup is as long as it is being made.
+    /// The path of a backup while it is being made.
     static func partial(of path: String) -> String { path + partialEnd }
 
-    /// Sees to it that the directory is there, if it is ours.
+    /// Makes the directory, if it is the one beside the store.
     ///
     /// - Blocks: for the disk.
     func prepare() throws(SystemError) {
@@ -60,9 +60,10 @@ struct BackupPlace: Sendable {
         try Directory.sync(Directory.parent(of: directory))
     }
 
-    /// Removes what daemons have left that were killed while they made a backup.
+    /// Removes partial backups of daemons that were killed.
     ///
-    /// What others are making is locked; what is no part of a store, or another user's, stays.
+    /// A partial backup in progress is locked and stays. So do files that are no part of a store,
+    /// or belong to another user.
     ///
     /// - Blocks: for the disk.
     func removeLeftovers() throws(SystemError) {
@@ -73,12 +74,12 @@ struct BackupPlace: Sendable {
             let leftover = Directory.path(of: name, in: directory)
             let isGone = try? File.removeLeftover(
                 leftover, byteCount: Schema.headerByteCount, isOurs: Schema.isOurs)
-            // SQLite's log of it.
+            // SQLite's log of the partial backup.
             if isGone == true { try? File.remove(leftover + "-wal") }
         }
     }
 
-    /// Makes the file in which a backup is made.
+    /// Makes the file of a partial backup.
     ///
     /// - Throws: `BackupError`, `SystemError`.
     /// - Blocks: for the disk.
@@ -93,13 +94,13 @@ struct BackupPlace: Sendable {
         }
     }
 
-    /// Finds out whether a backup can have its name.
+    /// Checks that a backup can have its name.
     ///
     /// - Throws: `BackupError`, `SystemError`.
     /// - Blocks: for the disk.
     func check(_ path: String, replaces: Bool) throws {
         for end in ["-wal", "-journal"] where try File.kind(of: path + end) != nil {
-            // SQLite would take what is in there for a part of the new one.
+            // SQLite would take the log's contents for a part of the new backup.
             throw BackupError(
                 .invalid,
                 "\(path)\(end) is there: somebody has the backup of this name open, or did not "
@@ -108,7 +109,7 @@ struct BackupPlace: Sendable {
         switch try File.kind(of: path) {
         case nil: return
         case .regular where replaces:
-            // The directory may be one of other files, which no client is to destroy.
+            // The directory may hold other files, which no client may destroy.
             let header = try File.beginning(of: path, byteCount: Schema.headerByteCount)
             guard Schema.isOurs(header) else {
                 throw BackupError(.invalid, "\(path) is no backup of workerd: give another name")

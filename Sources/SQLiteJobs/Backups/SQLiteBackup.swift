@@ -1,6 +1,7 @@
-// One backup, from its first byte to its name, on a thread of its own. The journal's thread copies part by
-// part, each as short as one of its transactions, and does its own work in between; this thread brings each
-// part to the disk before it asks for the next. So the journal never syncs behind more than one part.
+// One backup, from its first byte to its name, on a thread of its own. The journal's thread copies
+// it part by part, each as short as one of its transactions, and does its own work in between. This
+// thread syncs each part before it asks for the next. So the journal never syncs behind more than
+// one part.
 
 internal import Jobs
 internal import Kernel
@@ -11,9 +12,9 @@ internal import Synchronization
 ///
 /// - Thread: any thread.
 final class SQLiteBackup: StoreBackup {
-    /// How many pages the journal copies before others have their turn.
+    /// The number of pages that the journal copies before other commands have their turn.
     private static let pagesAtOnce = 64
-    /// How much of the disk is left to others, the store among them: a backup must not fill it up.
+    /// The disk space that a backup leaves free, for the store and other programs.
     private static let spareByteCount = 64 << 20
 
     let path: String
@@ -25,8 +26,8 @@ final class SQLiteBackup: StoreBackup {
     private var partial: String { BackupPlace.partial(of: path) }
 
     /// - Parameters:
-    ///   - path: as the place has given it.
-    ///   - replaces: whether it takes the place of a file that is there.
+    ///   - path: a path that the place has given.
+    ///   - replaces: whether it replaces an existing file.
     init(of journal: SQLiteJournal, to path: String, in place: BackupPlace, replaces: Bool) {
         self.journal = journal
         self.path = path
@@ -34,13 +35,13 @@ final class SQLiteBackup: StoreBackup {
         self.replaces = replaces
     }
 
-    /// Lets it end after the present part, with nothing left of it.
+    /// Ends the backup after the current part and leaves nothing of it.
     func giveUp() { givenUp.store(true, ordering: .relaxed) }
 
     /// Makes the backup.
     ///
-    /// - Returns: its size in bytes, when it is on the disk under its name.
-    /// - Throws: why there is none; nothing is left of it.
+    /// - Returns: its size in bytes, once it is on the disk under its name.
+    /// - Throws: the reason of the failure; nothing is left of the backup.
     /// - Thread: any but the journal's and `io`.
     /// - Blocks: for the disk, and for the journal's thread.
     func make() throws(BackupError) -> Int {
@@ -69,15 +70,15 @@ final class SQLiteBackup: StoreBackup {
     private static let abandoned = BackupError(
         .shuttingDown, "the daemon is going down: no backup was made")
 
-    /// Writes it under another name and gives it its own.
+    /// Writes the backup under a partial name and renames it.
     private func writePartial() throws -> Int {
         let file = try place.makePartial(partial)
         do {
-            // So that others do not take it for left behind.
+            // The lock keeps other daemons from removing it as a leftover.
             _ = file.lock()
             try write(file)
             let byteCount = try File.byteCount(of: partial) ?? 0
-            // Somebody may have been as fast.
+            // Another process may have made one meanwhile.
             try place.check(path, replaces: replaces)
             try File.rename(partial, to: path)
             return byteCount

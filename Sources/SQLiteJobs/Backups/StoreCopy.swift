@@ -1,19 +1,19 @@
-// A copy of the store that is made part by part while the store goes on: SQLite's online backup, whose
-// source is the store's own connection. What a transaction changes meanwhile is changed in what has been
-// copied as well, so the copy is the store as it is when the last part is done.
+// A copy of the store that is made part by part while the store is in use: SQLite's online backup,
+// whose source is the store's own connection. A transaction's changes go into the pages that are
+// copied already as well, so the finished copy is the store as it is when the last part is done.
 
 package import Jobs
 internal import CSQLite
 
-/// A copy of a store under way.
+/// A copy of a store in progress.
 ///
 /// - Thread: the store's, until it is closed.
 /// - Source: sqlite3_backup_init(3).
 @safe package final class StoreCopy {
-    /// How often the copy may begin anew: each transaction of the store that fails makes it.
+    /// The number of restarts: each failed transaction of the store restarts the copy.
     private static let restartCountMax = 10
 
-    /// How many bytes the store has, and so about the copy.
+    /// The size of the store in bytes, and so about that of the copy.
     package let byteCount: Int
 
     private let source: Database
@@ -32,11 +32,11 @@ internal import CSQLite
         byteCount = pageCount * pageByteCount
         let target = try Database(path: path)
         self.target = target
-        // It is nobody's yet: there is no way back from a part, and who makes it syncs it.
+        // The copy has no other user: a part is never undone, and the backup's thread syncs it.
         try target.execute("PRAGMA locking_mode = EXCLUSIVE")
         _ = try target.text("PRAGMA journal_mode = OFF")
         try target.execute("PRAGMA synchronous = OFF")
-        // So that it is known as ours if nobody comes to its end.
+        // Marks the partial file as ours, in case the daemon is killed.
         try target.execute("PRAGMA page_size = \(pageByteCount)")
         try target.execute("PRAGMA application_id = \(Schema.applicationID)")
         unsafe handle = sqlite3_backup_init(target.handle, "main", source.handle, "main")
@@ -47,11 +47,12 @@ internal import CSQLite
 
     deinit { close() }
 
-    /// Copies some more.
+    /// Copies the next part.
     ///
-    /// - Parameter pageCount: of how many pages; it is what others have to wait for.
-    /// - Returns: whether that was all: the copy is with the kernel, and closed.
-    /// - Throws: why it can't be read or written; then it can only be closed, and the store goes on.
+    /// - Parameter pageCount: the number of pages; other commands wait for as long as they take.
+    /// - Returns: whether the copy is complete: it is with the kernel, and closed.
+    /// - Throws: the reason why it can't be read or written; then it can only be closed, and the
+    ///   store goes on.
     /// - Blocks: for the disk, to read; to write only if the kernel has no room.
     package func next(pageCount: Int) throws(StoreFault) -> Bool {
         precondition(unsafe handle != nil, "what is closed is not copied to")
@@ -73,7 +74,7 @@ internal import CSQLite
         return true
     }
 
-    /// Gives the copy a mark of its own: the attempts that the store notes are none of the copy's.
+    /// Gives the copy a mark of its own: the store's attempt log is not the copy's.
     private func markCopy(_ target: Database) throws(StoreFault) {
         try target.execute(
             """
@@ -86,7 +87,7 @@ internal import CSQLite
         try target.keepLogApart(false)
     }
 
-    /// Lets go of both; what was copied stays where it is.
+    /// Closes both ends; the copied pages stay in the file.
     package func close() { try? finish() }
 
     private func finish() throws(StoreFault) {
@@ -98,7 +99,7 @@ internal import CSQLite
     }
 
     private func fault(_ code: Int32) -> StoreFault {
-        // All else is about the file that is written.
+        // Every other code is about the file that is written.
         let isSource = code & 0xff == SQLITE_CORRUPT
         return (isSource ? source : target ?? source).fileFault(code)
     }
@@ -108,9 +109,9 @@ extension SQLiteStore {
     /// Begins to copy the store.
     ///
     /// - Parameters:
-    ///   - path: of a new or an empty file, which nobody else uses.
-    ///   - mark: a random number, by which the copy will know a file of attempts.
-    /// - Throws: why it can't be opened.
+    ///   - path: a new or an empty file, which has no other user.
+    ///   - mark: a random number, by which the copy will recognise an attempt log.
+    /// - Throws: the reason why it can't be opened.
     /// - Blocks: for the disk.
     package func beginCopy(to path: String, mark: UInt64) throws(StoreFault) -> StoreCopy {
         try StoreCopy(of: database, to: path, mark: mark)

@@ -1,22 +1,23 @@
-// A log that is damaged before its end. SQLite reads a log up to the first frame that does not fit, leaves out
-// the rest without a word and writes over it, because a write that a power cut has torn looks the same.
+// A log that is damaged before its end. SQLite reads a log up to the first invalid frame, silently
+// ignores the rest and overwrites it, because a write torn by a power cut looks the same.
 //
-// A synced commit is on the disk before the next one begins. So without a power cut at most the last
-// transaction is torn; whole ones behind it are damage.
+// A synced commit is on the disk before the next one begins. So a power cut tears at most the last
+// transaction; whole transactions behind an invalid frame mean damage.
 
 internal import CSQLite
 
 /// A log with transactions that can't be read.
 package struct LogDamage: Equatable, Sendable {
-    /// Where the first frame lies that does not fit, in bytes.
+    /// The offset of the first invalid frame, in bytes.
     package let place: Int64
-    /// How many transactions behind it are lost, at least.
+    /// The number of lost transactions behind it, at least.
     package let commitCount: Int
 }
 
 extension Database {
-    /// Whether the log has transactions behind a place that can't be read; nothing may have been
-    /// written since it was opened.
+    /// The damage of the log, if there are transactions behind an invalid frame.
+    ///
+    /// Nothing may have been written since the log was opened.
     ///
     /// - Blocks: for the disk; it reads all of the log.
     func findLogDamage() -> LogDamage? {
@@ -37,22 +38,24 @@ extension Database {
 struct LogScan {
     private static let headerByteCount = 32
     private static let frameHeaderByteCount = 24
-    /// The last bit says whether checksums take words of the other byte order.
+    /// The last bit says whether checksums read words in the other byte order.
     private static let magic: UInt32 = 0x377F_0682
 
     private var sums: (UInt32, UInt32) = (0, 0)
     private let isBigEndian: Bool
 
+    /// Scans a log.
+    ///
     /// - Parameters:
     ///   - byteCount: the size of the log.
-    ///   - read: fills the bytes from a place of the log; returns false if it can't.
+    ///   - read: fills the bytes from an offset of the log; returns false if it can't.
     /// - Returns: nil if there is no damage, or none that can be told from a torn write.
     /// - Complexity: O(bytes).
     static func damage(
         byteCount: Int64, _ read: (inout [UInt8], Int64) -> Bool
     ) -> LogDamage? {
         var header = [UInt8](repeating: 0, count: headerByteCount)
-        // SQLite ignores a log whose header is torn: all that it had is in the database then.
+        // SQLite ignores a log whose header is torn: its contents are in the database then.
         guard byteCount >= Int64(headerByteCount), read(&header, 0),
             word(header, 0) & ~1 == magic
         else { return nil }
@@ -71,13 +74,13 @@ struct LogScan {
                 scan.add(frame[frameHeaderByteCount...])
                 if !isOfThisLog || !scan.fits(frame, 16) { damaged = place }
             }
-            // The frame that does not fit may be a commit with damaged salts.
+            // The invalid frame may be a commit with damaged salts.
             if damaged != nil, word(frame, 4) != 0, isOfThisLog || damaged == place {
                 commitCount += 1
             }
             place += Int64(frame.count)
         }
-        // One is that of the transaction that is torn.
+        // One commit is that of the torn transaction.
         guard let damaged, commitCount > 1 else { return nil }
         return LogDamage(place: damaged, commitCount: commitCount - 1)
     }
@@ -99,7 +102,7 @@ struct LogScan {
         Self.word(bytes, place) == sums.0 && Self.word(bytes, place + 4) == sums.1
     }
 
-    /// The big-endian word at a place.
+    /// The big-endian word at an offset.
     private static func word(_ bytes: ArraySlice<UInt8>, _ place: Int) -> UInt32 {
         UInt32(bytes[place]) << 24 | UInt32(bytes[place + 1]) << 16
             | UInt32(bytes[place + 2]) << 8 | UInt32(bytes[place + 3])

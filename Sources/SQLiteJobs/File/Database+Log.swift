@@ -1,25 +1,26 @@
-// The write-ahead log where SQLite's own habits are not enough: after a failed sync.
+// The write-ahead log after a failed sync, where SQLite's own handling is not enough.
 //
-// When a sync fails, Linux reports it once, takes the pages for clean and never writes them again. What
-// the log held unsynced is then in the kernel's memory only, though every later sync succeeds; a
-// transaction behind it would be acknowledged and out of reach after a power cut. So the log is
-// written anew before anything is added to it.
+// When a sync fails, Linux reports it once, marks the pages as clean and never writes them again.
+// The unsynced part of the log is then only in the kernel's memory, though every later sync
+// succeeds. A transaction behind it would be acknowledged and out of reach after a power cut. So
+// the log is rewritten before anything is added to it.
 
 internal import Jobs
 internal import CSQLite
 
-/// How the log is moved into the database, and how that went.
+/// The settings and the result of checkpoints, which move the log into the database.
 struct LogMoving {
-    /// From how many pages on.
+    /// The length of the log, in pages, from which on it is moved.
     var pageCountMax: Int32 = 1_000
-    /// The result of the latest attempt that failed and was not told yet.
+    /// The result of the latest failed attempt that was not reported yet.
     var fault: Int32 = SQLITE_OK
 }
 
 extension Database {
-    /// Moves the log into the database after a commit that leaves it this long.
+    /// Moves the log into the database after each commit that leaves it this long.
     ///
-    /// SQLite does so by itself, but without a word when it fails. So does closing, from here on.
+    /// SQLite does so by itself, but silently when it fails. Closing moves the log as well, from
+    /// here on.
     func moveLog(at pageCount: Int) throws(StoreFault) {
         try keepLogApart(false)
         unsafe moving.pointee.pageCountMax = Int32(clamping: max(1, pageCount))
@@ -32,30 +33,30 @@ extension Database {
                 guard unsafe pageCount >= moving.pointee.pageCountMax else { return SQLITE_OK }
                 let code = unsafe sqlite3_wal_checkpoint_v2(
                     handle, name, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
-                // The code that is returned does not say that it was a sync.
+                // The returned code does not say that it was a sync.
                 if code != SQLITE_OK {
                     unsafe moving.pointee.fault = sqlite3_extended_errcode(handle)
                 }
-                // The commit has succeeded, whatever became of this.
+                // The commit has succeeded, even if the move failed.
                 return SQLITE_OK
             }, moving)
     }
 
-    /// Whether closing leaves the log as it is.
+    /// Sets whether closing leaves the log as it is.
     func keepLogApart(_ isKept: Bool) throws(StoreFault) {
         try check(unsafe csqlite_set(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isKept ? 1 : 0))
     }
 
-    /// Whether it was a sync that the latest call has failed in.
+    /// Whether the latest call has failed in a sync.
     var hasFailedToSync: Bool { unsafe sqlite3_extended_errcode(handle) == Self.syncFailed }
 
-    /// Whether it was a sync that moving the log has failed in, until that is taken.
+    /// Whether the move of the log has failed in a sync; until `takeMovingFault`.
     var hasMovingFailedToSync: Bool { unsafe moving.pointee.fault == Self.syncFailed }
 
     /// SQLITE_IOERR_FSYNC, which Swift does not import.
     private static let syncFailed = SQLITE_IOERR | 4 << 8
 
-    /// Why the log could not be moved, once.
+    /// Returns and clears the fault of the latest move of the log.
     func takeMovingFault() -> StoreFault? {
         let code = unsafe moving.pointee.fault
         guard code != SQLITE_OK else { return nil }
@@ -65,9 +66,10 @@ extension Database {
 
     /// Writes all of the log to the disk again, as the kernel has it.
     ///
-    /// Its content stays as it is: what was undone there is overwritten by the next transaction.
+    /// Its content is unchanged: a part that was rolled back is overwritten by the next
+    /// transaction.
     ///
-    /// - Throws: why it can't be written; then it has to be tried again.
+    /// - Throws: the reason why it can't be written; then it must be tried again.
     /// - Blocks: for the disk.
     func rewriteLog() throws(StoreFault) {
         var found: UnsafeMutablePointer<sqlite3_file>?
@@ -94,7 +96,7 @@ extension Database {
         try checkFile(unsafe sync(file, SQLITE_SYNC_NORMAL))
     }
 
-    /// The result of a file's own method, of which the connection knows nothing.
+    /// Checks the result of a file's own method, which the connection does not see.
     private func checkFile(_ code: Int32) throws(StoreFault) {
         if code != SQLITE_OK { throw fileFault(code) }
     }

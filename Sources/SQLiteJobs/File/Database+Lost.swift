@@ -1,12 +1,12 @@
-// A log that has lost its database, or finds a damaged one. SQLite would take an empty file for a new database
-// and remove the log, and write the log into whatever it finds. Here both stay as they are, so that the right
-// file can still be put beside the log.
+// A log without its database, or beside a damaged one. SQLite would take an empty file for a new
+// database and remove the log, or write the log into any file that it finds. Here both files stay
+// as they are, so that the right file can still be put beside the log.
 
 internal import Jobs
 internal import CSQLite
 
 extension Database {
-    /// How many bytes of a frame of the log are no page.
+    /// The size of a frame's header in the log.
     ///
     /// - Source: www.sqlite.org/fileformat2.html#the_write_ahead_log.
     private static let frameHeaderByteCount: Int64 = 24
@@ -22,7 +22,7 @@ extension Database {
         throw incomplete(path, "is missing or empty")
     }
 
-    /// Refuses a file that can't be what its log belongs to, as far as its first bytes say.
+    /// Refuses a file whose first bytes can't be those of its log's database.
     ///
     /// - Throws: `.incomplete`.
     /// - Blocks: for the disk.
@@ -33,12 +33,12 @@ extension Database {
             unsafe file.pointee.pMethods?.pointee.xRead?(
                 file, bytes.baseAddress, Int32(bytes.count), 0) ?? SQLITE_OK
         }
-        // What can't be read at all is told by what reads next.
+        // A file that can't be read at all is reported by the next read.
         guard code == SQLITE_OK || code == Self.shortRead else { return }
         if code == Self.shortRead { throw Self.incomplete(path, "has lost its end") }
         guard Schema.mayBeOurs(header) else {
-            // A torn write of its first page looks like another program's file, into which SQLite would
-            // write the log.
+            // A torn write of the first page looks like another program's file, into which SQLite
+            // would write the log.
             throw Self.incomplete(
                 path, "is damaged or another program's",
                 advice:
@@ -47,7 +47,7 @@ extension Database {
         }
     }
 
-    /// Refuses a file that has fewer pages than there must be beside its log; part of reading.
+    /// Refuses a file with fewer pages than its log requires; part of reading.
     ///
     /// - Throws: `.incomplete`.
     /// - Blocks: for the disk.
@@ -71,14 +71,14 @@ extension Database {
             detail: "it \(what), but its log \(logPath(of: path)) is there\(advice)")
     }
 
-    /// Whether there is something in its log.
+    /// Whether its log exists and is not empty.
     private var hasLog: Bool { Self.hasBytes(logPath) }
 
-    /// Whether there is a file, and something in it.
+    /// Whether a file exists and is not empty.
     private static func hasBytes(_ path: String) -> Bool {
         guard let system = unsafe sqlite3_vfs_find(nil) else { return false }
         var isThere: Int32 = 0
-        // Of an empty file it says that there is none.
+        // For an empty file it answers that there is none.
         _ = unsafe system.pointee.xAccess(system, path, SQLITE_ACCESS_EXISTS, &isThere)
         return isThere != 0
     }

@@ -1,5 +1,5 @@
-// SQLite's C interface as far as the store needs it: one connection, prepared statements, errors as
-// values. It knows no table and no job.
+// The part of SQLite's C interface that the store needs: one connection, prepared statements,
+// errors as values. It knows no table and no job.
 
 internal import Jobs
 internal import CGatheredLog
@@ -11,7 +11,7 @@ internal import CSQLite
 @safe final class Database {
     let path: String
     let handle: OpaquePointer
-    /// What the connection and its hook share.
+    /// The state that the connection shares with its hook.
     let moving: UnsafeMutablePointer<LogMoving>
 
     /// Opens a file, or makes it.
@@ -33,7 +33,7 @@ internal import CSQLite
         unsafe moving = .allocate(capacity: 1)
         unsafe moving.initialize(to: LogMoving())
         guard code == SQLITE_OK else {
-            // A connection whose opening has failed has to be closed as well: deinit does.
+            // A connection that failed to open must be closed as well: deinit does.
             throw unsafe Self.fault(code, opened, path)
         }
         try keepLogApart(true)
@@ -56,7 +56,7 @@ internal import CSQLite
     /// - Blocks: for the disk.
     private var isAtItsPath: Bool {
         var hasMoved: Int32 = 0
-        // A file system that does not know it says nothing.
+        // A file system without this operation leaves the answer unchanged.
         _ = unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
         return hasMoved == 0
     }
@@ -65,18 +65,18 @@ internal import CSQLite
     var logPath: String { Self.logPath(of: path) }
     static func logPath(of path: String) -> String { path + "-wal" }
 
-    /// Whether its log lies beside it, as it does while the file is open.
+    /// Whether its log is beside it, as it is while the file is open.
     ///
     /// - Blocks: for the disk.
     private var hasLogAtItsPath: Bool {
         guard let system = unsafe sqlite3_vfs_find(nil) else { return true }
         var isThere: Int32 = 1
-        // Not whether it exists: of an empty one, which it may be, SQLite says no.
+        // Not whether it exists: for an empty log, which is possible, SQLite answers no.
         _ = unsafe system.pointee.xAccess(system, logPath, SQLITE_ACCESS_READWRITE, &isThere)
         return isThere != 0
     }
 
-    /// Why nothing more may be written, if the file or its log is no longer where it is looked for.
+    /// The reason to refuse writes, if the file or its log is no longer at its path.
     ///
     /// - Blocks: for the disk.
     var movedFault: StoreFault? {
@@ -86,15 +86,15 @@ internal import CSQLite
         }
     }
 
-    /// How many rows the latest statement has changed.
+    /// The number of rows that the latest statement has changed.
     var changeCount: Int { Int(unsafe sqlite3_changes64(handle)) }
 
-    /// Runs statements that return nothing that is wanted.
+    /// Runs statements without results.
     func execute(_ sql: String) throws(StoreFault) {
         try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
     }
 
-    /// Prepares a statement that is used again and again.
+    /// Prepares a statement for repeated use.
     func prepare(_ sql: String) throws(StoreFault) -> Statement {
         var prepared: OpaquePointer?
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
@@ -105,19 +105,19 @@ internal import CSQLite
         return unsafe Statement(statement, of: self)
     }
 
-    /// The integer in the first row and column of an answer; nil without a row.
+    /// The integer in the first row and column of a result; nil without a row.
     func integer(_ sql: String) throws(StoreFault) -> Int64? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.integer(0) : nil
     }
 
-    /// The text in the first row and column of an answer; nil without a row.
+    /// The text in the first row and column of a result; nil without a row.
     func text(_ sql: String) throws(StoreFault) -> String? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.text(0) : nil
     }
 
-    /// Turns a result code into an error, unless it is none.
+    /// Throws the error of a result code, unless it means success.
     func check(_ code: Int32) throws(StoreFault) {
         guard code != SQLITE_OK else { return }
         throw unsafe Self.fault(code, handle, path)

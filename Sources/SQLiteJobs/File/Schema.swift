@@ -1,12 +1,12 @@
-// The tables of the store, as the steps that lead to them: the version of a database is how many of
-// them it has taken. Nothing but standard SQL and partial indexes, so that another database can take
-// the same steps.
+// The tables of the store, as the steps that lead to them: the version of a database is the number
+// of its steps. Nothing but standard SQL and partial indexes, so that another database can take the
+// same steps.
 
 internal import Jobs
 
 /// The steps by which an empty database becomes the present one.
 package struct Schema: Sendable {
-    /// What each step does; a step that was released is never changed.
+    /// The statements of each step; a released step is never changed.
     package let steps: [[String]]
 
     /// A schema of these steps, at least one.
@@ -21,12 +21,13 @@ package struct Schema: Sendable {
     /// Marks a database as one of this program: "wkrd".
     package static let applicationID: Int64 = 0x776B_7264
 
-    /// How much of a file says whether it is a database of this program.
+    /// The number of first bytes that identify a database of this program.
     package static let headerByteCount = 72
 
-    /// Whether a file that begins so is a database of this program.
+    /// Whether a file with this header is a database of this program.
     ///
-    /// - Source: www.sqlite.org/fileformat.html: the application id is at byte 68, most significant first.
+    /// - Source: www.sqlite.org/fileformat.html: the application id is at byte 68, most significant
+    ///   first.
     package static func isOurs(_ header: [UInt8]) -> Bool {
         guard header.count >= headerByteCount, header.starts(with: "SQLite format 3\0".utf8) else {
             return false
@@ -34,15 +35,16 @@ package struct Schema: Sendable {
         return application(in: header) == applicationID
     }
 
-    /// Whether a file that begins so can be a database of this program, the rest of which is in its log.
+    /// Whether a file with this header can be a database of this program whose rest is in its log.
     ///
-    /// - Source: www.sqlite.org/fileformat.html: the page size is at byte 16, a power of 2; 1 is 65,536.
+    /// - Source: www.sqlite.org/fileformat.html: the page size is at byte 16, a power of 2; 1 is
+    ///   65,536.
     static func mayBeOurs(_ header: [UInt8]) -> Bool {
         guard header.starts(with: "SQLite format 3\0".utf8) else { return false }
         let pageByteCount = Int(header[16]) << 8 | Int(header[17])
         let isPage =
             pageByteCount == 1 || (pageByteCount >= 512 && pageByteCount.nonzeroBitCount == 1)
-        // The first transaction of a new one is in the log.
+        // The first transaction of a new database is in the log.
         return isPage && [0, applicationID].contains(application(in: header))
     }
 
@@ -50,11 +52,11 @@ package struct Schema: Sendable {
         header[68..<72].reduce(0) { $0 << 8 | Int64($1) }
     }
 
-    /// The present one.
+    /// The present schema.
     ///
-    /// Jobs that have not ended and jobs that have are in tables of their own: the first is read in
-    /// the order of a thread's queue and grows with what waits, the second is small and bounded.
-    /// A job that waits is in exactly one of the two partial indexes.
+    /// Jobs that have not ended and ended jobs are in tables of their own: the first is read in the
+    /// order of a thread's queue and grows with the waiting jobs, the second is small and bounded.
+    /// A waiting job is in exactly one of the two partial indexes.
     package static let current = Schema(steps: [
         [
             """
@@ -120,7 +122,7 @@ package struct Schema: Sendable {
                 last_job BIGINT)
             """
         ],
-        // Keys, attempts that block, failures that can be run again, names that are given once.
+        // Keys, blocking retries, failed jobs to run again, UNIQUE names.
         [
             "ALTER TABLE jobs ADD COLUMN order_key BLOB",
             "ALTER TABLE jobs ADD COLUMN retry_blocks INTEGER NOT NULL DEFAULT 0",
@@ -142,8 +144,8 @@ package struct Schema: Sendable {
             """,
             "CREATE INDEX unique_names_in_time ON unique_names (look_at)",
         ],
-        // What is held is looked through queue by queue: a queue that is full keeps no other waiting.
-        // Those that hold others up between two attempts are looked for at each start.
+        // Held jobs are searched queue by queue: a full queue delays no other. Jobs that block
+        // others between two attempts are searched at each start.
         [
             "DROP INDEX jobs_held",
             """
@@ -154,8 +156,8 @@ package struct Schema: Sendable {
                 WHERE held = 1 AND retry_blocks = 1 AND attempt > forgiven
             """,
         ],
-        // A row for many jobs. In `kept`, bit n of the bytes says that record n counts; records are
-        // described in JobRecord.swift.
+        // A row for many jobs. In `kept`, bit n of the bytes says that record n counts;
+        // JobRecord.swift describes the records.
         [
             """
             CREATE TABLE packs (
@@ -175,18 +177,18 @@ package struct Schema: Sendable {
                 records BLOB NOT NULL)
             """,
         ],
-        // What clients have asked for that is no job: threads that are paused, and jobs that ran and
-        // were asked to end.
+        // Requests of clients that are no jobs: paused threads, and running jobs that were asked to
+        // end.
         [
             "CREATE TABLE paused (thread TEXT NOT NULL PRIMARY KEY)",
             "CREATE TABLE asked_to_end (job INTEGER NOT NULL PRIMARY KEY)",
         ],
         // Whether the date of a job is that of the command that has made it due.
         ["ALTER TABLE jobs ADD COLUMN is_due INTEGER NOT NULL DEFAULT 0"],
-        // A listing goes by number, from page to page. Buffered jobs have no date, so that jobs_held
-        // has them by number.
+        // A listing is ordered by number, page by page. Buffered jobs have no date, so that
+        // jobs_held orders them by number.
         ["CREATE INDEX jobs_delayed ON jobs (thread, priority, id) WHERE held = 1"],
-        // Jobs that end if they have not begun by a moment, and options that are only carried along.
+        // Jobs that expire, and options that are only carried along.
         [
             "ALTER TABLE jobs ADD COLUMN expires_at BIGINT",
             "ALTER TABLE jobs ADD COLUMN carried BLOB",

@@ -8,9 +8,9 @@ internal import CSQLite
 /// - Thread: its connection's.
 @safe final class Statement {
     private let handle: OpaquePointer
-    /// Keeps the connection open as long as the statement is there.
+    /// Keeps the connection open while the statement exists.
     private let database: Database
-    /// What tells SQLite to copy a value before the call returns.
+    /// Tells SQLite to copy a value before the call returns.
     private static var transient: sqlite3_destructor_type {
         unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     }
@@ -63,14 +63,15 @@ internal import CSQLite
         try database.check(code)
     }
 
-    /// Sets the parameter of this number to bytes that are not copied, and runs the statement, which
-    /// returns no rows.
+    /// Sets the parameter of this number to bytes that are not copied, and runs the statement.
+    ///
+    /// The statement must return no rows.
     func run(_ number: Int32, _ value: [UInt8]?) throws(StoreFault) {
         guard let value, !value.isEmpty else {
             try bind(number, value)
             return try run()
         }
-        // They are lent for the length of the call: afterwards nothing refers to them.
+        // The bytes are lent for the length of the call: afterwards nothing refers to them.
         let result = unsafe value.withUnsafeBytes { bytes -> Result<Void, StoreFault> in
             Result { () throws(StoreFault) in
                 try database.check(
@@ -83,8 +84,7 @@ internal import CSQLite
         try result.get()
     }
 
-    /// Sets the parameter of this number, which keeps its value from one run to the next, if it is
-    /// another than the one of before.
+    /// Sets the parameter of this number, unless it has this value from the run before.
     func bind(_ number: Int32, _ value: String?, kept: inout KeptText) throws(StoreFault) {
         guard !kept.isKnown || value != kept.value else { return }
         kept.isKnown = false
@@ -92,7 +92,7 @@ internal import CSQLite
         kept = KeptText(isKnown: true, value: value)
     }
 
-    /// What a parameter was set to.
+    /// The latest value of a parameter.
     struct KeptText {
         var isKnown = false
         var value: String?
@@ -100,7 +100,7 @@ internal import CSQLite
 
     /// Goes to the next row.
     ///
-    /// - Returns: whether there is one; without, the statement can be used anew.
+    /// - Returns: whether there is one; without, the statement can be used again.
     func step() throws(StoreFault) -> Bool {
         let code = unsafe sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
@@ -115,7 +115,7 @@ internal import CSQLite
         while try step() {}
     }
 
-    /// Lets go of the rows that were not looked at.
+    /// Drops the rows that were not read.
     func reset() { _ = unsafe sqlite3_reset(handle) }
 
     /// The integer in a column of this row; 0 for null.

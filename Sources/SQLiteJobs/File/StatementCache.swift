@@ -1,9 +1,9 @@
-// Statements that are prepared when they are first needed. Not part of the database, which they keep
-// open: it would keep itself.
+// Statements that are prepared when first needed. Not part of the database, which they keep open:
+// it would keep itself alive.
 
 internal import Jobs
 
-/// Prepared statements by their text.
+/// Keeps prepared statements by their text.
 ///
 /// - Thread: its connection's.
 struct StatementCache {
@@ -12,7 +12,7 @@ struct StatementCache {
 
     init(of database: Database) { self.database = database }
 
-    /// The statement of a text.
+    /// Returns the statement of a text.
     mutating func statement(_ sql: String) throws(StoreFault) -> Statement {
         if let statement = statements[sql] { return statement }
         let statement = try database.prepare(sql)

@@ -1,26 +1,28 @@
-// What lies in the place of the file of attempts when a store is opened, and what becomes of it. Nothing is
-// written before it is known what it is: another store's is set aside, and what is none stays.
+// The inspection of the attempt log's path when a store is opened. Nothing is written before the
+// file there is identified: the log of another store is set aside, and any other file stays.
 
 internal import Jobs
 internal import Kernel
 
 extension AttemptLog {
-    /// What lies in the place of the file.
+    /// The file at the attempt log's path.
     package enum Found: Equatable {
         /// No file, or one without an entry or a mark.
         case nothing
-        /// What a daemon has noted, by job. The mark is 0 in a file from before there were any.
+        /// The entries of a daemon, by job.
+        ///
+        /// The mark is 0 in a file from before there were marks.
         case ring(mark: UInt64, [UInt64: Entry])
     }
 
-    /// How many words are read at once.
+    /// The number of words that are read at once.
     private static let partWordCount = 1 << 13
-    /// The names for files of other stores that are tried; more are hardly ever left lying there.
+    /// The number of free names that are tried for logs of other stores.
     private static let asideCountMax = 1_000
 
-    /// Looks what lies in the place of the file; changes nothing.
+    /// Identifies the file at a path; changes nothing.
     ///
-    /// - Throws: `StoreFault` for what is no file of attempts, and for one that can't be read.
+    /// - Throws: `StoreFault` for a file that is no attempt log, and for one that can't be read.
     /// - Blocks: for the disk.
     package static func look(at path: String) throws -> Found {
         if File.target(ofLink: path) != nil { throw inTheWay(path, "a symbolic link") }
@@ -39,7 +41,7 @@ extension AttemptLog {
         return found
     }
 
-    /// Gives another store's file a name that is free.
+    /// Gives the log of another store a name that is free.
     ///
     /// - Returns: its path.
     /// - Blocks: for the disk.
@@ -71,7 +73,7 @@ extension AttemptLog {
         }
     }
 
-    /// Collects what a file says.
+    /// Collects the entries of a file.
     private struct Contents {
         private var mark: UInt64?
         private var entries: [UInt64: Entry] = [:]
@@ -98,14 +100,14 @@ extension AttemptLog {
             }
         }
 
-        /// Nil if that is no file of attempts.
+        /// Nil if the file is no attempt log.
         func found(byteCount: Int) -> Found? {
             let whole = AttemptLog.byteCount
             guard byteCount <= whole, byteCount % MemoryLayout<UInt64>.size == 0 else { return nil }
             if isEmpty { return .nothing }
-            // Half entries, and what a failing disk has left, make it no other program's.
+            // Half entries, and damage by a failing disk, do not make it another program's file.
             if let mark { return .ring(mark: mark, entries) }
-            // Without the entry with the mark, as it was before there were any.
+            // Without the entry with the mark, as in a file from before there were marks.
             let unmarked = whole - AttemptLog.entryWordCount * MemoryLayout<UInt64>.size
             let isRing = isOurs && (byteCount == whole || byteCount == unmarked)
             return isRing ? .ring(mark: 0, entries) : nil

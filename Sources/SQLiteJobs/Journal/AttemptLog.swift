@@ -1,36 +1,37 @@
-// Which attempts have begun and which were successful, in a file that a crash of the process does not
-// undo: a ring of entries in memory that is the file, each written by the thread that runs the job, so
-// without a system call. The store learns the same a little later; what it had not learnt before a crash
-// is read here. So a job that runs again can be told that it does, and one that was done does not run
-// again if its result is small.
+// The attempt log: which attempts have begun and which were successful, in a file that a crash of
+// the process does not undo. It is a ring of entries in memory that is the file, each written by
+// the thread that runs the job, so without a system call. The store learns the same a little later;
+// after a crash it reads here what it had not learnt. So a job that runs again can be told that it
+// does, and one that was done does not run again if its result is small.
 //
-// The first entry is the mark of the store's present opening (SQLiteStore+Marks.swift), by which the file is
-// known as that store's. The others begin with a seal, a number made of all of their other words: a crash may leave half
-// an entry, which is none. The order of the bytes in a word is that of the machine.
+// The first entry is the mark of the store's present opening (SQLiteStore+Marks.swift), by which
+// the store recognises its file. The others begin with a seal, a number made of all of their other
+// words: a crash may leave half an entry, which does not count. The byte order of a word is that of
+// the machine.
 
 package import Kernel
 internal import Synchronization
 
-/// The latest beginnings and ends of attempts.
+/// Records the latest beginnings and ends of attempts.
 ///
 /// - Thread: any thread.
 package final class AttemptLog: Sendable {
-    /// What a file tells of one job.
+    /// The record of one job in a file.
     package struct Entry: Equatable {
         /// The latest attempt that has begun.
         package var attempt: Int
-        /// What it returned, if that is known.
+        /// Its result, if that is known.
         package var result: [UInt8]?
     }
 
-    /// How many entries are remembered: far more than come while the store is behind.
+    /// The number of entries: far more than come while the store is behind.
     package static let count = 1 << 14
     /// The seal, the job, the attempt; then the result.
     private static let headerWordCount = 3
     package static let entryWordCount = 16
     /// The size of the file: the mark and the entries.
     package static let byteCount = (1 + count) * entryWordCount * MemoryLayout<UInt64>.size
-    /// The largest result that is noted.
+    /// The largest result that is recorded.
     package static let resultByteCountMax = 96
 
     private enum Kind {
@@ -39,17 +40,17 @@ package final class AttemptLog: Sendable {
         static let mark: UInt64 = 3
     }
 
-    /// Follows the mark, so that no other program's file is taken for one of attempts: "workerd1".
+    /// Follows the mark, so that no other program's file is taken for an attempt log: "workerd1".
     private static let magic: UInt64 = 0x3164_7265_6B72_6F77
 
     private let memory: FileMemory
     private let next = Atomic<Int>(0)
 
-    /// Makes a new file, in which nothing has happened; the mark is on the disk on return.
+    /// Makes a new file without entries; the mark is on the disk on return.
     ///
-    /// - Parameter mark: what the store knows it by.
-    /// - Throws: EEXIST when something is there, which stays; when there is no room for it, too: later that
-    ///   can't be in the way.
+    /// - Parameter mark: the number by which the store recognises the file.
+    /// - Throws: EEXIST when there is a file, which stays; the error of a full disk as well, so
+    ///   that the log can't run out of room later.
     /// - Blocks: for the disk.
     package init(_ path: String, mark: UInt64) throws(SystemError) {
         memory = try FileMemory(
@@ -60,7 +61,7 @@ package final class AttemptLog: Sendable {
         try memory.sync()
     }
 
-    /// The mark in the first entry of a file; nil if that is none.
+    /// The mark in the first entry of a file; nil if there is none.
     static func mark(in entry: Span<UInt64>) -> UInt64? {
         guard entry.count == entryWordCount, entry[2] == magic,
             entry[0] == seal(of: entry.extracting(0..<headerWordCount), Kind.mark, 0)
@@ -68,12 +69,12 @@ package final class AttemptLog: Sendable {
         return entry[1]
     }
 
-    /// Notes that an attempt begins.
+    /// Records that an attempt begins.
     package func noteStart(_ id: UInt64, attempt: Int) {
         write(id, attempt, Kind.begun, [])
     }
 
-    /// Notes what a job has returned, if that is small.
+    /// Records the result of a job, if it is small.
     package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {
         guard result.count <= Self.resultByteCountMax else { return }
         write(id, attempt, Kind.done, result)
@@ -98,7 +99,8 @@ package final class AttemptLog: Sendable {
             at: (1 + place & (Self.count - 1)) * Self.entryWordCount)
     }
 
-    /// The first word of an entry: its kind, the size of its result, and a sum of these and the others.
+    /// The first word of an entry: its kind, the size of its result, and a sum of these and the
+    /// others.
     private static func seal(of entry: Span<UInt64>, _ kind: UInt64, _ size: UInt64) -> UInt64 {
         let head = kind | size << 8
         var sum = head
@@ -111,16 +113,16 @@ package final class AttemptLog: Sendable {
         return head | sum << 16
     }
 
-    /// Forgets all: the store knows it.
+    /// Removes the file: the store has learnt everything in it.
     ///
-    /// Another file that has taken the path stays. What is noted later is nowhere.
+    /// Another file at the path stays. Later entries are lost.
     ///
     /// - Blocks: for the disk.
     package func clear() { try? memory.removeFile() }
 
-    /// Adds what an entry of a file says, if that is whole.
+    /// Adds an entry of a file, if it is whole.
     ///
-    /// - Returns: whether it can be an entry: a whole one, half of one, or none.
+    /// - Returns: whether the words can be an entry: a whole one, half of one, or an empty one.
     static func note(_ entry: Span<UInt64>, in entries: inout [UInt64: Entry]) -> Bool {
         guard entry.count == entryWordCount, entry[0] != 0 else { return true }
         let (kind, size) = (entry[0] & 0xff, entry[0] >> 8 & 0xff)

@@ -1,6 +1,6 @@
-// Attempts that have begun and of which the store is told only if they last. Most jobs end before that
-// would be written, and then their end says it all. A crash of the process loses nothing of it: the
-// attempt log has it already.
+// Attempts that have begun, of which the store learns only if they last. Most jobs end before their
+// beginning would be written, and then the record of their end is enough. A crash of the process
+// loses nothing: the attempt log has the beginning already.
 
 internal import Jobs
 internal import Structures
@@ -15,27 +15,27 @@ struct Beginnings {
         let round: Int
     }
 
-    /// How many are noted before the first is due: with their ends, half of what the attempt log
-    /// remembers.
+    /// The number of beginnings before the first is due: with their ends, half of the attempt log.
     private static let countMax = 4_096
 
-    /// Attempts in their order, of which the first one is not over.
+    /// Attempts in their order; the first one is not over.
     private var noted = FIFO<Noted>()
-    /// Those behind the first that are over, and how many attempts of each: most end in their order, so
-    /// that there are none.
+    /// The number of ended attempts by job, of those behind the first.
+    ///
+    /// Most attempts end in their order, so that there are none.
     private var over = JobTable<Int>()
-    /// Those that were due, until they are over.
+    /// The attempts that were due, until they are over.
     private var taken = JobTable<Int>()
     private var round = 0
 
     var isEmpty: Bool { noted.isEmpty }
 
-    /// An attempt has begun.
+    /// Adds an attempt that has begun.
     mutating func note(_ id: JobID, _ attempt: Attempt) {
         noted.append(Noted(id: id, attempt: attempt, round: round))
     }
 
-    /// The store is told otherwise what has become of an attempt.
+    /// Removes an attempt whose fate the store learns otherwise.
     mutating func forget(_ id: JobID) {
         if noted.first?.id == id {
             _ = noted.popFirst()
@@ -53,14 +53,14 @@ struct Beginnings {
             over[first.id] = count > 1 ? count - 1 : nil
             _ = noted.popFirst()
         }
-        // Whatever else was told to be over was never noted.
+        // Every other ended attempt was never added.
         if noted.isEmpty { over = JobTable() }
     }
 
-    /// Some time has passed: what was noted before the last such moment is due.
+    /// Begins a new round: the attempts of the rounds before the last are due.
     mutating func nextRound() { round += 1 }
 
-    /// Takes out those that have lasted.
+    /// Removes the attempts that have lasted, and returns their records.
     mutating func takeDue() -> [StoreCommand] {
         var due: [StoreCommand] = []
         while let first = noted.first, first.round + 1 < round || noted.count > Self.countMax {
@@ -69,7 +69,7 @@ struct Beginnings {
         return due
     }
 
-    /// Takes out all.
+    /// Removes all attempts, and returns their records.
     mutating func takeAll() -> [StoreCommand] {
         var all: [StoreCommand] = []
         while !noted.isEmpty { takeFirst(into: &all) }

@@ -1,17 +1,18 @@
-// How far each queue has been brought into memory. Jobs come queue by queue, mostly many of one after
-// another.
+// The boundary of each queue between jobs in memory and parked jobs. Jobs come queue by queue,
+// mostly many of one after another.
 
 internal import Jobs
 
-/// The last job of each queue that was brought into memory or began there: the parked ones are behind it.
+/// The last job of each queue that was loaded into memory or began there; parked jobs are behind
+/// it.
 ///
 /// Confined to the journal's thread.
 struct BroughtThrough {
     private var others: [QueueName: JobID] = [:]
-    /// The queue of which was told last, which may be among the others with an earlier job.
+    /// The queue of the latest note, which may be among the others with an earlier job.
     private var latest: (queue: QueueName, id: JobID)?
 
-    /// The last one of a queue; the number 0 for none.
+    /// The last job of a queue; the number 0 for none.
     subscript(queue: QueueName) -> JobID {
         if let latest, latest.queue == queue { return latest.id }
         return others[queue] ?? JobID(0)

@@ -1,9 +1,9 @@
-// What one transaction of the journal has to say, collected while it is written and sent when it is on
-// the disk or has failed.
+// The answers of one transaction, collected while it is written and sent when it is on the disk or
+// has failed.
 
 internal import Jobs
 
-/// What goes back to the desk, and what it needs from the transaction.
+/// The answers to the scheduler, and the data that they need from the transaction.
 struct JournalAnswers {
     let fault: StoreFault?
     var cancelled: [UInt64: [QueueName: [CountedJob]]] = [:]
@@ -11,23 +11,23 @@ struct JournalAnswers {
     var fired: [UInt64: BufferRelease] = [:]
     var claimed: [UInt64: Result<[Job], StoreFault>] = [:]
     var settled: [UInt64: FailedJobsAnswer] = [:]
-    /// The jobs that were not accepted, and who has their name.
+    /// The jobs that were not accepted, each with the job that has its name.
     var existing: [JobID: JobID] = [:]
-    /// What was read of delayed jobs at the place of each command that asks for some.
+    /// The delayed jobs that each command which asks for some has read at its place.
     ///
-    /// A command behind it in the same transaction may let failed ones run again, which the desk does not
-    /// know until that one's answer: read later, these would come twice.
+    /// A later command of the same transaction may let failed jobs run again, which the scheduler does
+    /// not know until that command's answer: read later, these jobs would come twice.
     private var delayed: [Result<JobBatch, StoreFault>] = []
-    /// What each load of jobs in turn has read at its place: a load sees the changes before it only.
+    /// The jobs that each load has read at its place: a load sees only the changes before it.
     private var loaded: [Result<JobBatch, StoreFault>] = []
     private var told: [StoreAnswer] = []
-    /// How many were accepted, or not, since the last answer of another kind.
+    /// The number of acceptances, or refusals, since the last answer of another kind.
     private var acceptedCount = 0
 
-    /// - Parameter fault: why the transaction has failed; nil if it has not.
+    /// - Parameter fault: the fault of the transaction; nil if it has succeeded.
     init(fault: StoreFault? = nil) { self.fault = fault }
 
-    /// All of them.
+    /// All answers, in order.
     var all: [StoreAnswer] {
         guard acceptedCount > 0 else { return told }
         return told + [.accepted(count: acceptedCount, fault)]
@@ -37,22 +37,22 @@ struct JournalAnswers {
         delayed.append(batch)
     }
 
-    /// What the next of these commands has read; nil if there was no transaction, or it has failed.
+    /// The jobs that the next of these commands has read; nil if no transaction has succeeded.
     mutating func takeDelayed() -> Result<JobBatch, StoreFault>? {
         delayed.isEmpty ? nil : delayed.removeFirst()
     }
 
-    /// - Parameter batch: what was read at the place of the command.
+    /// - Parameter batch: the jobs that were read at the place of the command.
     mutating func keepLoaded(_ batch: Result<JobBatch, StoreFault>) {
         loaded.append(batch)
     }
 
-    /// What the next load of jobs in turn has read; nil if there was no transaction, or it has failed.
+    /// The jobs that the next load has read; nil if no transaction has succeeded.
     mutating func takeLoaded() -> Result<JobBatch, StoreFault>? {
         loaded.isEmpty ? nil : loaded.removeFirst()
     }
 
-    /// The next job that was to be accepted is on the disk, or isn't if there is a fault.
+    /// Answers the next new job: it is on the disk, or refused if there is a fault.
     mutating func appendAccepted() { acceptedCount += 1 }
 
     mutating func append(_ answer: StoreAnswer) {

@@ -1,4 +1,4 @@
-// What the log is told when the journal can't write, and when it can again: once each, however often it
+// The messages that the journal can't write, and that it can again: one of each, however often it
 // is tried.
 
 internal import Jobs
@@ -9,10 +9,10 @@ internal import Wording
 /// Confined to the journal's thread.
 struct JournalHealth {
     private let log: StoreLog
-    /// Since when nothing can be written; nil while it can.
+    /// The time of the first failure; nil while writing succeeds.
     private var failingSince: Int64?
     private var failureCount = 0
-    /// Whether the log's move into the database fails, which was told.
+    /// Whether the move of the log into the database fails, which was logged.
     private var isMovingFailing = false
 
     init(_ log: StoreLog) { self.log = log }
@@ -20,7 +20,7 @@ struct JournalHealth {
     /// Whether the latest transaction has failed.
     var isFailing: Bool { failingSince != nil }
 
-    /// A transaction has failed.
+    /// Records that a transaction has failed.
     mutating func noteFailure(_ fault: StoreFault, at now: Int64) {
         failureCount += 1
         guard failingSince == nil else { return }
@@ -29,7 +29,7 @@ struct JournalHealth {
             "the journal can't write, durable jobs are refused until it can: \(fault)")
     }
 
-    /// A transaction has succeeded.
+    /// Records that a transaction has succeeded.
     mutating func noteSuccess(at now: Int64) {
         guard let since = failingSince else { return }
         log.notice(
@@ -39,7 +39,7 @@ struct JournalHealth {
         failureCount = 0
     }
 
-    /// The log has been moved into the database, or could not be.
+    /// Records the result of the log's move into the database.
     ///
     /// Nothing is refused and nothing lost while only this fails: the log grows.
     mutating func noteMoving(_ fault: StoreFault?) {

@@ -1,5 +1,5 @@
-// What each command is answered, once its transaction is on the disk or has failed; and what is only
-// read from the store.
+// The answer to each command, once its transaction is on the disk or has failed; and the commands
+// that only read the store.
 
 internal import Jobs
 internal import Kernel
@@ -37,7 +37,7 @@ extension JournalWriter {
             let firing = answers.fired[ticket] ?? BufferRelease()
             let result = fault.map { Result.failure($0) } ?? .success(firing)
             answers.append(.fired(ticket: ticket, part, result))
-            // With the answer: who fires and then submits has the fired ones in front.
+            // With the answer: a client that fires and then submits has the fired jobs in front.
             for queue in part.queues {
                 let batch = answers.takeDelayed() ?? fired(queue, part, firing, fault, store)
                 answers.append(loaded(queue, after: part.place(of: queue), batch))
@@ -77,7 +77,7 @@ extension JournalWriter {
         }
     }
 
-    /// The next parked jobs in turn of a queue.
+    /// The next parked jobs of a queue in turn.
     func load(
         _ queue: QueueName, _ limit: Int, _ byteCount: Int, _ store: SQLiteStore
     ) -> Result<JobBatch, StoreFault> {
@@ -108,13 +108,13 @@ extension JournalWriter {
         return .loadedDelayed(queue, after: place, batch)
     }
 
-    /// The first jobs of a queue that a part of a firing has let go.
+    /// The first jobs of a queue that a part of a firing has released.
     func fired(
         _ queue: QueueName, _ part: ReleaseBatch, _ firing: BufferRelease, _ fault: StoreFault?,
         _ store: SQLiteStore
     ) -> Result<JobBatch, StoreFault> {
         guard fault != nil || firing.counted[queue] != nil else {
-            // This part did not come to it.
+            // This part did not reach the queue.
             return .success(JobBatch(isEnd: false))
         }
         return delayed(
@@ -124,8 +124,8 @@ extension JournalWriter {
 
     /// The delayed jobs of a queue behind a place.
     ///
-    /// Not as long as something that happened could not be written: a job that has ended, or that is
-    /// to be tried again later, would be read as it was before.
+    /// Refused while an event could not be written: a job that has ended, or waits for a retry,
+    /// would be read in its former state.
     func delayed(
         _ queue: QueueName, after place: DueKey, _ limit: Int, _ byteCount: Int,
         _ fault: StoreFault?, _ store: SQLiteStore

@@ -1,9 +1,9 @@
-// What each command changes in the store, within a transaction.
+// The changes of each command in the store, within a transaction.
 
 internal import Jobs
 
 extension JournalWriter {
-    /// Does what a command asks for.
+    /// Makes the changes of a command.
     func write(
         _ commands: Span<StoreCommand>, _ place: Int, to store: SQLiteStore, at now: Int64,
         _ answers: inout JournalAnswers
@@ -69,7 +69,7 @@ extension JournalWriter {
         }
     }
 
-    /// A new job is in memory: what is parked of its queue is behind it.
+    /// Records that a new job is in memory: the parked jobs of its queue are behind it.
     private func noteMemory(_ new: NewJob) {
         // Without a copy of the job, which is large.
         if !new.isParked, new.job.state == .waiting {
@@ -77,9 +77,9 @@ extension JournalWriter {
         }
     }
 
-    /// Whether a job waits in the file and is not in the desk's memory.
+    /// Whether a job waits in the store and is not in the scheduler's memory.
     ///
-    /// Of what is held the desk knows it, and asks for nothing that is in its memory.
+    /// The scheduler knows its held jobs, and asks for none that is in its memory.
     private func isParked(_ job: Job) -> Bool {
         switch job.state {
         case .waiting:

@@ -1,8 +1,9 @@
-// The journal on its own thread: what has come in is one transaction, then its answers go out.
+// The journal on its own thread: the commands that have arrived are one transaction, then its
+// answers are sent.
 //
-// A failed transaction refuses what clients asked for in it. What has happened already (a job began,
-// or ended) is kept and tried again with every later transaction, so nothing has to be told when the
-// disk has room again. It knows no client and no lane.
+// A failed transaction refuses the requests of clients in it. Events that have happened already (a
+// job began, or ended) are kept and retried with every later transaction, so no message is needed
+// when the disk has room again. It knows no client and no lane.
 
 internal import Jobs
 internal import Kernel
@@ -12,14 +13,14 @@ internal import RunLoops
 ///
 /// Confined to its loop's thread.
 final class JournalWriter {
-    /// How long a beginning or an end may wait for others to share its transaction.
+    /// The time that a beginning or an end may wait for others to share its transaction.
     ///
-    /// A transaction of these alone is not synced: it outlives a crash of the process, and nobody was
-    /// promised more.
+    /// A transaction of these alone is not synced: it outlives a crash of the process, and no
+    /// client was promised more.
     private static let patience = Duration.milliseconds(1)
-    /// How long an attempt lasts, at least, until its beginning is recorded; twice as long at most.
+    /// The least duration of an attempt whose beginning is recorded; twice as long at most.
     private static let beginningPatience = Duration.milliseconds(20)
-    /// How long after a failure what has to be recorded is tried again.
+    /// The pause after a failure before the events are retried.
     private static let retryDelay = Duration.milliseconds(250)
 
     private(set) var store: SQLiteStore?
@@ -32,18 +33,19 @@ final class JournalWriter {
     var send: (@Sendable ([StoreAnswer]) -> Void)?
     var pending = PendingCommands()
     private var timer: ThreadRunLoop.Timer?
-    /// What has begun and may end before it has to be written.
+    /// Attempts that have begun and may end before they must be written.
     private var beginnings = Beginnings()
     private var beginningTimer: ThreadRunLoop.Timer?
     private var health: JournalHealth
     /// Whether the latest transaction is with the kernel only.
     private var hasUnsynced = false
     var broughtThrough = BroughtThrough()
-    /// What the loads of this transaction have changed of it, to be undone if it fails.
+    /// The boundaries that the loads of this transaction have changed, to be undone if it fails.
     var throughBeforeLoads: [(queue: QueueName, id: JobID)] = []
-    /// Whether what is pending has waited, and goes with what comes from the buffer now.
+    /// Whether the pending commands have waited: they are written with the next commands of the
+    /// buffer.
     private var hasWaited = false
-    /// Fires the buffer if something is in it; returns whether there was.
+    /// Fires the buffer if it is not empty; returns whether it was not.
     var lookAgain: (() -> Bool)?
 
     init(
@@ -69,13 +71,14 @@ final class JournalWriter {
         if pending.isEmpty, beginnings.isEmpty { _ = payFire() } else { wait(Self.patience) }
     }
 
-    /// Adds commands to what is pending.
+    /// Adds commands to the pending ones.
     ///
     /// - Returns: whether one of them can't wait.
     private func add(_ commands: [StoreCommand]) -> Bool {
         var isUrgent = false
         var addedCount = 0
-        // Out of this object as long: looking whether somebody else uses it costs more than its use.
+        // Moved out of this object meanwhile: a check for other users costs more than the change
+        // itself.
         var beginnings = Beginnings()
         swap(&beginnings, &self.beginnings)
         defer { swap(&beginnings, &self.beginnings) }
@@ -99,7 +102,7 @@ final class JournalWriter {
         return isUrgent
     }
 
-    /// Has the beginnings recorded that last.
+    /// Records the beginnings of attempts that last.
     private func watchBeginnings() {
         let writer = Confined(self, to: loop)
         let due = loop.now.advanced(by: Self.beginningPatience)
@@ -119,7 +122,7 @@ final class JournalWriter {
         if !beginnings.isEmpty { watchBeginnings() }
     }
 
-    /// Writes what is left and lets go of the file.
+    /// Writes the rest and closes the file.
     ///
     /// - Returns: whether all of it could be written.
     func close(_ left: [StoreCommand], nextNumber: UInt64) -> Bool {
@@ -140,9 +143,9 @@ final class JournalWriter {
         return !health.isFailing
     }
 
-    /// From here on, whoever adds something patient fires; what lies there already is looked at.
+    /// Gives the next patient command the duty to fire, and fires if the buffer is not empty.
     ///
-    /// - Returns: whether something lies there, which comes in this pass or the next.
+    /// - Returns: whether the buffer was not empty; its commands come in this pass or the next.
     private func payFire() -> Bool {
         _ = isFireOwed.exchange(false)
         return lookAgain?() == true
@@ -160,7 +163,7 @@ final class JournalWriter {
 
     private func waitIsOver() {
         timer = nil
-        // What has come meanwhile shares the transaction; for it, too, somebody may have waited.
+        // Commands that have come meanwhile share the transaction; they may have waited, too.
         if payFire() {
             hasWaited = true
         } else if !pending.isEmpty {
@@ -186,7 +189,7 @@ final class JournalWriter {
                     try batch.forEach { commands, place throws(StoreFault) in
                         try write(commands, place, to: store, at: now, &answers)
                     }
-                    // A commit syncs if it writes: what was written before goes to the disk with it.
+                    // A commit syncs if it writes: earlier writes go to the disk with it.
                     if isSynced, hasUnsynced { try store.touch() }
                 }
                 hasUnsynced = !isSynced
@@ -209,7 +212,7 @@ final class JournalWriter {
 
     // MARK: - Taking stock
 
-    /// Counts a little more of what was there, soon, and looks a little further into what had ended.
+    /// Schedules the next part of counting the recovered jobs, and of reading the ended ones.
     func scheduleStockTaking() {
         guard stockTimer == nil, store != nil else { return }
         let writer = Confined(self, to: loop)

@@ -1,5 +1,5 @@
-// What the journal has been told and has not done yet. Commands stay in the arrays in which they came:
-// moving each of them into another would cost as much as what is done about it.
+// The commands that the journal has received and not handled yet. They stay in the arrays in which
+// they came: moving each of them into another would cost as much as handling it.
 
 internal import Jobs
 
@@ -7,21 +7,21 @@ internal import Jobs
 struct PendingCommands {
     /// One or more commands each.
     private(set) var batches: [[StoreCommand]] = []
-    /// Whether one of them has an answer which says that it is on the disk.
+    /// Whether one of them has an answer that promises a sync.
     private(set) var areSynced = false
-    /// Whether one of them changes what is on the disk.
+    /// Whether one of them changes the store.
     private(set) var areWrites = false
 
     init() {}
 
-    /// Those of others that have happened already.
+    /// The events among other commands, which have happened already.
     init(recordsOf others: PendingCommands) {
         add(others.batches.flatMap { $0.filter { $0.isRecord } })
     }
 
     var isEmpty: Bool { batches.isEmpty }
 
-    /// Adds commands behind those that are there.
+    /// Adds commands at the end.
     mutating func add(_ commands: [StoreCommand]) {
         guard !commands.isEmpty else { return }
         // By a span: a loop over the elements copies each.
@@ -33,9 +33,10 @@ struct PendingCommands {
         batches.append(commands)
     }
 
-    /// Does something about each of them, in their order.
+    /// Calls `body` for each of them, in their order.
     ///
-    /// - Parameter body: told some of them and a place among them: handing over a command copies it.
+    /// - Parameter body: gets some of them and an index among them: passing a command would copy
+    ///   it.
     func forEach<Failure: Error>(
         _ body: (Span<StoreCommand>, Int) throws(Failure) -> Void
     ) throws(Failure) {

@@ -1,14 +1,15 @@
-// What a store learns when it is opened: the attempts that were noted before a crash, if they are its own.
+// The recovery when a store is opened: it learns the attempts that were recorded before a crash, if
+// they are its own.
 //
-// The store and its file of attempts have a mark in common, drawn anew at each opening. One transaction brings
-// what the file tells and the new mark into the store; then the file is made anew with that mark; then jobs begin.
-// A crash in between leaves a file that has been learnt, which is known by its mark as well. Another mark
-// is that of another store, or of an older or newer copy of this one.
+// The store and its attempt log have a mark in common, drawn anew at each opening. One transaction
+// brings the log's entries and the new mark into the store; then the log is made anew with that
+// mark; then jobs begin. A crash in between leaves a log whose entries were learnt, which its mark
+// tells as well. Any other mark is that of another store, or of an older or newer copy of this one.
 
 internal import Jobs
 internal import Kernel
 
-/// A store that is being opened, and what lies beside it.
+/// A store that is being opened, and its attempt log.
 ///
 /// Confined to the journal's thread.
 struct Recovering {
@@ -17,10 +18,10 @@ struct Recovering {
     private let log: StoreLog
     private let marks: AttemptMarks
     private let found: AttemptLog.Found
-    /// What the store and the new file of attempts will have in common.
+    /// The mark that the store and the new attempt log will have in common.
     private let mark: UInt64
 
-    /// Looks at the files; changes none.
+    /// Inspects the files; changes none.
     ///
     /// - Throws: `StoreFault`, `SystemError`.
     /// - Blocks: for the disk.
@@ -33,7 +34,7 @@ struct Recovering {
         mark = try SystemRandom.number()
     }
 
-    /// The mark of the file, if that is the store's own.
+    /// The mark of the file, if it is the store's own.
     private var ownMark: UInt64? {
         guard case .ring(let mark, _) = found, [marks.present, marks.learnt].contains(mark) else {
             return nil
@@ -41,9 +42,9 @@ struct Recovering {
         return mark
     }
 
-    /// Tells the store what it had not learnt before a crash, ends what was asked to, keeps due what was,
-    /// and reads what there is.
+    /// Brings the store up to date after a crash, and reads its state.
     ///
+    /// It learns the attempts of the log, ends jobs that were asked to end, and keeps due jobs due.
     /// All of it is one transaction: a damaged store stays as it is.
     ///
     /// - Blocks: for the disk.
@@ -71,7 +72,7 @@ struct Recovering {
         return (recoveryCounter, recovery)
     }
 
-    /// Copies a damaged log before anything is written over what can't be read of it.
+    /// Copies a damaged log before its unreadable part is overwritten.
     ///
     /// - Blocks: for the disk.
     func keepDamagedLog(of path: String) {
@@ -122,7 +123,7 @@ struct Recovering {
         }
     }
 
-    /// Makes the file of attempts anew; one that is not the store's own is set aside.
+    /// Makes the attempt log anew; one that is not the store's own is set aside.
     ///
     /// - Throws: `StoreFault`, `SystemError`.
     /// - Blocks: for the disk.

@@ -1,19 +1,19 @@
-// Counts what was in the file when it was opened, a few rows at a time.
+// Counts the jobs that were in the file when it was opened, a few rows at a time.
 
 internal import Jobs
 
-/// Counts what was in the file.
+/// Counts the recovered jobs.
 ///
 /// Confined to the journal's thread.
 final class RecoveryCounter {
     private(set) var stock: RecoveryCount
-    /// Jobs of before that the desk was given: they are not parked.
+    /// Recovered jobs that the scheduler was given: they are not parked.
     private var given: Set<JobID> = []
-    /// The selectors that somebody serves; jobs of others stay where they are.
+    /// The selectors that have a handler; jobs of others stay in the store.
     private let selectors: Set<String>
-    /// The queues in which such jobs have been counted.
+    /// The queues in which jobs without a handler were counted.
     private var unservedQueues: Set<QueueName> = []
-    /// How many rows are looked at before others have their turn.
+    /// The number of rows of one part; other commands have their turn between two parts.
     let stepCount: Int
 
     init(
@@ -24,7 +24,7 @@ final class RecoveryCounter {
         stock = RecoveryCount(last: try store.lastLiveNumber())
     }
 
-    /// The desk is given jobs; it passes over those that nobody serves.
+    /// Records that the scheduler is given jobs; it skips those without a handler.
     func give(_ jobs: [Job]) {
         guard !stock.isComplete else { return }
         for job in jobs where !stock.includes(job.id) && serves(job.selector) {
@@ -32,18 +32,18 @@ final class RecoveryCounter {
         }
     }
 
-    /// Whether somebody serves a selector.
+    /// Whether a selector has a handler.
     func serves(_ selector: String) -> Bool { selectors.contains(selector) }
 
-    /// Whether jobs that nobody serves have been counted in a queue.
+    /// Whether jobs without a handler were counted in a queue.
     func hasUnserved(in queue: QueueName) -> Bool { unservedQueues.contains(queue) }
 
-    /// Counts a little more.
+    /// Counts the next part.
     func next(_ store: SQLiteStore) throws(StoreFault) -> RecoveryCount.Part {
         var part = RecoveryCount.Part()
         let given = given
-        // Mostly the next one is of the same queue and state: they are added up before it is looked
-        // for among the others.
+        // Mostly the next job is of the same queue and state: such jobs are added up before the
+        // queue is looked up.
         var alike: (queue: QueueName, state: JobState)?
         var amount = JobAmount()
         var latest = (selector: "", isServed: serves(""))

@@ -1,4 +1,4 @@
-// Copying the store on the journal's thread, part by part, for whoever asks for the next one.
+// Copies the store on the journal's thread, part by part, as a backup asks for the parts.
 
 package import Jobs
 internal import Kernel
@@ -15,11 +15,11 @@ extension SQLiteJournal {
 
     /// Begins to copy the store.
     ///
-    /// - Parameter path: of an empty file.
-    /// - Returns: the copy, and how large it will be, as far as that can be known.
+    /// - Parameter path: an empty file.
+    /// - Returns: the copy, and its expected size.
     /// - Throws: `StoreFault`; `SubmitError` when the journal is closed.
     /// - Thread: any.
-    /// - Blocks: until the journal's thread has come to it.
+    /// - Blocks: until the journal's thread has begun.
     func beginCopy(to path: String) throws -> (copy: Confined<StoreCopy>, byteCount: Int) {
         let (writer, loop) = (writer, thread.runLoop)
         return try thread.submitAndWait {
@@ -31,9 +31,9 @@ extension SQLiteJournal {
         }
     }
 
-    /// Copies some more; what waits for the journal has its turn before.
+    /// Copies the next part; commands that wait for the journal have their turn before.
     ///
-    /// - Returns: whether that was all.
+    /// - Returns: whether the copy is complete.
     /// - Throws: `StoreFault`.
     /// - Thread: any.
     /// - Blocks: until the journal's thread has done it.
@@ -41,7 +41,7 @@ extension SQLiteJournal {
         try thread.submitAndWait { try copy.value.next(pageCount: pageCount) }
     }
 
-    /// Lets go of the copy's file.
+    /// Closes the copy's file.
     ///
     /// - Thread: any; before the journal is closed.
     /// - Blocks: until the journal's thread has done it.

@@ -1,11 +1,13 @@
-// The thread that makes jobs durable, as others see it: commands go in from any thread, answers come
-// back as messages. What was said before the thread gets round to it is one transaction.
+// The thread that makes jobs durable, as other threads see it: commands go in from any thread,
+// answers come back as messages. Commands that arrive before the thread handles them share one
+// transaction.
 //
-// Values of `isFireOwed`: true while somebody has fired the buffer, or a timer of the journal will
+// Values of `isFireOwed`: true after the buffer was fired, or while a timer of the journal will
 // look into it. Patient commands are added first and fire only if they find false:
-// E1  add, then exchange(true) by a worker; exchange(false), then a look into the buffer by the
-//     journal: whichever exchange comes second sees what the other's thread did before. Without it,
-//     a command could lie in the buffer with nobody to fire it.
+// SQLiteJournal.E1 no lost fire
+//    worker: add, then exchange(true) │ journal: exchange(false), then a look into the buffer
+//    the second exchange sees everything that the other thread did before the first. Without E1 a
+//    command could stay in the buffer and never be fired.
 
 package import Jobs
 package import Kernel
@@ -13,11 +15,11 @@ internal import RunLoops
 internal import Synchronization
 package import WorkerThreads
 
-/// Jobs in a file of SQLite, written on a thread of its own.
+/// Keeps jobs in an SQLite file, written on a thread of its own.
 ///
 /// - Thread: any thread.
 package final class SQLiteJournal: JobStore {
-    /// The file.
+    /// The path of the file.
     let path: String
     package let thread: WorkerThread
     private let buffer: CommandBuffer<StoreCommand>
@@ -29,28 +31,30 @@ package final class SQLiteJournal: JobStore {
     final class FireFlag: Sendable {
         private let isOwed = Atomic<Bool>(false)
 
-        /// - Returns: what was so before.
+        /// - Returns: the value before.
         func exchange(_ value: Bool) -> Bool {
-            isOwed.exchange(value, ordering: .acquiringAndReleasing)  // E1
+            isOwed.exchange(value, ordering: .acquiringAndReleasing)  // SQLiteJournal.E1
         }
     }
 
-    /// How long the thread looks for the next commands before it sleeps, while they come that fast:
-    /// so long takes it to answer a client or a batch, and to take in what they send next.
+    /// The time that the thread spins for the next commands before it sleeps, while they come that
+    /// fast.
+    ///
+    /// A client or a batch is answered, and sends its next commands, within this time.
     private static let spinLimit = Duration.microseconds(200)
 
     /// Opens a file of jobs on a thread of its own.
     ///
-    /// - Parameter selectors: those whose jobs somebody runs.
-    /// - Returns: the journal, and what was in the file.
-    /// - Throws: `StoreFault`, or why there is no thread.
+    /// - Parameter selectors: the selectors that have a handler.
+    /// - Returns: the journal, and the state of the file.
+    /// - Throws: `StoreFault`, or the error of a failed thread start.
     /// - Blocks: for the disk.
     package static func open(
         _ path: String, limits: StoreLimits, serving selectors: Set<String>,
         window: WindowLimits = WindowLimits(), clocks: Clocks = .system, log: StoreLog
     ) throws -> (SQLiteJournal, StoreRecovery) {
         if try File.kind(of: path) == nil, try File.kind(of: path + "-wal") == nil {
-            // SQLite would make it readable for everybody; jobs are their owner's.
+            // SQLite would make it readable for everyone; only the owner may read jobs.
             do throws(SystemError) {
                 try File.write([], to: path, mode: File.ownerOnly)
             } catch {
@@ -83,7 +87,7 @@ package final class SQLiteJournal: JobStore {
             recovering.keepDamagedLog(of: path)
             let (recoveryCounter, recovery) = try recovering.learn(
                 serving: selectors, window, at: wall.unixMilliseconds())
-            // Only now is what it told in the store; and no job has begun.
+            // Only now are its entries in the store; and no job has begun.
             let attempts = try recovering.makeAttempts()
             try store.beginMovingLog()
             if store.logDamage != nil { try store.beginNewLog() }
@@ -121,16 +125,16 @@ package final class SQLiteJournal: JobStore {
     /// Adds a command that is handled with the next firing.
     package func add(_ command: consuming StoreCommand) { buffer.add(command) }
 
-    /// Lets the journal handle what was added.
+    /// Lets the journal handle the commands in the buffer.
     package func fire() { buffer.fire() }
 
-    /// Has something recorded within a few milliseconds, together with what comes until then.
+    /// Records an event within a few milliseconds, together with those that come until then.
     package func record(_ command: consuming StoreCommand) {
         buffer.add(command)
         if !isFireOwed.exchange(true) { buffer.fire() }
     }
 
-    /// Has the beginning of an attempt recorded; on return, a crash of the process does not undo it.
+    /// Records the beginning of an attempt; on return, a crash of the process does not undo it.
     ///
     /// - Thread: the worker's, before the handler is called.
     package func noteStart(_ id: UInt64, _ attempt: Attempt) {
@@ -138,22 +142,22 @@ package final class SQLiteJournal: JobStore {
         record(.begun(JobID(id), attempt))
     }
 
-    /// Notes a small result, so that a crash does not make the job run again.
+    /// Records a small result, so that a crash does not make the job run again.
     ///
-    /// The journal is told of the end by the desk.
+    /// The driver tells the journal of the end.
     ///
     /// - Thread: the worker's, when the handler has returned.
     package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {
         attempts.noteDone(id, attempt: attempt, result: result)
     }
 
-    /// Writes what is left, closes the file and ends the thread.
+    /// Writes the rest, closes the file and ends the thread.
     ///
-    /// - Parameter nextNumber: what the next job will be numbered.
+    /// - Parameter nextNumber: the number of the next job.
     /// - Blocks: for the disk.
     package func close(nextNumber: UInt64) {
         let (writer, buffer) = (writer, buffer)
-        // On its own thread, which may be taking commands out of the buffer.
+        // On the journal's thread, which may be taking commands out of the buffer.
         let isWritten = try? thread.submitAndWait {
             writer.value.close(buffer.invalidate(), nextNumber: nextNumber)
         }

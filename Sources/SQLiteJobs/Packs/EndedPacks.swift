@@ -1,44 +1,44 @@
-// Jobs that have ended without having failed, in packs: those that ended in one transaction. They are
-// dropped in the order in which they came, the packs one after the other. What has failed can be run
-// again, and has a row of its own.
+// Ended jobs that have not failed, in packs: each pack holds those that ended in one transaction.
+// They are dropped in order of arrival, pack by pack. A failed job can be run again, and has a row
+// of its own.
 
 internal import Jobs
 internal import Structures
 
 /// The packed ended jobs of a store.
 ///
-/// As `WaitingPacks`: what is changed is in the table after `flush`. After a transaction either `settle`
-/// or `forget` says what has become of it.
+/// As with `WaitingPacks`, changes are in the table after `flush`. After a transaction call
+/// `settle` if it has succeeded, `forget` if it has failed.
 ///
 /// - Thread: its connection's.
 final class EndedPacks {
-    /// What is noted of a pack.
+    /// The summary of one pack.
     struct Run {
         let last: UInt64
-        /// How many of its jobs have not been dropped.
+        /// The number of its jobs that have not been dropped.
         var count: Int
     }
 
     private let table: PackTable
     /// The pack of this transaction that takes the next job, and the record that it takes.
     ///
-    /// A value, so that adding a job looks once whether somebody else uses it.
+    /// A value, so that adding a job checks its uniqueness once.
     private struct Open {
         var pack = Pack()
         var record = RecordWriter()
 
         /// Adds the record.
         ///
-        /// - Returns: a pack that takes no more, if it was in the way.
+        /// - Returns: the full pack that it replaces, if there was one.
         mutating func append(_ id: UInt64) -> Pack? { pack.append(id, &record) }
     }
 
     private var open = Open()
-    /// Those of this transaction.
+    /// The packs of this transaction.
     private var built: [Run] = []
-    /// All that are known, in the order in which they are dropped.
+    /// All known packs, in the order in which they are dropped.
     private var runs = FIFO<Run>()
-    /// What this transaction drops: so many packs, and so many jobs of the next one.
+    /// The drops of this transaction: a number of packs, and of jobs in the next one.
     private var dropped = (packs: 0, jobs: 0)
 
     /// The largest number at the opening; 0 without one.
@@ -51,13 +51,13 @@ final class EndedPacks {
 
     // MARK: - Changing
 
-    /// Adds a job that has ended.
+    /// Adds an ended job.
     func append(_ job: Job) throws(StoreFault) {
         JobRecord.write(job, withQueue: true, to: &open.record)
         if let full = open.append(job.id.number) { try insert(full) }
     }
 
-    /// Adds a job that has waited in a pack until it ended.
+    /// Adds a job that was in a waiting pack until it ended.
     ///
     /// - Parameters: as those of `JobRecord.writeEnd`.
     func append(
@@ -72,7 +72,7 @@ final class EndedPacks {
         if let full { try insert(full) }
     }
 
-    /// Writes what was added.
+    /// Writes the added jobs.
     func flush() throws(StoreFault) {
         guard !open.pack.isEmpty else { return }
         try insert(open.pack)
@@ -84,7 +84,7 @@ final class EndedPacks {
         built.append(Run(last: pack.last, count: pack.keptCount))
     }
 
-    /// Drops so many of those that came first.
+    /// Drops the given number of jobs, the first ones.
     ///
     /// Once in a transaction.
     func dropFirst(_ count: Int) throws(StoreFault) {
@@ -106,7 +106,7 @@ final class EndedPacks {
         }
     }
 
-    /// The transaction is so.
+    /// Keeps the changes: the transaction has succeeded.
     func settle() {
         for _ in 0..<dropped.packs { _ = runs.popFirst() }
         if dropped.jobs > 0, var run = runs.popFirst() {
@@ -117,7 +117,7 @@ final class EndedPacks {
         begin()
     }
 
-    /// The transaction has failed.
+    /// Drops the changes: the transaction has failed.
     func forget() { begin() }
 
     private func begin() {
@@ -140,14 +140,14 @@ final class EndedPacks {
     /// The newest jobs before a number, without their results.
     ///
     /// - Parameters:
-    ///   - packCountMax: how many packs are looked at.
-    ///   - searched: set to the smallest number that was looked at, if not all were.
+    ///   - packCountMax: the number of packs that are read.
+    ///   - searched: set to the smallest number that was read, if not all were.
     func newest(
         thread: String?, state: JobState?, before end: JobID, limit: Int, packCountMax: Int,
         searched: inout JobID
     ) throws(StoreFault) -> [Job] {
         try flush()
-        // Failed ones have rows of their own: they may run again.
+        // Failed jobs have rows of their own, because they may run again.
         guard limit > 0, state?.isEnded != false, state != .failed else { return [] }
         var packCount = 0
         var jobs: [Job] = []
@@ -162,8 +162,8 @@ final class EndedPacks {
             // Packs overlap: no job of this one or the next is among the newest.
             if jobs.count >= limit, row.pack.last < jobs[limit - 1].id.number { break }
             packCount += 1
-            // Packs overlap: those around the end are all looked at, else the next search would be this one
-            // again. There are fewer than Pack.spanMax of them.
+            // Packs overlap: those around the end are all read, else the next search would be this
+            // one again. There are fewer than Pack.spanMax of them.
             if packCount > packCountMax, row.pack.last + 1 < end.number {
                 searched = max(searched, JobID(row.pack.last + 1))
                 break
@@ -183,15 +183,15 @@ final class EndedPacks {
         return jobs
     }
 
-    // MARK: - What was there at the opening
+    // MARK: - Packs of before the opening
 
-    /// A pack of before.
+    /// A pack of before the opening.
     struct Earlier {
         let run: Run
         let entries: [RetainedJobs.Entry]
     }
 
-    /// The packs that follow a number, of those of before.
+    /// The packs of before the opening that follow a number.
     func earlier(after last: UInt64, limit: Int) throws(StoreFault) -> [Earlier] {
         let rows = try table.packs(
             "WHERE last_id > ? AND last_id <= ? ORDER BY last_id LIMIT ?")
@@ -213,7 +213,7 @@ final class EndedPacks {
         return packs
     }
 
-    /// Takes note of packs of before, in the order in which they are dropped.
+    /// Adds packs of before the opening, in the order in which they are dropped.
     func prepend(_ earlier: [Run]) {
         for run in earlier.reversed() { runs.prepend(run) }
     }

@@ -1,12 +1,12 @@
-// A job in bytes, as it lies in a pack: what most jobs do not have takes no room. The numbers of the
-// flags and of the outcomes are what is on disks, so they stay what they are.
+// A job in bytes, as a pack stores it: a field that most jobs lack takes no room. The numbers of
+// the flags and of the outcomes are on disks, so they never change.
 
 internal import Jobs
 
 /// Writes jobs in bytes and reads them.
 enum JobRecord {
     private enum Flag {
-        /// Its thread and priority are in the record, not beside the pack.
+        /// Its thread and priority are in the record, not in the pack's row.
         static let queue: UInt64 = 1
         static let dueAt: UInt64 = 2
         static let timeout: UInt64 = 4
@@ -14,16 +14,16 @@ enum JobRecord {
         static let retryBlocks: UInt64 = 16
         static let worker: UInt64 = 32
         static let startedAt: UInt64 = 64
-        /// It has ended: in its record is how, and not what it was given.
+        /// It has ended: the record has its outcome, and not its payload.
         static let ended: UInt64 = 128
         /// Options that are only carried along.
         static let carried: UInt64 = 256
     }
 
-    /// The most that a record has beside its byte strings: flags, numbers and lengths.
+    /// The largest size of a record beside its byte strings: flags, numbers and lengths.
     private static let fixedByteCountMax = 18 * RecordWriter.numberByteCountMax
 
-    /// Writes a job; without its queue if all of a pack have the same.
+    /// Writes a job; without its queue if all jobs of a pack have the same.
     static func write(_ job: Job, withQueue: Bool, to record: inout RecordWriter) {
         var flags: UInt64 = 0
         if withQueue { flags |= Flag.queue }
@@ -79,12 +79,12 @@ enum JobRecord {
         }
     }
 
-    /// Writes how a waiting job has ended: what was asked for is copied as it is in its record.
+    /// Writes the end of a waiting job: the request is copied as it is in its record.
     ///
     /// - Parameters:
-    ///   - waiting: at the record of a job of a queue, of which nothing had been recorded.
+    ///   - waiting: at the record of a job of a queue, for which nothing had been recorded.
     ///   - queue: that queue, as `queue` gives it.
-    ///   - attempt: the one that it ended with; nil for a job that had not begun.
+    ///   - attempt: the attempt that it ended with; nil for a job that had not begun.
     static func writeEnd(
         of waiting: inout RecordReader, in queue: [UInt8], _ attempt: Attempt?,
         _ outcome: Outcome, at now: Int64, to record: inout RecordWriter
@@ -112,7 +112,7 @@ enum JobRecord {
         }
     }
 
-    /// A queue as records have it.
+    /// A queue in the form of records.
     static func queue(_ queue: QueueName) -> [UInt8] {
         var bytes = [UInt8](
             repeating: 0, count: queue.thread.utf8.count + 2 * RecordWriter.numberByteCountMax)
@@ -127,8 +127,8 @@ enum JobRecord {
     /// Reads the job of a number.
     ///
     /// - Parameters:
-    ///   - queue: where it waits, if that is not in its record.
-    ///   - withBytes: without, its payload or result is left out, and is what `record` reads next.
+    ///   - queue: its queue, if that is not in its record.
+    ///   - withBytes: false leaves its payload or result out, which `record` reads next.
     static func read(
         _ id: UInt64, of queue: QueueName?, _ record: inout RecordReader, withBytes: Bool
     ) throws(DamagedRecord) -> Job {
@@ -172,7 +172,7 @@ enum JobRecord {
             state: progress.outcome?.state ?? .waiting, progress: progress)
     }
 
-    /// The selector that is in a record, and how many bytes of payload or result.
+    /// The selector in a record, and the size of its payload or result.
     static func counted(
         _ record: inout RecordReader
     ) throws(DamagedRecord) -> (selector: String, byteCount: Int) {
@@ -181,20 +181,20 @@ enum JobRecord {
         return (try asked.text(), try record.skip())
     }
 
-    /// Where the values of a record are: what has gone by without being read.
+    /// The places of the values in a record that is skipped over.
     private struct Fields {
         let flags: UInt64
-        /// What was asked for begins here, behind the queue.
+        /// The place of the request, behind the queue.
         let asked: Int
-        /// Which attempt was the last, and where that is.
+        /// The last attempt, and its place.
         let attempt: Int
         let attemptNumber: UInt64
-        /// What is behind the attempt.
+        /// The place behind the attempt.
         let rest: Int
-        /// Its payload or result.
+        /// The place of its payload or result.
         let byteString: Int
 
-        /// Brings a reader to the payload or result.
+        /// Moves a reader to the payload or result.
         init(_ record: inout RecordReader) throws(DamagedRecord) {
             flags = try record.number()
             if flags & Flag.queue != 0 {

@@ -1,10 +1,10 @@
-// Packs of a transaction that take more jobs: one for each queue.
+// The packs of a transaction that take more jobs: one for each queue.
 
 internal import Jobs
 
 /// The packs that are not in the table.
 ///
-/// A value, so that adding a job looks once whether somebody else uses it.
+/// A value, so that adding a job checks its uniqueness once.
 struct OpenPacks {
     /// One for each queue.
     private(set) var rows: [PackTable.Row] = []
@@ -14,9 +14,9 @@ struct OpenPacks {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// Adds a job that waits.
+    /// Adds a waiting job.
     ///
-    /// - Returns: a pack that takes no more, if there was one in its way.
+    /// - Returns: the full pack that it replaces, if there was one.
     mutating func add(_ job: Job) -> PackTable.Row? {
         let id = job.id.number
         JobRecord.write(job, withQueue: false, to: &record)
@@ -40,7 +40,7 @@ struct OpenPacks {
     /// Whether a job is in one of them.
     func contains(_ id: UInt64) -> Bool { rows.contains { $0.pack.index(of: id) != nil } }
 
-    /// Forgets all of them.
+    /// Drops all of them.
     mutating func removeAll() {
         rows.removeAll(keepingCapacity: true)
         byQueue.removeAll(keepingCapacity: true)

@@ -1,21 +1,21 @@
-// Records of jobs that were written together, as one row of a table: what SQLite costs for a row is
-// shared by all of them. A record is never changed; which of them still count is a mask beside them, of
-// a size that stays, so that SQLite changes it where it lies.
+// Records of jobs that were written together, as one row of a table: they share SQLite's cost for a
+// row. A record is never changed. A mask of constant size beside the records says which of them
+// still count, so that SQLite changes it in place.
 
 internal import Jobs
 
 /// Some jobs in bytes.
 struct Pack {
-    /// How many records: a bit of the mask for each.
+    /// The number of records: a bit of the mask for each.
     static let countMax = 64
-    /// How far the numbers in a pack may be apart: whoever looks for one looks only so far.
+    /// The largest distance between numbers in a pack, and so the range of a search for one.
     static let spanMax: UInt64 = 1_024
-    /// No further record once they have this size together.
+    /// The size of the records at which a pack takes no more.
     static let byteCountMax = 32 << 10
 
     /// The numbers of the jobs, in the order of their records.
     private(set) var ids: [UInt64] = []
-    /// Where the records begin, behind their numbers and sizes.
+    /// The places of the records, behind their numbers and sizes.
     private var places: [Int] = []
     /// The records, each behind its number and its size.
     private(set) var bytes: [UInt8] = []
@@ -49,7 +49,7 @@ struct Pack {
     var isEmpty: Bool { ids.isEmpty }
     var keptCount: Int { kept.nonzeroBitCount }
 
-    /// The mask as it is written: always as large.
+    /// The mask as it is written, of constant size.
     var keptBytes: [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: kept >> UInt64($0 * 8)) }
     }
@@ -61,9 +61,9 @@ struct Pack {
             && max(last, id) - min(first, id) < Self.spanMax
     }
 
-    /// Adds a record; a pack that does not take it becomes a fresh one first.
+    /// Adds a record; a pack that does not take it is replaced by a fresh one first.
     ///
-    /// - Returns: what the pack was until then; nil if it has taken the record.
+    /// - Returns: the replaced pack; nil if this one has taken the record.
     mutating func append(_ id: UInt64, _ record: inout RecordWriter) -> Pack? {
         var full: Pack?
         if !takes(id) {
@@ -83,10 +83,10 @@ struct Pack {
         last = max(last, id)
     }
 
-    /// Which record that counts is that of a number; nil if none is.
+    /// The index of the record with this number; nil if there is none that counts.
     func index(of id: UInt64) -> Int? {
         guard first <= id, id <= last else { return nil }
-        // In most packs the numbers follow one another.
+        // In most packs the numbers are consecutive.
         let guess = Int(id - first)
         if guess < ids.count, ids[guess] == id { return keeps(guess) ? guess : nil }
         guard let index = ids.firstIndex(of: id), keeps(index) else { return nil }
@@ -95,15 +95,15 @@ struct Pack {
 
     func keeps(_ index: Int) -> Bool { kept >> UInt64(index) & 1 != 0 }
 
-    /// The record of this index does not count any more.
+    /// Clears the bit of a record, which no longer counts.
     mutating func drop(_ index: Int) { kept &= ~(1 << UInt64(index)) }
 
-    /// The first records do not count any more.
+    /// Clears the bits of the first records.
     mutating func dropFirst(_ count: Int) {
         for _ in 0..<min(count, keptCount) { kept &= kept - 1 }
     }
 
-    /// What reads a record.
+    /// A reader of a record.
     func reader(of index: Int) -> RecordReader { RecordReader(bytes, at: places[index]) }
 
     /// Reads the job of a record.
@@ -114,7 +114,7 @@ struct Pack {
         return try JobRecord.read(ids[index], of: queue, &reader, withBytes: withBytes)
     }
 
-    /// Reads how a job has ended, but for its result: when, and how large that is.
+    /// Reads the end of an ended job without its result: its time, and the result's size.
     func ended(_ index: Int) throws(DamagedRecord) -> RetainedJobs.Entry {
         var reader = reader(of: index)
         let job = try JobRecord.read(ids[index], of: nil, &reader, withBytes: false)
@@ -122,7 +122,7 @@ struct Pack {
             id: job.id, endedAt: job.endedAt ?? 0, byteCount: try reader.skip())
     }
 
-    /// Reads of a job that waits what is counted.
+    /// Reads the part of a waiting job that is counted.
     func counted(_ index: Int) throws(DamagedRecord) -> CountedJob {
         var reader = reader(of: index)
         let (selector, byteCount) = try JobRecord.counted(&reader)

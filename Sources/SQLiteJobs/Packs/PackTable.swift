@@ -1,5 +1,5 @@
-// A table of packs: its rows go by the largest number in them, and since the numbers of a pack are never
-// far apart, the one that holds a number is among the next rows.
+// A table of packs: its rows are ordered by the largest number in them. Since the numbers of a pack
+// are close together, the pack that holds a number is among the next rows.
 
 internal import Jobs
 
@@ -7,10 +7,10 @@ internal import Jobs
 ///
 /// - Thread: its connection's.
 final class PackTable {
-    /// A pack as it lies in the table.
+    /// A pack as the table stores it.
     struct Row {
         var pack: Pack
-        /// Where all of its jobs wait; nil if its records say it.
+        /// The queue of all of its jobs; nil if it is in the records.
         let queue: QueueName?
     }
 
@@ -70,7 +70,7 @@ final class PackTable {
         try insertion.run(4, row.pack.bytes)
     }
 
-    /// Writes which records of a pack still count; if none does, it goes.
+    /// Writes the mask of a pack; a pack without a counting record is deleted.
     func update(_ pack: Pack) throws(StoreFault) {
         if pack.keptCount == 0 { return try delete(last: pack.last) }
         try change.bind(1, pack.keptBytes)
@@ -78,13 +78,13 @@ final class PackTable {
         try change.run()
     }
 
-    /// Forgets the pack of this largest number.
+    /// Deletes the pack with this largest number.
     func delete(last: UInt64) throws(StoreFault) {
         try deletion.bind(1, Int64(last))
         try deletion.run()
     }
 
-    /// The pack that has a record of this number which counts.
+    /// The pack with a counting record of this number.
     func row(with id: UInt64) throws(StoreFault) -> Row? {
         guard id <= UInt64(Int64.max) - Pack.spanMax else { return nil }
         try search.bind(1, Int64(id))
@@ -97,14 +97,14 @@ final class PackTable {
         return nil
     }
 
-    /// The pack of this largest number.
+    /// The pack with this largest number.
     func row(last: UInt64) throws(StoreFault) -> Row? {
         try lookup.bind(1, Int64(last))
         defer { lookup.reset() }
         return try lookup.step() ? try row(lookup) : nil
     }
 
-    /// The pack in the present row of a statement of `prepare`.
+    /// The pack in the present row of a statement of `packs`.
     func row(_ statement: Statement) throws(StoreFault) -> Row {
         let pack = try whole { () throws(DamagedRecord) in
             try Pack(statement.bytes(1), kept: statement.bytes(0))
@@ -114,7 +114,7 @@ final class PackTable {
         return Row(pack: pack, queue: QueueName(thread: statement.text(2), priority: priority))
     }
 
-    /// What a body reads, or that the file is damaged.
+    /// Returns the value of `body`, or throws that the file is damaged.
     func whole<Value>(_ body: () throws(DamagedRecord) -> Value) throws(StoreFault) -> Value {
         do throws(DamagedRecord) {
             return try body()

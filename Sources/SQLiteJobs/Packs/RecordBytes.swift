@@ -1,26 +1,26 @@
 // Values in bytes, one after another: numbers in as few bytes as they need, and byte strings behind
-// their length. What is read may be damaged: then it ends early, and never outside.
+// their length. The bytes read may be damaged: reading then ends early, and never outside them.
 
 internal import Jobs
 
-/// Writes a record: the values of one job, one after another, and in front of them what a pack has there.
+/// Writes a record: the values of one job, one after another, and the pack's head in front.
 struct RecordWriter {
-    /// The most bytes that a number takes.
+    /// The largest size of a number.
     static let numberByteCountMax = 10
 
-    /// Room for a number and a size, then for the record, then what is left.
+    /// Room for a number and a size, then for the record, then unused.
     private var memory = [UInt8](repeating: 0, count: 512)
     private var end = headByteCountMax
     private static let headByteCountMax = 2 * numberByteCountMax
 
-    /// How many bytes the record has.
+    /// The size of the record.
     var count: Int { end - Self.headByteCountMax }
 
     /// Writes another record in place of the one before.
     ///
     /// - Parameters:
-    ///   - byteCountMax: no more is written.
-    ///   - body: writes at the place it is given, and moves that behind what it has written.
+    ///   - byteCountMax: the largest size of the record.
+    ///   - body: writes at the place it is given, and moves the place behind the written bytes.
     mutating func write(
         atMost byteCountMax: Int, _ body: (inout MutableSpan<UInt8>, inout Int) -> Void
     ) {
@@ -72,7 +72,7 @@ extension MutableSpan where Element == UInt8 {
         copy(value, at: &place)
     }
 
-    /// Writes bytes as they are.
+    /// Copies bytes unchanged.
     mutating func copy(_ bytes: Span<UInt8>, at place: inout Int) {
         guard !bytes.isEmpty else { return }
         precondition(bytes.count <= count - place, "a record is as long as was said")
@@ -85,13 +85,13 @@ extension MutableSpan where Element == UInt8 {
     }
 }
 
-/// The bytes of a record are not those of one.
+/// The error of bytes that are not a record.
 struct DamagedRecord: Error {}
 
-/// Reads what a `RecordWriter` has written.
+/// Reads the values of a `RecordWriter`.
 struct RecordReader {
     let bytes: [UInt8]
-    /// Where the next value begins.
+    /// The place of the next value.
     private(set) var place: Int
 
     init(_ bytes: [UInt8], at place: Int = 0) {
@@ -137,10 +137,10 @@ struct RecordReader {
         return String(decoding: bytes[place..<place + count], as: UTF8.self)
     }
 
-    /// Goes on behind so many bytes, which are there.
+    /// Skips a number of bytes, which must be there.
     mutating func advance(_ count: Int) { place += count }
 
-    /// Goes behind a byte string without looking at it.
+    /// Skips a byte string.
     ///
     /// - Returns: its length.
     mutating func skip() throws(DamagedRecord) -> Int {

@@ -1,10 +1,10 @@
-// What can be asked of packed jobs: queue by queue in the order of their numbers, from either end; and
-// all of them in the order of numbers, to be counted.
+// Queries of packed jobs: queue by queue in the order of their numbers, from either end; and all of
+// them in the order of numbers, to be counted.
 
 internal import Jobs
 
 extension WaitingPacks {
-    /// How many packs are looked at for each job that a count may look at, at most.
+    /// The number of packs that are read for each job that a count may read, at most.
     private static let packsCountedMax = 64
 
     /// The next jobs of a queue in the order of their numbers.
@@ -39,11 +39,11 @@ extension WaitingPacks {
         return jobs
     }
 
-    /// The newest jobs of a queue up to one that are wanted, without their payloads.
+    /// The newest wanted jobs of a queue up to one, without their payloads.
     ///
     /// - Parameters:
-    ///   - jobCountMax: how many jobs are looked at.
-    ///   - searched: raised to the smallest number down to which all were looked at.
+    ///   - jobCountMax: the number of jobs that are read.
+    ///   - searched: raised to the smallest number down to which all were read.
     func newestInTurn(
         _ queue: QueueName, through last: JobID, limit: Int, jobCountMax: Int,
         searched: inout JobID, where isWanted: (Job) -> Bool
@@ -67,7 +67,7 @@ extension WaitingPacks {
         return jobs
     }
 
-    /// Looks at the jobs of a queue between two numbers until the body returns false.
+    /// Calls `body` for the jobs of a queue between two numbers until it returns false.
     private func forEach(
         _ queue: QueueName, after id: JobID, before end: JobID = .max, isAscending: Bool,
         _ body: (PackTable.Row, Int) throws(DamagedRecord) -> Bool
@@ -81,7 +81,7 @@ extension WaitingPacks {
         try rows.bind(1, queue.thread)
         try rows.bind(2, Int64(queue.priority.rawValue))
         try rows.bind(3, Int64(clamping: id.number))
-        // The numbers of a pack are never far apart.
+        // The numbers of a pack are close together.
         let (last, isTooLarge) = end.number.addingReportingOverflow(Pack.spanMax)
         try rows.bind(4, Int64(clamping: isTooLarge ? .max : last))
         try rows.bind(5, Int64(clamping: end.number))
@@ -99,8 +99,9 @@ extension WaitingPacks {
 
     // MARK: - Taking stock
 
-    /// The last number that can be counted with a limited number of packs; nil if there is nothing
-    /// that can't.
+    /// The last number that can be counted by reading a limited number of packs.
+    ///
+    /// Nil if every number can.
     func countable(
         after number: UInt64, through last: UInt64, limit: Int
     ) throws(StoreFault) -> UInt64? {
@@ -114,7 +115,7 @@ extension WaitingPacks {
         return try rows.step() ? try table.row(rows).pack.last : nil
     }
 
-    /// Looks at the jobs in a range of numbers.
+    /// Calls `body` for the jobs in a range of numbers.
     func forEachLive(
         in range: ClosedRange<UInt64>, _ body: (QueueName, CountedJob) -> Void
     ) throws(StoreFault) {

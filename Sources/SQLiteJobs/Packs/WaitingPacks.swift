@@ -1,41 +1,43 @@
-// Jobs that wait and that nothing else has happened to, in packs: those of a queue that were accepted in
-// one transaction. A job that begins, or is to be tried again, leaves its pack for a row of its own.
+// Waiting jobs without an attempt, in packs: each pack holds jobs of one queue that were accepted
+// in one transaction. A job that begins, or is to be retried, moves from its pack to a row of its
+// own.
 
 internal import Jobs
 
 /// The packed jobs of a store.
 ///
-/// What is changed is in the table after `flush`, and reading flushes first. After a transaction that
-/// has failed, `forget` makes it as if nothing of it had been.
+/// Changes are in the table after `flush`, and reading flushes first. After a failed transaction,
+/// `forget` undoes its changes.
 ///
 /// - Thread: its connection's.
 final class WaitingPacks {
-    /// How many packs are remembered as they are in the table: jobs mostly end in the order in which
-    /// they came, so that each pack is read once.
+    /// The number of packs that are cached as they are in the table.
+    ///
+    /// Jobs mostly end in the order of their arrival, so that each pack is read once.
     private static let rememberedMax = 128
-    /// Larger payloads have rows of their own: whoever looks at one job of a pack reads all.
+    /// Larger payloads have rows of their own: reading one job of a pack reads all of it.
     private static let payloadByteCountMax = 4 << 10
 
     /// A pack as it will be in the table.
     private struct Remembered {
         var pack: Pack
         let queue: QueueName?
-        /// The queue as the records of ended jobs have it.
+        /// The queue in the form of the records of ended jobs.
         let queueBytes: [UInt8]
         var isChanged = false
     }
 
     let table: PackTable
-    /// Packs of this transaction, which are not in the table.
+    /// The packs of this transaction, which are not in the table.
     private var open = OpenPacks()
-    /// Packs of the table, in no order: each of them is moved as seldom as can be.
+    /// Packs of the table, in no order, so that each of them is moved as seldom as possible.
     private var remembered: [Remembered] = []
-    /// Which of them the next one takes the place of, if there are as many as may be.
+    /// The place that the next one takes, if the cache is full.
     private var oldest = 0
     private var usedLast = 0
-    /// How many of them were changed.
+    /// The number of changed ones among them.
     private var changedCount = 0
-    /// Numbers go up in all packs of a queue, so that these follow one another in its order.
+    /// The largest number so far: numbers grow, so that the packs of a queue follow its order.
     private var lastNumber: UInt64
 
     init(in database: Database) throws(StoreFault) {
@@ -47,10 +49,10 @@ final class WaitingPacks {
 
     /// Adds a new job.
     ///
-    /// - Returns: false if it is not one for packs: it has to be kept elsewhere.
+    /// - Returns: false if it does not go into a pack: it must be stored elsewhere.
     func accept(_ job: Job) throws(StoreFault) -> Bool {
         let id = job.id.number
-        // Those that expire are looked for by their moments, among the rows.
+        // Jobs that expire are searched by their time, among the rows.
         guard job.state == .waiting, job.attempt == 0, job.expiresAt == nil, id > lastNumber,
             job.payload.count <= Self.payloadByteCountMax
         else { return false }
@@ -59,10 +61,10 @@ final class WaitingPacks {
         return true
     }
 
-    /// Takes a job out, if it is in a pack.
+    /// Removes a job, if it is in a pack.
     ///
     /// - Parameters:
-    ///   - isRemembered: looks only where that costs nothing.
+    ///   - isRemembered: searches only the cached packs.
     /// - Returns: the job; nil if it is in none.
     func take(
         _ id: UInt64, ifRemembered isRemembered: Bool = false
@@ -73,11 +75,11 @@ final class WaitingPacks {
         return job
     }
 
-    /// Moves a job to those that have ended, if it is in a pack.
+    /// Moves a job to the ended ones, if it is in a pack.
     ///
     /// - Parameters:
-    ///   - isRemembered: looks only where that costs nothing.
-    ///   - attempt: the one that it ended with; nil for a job that had not begun.
+    ///   - isRemembered: searches only the cached packs.
+    ///   - attempt: the attempt that it ended with; nil for a job that had not begun.
     /// - Returns: whether it was in one.
     func end(
         _ id: UInt64, ifRemembered isRemembered: Bool = false, _ attempt: Attempt?,
@@ -97,15 +99,15 @@ final class WaitingPacks {
         remembered[place.row].isChanged = true
     }
 
-    /// Writes what was changed.
+    /// Writes the changes.
     func flush() throws(StoreFault) {
         if !open.isEmpty {
             for row in open.rows where !row.pack.isEmpty { try insert(row) }
             open.removeAll()
         }
         guard changedCount > 0 else { return }
-        // By their places: a loop over the elements copies each. From the last, which takes the place of
-        // one that goes.
+        // By index: a loop over the elements copies each. From the last, which takes the place of a
+        // removed one.
         for place in remembered.indices.reversed() where remembered[place].isChanged {
             try table.update(remembered[place].pack)
             remembered[place].isChanged = false
@@ -118,7 +120,7 @@ final class WaitingPacks {
         usedLast = 0
     }
 
-    /// Forgets what a transaction has changed that has failed.
+    /// Drops the changes of a failed transaction.
     func forget() {
         open.removeAll()
         remembered.removeAll()
@@ -131,7 +133,7 @@ final class WaitingPacks {
         _ = try remember(row)
     }
 
-    /// Remembers a pack of the table, in place of another if there are as many as may be.
+    /// Caches a pack of the table, in place of another if the cache is full.
     ///
     /// - Returns: its place.
     private func remember(_ row: PackTable.Row) throws(StoreFault) -> Int {
@@ -154,7 +156,7 @@ final class WaitingPacks {
 
     // MARK: - Finding
 
-    /// A place among the remembered packs.
+    /// A place among the cached packs.
     private struct Place {
         let row: Int
         let record: Int
@@ -164,7 +166,7 @@ final class WaitingPacks {
     {
         if let place = rememberedPlace(of: id) { return place }
         if isRemembered { return nil }
-        // What is flushed is remembered: it must not be read, and remembered, a second time.
+        // Flushed packs are cached: they must not be read, and cached, a second time.
         if !open.isEmpty {
             try flush()
             if let place = rememberedPlace(of: id) { return place }

@@ -1,14 +1,14 @@
-// Rows that go one after the other, mostly in the order of their numbers: one statement for each run
-// of numbers in place of one for each row.
+// Rows that are deleted one after the other, mostly in the order of their numbers: one statement
+// for each run of numbers in place of one for each row.
 
 internal import Jobs
 
-/// Numbers that are deleted, collected into ranges.
+/// Numbers to delete, collected into ranges.
 struct IDRanges {
     private var first: UInt64 = 0
     private var last: UInt64 = 0
 
-    /// Deletes a row, sooner or later.
+    /// Deletes a row, at once or with later ones.
     ///
     /// - Parameter statement: deletes from its first parameter through its second.
     mutating func add(_ id: JobID, _ statement: Statement) throws(StoreFault) {
@@ -20,7 +20,7 @@ struct IDRanges {
         }
     }
 
-    /// Deletes what has been collected.
+    /// Deletes the collected rows.
     mutating func finish(_ statement: Statement) throws(StoreFault) {
         guard last != 0 else { return }
         try statement.bind(1, Int64(first))

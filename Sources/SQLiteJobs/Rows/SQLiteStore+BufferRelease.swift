@@ -1,13 +1,13 @@
-// Letting buffered jobs go, a batch at a time.
+// The release of buffered jobs, a batch at a time.
 
 internal import Jobs
 
 extension SQLiteStore {
-    /// Lets some buffered jobs go; part of a transaction.
+    /// Releases some buffered jobs; part of a transaction.
     ///
     /// - Parameters:
-    ///   - stock: which jobs have been counted.
-    ///   - isServed: told a selector; jobs of those that nobody serves are not counted with the others.
+    ///   - stock: the jobs that have been counted.
+    ///   - isServed: whether a selector has a handler; jobs without one are counted apart.
     func fire(
         _ part: ReleaseBatch, _ stock: RecoveryCount, isServed: (String) -> Bool
     ) throws(StoreFault) -> BufferRelease {

@@ -1,11 +1,11 @@
-// Cancelling parked jobs that ask for the same, a part at a time.
+// Cancels parked jobs that match a filter, a part at a time.
 
 internal import Jobs
 
 extension SQLiteStore {
-    /// Takes some jobs back; part of a transaction.
+    /// Cancels some jobs; part of a transaction.
     ///
-    /// - Parameter memory: what is in turn and not behind this is in memory.
+    /// - Parameter memory: the boundary of each queue: jobs in turn up to it are in memory.
     func cancel(
         _ part: BulkCancelPart, behind memory: BroughtThrough, at now: Int64
     ) throws(StoreFault) -> BulkCancelAnswer {
@@ -24,7 +24,7 @@ extension SQLiteStore {
                         id: job.id, state: job.state, selector: job.selector,
                         byteCount: job.payload.count))
             }
-            // Numbers go up, but among the delayed.
+            // Numbers grow in every state but the delayed one.
             let isPast =
                 place.state != .delayed
                 && batch.jobs.last.map { $0.id >= part.filter.before } == true

@@ -1,22 +1,22 @@
-// Jobs that a command has made due: those that were fired, and those that run again. They have the date of
-// that command, by the clock on the wall. When that clock is set back and the file opened anew, they
-// are due all the same: nobody has asked for that date.
+// Jobs that a command has made due: fired jobs, and jobs that run again. Their date is that of the
+// command, by the wall clock. When that clock is set back and the file is reopened, they are due
+// all the same: no client has asked for that date.
 
 package import Jobs
 
 extension SQLiteStore {
-    /// Takes note that jobs become due by a command; part of a transaction.
+    /// Records that jobs become due by a command; part of a transaction.
     ///
-    /// So that each opening need not look for one whose date has yet to come: there is none as long as
-    /// the clock is ahead of the latest command.
+    /// So an opening need not search for one with a future date: there is none while the clock is
+    /// ahead of the latest command.
     func noteDue(at now: Int64) throws(StoreFault) {
         try noteLatest("due_through", at: now)
     }
 
-    /// Dates all jobs anew that were due and are not any more; part of a transaction.
+    /// Redates all jobs that were due and no longer are; part of a transaction.
     ///
-    /// - Parameter now: what the clock says that was set back.
-    /// - Complexity: O(jobs that are held), if that was so; else it is one look.
+    /// - Parameter now: the time of the clock that was set back.
+    /// - Complexity: O(held jobs), if it was; else one lookup.
     package func keepDue(at now: Int64) throws(StoreFault) {
         guard try takeLatest("due_through", after: now) else { return }
         let jobs = try cached(
@@ -26,9 +26,9 @@ extension SQLiteStore {
         try jobs.run()
     }
 
-    // MARK: - What the clock has shown
+    // MARK: - The latest times of the clock
 
-    /// Takes note of when something was done whose dates depend on the clock; part of a transaction.
+    /// Records the time of an action whose dates depend on the clock; part of a transaction.
     func noteLatest(_ setting: String, at now: Int64) throws(StoreFault) {
         let statement = try cached(
             """
@@ -40,7 +40,7 @@ extension SQLiteStore {
         try statement.run()
     }
 
-    /// Whether it was done later than now, so that the clock has been set back; then now is the latest.
+    /// Whether the action's time is after `now`, because the clock was set back; then stores `now`.
     func takeLatest(_ setting: String, after now: Int64) throws(StoreFault) -> Bool {
         let statement = try cached("UPDATE settings SET value = ?2 WHERE name = ?1 AND value > ?2")
         try statement.bind(1, setting)

@@ -1,10 +1,10 @@
-// Jobs that end if they have not begun by a moment. They have rows and an index of their own, so that of a
-// million jobs only those are looked at that are meant.
+// Jobs that expire if they have not begun by a time. They have rows and an index of their own, so
+// that a search among a million jobs reads only those.
 
 package import Jobs
 
 extension SQLiteStore {
-    /// When the first job ends that has not begun by then; nil if there is none.
+    /// The time at which the next waiting job expires; nil if there is none.
     package func nextExpiry(after moment: Int64 = .min) throws(StoreFault) -> Int64? {
         let rows = try cached(
             """
@@ -16,11 +16,11 @@ extension SQLiteStore {
         return try rows.step() ? rows.optionalInteger(0) : nil
     }
 
-    /// Jobs that have not begun, and were to by a moment.
+    /// The waiting jobs that have expired by a time.
     ///
     /// - Parameters:
-    ///   - place: behind which they are.
-    ///   - limit: at most so many.
+    ///   - place: only jobs behind this place.
+    ///   - limit: the largest number of jobs.
     package func expiring(
         at moment: Int64, after place: DueKey, limit: Int
     ) throws(StoreFault) -> ExpiringJobs {

@@ -1,9 +1,9 @@
-// What becomes of jobs that have failed for good.
+// Actions on failed jobs: run again, or drop.
 
 internal import Jobs
 
 extension SQLiteStore {
-    /// Lets failed jobs have their fate; part of a transaction.
+    /// Applies an action to failed jobs; part of a transaction.
     func settle(
         _ failed: FailedJobs, _ fate: FailedJobAction, _ part: FailedJobsPart, at now: Int64
     ) throws(StoreFault) -> FailedJobsAnswer {

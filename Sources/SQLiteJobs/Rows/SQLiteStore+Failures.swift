@@ -1,5 +1,5 @@
-// Jobs that have failed for good, with their payloads: they can be run again, or forgotten. Each of
-// these is part of a transaction.
+// Failed jobs, with their payloads: they can be run again, or dropped. Each function is part of a
+// transaction.
 
 package import Jobs
 
@@ -7,8 +7,8 @@ extension SQLiteStore {
     /// The failed jobs of a selector that can be run again, in the order of their ids.
     ///
     /// - Parameters:
-    ///   - first, last: between which their numbers are, without these.
-    ///   - limit: at most so many.
+    ///   - first, last: the numbers between which they are, both excluded.
+    ///   - limit: the largest number of jobs.
     package func failed(
         of selector: String, after first: JobID = JobID(0), before last: JobID = JobID(.max),
         limit: Int
@@ -29,9 +29,9 @@ extension SQLiteStore {
         return ids
     }
 
-    /// Lets a failed job run again: it is due at `now`, and its attempts count anew.
+    /// Runs a failed job again: it is due at `now`, and its attempts are counted anew.
     ///
-    /// - Returns: the job, or nil if none of this id has failed and was kept with its payload.
+    /// - Returns: the job, or nil if there is no failed job of this id with its payload.
     package func runAgain(_ id: JobID, at now: Int64) throws(StoreFault) -> Job? {
         guard let entry = try failedEntry(id) else { return nil }
         let copy = try cached(
@@ -54,9 +54,9 @@ extension SQLiteStore {
         return try job(id)
     }
 
-    /// Forgets a failed job.
+    /// Drops a failed job.
     ///
-    /// - Returns: false if none of this id has failed.
+    /// - Returns: false if there is no failed job of this id.
     package func dropFailed(_ id: JobID) throws(StoreFault) -> Bool {
         guard let entry = try failedEntry(id) else { return false }
         try forgetFailed(entry)

@@ -1,5 +1,5 @@
-// What can be asked about jobs that wait for their time or to be fired, queue by queue and in parts;
-// and how a file is counted in parts, so that nobody has to wait until all of it has been looked at.
+// Queries of delayed and buffered jobs, queue by queue and in parts; and the counting of a file in
+// parts, so that no command waits until all of it was read.
 
 package import Jobs
 
@@ -7,15 +7,15 @@ extension SQLiteStore {
     /// The delayed jobs of a queue that are due next.
     ///
     /// - Parameters:
-    ///   - key: only those behind this place.
-    ///   - limit: at most so many.
-    ///   - byteCount: no further job once their payloads have this size together.
-    /// - Complexity: O(log jobs + what it returns).
+    ///   - key: only jobs behind this place.
+    ///   - limit: the largest number of jobs.
+    ///   - byteCount: the size of their payloads at which no further job is added.
+    /// - Complexity: O(log jobs + result).
     package func delayed(
         _ queue: QueueName, after key: DueKey, limit: Int, byteCount: Int
     ) throws(StoreFault) -> JobBatch {
-        // Two statements: one that compares both columns together would walk through all that are due
-        // in the same millisecond, each time.
+        // Two statements: one that compares both columns together would walk through all jobs that
+        // are due in the same millisecond, each time.
         let ofMoment = try cached(
             """
             SELECT \(Self.liveColumns) FROM jobs
@@ -44,7 +44,7 @@ extension SQLiteStore {
         return batch
     }
 
-    /// Adds jobs until there are no more, or enough.
+    /// Adds jobs until there are no more, or a limit is reached.
     func read(
         _ rows: Statement, into batch: inout JobBatch, limit: Int, byteCount: Int
     ) throws(StoreFault) {
@@ -61,8 +61,9 @@ extension SQLiteStore {
         }
     }
 
-    /// The jobs that are between two attempts and hold up others of their order meanwhile, in the
-    /// order in which they are due.
+    /// The jobs that are between two attempts and block others of their order meanwhile.
+    ///
+    /// They are in the order in which they are due.
     package func blockers() throws(StoreFault) -> [Job] {
         let rows = try cached(
             """
@@ -72,11 +73,11 @@ extension SQLiteStore {
         return try Self.liveJobs(rows)
     }
 
-    /// Lets buffered jobs of a queue go: they are due from a moment on.
+    /// Releases buffered jobs of a queue: they are due at `now`.
     ///
     /// - Parameters:
-    ///   - first, last: between which their numbers are, without these.
-    ///   - limit: at most so many, the first.
+    ///   - first, last: the numbers between which they are, both excluded.
+    ///   - limit: the largest number of jobs; the first ones are released.
     /// - Returns: those jobs, in the order of their numbers.
     package func fire(
         _ queue: QueueName, after first: JobID = JobID(0), before last: JobID = JobID(.max),
@@ -103,8 +104,8 @@ extension SQLiteStore {
     /// The buffered jobs of a queue, in the order of their numbers.
     ///
     /// - Parameters:
-    ///   - first, last: between which their numbers are, without these.
-    ///   - limit: at most so many, the first.
+    ///   - first, last: the numbers between which they are, both excluded.
+    ///   - limit: the largest number of jobs; the first ones are returned.
     package func buffered(
         _ queue: QueueName, after first: JobID = JobID(0), before last: JobID = JobID(.max),
         limit: Int = .max
@@ -141,7 +142,7 @@ extension SQLiteStore {
         try rows.bind(1, queue.thread)
         try rows.bind(2, Int64(queue.priority.rawValue))
         try rows.bind(3, Int64(clamping: id.number))
-        // Without an upper bound SQLite would not use the index to its end, and sort all that is left.
+        // Without an upper bound SQLite would not use the index to its end, and sort the rest.
         try rows.bind(4, Int64.max)
         try rows.bind(5, Int64(limit))
         var batch = JobBatch()
@@ -149,7 +150,7 @@ extension SQLiteStore {
         return batch
     }
 
-    /// All that a statement of ids, sizes and selectors has.
+    /// All rows of a statement of ids, sizes and selectors.
     static func counted(_ rows: Statement, _ state: JobState) throws(StoreFault) -> [CountedJob] {
         var found: [CountedJob] = []
         while try rows.step() {
@@ -186,7 +187,7 @@ extension SQLiteStore {
 
     // MARK: - Taking stock
 
-    /// The queues for which there is anything.
+    /// The queues that have a job.
     ///
     /// - Complexity: O(queues * log jobs): it jumps from one to the next in the index.
     package func queues() throws(StoreFault) -> Set<QueueName> {
@@ -234,12 +235,13 @@ extension SQLiteStore {
         return max(UInt64(row ?? 0), try waitingPacks.table.lastNumber())
     }
 
-    /// Looks at the next live jobs in the order of their numbers, or packed ones together.
+    /// Calls `body` for the next live jobs in the order of their numbers, or for packed ones
+    /// together.
     ///
     /// - Parameters:
-    ///   - limit: about how many.
-    ///   - body: told each job and its queue.
-    /// - Returns: the last number that was looked at; nil if there are no more.
+    ///   - limit: about the number of jobs.
+    ///   - body: gets each job and its queue.
+    /// - Returns: the last number that was read; nil if there are no more.
     package func forEachLive(
         after number: UInt64, through last: UInt64, limit: Int,
         _ body: (QueueName, CountedJob) -> Void
@@ -270,7 +272,7 @@ extension SQLiteStore {
         return ends.isEmpty ? nil : end
     }
 
-    /// The number of the row that is so many behind one; nil if there are fewer.
+    /// The number of the row `limit` rows behind one; nil if there are fewer.
     private func countableRows(
         after number: UInt64, through last: UInt64, limit: Int
     ) throws(StoreFault) -> UInt64? {
@@ -283,7 +285,7 @@ extension SQLiteStore {
         return try row.step() ? UInt64(row.integer(0)) : nil
     }
 
-    /// What a code of the column `held` says.
+    /// The state that a code of the column `held` means.
     static func state(held: Int64) -> JobState {
         switch held {
         case 1: .delayed

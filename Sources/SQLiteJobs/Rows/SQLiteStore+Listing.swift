@@ -1,10 +1,10 @@
-// Listings of jobs that have to be looked for among others. One call looks at a limited number of rows and
-// packs, and tells how far it came: a filter that few jobs pass takes many short calls.
+// Listings that filter jobs. One call reads a limited number of rows and packs, and returns how far
+// it came: a filter that few jobs pass takes many short calls.
 
 package import Jobs
 
 extension SQLiteStore {
-    /// How much one call looks at.
+    /// The limits of one call.
     package struct SearchLimits: Sendable {
         /// Rows of one table, and jobs of packs.
         package var rowCountMax = 1_024
@@ -21,13 +21,13 @@ extension SQLiteStore {
         }()
     }
 
-    /// The newest jobs of a queue up to one that are wanted, without their payloads.
+    /// The newest wanted jobs of a queue up to one, without their payloads.
     ///
     /// - Parameters:
-    ///   - last: the largest number that is looked at.
-    ///   - limit: at most so many.
-    ///   - searched: raised to the smallest number down to which all were looked at.
-    ///   - isWanted: told each, without its payload.
+    ///   - last: the largest number that is read.
+    ///   - limit: the largest number of jobs.
+    ///   - searched: raised to the smallest number down to which all were read.
+    ///   - isWanted: gets each job, without its payload.
     package func newestInTurn(
         _ queue: QueueName, through last: JobID, limit: Int,
         within limits: SearchLimits = SearchLimits(), searched: inout JobID,
@@ -59,10 +59,10 @@ extension SQLiteStore {
         return Self.newest(jobs.filter { searched <= $0.id }, limit)
     }
 
-    /// The newest jobs before a number that have ended, without their results.
+    /// The newest ended jobs before a number, without their results.
     ///
-    /// - Returns: the jobs, and the smallest number down to which all were looked at: 0 if there are
-    ///   no more.
+    /// - Returns: the jobs, and the smallest number down to which all were read: 0 if there are no
+    ///   more.
     package func newestEnded(
         thread: String?, state: JobState?, before end: JobID = .max, limit: Int,
         within limits: SearchLimits = SearchLimits()

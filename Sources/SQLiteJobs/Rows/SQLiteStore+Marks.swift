@@ -1,13 +1,14 @@
-// What tells the store's own file of attempts from that of another store: a random number that both have.
-// Each opening draws a new one, so that the file of an older or a newer copy of the store has another.
+// The mark that tells the store's own attempt log from that of another store: a random number that
+// both have. Each opening draws a new one, so that the log of an older or a newer copy of the store
+// has another.
 
 package import Jobs
 
-/// The numbers by which a store knows its file of attempts; 0 is that of files from before there were any.
+/// The marks by which a store recognises its attempt log; 0 is that of files without one.
 package struct AttemptMarks: Equatable, Sendable {
-    /// Of the file whose attempts the store has yet to learn.
+    /// The mark of the file whose attempts the store has yet to learn.
     package var present: UInt64 = 0
-    /// Of the file whose attempts it has learnt already; nil if there is none.
+    /// The mark of the file whose attempts it has learnt already; nil if there is none.
     package var learnt: UInt64?
 
     /// The marks of a store.
@@ -21,7 +22,7 @@ package struct AttemptMarks: Equatable, Sendable {
 }
 
 extension SQLiteStore {
-    /// The numbers by which it knows its file of attempts.
+    /// The marks by which the store recognises its attempt log.
     ///
     /// - Blocks: for the disk.
     package func attemptMarks() throws(StoreFault) -> AttemptMarks {
@@ -30,7 +31,7 @@ extension SQLiteStore {
             learnt: try setting(AttemptMarks.learntSetting))
     }
 
-    /// Changes these numbers; part of a transaction.
+    /// Changes the marks; part of a transaction.
     package func setAttemptMarks(_ marks: AttemptMarks) throws(StoreFault) {
         for (name, value) in [
             (AttemptMarks.presentSetting, marks.present),

@@ -1,18 +1,18 @@
-// How a file becomes ours: looked at before anything in it is changed, taken for this process alone,
-// and brought to the present schema.
+// The opening of a file: it is inspected before anything in it is changed, locked for this process
+// alone, and brought to the present schema.
 
 package import Jobs
 
 extension SQLiteStore {
-    /// How large the log may stay once what was in it is in the database.
+    /// The size that the log may keep once its contents are in the database.
     ///
-    /// Some times what it has before that happens: writing where it was written before is what makes
-    /// commits fast, so only what a burst has left is given back.
+    /// Some times its size before that: rewriting the same bytes is what makes commits fast, so
+    /// only the room of a burst is given back.
     package static let logByteCountKept = 16 << 20
 
-    /// Checks that a database is ours, takes it for this process and brings it up to date.
+    /// Checks that a database is ours, locks it for this process and brings it up to date.
     ///
-    /// - Returns: what was wrong with its log, which is still as it was unless the schema is new.
+    /// - Returns: the damage of its log, which is still as it was unless the schema is new.
     static func takeOver(_ database: Database, _ schema: Schema) throws(StoreFault)
         -> LogDamage?
     {
@@ -20,8 +20,8 @@ extension SQLiteStore {
         if database.isReadOnly {
             throw StoreFault(.notWritable, path: path, detail: "it can be read only")
         }
-        // One process only: then the index of the log needs no shared memory, and no lock is taken
-        // for each transaction.
+        // One process only: then the index of the log needs no shared memory, and transactions take
+        // no lock.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
         try database.refuseForeignFile()
         let version = try versionOfOurs(database, schema)
@@ -62,7 +62,7 @@ extension SQLiteStore {
     private static func migrate(
         _ database: Database, _ schema: Schema, from version: Int64
     ) throws(StoreFault) {
-        // Even with nothing to do: this is what takes the lock and recovers the log.
+        // Even without a step to take: this takes the lock and recovers the log.
         try database.execute("BEGIN EXCLUSIVE")
         do throws(StoreFault) {
             for step in schema.steps.dropFirst(Int(version)) {
@@ -82,13 +82,15 @@ extension SQLiteStore {
     /// Lets the log be moved into the database when it is long, and when the store is closed.
     package func beginMovingLog() throws(StoreFault) { try database.moveLog(at: logPageCountMax) }
 
-    /// Moves all of the log into the database, so that the next transaction begins a new one: of a damaged
-    /// log, the part that can't be read would be found again.
+    /// Moves all of the log into the database, so that the next transaction begins a new one.
+    ///
+    /// The unreadable part of a damaged log would be found again otherwise.
     package func beginNewLog() throws(StoreFault) {
         try database.execute("PRAGMA wal_checkpoint(RESTART)")
     }
 
-    /// Brings what the transaction has gathered into the tables, so that it can be read before the commit.
+    /// Writes the gathered changes of the transaction into the tables, to be read before the
+    /// commit.
     package func flush() throws(StoreFault) {
         try waitingPacks.flush()
         try endedPacks.flush()

@@ -1,6 +1,6 @@
-// Jobs between two attempts have the date of the next one, by the clock on the wall. When that clock was set
-// back and the file is opened anew, none waits longer than such a pause may be: with `BLOCK` it would hold
-// up its thread for as many hours as the clock was wrong.
+// Jobs between two attempts have the date of the next one, by the wall clock. When that clock was
+// set back and the file is reopened, no job waits longer than a pause may last: with `BLOCK` it
+// would block its thread for as many hours as the clock was wrong.
 
 package import Jobs
 
@@ -11,14 +11,14 @@ extension SQLiteStore {
     ) throws(StoreFault) {
         try start(id, attempt)
         try release(id, at: dueAt)
-        // So that an opening looks for pauses that are too long only if the clock was set back.
+        // An opening searches for pauses that are too long only if the clock was set back.
         try noteLatest("retried_through", at: now)
     }
 
-    /// Dates the next attempts anew that would come later than a pause may last; part of a transaction.
+    /// Redates retries that would come later than a pause may last; part of a transaction.
     ///
-    /// - Parameter now: what the clock says that was set back.
-    /// - Complexity: O(jobs that are held), if that was so; else it is one look.
+    /// - Parameter now: the time of the clock that was set back.
+    /// - Complexity: O(held jobs), if it was; else one lookup.
     package func shortenPauses(at now: Int64) throws(StoreFault) {
         guard try takeLatest("retried_through", after: now) else { return }
         let rows = try cached(

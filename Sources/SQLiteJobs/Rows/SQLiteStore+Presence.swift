@@ -1,14 +1,14 @@
-// Whether the file and its log are still where they are looked for. SQLite goes on with one that was moved or
-// removed, and what it writes there is lost with the process; nor does its lock keep another daemon from making
-// a new one.
+// Detects that the file or its log was moved or removed. SQLite goes on with such a file, and its
+// later writes are lost with the process; nor does its lock keep another daemon from making a new
+// file.
 
 internal import Jobs
 
 extension SQLiteStore {
-    /// How long a look is good for, in milliseconds: so none is paid for by the job.
+    /// The time for which a check holds, in milliseconds, so that not every job pays for one.
     private static let lookMilliseconds: Int64 = 1_000
 
-    /// Looks whether the files are still at their paths, if that was not done lately.
+    /// Checks that the files are still at their paths, unless that was done lately.
     ///
     /// - Throws: `.moved`.
     /// - Blocks: for the disk.
@@ -19,6 +19,6 @@ extension SQLiteStore {
         seenAt = now
     }
 
-    /// Has the next transaction look whether the files are still at their paths.
+    /// Makes the next transaction check that the files are still at their paths.
     package func doubtPresence() { seenAt = nil }
 }

@@ -1,4 +1,4 @@
-// What can be asked of the store, and how jobs and outcomes are written in columns.
+// Queries of the store, and the columns of jobs and outcomes.
 
 package import Jobs
 
@@ -6,10 +6,10 @@ extension SQLiteStore {
     /// The next jobs of a queue in the order of their ids.
     ///
     /// - Parameters:
-    ///   - id: only those behind this one.
-    ///   - limit: at most so many.
-    ///   - byteCount: no further job once their payloads have this size together.
-    /// - Complexity: O(log jobs + what it returns).
+    ///   - id: only jobs behind this one.
+    ///   - limit: the largest number of jobs.
+    ///   - byteCount: the size of their payloads at which no further job is added.
+    /// - Complexity: O(log jobs + result).
     package func inTurn(
         _ queue: QueueName, after id: JobID, limit: Int, byteCount: Int
     ) throws(StoreFault) -> JobBatch {
@@ -28,7 +28,7 @@ extension SQLiteStore {
         return Self.inOrder(batch, packed, limit: limit, byteCount: byteCount)
     }
 
-    /// Two parts of a queue in the order of their ids, as far as both are known.
+    /// Merges two parts of a queue in the order of their ids, as far as both are known.
     private static func inOrder(
         _ rows: JobBatch, _ packed: JobBatch, limit: Int, byteCount: Int
     ) -> JobBatch {
@@ -36,7 +36,7 @@ extension SQLiteStore {
         guard !packed.jobs.isEmpty || !packed.isEnd else { return rows }
         var jobs = (rows.jobs + packed.jobs).sorted { $0.id < $1.id }
         for part in [rows, packed] where !part.isEnd {
-            // Behind its last one there may be more, before those of the other.
+            // Behind its last job there may be more, before those of the other.
             let known = part.jobs.last?.id ?? JobID(0)
             jobs.removeLast(jobs.reversed().prefix { known < $0.id }.count)
         }
@@ -52,7 +52,7 @@ extension SQLiteStore {
 
     /// Returns a job, or `nil` if there never was one or it has been dropped.
     ///
-    /// One that has begun and not ended is `waiting`, with the attempts that were recorded.
+    /// A job that has begun and not ended is `waiting`, with the attempts that were recorded.
     package func job(_ id: JobID) throws(StoreFault) -> Job? {
         if let job = try liveJob(id) { return job }
         let ended = try cached("SELECT \(Self.endedColumns) FROM ended WHERE id = ?")
@@ -142,7 +142,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Of the columns from 13 or 14 on: what both tables have at their end.
+    /// The request in the columns from 13 or 14 on, which both tables have at their end.
     private static func request(
         _ row: Statement, payload: [UInt8], orderFrom column: Int32
     ) -> JobRequest {
@@ -177,7 +177,7 @@ extension SQLiteStore {
             state: state(held: row.integer(11)), progress: progress(row, orderFrom: 13))
     }
 
-    /// All that a statement has.
+    /// All jobs of a statement.
     static func liveJobs(_ rows: Statement) throws(StoreFault) -> [Job] {
         var jobs: [Job] = []
         while try rows.step() { jobs.append(liveJob(rows)) }

@@ -1,5 +1,5 @@
-// What clients have asked for that is no job and has to outlive the daemon: threads that are paused, and
-// jobs that ran and were asked to end. Each change is part of a transaction.
+// Requests of clients that are no jobs and must outlive the daemon: paused threads, and running
+// jobs that were asked to end. Each change is part of a transaction.
 
 package import Jobs
 
@@ -15,7 +15,7 @@ extension SQLiteStore {
         return threads
     }
 
-    /// Keeps who is paused, and who is no more.
+    /// Stores which threads are paused, and which no longer are.
     package func keep(_ change: PauseChange) throws(StoreFault) {
         let forget = try cached("DELETE FROM paused WHERE thread = ?")
         for name in change.goingOn {
@@ -23,7 +23,8 @@ extension SQLiteStore {
             try forget.run()
         }
         if let pool = change.poolGoingOn {
-            // Its own name, and all that begin with it and a slash, which is in front of a zero.
+            // Its own name, and all names that begin with it and a slash, which sorts just before a
+            // zero.
             let forgetAll = try cached(
                 """
                 DELETE FROM paused
@@ -40,9 +41,9 @@ extension SQLiteStore {
         }
     }
 
-    // MARK: - Jobs that are to end
+    // MARK: - Jobs that were asked to end
 
-    /// Keeps that a job which runs was asked to end: it does not run again.
+    /// Records that a running job was asked to end: it does not run again.
     package func askToEnd(_ id: JobID) throws(StoreFault) {
         let statement = try cached(
             "INSERT INTO asked_to_end (job) VALUES (?) ON CONFLICT (job) DO NOTHING")
@@ -51,9 +52,9 @@ extension SQLiteStore {
         askedToEnd.insert(id)
     }
 
-    /// Ends those that were asked to and had not when the process died.
+    /// Ends the jobs that were asked to end and had not ended when the process died.
     ///
-    /// - Returns: how many.
+    /// - Returns: their number.
     package func endAsked(at now: Int64) throws(StoreFault) -> Int {
         let rows = try cached("SELECT job FROM asked_to_end ORDER BY job")
         var ids: [JobID] = []
@@ -61,7 +62,7 @@ extension SQLiteStore {
         rows.reset()
         var count = 0
         for id in ids {
-            // One that has ended, and whose end was recorded, is no more among them.
+            // A job whose end was recorded is no longer among them.
             if try job(id)?.state.isEnded == false { count += 1 }
             try end(id, nil, .cancelled, at: now)
         }
@@ -69,7 +70,7 @@ extension SQLiteStore {
         return count
     }
 
-    /// Forgets that a job was asked to end.
+    /// Deletes the record that a job was asked to end.
     func forgetAsked(_ id: JobID) throws(StoreFault) {
         askedToEnd.remove(id)
         let statement = try cached("DELETE FROM asked_to_end WHERE job = ?")

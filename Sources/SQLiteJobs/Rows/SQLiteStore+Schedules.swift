@@ -1,5 +1,5 @@
-// Schedules in the store. A run is recorded in the transaction that accepts its job, so that neither is
-// ever there without the other.
+// Schedules in the store. A run is recorded in the transaction that accepts its job, so that there
+// is never one without the other.
 
 package import Jobs
 
@@ -20,9 +20,9 @@ extension SQLiteStore {
 
     // MARK: - Inside a transaction
 
-    /// Keeps a schedule in place of one of the same name.
+    /// Stores a schedule in place of one of the same name.
     ///
-    /// If that has the same rhythm, the new one goes on from where it is.
+    /// If the rhythm is the same, the new schedule continues the old one's progress.
     package func keep(_ record: ScheduleRecord) throws(StoreFault) {
         var record = record
         let name = record.definition.name
@@ -67,16 +67,17 @@ extension SQLiteStore {
         try statement.run()
     }
 
-    /// Forgets a schedule.
+    /// Deletes a schedule.
     package func dropSchedule(_ name: String) throws(StoreFault) {
         let statement = try cached("DELETE FROM schedules WHERE name = ?")
         try statement.bind(1, name)
         try statement.run()
     }
 
-    /// Keeps the job of a schedule, and that it was made.
+    /// Stores the job of a schedule, and that it was made.
     package func accept(_ job: Job, of run: ScheduleRun) throws(StoreFault) {
-        // Not packed: it comes behind younger ones, which a schedule's jobs are told after.
+        // Not packed: it arrives after jobs with larger numbers, because the journal is told of a
+        // schedule's jobs later.
         try insert(job)
         let statement = try cached(
             "UPDATE schedules SET through = ?, last_run_at = ?, last_job = ? WHERE name = ?")

@@ -1,13 +1,13 @@
-// The names under which clients hand in a job once, however often they ask. A name leads to its job for
-// a while, and as long as the job has not ended; what is older is deleted as new names come.
+// The names under which clients submit a job once, however often they try. A name leads to its job
+// for a while, and until the job has ended; older names are deleted as new ones come.
 
 package import Jobs
 
 extension SQLiteStore {
-    /// How many old names are looked at for each new one: more than come, so that they end.
+    /// The number of old names that each new one checks: more than come, so that they end.
     private static let lookCount: Int64 = 16
 
-    /// Gives a name to a new job, unless it is another one's; part of a transaction.
+    /// Gives a name to a new job, unless another job has it; part of a transaction.
     ///
     /// - Returns: the job that has the name already, in which case nothing has changed.
     package func giveName(
@@ -29,7 +29,7 @@ extension SQLiteStore {
         return nil
     }
 
-    /// The job that has a name; nil if none has it, or none that is remembered or live.
+    /// The job of a name; nil if it has none, or none that is remembered or live.
     package func job(named name: [UInt8], at now: Int64) throws(StoreFault) -> JobID? {
         let row = try cached("SELECT job, accepted_at FROM unique_names WHERE name = ?")
         try row.bind(1, name)
@@ -70,7 +70,7 @@ extension SQLiteStore {
         }
     }
 
-    /// How many names are kept.
+    /// The number of names.
     package func uniqueNameCount() throws(StoreFault) -> Int {
         Int(try database.integer("SELECT count(*) FROM unique_names") ?? 0)
     }

@@ -1,16 +1,18 @@
-// Durable jobs in one SQLite file. What is inside a transaction is on the disk when it has returned.
+// Durable jobs in one SQLite file. The changes of a transaction are on the disk when it has
+// returned.
 //
-// The store keeps what must survive and nothing else: it does not know which jobs run, or whose turn
-// it is. Whoever uses it decides when to commit, and gives the ids. Reading is in
+// The store keeps what must survive and nothing else: it knows neither the running jobs nor their
+// order. Its owner decides when to commit, and gives the ids. Reading is in
 // SQLiteStore+Reading.swift.
 //
-// A job is in one of four places. New ones and those that have ended well are in packs, many to a row,
-// since a row is what SQLite's time goes into. What a job alone needs a row for is in the tables `jobs`
-// (it has begun, is held, or is large) and `ended` (it has failed, and may be asked for by its selector).
+// A job is in one of four places. New jobs and those that have ended well are in packs, many to a
+// row, since SQLite's time goes into rows. Jobs that need a row of their own are in the tables
+// `jobs` (they have begun, are held, or are large) and `ended` (they have failed, and may be listed
+// by selector).
 
 package import Jobs
 
-/// Keeps jobs in an SQLite database, of which it is the only user as long as it is open.
+/// Keeps jobs in an SQLite database, of which it is the only user while it is open.
 ///
 /// - Thread: one at a time.
 package final class SQLiteStore {
@@ -38,15 +40,15 @@ package final class SQLiteStore {
     let waitingPacks: WaitingPacks
     let endedPacks: EndedPacks
     private var prepared: StatementCache
-    /// The ended jobs that the file holds, in the order in which they will be dropped.
+    /// The ended jobs in the file, in the order in which they will be dropped.
     private var ended: RetainedJobs
-    /// How many of these, the first, have a row of their own.
+    /// The number of these, from the first, that have a row of their own.
     private var endedRowCount = 0
-    /// Those of them that have failed.
+    /// The failed ones among them.
     private var failed: RetainedJobs
     /// Ended jobs of before the opening, which become known little by little.
     private var before = EndedBefore(last: 0)
-    /// What the statement that accepts was given last.
+    /// The latest values of the statement that accepts jobs.
     private var boundThread = Statement.KeptText()
     private var boundSelector = Statement.KeptText()
     private var boundWorker = Statement.KeptText()
@@ -54,17 +56,18 @@ package final class SQLiteStore {
     var askedToEnd: Set<JobID> = []
     /// Whether commits wait for the disk at present.
     private var syncs = true
-    /// What was wrong with the log when it was opened; nil for nothing.
+    /// The damage of the log when it was opened; nil for none.
     package let logDamage: LogDamage?
     let logPageCountMax: Int
     /// Whether a sync has failed since the log was last known to be on the disk.
     private var isLogDoubtful = false
-    /// When the file was last seen at its path, in Unix milliseconds.
+    /// The time when the file was last seen at its path, in Unix milliseconds.
     var seenAt: Int64?
-    /// Why the log could not be moved into the database after the latest transaction; nil if it
-    /// could, or did not have to be.
+    /// The reason why the log could not be moved into the database after the latest transaction.
+    ///
+    /// Nil if it could, or did not have to be.
     package private(set) var checkpointFault: StoreFault?
-    /// Those that the open transaction adds and drops.
+    /// The jobs that the open transaction adds to the ended ones, and drops.
     private var newlyEnded: [RetainedJobs.Entry] = []
     private var newlyFailed: [RetainedJobs.Entry] = []
     private var noLongerFailed: [RetainedJobs.Entry] = []
@@ -77,12 +80,13 @@ package final class SQLiteStore {
     /// - Parameters:
     ///   - path: the database; SQLite keeps `path-wal` beside it.
     ///   - limits: of these, those of ended jobs.
-    ///   - byteCountMax: how large the database may become; nil for as large as its disk.
-    ///   - logPageCountMax: how many pages the log may have before it is moved into the database.
-    ///   - readsEnded: whether the ended jobs of before are known on return; without, they are
-    ///     kept until `readEnded` has been called until there are no more.
-    ///   - movesLog: whether the log is moved into the database from now on; without, not before
-    ///     `beginMovingLog` is called, so that an owner who finds a damaged one leaves it as it is.
+    ///   - byteCountMax: the largest size of the database; nil for no limit but its disk.
+    ///   - logPageCountMax: the length of the log, in pages, at which it is moved into the
+    ///   database.
+    ///   - readsEnded: whether the ended jobs of before are known on return; otherwise they are
+    ///   kept until `readEnded` has been called until there are no more.
+    ///   - movesLog: whether the log is moved into the database from now on; otherwise not before
+    ///   `beginMovingLog` is called, so that an owner that finds a damaged log leaves it as it is.
     ///   - schema: the steps to its tables.
     /// - Throws: a fault that says what to do; then nothing in the files has changed.
     /// - Blocks: for the disk.
@@ -112,14 +116,14 @@ package final class SQLiteStore {
         if movesLog { try beginMovingLog() }
     }
 
-    /// Does several things at once: all of them are on the disk when this returns, or none is.
+    /// Makes several changes at once: all of them are on the disk when this returns, or none is.
     ///
     /// - Parameters:
     ///   - now: Unix milliseconds; ended jobs that are too old by then are dropped.
-    ///   - isSynced: without, it is with the kernel when this returns, which outlives this process
-    ///     but not the machine; the next transaction that is synced takes it to the disk.
+    ///   - isSynced: false leaves the changes with the kernel, which outlives this process but not
+    ///   the machine; the next synced transaction brings them to the disk.
     ///   - body: calls the operations of this store.
-    /// - Throws: what `body` throws, or why it could not be written; then nothing has changed.
+    /// - Throws: the error of `body`, or the reason of a failed write; then nothing has changed.
     /// - Blocks: for the disk.
     package func transaction(
         at now: Int64, isSynced: Bool = true, _ body: () throws(StoreFault) -> Void
@@ -158,12 +162,12 @@ package final class SQLiteStore {
 
     // MARK: - Inside a transaction
 
-    /// Keeps a new job under its id.
+    /// Stores a new job under its id.
     package func accept(_ job: Job) throws(StoreFault) {
         if try !waitingPacks.accept(job) { try insert(job) }
     }
 
-    /// Keeps a job that has not ended in a row of its own.
+    /// Stores a job that has not ended in a row of its own.
     func insert(_ job: Job) throws(StoreFault) {
         let statement = statements.insert
         try statement.bind(1, Int64(job.id.number))
@@ -182,7 +186,7 @@ package final class SQLiteStore {
         try statement.run(4, job.payload)
     }
 
-    /// Gives a packed job a row of its own: something has happened to it alone.
+    /// Moves a packed job to a row of its own: it changes alone.
     ///
     /// - Returns: whether it was packed.
     private func unpack(_ id: JobID, ifRemembered isRemembered: Bool = false) throws(StoreFault)
@@ -195,7 +199,7 @@ package final class SQLiteStore {
         return true
     }
 
-    /// Lets a job go that was kept back: it is due from a moment on.
+    /// Releases a held job: it is due at `now`.
     package func release(_ id: JobID, at now: Int64) throws(StoreFault) {
         let statement = try cached("UPDATE jobs SET held = 1, due_at = ?, is_due = 0 WHERE id = ?")
         try changeRow(of: id) { () throws(StoreFault) in
@@ -205,13 +209,13 @@ package final class SQLiteStore {
         }
     }
 
-    /// Changes the row of a job that has not ended, which it gets if it was in a pack.
+    /// Changes the row of a job that has not ended; a packed job gets one first.
     private func changeRow(
         of id: JobID, _ change: () throws(StoreFault) -> Void
     ) throws(StoreFault) {
         _ = try unpack(id, ifRemembered: true)
         try change()
-        // Most have a row: looking among the packs is what costs.
+        // Most have a row; a search in the packs is expensive.
         if database.changeCount == 0, try unpack(id) { try change() }
     }
 
@@ -227,7 +231,7 @@ package final class SQLiteStore {
         }
     }
 
-    /// Records that a job has begun at least so often.
+    /// Records that a job has begun at least `attempts` times.
     package func begun(_ id: JobID, attempts: Int) throws(StoreFault) {
         _ = try unpack(id)
         let statement = try cached("UPDATE jobs SET attempt = ?1 WHERE id = ?2 AND attempt < ?1")
@@ -236,7 +240,7 @@ package final class SQLiteStore {
         try statement.run()
     }
 
-    /// Records that an attempt came to nothing and does not count: as if it had not begun.
+    /// Records that an attempt does not count, as if it had not begun.
     package func putBack(_ id: JobID, attempt: Int) throws(StoreFault) {
         try start(id, Attempt(number: attempt))
     }
@@ -245,7 +249,7 @@ package final class SQLiteStore {
     ///
     /// Does nothing if it had ended before.
     ///
-    /// - Parameter attempt: the one that it ended with; nil for a job that had not begun.
+    /// - Parameter attempt: the attempt that it ended with; nil for a job that had not begun.
     package func end(
         _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
     ) throws(StoreFault) {
@@ -258,13 +262,13 @@ package final class SQLiteStore {
         newlyEnded.append(RetainedJobs.Entry(id: id, endedAt: now, byteCount: outcome.byteCount))
     }
 
-    /// Moves a job to those that have ended, and not failed, from wherever it is.
+    /// Moves a job that has not failed to the ended ones, from wherever it is.
     ///
     /// - Returns: whether it was there.
     private func moveToEnded(
         _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
     ) throws(StoreFault) -> Bool {
-        // Most are in a pack that is remembered; looking among the others is what costs.
+        // Most are in a cached pack; a search in the others is expensive.
         if try waitingPacks.end(
             id.number, ifRemembered: true, attempt, outcome, at: now, to: endedPacks)
         {
@@ -316,10 +320,10 @@ package final class SQLiteStore {
         try statement.run()
     }
 
-    /// Writes something that means nothing, so that the commit has something to sync.
+    /// Writes a meaningless value, so that the commit has something to sync.
     ///
-    /// It has to be another value each time: SQLite does not write a page for the one that is there,
-    /// and does not sync without a page.
+    /// It must be another value each time: SQLite does not write a page for an unchanged value, and
+    /// does not sync without a page.
     package func touch() throws(StoreFault) {
         try cached(
             """
@@ -344,7 +348,7 @@ package final class SQLiteStore {
         (droppedCount, droppedFailureCount) = (due.count, dueFailures.count)
     }
 
-    /// What the transaction has added and dropped is so now.
+    /// Applies the ends and drops of the successful transaction.
     private func noteEnds() {
         ended.dropFirst(droppedCount)
         endedRowCount -= droppedRowCount
@@ -356,7 +360,7 @@ package final class SQLiteStore {
         for job in noLongerFailed where before.knows(job.id) { failed.remove(job) }
     }
 
-    /// Forgets a job that has failed, which may be among the live ones by now.
+    /// Removes a failed job from the ended ones; it may be live by now.
     func forgetFailed(_ entry: RetainedJobs.Entry) throws(StoreFault) {
         var forgetting = IDRanges()
         try forgetting.add(entry.id, statements.forget)
@@ -364,7 +368,7 @@ package final class SQLiteStore {
         noLongerFailed.append(entry)
     }
 
-    /// What is noted of a failed job; nil if there is none of this id.
+    /// The entry of a failed job; nil if there is none of this id.
     func failedEntry(_ id: JobID) throws(StoreFault) -> RetainedJobs.Entry? {
         let row = try cached(
             """
@@ -378,13 +382,13 @@ package final class SQLiteStore {
             id: id, endedAt: row.integer(0), byteCount: Int(row.integer(1)))
     }
 
-    /// Takes note of more ended jobs of before, which can be dropped once all are known.
+    /// Reads more ended jobs of before, which can be dropped once all are known.
     ///
     /// - Returns: whether there are more.
     package func readEnded(atMost limit: Int) throws(StoreFault) -> Bool {
         guard !before.areAllKnown else { return false }
         if try readEndedRows(atMost: limit) { return true }
-        // A pack for a row or two: they are as large as several.
+        // One pack for a row or two: a pack is as large as several rows.
         let packs = try endedPacks.earlier(
             after: before.throughPacks, limit: max(1, limit / 32))
         for pack in packs { before.add(pack) }
@@ -392,7 +396,7 @@ package final class SQLiteStore {
         let known = before.takePacks()
         endedPacks.prepend(known.map(\.run))
         ended.prepend(known.flatMap(\.entries))
-        // Rows are of before there were packs: they go first.
+        // Rows are from before there were packs: they are dropped first.
         let rows = before.takeEnded()
         endedRowCount = rows.count
         ended.prepend(rows)

@@ -1,4 +1,5 @@
-// Backups as `io` sees them: one at a time, each on a thread of its own, and what INFO says of them.
+// Backups on the `io` thread: one at a time, each made by a thread of its own, and their figures in
+// INFO.
 
 internal import Jobs
 internal import Kernel
@@ -8,7 +9,7 @@ internal import RunLoops
 ///
 /// Confined to the driver's thread.
 final class Backups {
-    /// One under way.
+    /// A backup in progress.
     private struct Current {
         let name: String
         let run: any StoreBackup
@@ -21,15 +22,15 @@ final class Backups {
     var answer: (ReplyToken, Result<String, BackupError>) -> Void = { _, _ in }
     private let loop: ThreadRunLoop
     private let log: Log
-    /// The one of the configuration; nil for the store's own.
+    /// The directory of the configuration; nil for the store's own.
     private let directory: String?
     private var current: Current?
     private var thread: SystemThread?
     private var madeCount = 0
     private var failedCount = 0
-    /// When the latest was made, and its size.
+    /// The time and the size of the latest backup.
     private var last: (at: Int64, byteCount: Int) = (0, 0)
-    /// Called when one has been made, or could not be.
+    /// Called when a backup has ended, made or failed.
     var whenEnded: (() -> Void)?
 
     /// - Parameter directory: the one of the configuration.
@@ -40,10 +41,10 @@ final class Backups {
         self.directory = directory
     }
 
-    /// Whether one is being made.
+    /// Whether a backup is in progress.
     var isUnderWay: Bool { current != nil }
 
-    /// What INFO says.
+    /// The backup figures of INFO.
     var figures: [(String, String)] {
         [
             ("backup_in_progress", isUnderWay ? "1" : "0"),
@@ -54,11 +55,12 @@ final class Backups {
         ]
     }
 
-    /// Makes a backup; answers with its path when it is on the disk, or why there is none.
+    /// Makes a backup; answers with its path once it is on the disk, or with the reason of its
+    /// failure.
     ///
     /// - Parameters:
-    ///   - name: what it is called in the directory of backups.
-    ///   - replaces: whether one of this name gives way.
+    ///   - name: its name in the directory of backups.
+    ///   - replaces: whether it replaces a backup of this name.
     func make(_ name: String, replaces: Bool, _ reply: ReplyToken) {
         do throws(BackupError) {
             try begin(name, replaces: replaces, reply)
@@ -119,10 +121,10 @@ final class Backups {
         whenEnded?()
     }
 
-    /// Lets the one that is under way end soon, with nothing left of it.
+    /// Asks the current backup to end soon and to leave nothing.
     func giveUp() { current?.run.giveUp() }
 
-    /// Waits until none is under way; what would have been answered is not.
+    /// Ends the current backup and waits for its thread; its client is not answered.
     ///
     /// - Blocks: until a part of it is on the disk.
     func close() {

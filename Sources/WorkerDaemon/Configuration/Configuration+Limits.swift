@@ -1,31 +1,31 @@
-// How much the daemon takes from its clients and keeps for them, as configured.
+// The configured limits of what the daemon takes from its clients and keeps for them.
 
 extension Configuration {
-    /// The limits of what clients may send, and of what is kept for them.
+    /// The limits of clients' requests, and of the jobs and results kept for them.
     package struct Limits: Sendable, Equatable {
-        /// The largest payload of a job.
+        /// The largest payload of a job, in bytes.
         package var payloadBytes = 8 << 20
-        /// How many clients may be connected.
+        /// The number of connected clients.
         package var connections = 1000
-        /// How much may wait to be read by one client, before it is disconnected.
+        /// The bytes that one client may leave unread, before it is disconnected.
         package var outputBacklogBytes = 64 << 20
-        /// How many replies of one connection may be outstanding.
+        /// The number of outstanding replies of one connection.
         package var pipeline = 10_000
-        /// How many jobs may wait, of all threads together.
+        /// The number of waiting jobs, of all threads together.
         package var waitingJobs = 1_000_000
-        /// How much the payloads of all jobs that wait may take together.
+        /// The bytes of the payloads of all waiting jobs together.
         package var waitingBytes = 1 << 30
-        /// How many finished jobs keep their result.
+        /// The number of finished jobs that keep their result.
         package var retainedResults = 10_000
-        /// How much all kept results may take together.
+        /// The bytes of all kept results together.
         package var retainedBytes = 64 << 20
-        /// How long a result is kept.
+        /// The retention time of a result.
         package var retainedFor = Duration.seconds(3600)
-        /// How many failed jobs are kept, to be looked into and run again.
+        /// The number of failed jobs that are kept, to be inspected and run again.
         package var retainedFailures = 10_000
-        /// How long a failed job is kept.
+        /// The retention time of a failed job.
         package var failuresFor = Duration.seconds(7 * 24 * 3600)
-        /// For how long the name of a UNIQUE job is remembered.
+        /// The time for which the name of a UNIQUE job is remembered.
         package var uniqueFor = Duration.seconds(24 * 3600)
 
         package init() {}

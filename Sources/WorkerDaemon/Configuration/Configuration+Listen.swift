@@ -1,13 +1,14 @@
-// The doors of the daemon, as configured: a Unix socket, TCP with a password.
+// The configured doors of the daemon: a Unix socket, TCP with a password.
 
 internal import Kernel
 
 extension Configuration {
-    /// Where clients come in; at least one door.
+    /// Where clients connect; at least one door.
     package struct Listen: Sendable, Equatable {
-        /// sockaddr_un.sun_path has 108 bytes, the last one is the zero (unix(7)).
+        /// The longest path: sockaddr_un.sun_path has 108 bytes, the last one is the zero
+        /// (unix(7)).
         package static let unixPathByteCountMax = 107
-        /// How long the file with the password may be.
+        /// The largest file with a password, in bytes.
         static let passwordFileByteCountMax = 4_096
 
         /// The absolute path of the Unix socket.
@@ -18,7 +19,7 @@ extension Configuration {
         package var tcp: Address?
         /// Whether `tcp` may be another address than a loopback one.
         package var tcpAnywhere = false
-        /// The absolute path of the file with the password that TCP clients must know.
+        /// The absolute path of the file with the password for TCP clients.
         package var passwordFile: String?
 
         package init() {}
@@ -26,14 +27,14 @@ extension Configuration {
 
     /// An IPv4 address and a port.
     package struct Address: Sendable, Equatable, CustomStringConvertible {
-        /// The four numbers, the first one first: 127, 0, 0, 1.
+        /// The four numbers in the order in which they are written: 127, 0, 0, 1.
         package let octets: [UInt8]
         package let port: UInt16
 
         /// Reads `127.0.0.1:7711`.
         ///
-        /// - Returns: nil unless four numbers up to 255, without leading zeros (which some read as
-        ///   octal), a colon and a port from 1 on are there.
+        /// - Returns: nil unless the text is four numbers up to 255, without leading zeros (which
+        ///   some programs read as octal), a colon and a port from 1 on.
         package init?(_ text: String) {
             let halves = text.split(separator: ":", omittingEmptySubsequences: false)
             guard halves.count == 2, let port = Self.number(halves[1], max: 65535), port > 0
@@ -98,7 +99,7 @@ extension Configuration.Listen: ConfigurationSection {
 }
 
 extension ValueRule<String> {
-    /// The path of a socket that can be made: short enough, in a directory that is there.
+    /// The path of a new socket: short enough, in a directory that exists.
     fileprivate static var socketPath: ValueRule {
         ValueRule { value, place in
             let max = Configuration.Listen.unixPathByteCountMax
@@ -116,7 +117,7 @@ extension ValueRule<String> {
             guard let path = rule.read(value, place) else { return nil }
             switch place.files.kind(path) {
             case .program, .other:
-                // Who only checks may not be allowed to read it.
+                // A process that only checks the configuration may lack the right to read it.
                 guard let bytes = try? place.files.contents(path, max),
                     File.firstLine(of: bytes).isEmpty
                 else { return path }

@@ -1,4 +1,4 @@
-// What is to be done again and again, as configured.
+// The configured schedules: jobs that are made again and again.
 
 package import Jobs
 internal import Wording
@@ -28,11 +28,12 @@ extension Configuration {
         /// What people know its jobs by; empty for nothing.
         package var label = ""
         package var priority = Priority.normal
-        /// How long one attempt may take; nil is as long as the selector says.
+        /// The time limit of one attempt; nil for that of the selector.
         package var timeout: Duration?
-        /// How long after its acceptance a job ends if it has not begun; nil is as the selector says.
+        /// The time after its acceptance at which a waiting job expires; nil for that of the
+        /// selector.
         package var expire: Duration?
-        /// How many further attempts follow one that failed; nil is as many as the selector has.
+        /// The number of retries; nil for that of the selector.
         package var retries: Int?
         /// What becomes of the jobs behind one that is tried again; nil is as the selector says.
         package var retry: Configuration.Selector.RetryManner?
@@ -49,7 +50,7 @@ extension Configuration {
             self.selectorNames = selectorNames
         }
 
-        /// The same, as a command would give it.
+        /// The schedule as a command would define it.
         var definition: ScheduleDefinition {
             let rhythm: ScheduleDefinition.Rhythm =
                 if let cron {
@@ -77,7 +78,7 @@ extension Configuration {
 }
 
 extension Configuration.Schedule: ConfigurationSection {
-    /// The longest payload: more belongs into a file.
+    /// The longest payload, in bytes: a longer one belongs into a file.
     static let payloadByteCountMax = 64 << 10
 
     /// A schedule for one of these threads or their members, and for one of these selectors.

@@ -1,13 +1,13 @@
-// The selectors that are programs, as configured: what to start, and what it may take.
+// The configured selectors, which are programs: what to start, and its limits.
 
 extension Configuration {
     /// A selector whose handler is a program: payload in, result out.
     package struct Selector: Sendable, Equatable {
-        /// What is started: an argument vector, never a shell line.
+        /// The command to start: an argument vector, never a shell line.
         package struct Program: Sendable, Equatable {
             /// The absolute path of the file that is executed.
             package var executable: String
-            /// The arguments as configured, the name of the program first.
+            /// The configured arguments, the name of the program first.
             package var arguments: [String]
 
             package init(executable: String, arguments: [String]) {
@@ -21,40 +21,40 @@ extension Configuration {
 
         package let name: String
         package var program = Program(executable: "", arguments: [])
-        /// How long the program may run; nil is as long as it likes.
+        /// The time limit of the program; nil for none.
         package var timeout: Duration? = .seconds(60)
-        /// How long it may go on after SIGTERM, before SIGKILL.
+        /// The time from SIGTERM to SIGKILL.
         package var graceAfterTerm = Duration.seconds(5)
-        /// How much it may write to its standard output.
+        /// The bytes that it may write to its standard output.
         package var maxOutputBytes = 8 << 20
-        /// How much memory it may take; nil is what the system gives.
+        /// Its memory limit; nil for the system's.
         package var maxMemoryBytes: Int?
-        /// The absolute path of its working directory; nil is the daemon's.
+        /// The absolute path of its working directory; nil for the daemon's.
         package var directory: String?
-        /// What is added to the environment it gets, or replaced there.
+        /// Variables that are added to its environment, or replaced there.
         package var environment: [String: String] = [:]
         /// Variables of the daemon's own environment that it gets beside the usual ones.
         package var passedVariables: [String] = []
         /// Whether it gets all of the daemon's environment.
         package var inheritsEnvironment = false
-        /// How long after its acceptance a job ends if it has not begun, unless it says otherwise; nil is
-        /// never.
+        /// The time after its acceptance at which a waiting job expires by default; nil for never.
         package var expire: Duration?
-        /// How many further attempts follow one that failed, unless the job says otherwise.
+        /// The number of retries by default.
         package var retryCountMax = 0
 
-        /// What becomes of the jobs behind one that failed and is tried again.
+        /// What happens to the jobs behind one that is retried.
         package var retryManner = RetryManner.aside
 
-        /// How a job is tried again.
+        /// How a job is retried.
         package enum RetryManner: String, Sendable, Equatable, CaseIterable {
             /// It moves aside, and the others go on.
             case aside
-            /// The others of its key wait until it has ended, or those of its thread.
+            /// The other jobs of its key wait until it has ended; without a key, those of its
+            /// thread.
             case block
         }
 
-        /// More attempts than anybody waits for: the last pauses between them are an hour each.
+        /// More retries than are useful: the last pauses between them are an hour each.
         package static let retryCountLimit = 100
 
         package init(name: String) {
@@ -105,15 +105,17 @@ extension Configuration.Selector: ConfigurationSection {
 }
 
 extension Configuration {
-    /// How long a job may wait for its beginning: up to a year.
+    /// The rule for `expire`: up to a year, or "none".
     static var expiry: ValueRule<Duration?> {
         .durationOrNone(.milliseconds(1) ... .seconds(366 * 24 * 3600))
     }
 }
 
 extension ValueRule<String> {
-    /// One argument or variable: MAX_ARG_STRLEN is 128 KiB with its zero byte (execve(2)), and of
-    /// that a variable's name and its `=` take their part.
+    /// The longest argument or variable.
+    ///
+    /// MAX_ARG_STRLEN is 128 KiB with its zero byte (execve(2)), of which a variable's name and its
+    /// `=` take their part.
     private static var byteCountMax: Int { 128 << 10 - 2048 }
 
     fileprivate static var argument: ValueRule { text(such: "-9c", byteCountMax: byteCountMax) }
@@ -143,7 +145,7 @@ extension ValueRule<[String]> {
 }
 
 extension ValueRule<Configuration.Selector.Program> {
-    /// 1…1024 strings, the first of which leads to a program that this process may execute.
+    /// 1…1024 strings, the first of which is a program that this process may execute.
     fileprivate static var program: ValueRule {
         ValueRule { value, place in
             guard case .array(let elements, _) = value else {

@@ -1,19 +1,19 @@
-// Where jobs are kept, as configured.
+// The configured place of the jobs.
 
 extension Configuration {
     /// Where jobs are kept.
     package enum Store: Sendable, Equatable {
-        /// Where the service manager says, and in memory without one.
+        /// In the directory of the service manager; in memory if there is none.
         case automatic
-        /// In memory: they are gone when the daemon ends.
+        /// In memory: jobs are lost when the daemon ends.
         case memory
         /// In the file at this absolute path.
         case file(String)
 
         /// The path of the file; nil for memory.
         ///
-        /// - Parameter environment: `STATE_DIRECTORY` there is what systemd has made for the
-        ///   service, of several the first.
+        /// - Parameter environment: its `STATE_DIRECTORY` names the directories that systemd has
+        ///   made for the service; the first is used.
         /// - Source: systemd.exec(5), StateDirectory=.
         package func path(in environment: [String: String]) -> String? {
             switch self {
@@ -29,7 +29,7 @@ extension Configuration {
 }
 
 extension ValueRule<Configuration.Store> {
-    /// "memory", or the path of a file in a directory that is there.
+    /// "memory", or the path of a file in a directory that exists.
     static var store: ValueRule {
         let example = "/var/lib/workerd/jobs.sqlite"
         return .string(such: example) { text, place in

@@ -1,38 +1,39 @@
-// The threads that users send their jobs to, as configured.
+// The configured threads, which users send their jobs to.
 
 extension Configuration {
     /// A thread, or a pool of several under one name.
     package struct Thread: Sendable, Equatable {
-        /// What happens to a job that comes when the queue is full.
+        /// What happens to a new job when the queue is full.
         package enum WhenFull: String, Sendable, Equatable, CaseIterable {
-            /// It gets an error.
+            /// It is refused with an error.
             case refuse
         }
 
-        /// What happens to a thread whose job is to end and does not listen.
+        /// What happens to a thread whose job does not end when asked to.
         package enum WhenStuck: String, Sendable, Equatable, CaseIterable {
-            /// It is said in the log and shown.
+            /// It is logged and shown.
             case report
-            /// A fresh thread takes its place, too.
+            /// It is also replaced by a fresh thread.
             case replace
         }
 
-        /// All threads of a configuration together.
+        /// The number of threads of a configuration, all together.
         package static let totalCountMax = 4096
-        /// The daemon's own threads, which a listing shows beside the configured ones.
+        /// The names of the daemon's own threads, which listings show beside the configured ones.
         package static let reservedNames = ["main", "io", "journal"]
         static let reservedNameFault = "is a thread of the daemon itself: choose another name"
 
         package let name: String
-        /// How many threads have this name: more than one are a pool, `mail/1` its first member.
+        /// The number of threads with this name: more than one are a pool, `mail/1` its first
+        /// member.
         package var count = 1
-        /// How many jobs may wait.
+        /// The number of jobs that may wait.
         package var maxQueued = 1_000_000
-        /// How much the payloads of its durable jobs may take together.
+        /// The bytes of the payloads of its durable jobs together.
         package var maxQueuedBytes = 1 << 30
         package var whenFull = WhenFull.refuse
         package var whenStuck = WhenStuck.report
-        /// How long a job that is to end may go on before it is taken for stuck.
+        /// The time after which a job that was asked to end makes its thread stuck.
         package var stuckAfter = Duration.seconds(5)
 
         package init(name: String) {
@@ -61,7 +62,7 @@ extension Configuration.Thread: ConfigurationSection {
             "stuckAfter", into: &stuckAfter, .duration(.milliseconds(1) ... .seconds(24 * 3600)))
     }
 
-    /// Checks what no thread can know alone.
+    /// Checks all threads together: their names and their number.
     static func checkAll(_ threads: [Configuration.Thread], in section: SectionReader) {
         let example = "threads: { images: {} }"
         if !section.has("threads") {

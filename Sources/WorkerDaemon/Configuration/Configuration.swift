@@ -1,12 +1,13 @@
-// What the daemon is told to be: plain values with their defaults. Each section is in a file of its
-// own, beside the rules by which it is read. Nothing here knows files, JSON5 or the daemon's parts.
+// The configuration of the daemon: plain values with their defaults. Each section is in a file of
+// its own, beside the rules by which it is read. Nothing here knows files, JSON5 or the daemon's
+// parts.
 
 internal import Jobs
 
 /// The whole configuration of a daemon.
 ///
-/// What `ConfigurationReader` returns has been checked; the memberwise values are for tests and for
-/// programs that embed the daemon.
+/// A configuration from `ConfigurationReader` has been checked; the memberwise initialisers are for
+/// tests and for programs that embed the daemon.
 package struct Configuration: Sendable, Equatable {
     package var listen = Listen()
     package var store = Store.automatic
@@ -26,17 +27,17 @@ package struct Configuration: Sendable, Equatable {
 }
 
 extension Configuration {
-    /// How the daemon ends.
+    /// How the daemon shuts down.
     package struct Shutdown: Sendable, Equatable {
-        /// How long running jobs may go on after the first signal to end.
+        /// The time that running jobs have after the first signal to end.
         package var grace = Duration.seconds(25)
 
         package init() {}
     }
 
-    /// What the daemon writes down.
+    /// What the daemon logs.
     package struct Log: Sendable, Equatable {
-        /// The least important messages that are written.
+        /// The lowest level that is written.
         package enum Level: String, Sendable, Equatable, CaseIterable {
             case debug, info, notice, warning, error
         }
@@ -46,7 +47,7 @@ extension Configuration {
         package init() {}
     }
 
-    /// A name that users give to a thread or a selector: 1…64 letters, digits, `_`, `.` or `-`.
+    /// A valid name of a thread or a selector: 1…64 letters, digits, `_`, `.` or `-`.
     ///
     /// No slash: `mail/1` is the first member of the pool `mail`.
     static func isName(_ name: String, at place: Place) -> Bool {

@@ -1,5 +1,5 @@
-// What is wrong with a configuration, told to people: every fault with its path and its place. It
-// must not know how the faults are found.
+// The faults of a configuration, in words for people: each with its path and its place. It must not
+// know how the faults are found.
 
 internal import Kernel
 
@@ -7,7 +7,7 @@ internal import Kernel
 package struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible {
     /// Where in the configuration: `threads.images.count`; empty if the fault is the whole file's.
     package let path: String
-    /// What is wrong, and what to do where that is not plain.
+    /// What is wrong, and what to do unless that is plain.
     package let message: String
     /// Where in the file; nil if the file could not be read.
     package let position: JSON5Position?
@@ -29,7 +29,7 @@ package struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible 
 
 /// Why a configuration cannot be used: all of its faults, in the order of the file.
 package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// More lines than this help nobody; `description` counts the others.
+    /// The number of lines shown; `description` counts the other faults.
     package static let shownFaultsMax = 100
 
     package let fileName: String
@@ -42,7 +42,7 @@ package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConve
         self.faults = faults
     }
 
-    /// One line for each fault, each with the file's name in front.
+    /// One line for each fault, each beginning with the file's name.
     package var description: String {
         var lines = faults.prefix(Self.shownFaultsMax).map { "\(fileName): \($0)" }
         let hiddenCount = faults.count - lines.count

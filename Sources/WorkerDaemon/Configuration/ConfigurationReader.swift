@@ -1,5 +1,5 @@
-// From a file to a checked configuration, or to all of its faults. It decides the order of the
-// steps only: JSON5 is read by `JSON5Reader`, each section beside its values.
+// From a file to a checked configuration, or to all of its faults. It only decides the order of the
+// steps: `JSON5Reader` reads JSON5, each section is read beside its values.
 
 /// Reads and checks configurations.
 package struct ConfigurationReader: Sendable {
@@ -15,7 +15,7 @@ package struct ConfigurationReader: Sendable {
         self.builtInSelectors = builtInSelectors
     }
 
-    /// Reads a file and checks it whole.
+    /// Reads a file and checks all of it.
     ///
     /// - Throws: all faults of the file, or the one reason why it could not be read.
     /// - Thread: any thread.
@@ -58,9 +58,9 @@ package struct ConfigurationReader: Sendable {
         return bytes
     }
 
-    /// Checks the text of a configuration whole.
+    /// Checks the text of a configuration.
     ///
-    /// - Parameter fileName: what the faults are said to be in.
+    /// - Parameter fileName: the file that the faults name.
     /// - Throws: all faults, in the order of the file; a text that is not JSON5 has one.
     /// - Thread: any thread.
     /// - Blocks: while programs are looked for.
@@ -70,7 +70,7 @@ package struct ConfigurationReader: Sendable {
         try parse(bytes: Array(text.utf8), fileName: fileName)
     }
 
-    /// Checks the bytes of a configuration whole; see `parse(text:fileName:)`.
+    /// Checks the bytes of a configuration; see `parse(text:fileName:)`.
     package func parse(
         bytes: [UInt8], fileName: String
     ) throws(ConfigurationError) -> Configuration {

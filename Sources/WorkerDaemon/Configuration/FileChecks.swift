@@ -1,13 +1,13 @@
-// What the configuration asks the file system, as a value: the daemon fills it with system calls,
-// tests with a table. So nothing in this folder touches a file.
+// The configuration's questions to the file system, as a value: the daemon fills it with system
+// calls, tests with a table. So nothing in this folder touches a file.
 
 internal import Kernel
 
 /// The questions that reading a configuration asks about files.
 package struct FileChecks: Sendable {
-    /// What a path leads to, symbolic links followed.
+    /// The kind of file behind a path, symbolic links followed.
     package enum Kind: Sendable, Equatable {
-        /// Nothing there, or a directory on the way may not be entered.
+        /// No file, or a directory on the way that may not be entered.
         case missing
         case directory
         /// A regular file that this process may execute.
@@ -16,7 +16,7 @@ package struct FileChecks: Sendable {
         case other
     }
 
-    /// A file that could not be read, with the reason as people know it: `Permission denied`.
+    /// A file that could not be read, with the reason in words for people: `Permission denied`.
     package struct Unreadable: Error, Sendable, Equatable {
         package let reason: String
 
@@ -30,7 +30,7 @@ package struct FileChecks: Sendable {
     /// The bytes of a file: all of them, or the first `byteCountMax`.
     package var contents:
         @Sendable (_ path: String, _ byteCountMax: Int) throws(Unreadable) -> [UInt8]
-    /// The directories in which programs without a slash are looked for: `PATH`, at its colons.
+    /// The directories of `PATH`, in which programs without a slash are looked for.
     package var searchPath: [String]
 
     package init(
@@ -46,8 +46,8 @@ package struct FileChecks: Sendable {
 
     /// The absolute path of the program that `name` means in the search path.
     ///
-    /// Empty and relative entries are passed over: what they mean would depend on where the daemon
-    /// was started, and a program of that directory could take the place of the intended one.
+    /// Empty and relative entries are skipped: they depend on where the daemon was started, and a
+    /// program of that directory could take the place of the intended one.
     func findProgram(_ name: String) -> String? {
         searchPath.lazy.filter { $0.hasPrefix("/") }
             .map { Directory.path(of: name, in: $0) }

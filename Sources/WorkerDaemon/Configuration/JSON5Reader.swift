@@ -1,11 +1,11 @@
-// A JSON5 text to a value (https://spec.json5.org). Our own, because what is ready-made does not do
-// for a configuration that people write: FoundationEssentials' JSONDecoder with `allowsJSON5` was
-// tried, and it neither names the place of a fault nor sees a key that is given twice. It must not
-// know what any key means.
+// From a JSON5 text to a value (https://spec.json5.org). Our own, because existing readers do not
+// suit a configuration that people write: FoundationEssentials' JSONDecoder with `allowsJSON5`
+// neither names the place of a fault nor notices a key that is given twice. It must not know the
+// meaning of any key.
 
 /// Reads JSON5: the whole of it, with limits on size and depth.
 package struct JSON5Reader {
-    /// 1 MiB: a configuration is written by people; more than that is the wrong file.
+    /// 1 MiB: a configuration is written by people, so a larger file is the wrong one.
     package static let byteCountMax = 1 << 20
     /// Deeper than any configuration, shallow enough for every thread's stack.
     package static let depthMax = 64
@@ -16,7 +16,8 @@ package struct JSON5Reader {
     ///
     /// - Parameter bytes: the text in UTF-8, with or without a byte order mark.
     /// - Returns: the value; keys that were given twice are in `JSON5Object.repetitions`.
-    /// - Throws: the first place that is not JSON5, not UTF-8, too deep; or a text over 1 MiB.
+    /// - Throws: the first place that is not JSON5, not UTF-8 or too deep; or that the text is over
+    ///   1 MiB.
     /// - Thread: any thread.
     /// - Blocks: never.
     /// - Complexity: O(bytes).
@@ -113,7 +114,7 @@ package struct JSON5Reader {
         }
     }
 
-    /// Steps over a comma; leaves the closing bracket for who opened it.
+    /// Steps over a comma; leaves the closing bracket to the caller.
     private mutating func expectComma(
         or end: Unicode.Scalar, openedAt start: JSON5Position
     ) throws(JSON5Fault) {

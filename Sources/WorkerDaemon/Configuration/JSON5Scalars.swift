@@ -1,8 +1,8 @@
-// Which characters are what in a JSON5 text (https://spec.json5.org, ECMAScript 5.1 section 7), and
-// how a piece of foreign text is shown to people.
+// The classes of characters in a JSON5 text (https://spec.json5.org, ECMAScript 5.1 section 7), and
+// how faults show a piece of foreign text.
 
 extension Unicode.Scalar {
-    /// Ends a `//` comment.
+    /// Whether it ends a `//` comment.
     var isJSON5LineEnd: Bool {
         switch self {
         case "\n", "\r", "\u{2028}", "\u{2029}": true
@@ -48,8 +48,9 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text in quotes, harmless in a log: cut after 64 characters, and what cannot be seen
-    /// (line ends, control and direction characters) as its number.
+    /// The text in quotes, safe in a log: cut after 64 characters, invisible ones as their number.
+    ///
+    /// Invisible are line ends, control and direction characters.
     var quoted: String {
         var shown = "\""
         for scalar in unicodeScalars.prefix(64) {

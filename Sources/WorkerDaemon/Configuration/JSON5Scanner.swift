@@ -1,7 +1,7 @@
 // The words of a JSON5 text: blanks, comments, strings, numbers, names, each with its place. It
 // knows nothing of objects and arrays (`JSON5Reader` does) and nothing of configurations.
 
-/// Walks through a text once, scalar by scalar, and keeps account of line and column.
+/// Reads through a text once, scalar by scalar, and keeps track of line and column.
 struct JSON5Scanner {
     private let scalars: [Unicode.Scalar]
     private var index = 0
@@ -14,7 +14,7 @@ struct JSON5Scanner {
             throw JSON5Fault(valid.position, "this is not UTF-8 (byte \(offset + 1) of the file)")
         }
         scalars = Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
-        // A byte order mark is no character of the first line: it must not move its columns.
+        // A byte order mark is not a character of the first line: it must not move its columns.
         if scalars.first == "\u{FEFF}" { index = 1 }
     }
 
@@ -53,7 +53,7 @@ struct JSON5Scanner {
         return true
     }
 
-    /// What is under the cursor, for the end of a sentence that begins with "expected".
+    /// The word under the cursor, for the end of a sentence that begins with "expected".
     var found: String {
         next.map { "found \(String(Character($0)).quoted)" } ?? "found the end of the file"
     }

@@ -1,4 +1,4 @@
-// What a JSON5 text says, with the place of everything it says. Pure values: this file knows
+// The content of a JSON5 text, with the place of everything in it. Pure values: this file knows
 // neither how the text is read nor what any of its keys mean.
 
 /// A place in a text: line and column, both counted from 1.
@@ -21,7 +21,7 @@ package struct JSON5Position: Sendable, Equatable, Comparable, CustomStringConve
     package var description: String { "line \(line), column \(column)" }
 }
 
-/// A text that is not JSON5: where, and why.
+/// A fault in a text that is not JSON5: its place, and the reason.
 package struct JSON5Fault: Error, Sendable, Equatable, CustomStringConvertible {
     package let position: JSON5Position
     package let message: String
@@ -39,7 +39,7 @@ package struct JSON5Fault: Error, Sendable, Equatable, CustomStringConvertible {
 package indirect enum JSON5Value: Sendable, Equatable {
     case null(at: JSON5Position)
     case boolean(Bool, at: JSON5Position)
-    /// The number, and as it was written: a fault shows people what they wrote.
+    /// The number, and as it was written, for faults.
     case number(Double, written: String, at: JSON5Position)
     case string(String, at: JSON5Position)
     case array([JSON5Value], at: JSON5Position)
@@ -71,10 +71,12 @@ package struct JSON5Object: Sendable, Equatable {
         package let again: JSON5Position
     }
 
-    /// The first of each key.
+    /// The first member of each key.
     package private(set) var members: [Member] = []
-    /// The keys that were given again; JSON5 lets the last one win, who reads a configuration
-    /// reports them, because one of the two is not what the writer believes.
+    /// The keys that were given again.
+    ///
+    /// JSON5 lets the last one win. A configuration reports them, because one of the two is not
+    /// what its writer believes.
     package private(set) var repetitions: [Repetition] = []
     private var indexes: [String: Int] = [:]
 

@@ -1,6 +1,6 @@
-// Reads one section of a configuration, key by key. Asking for a key is what makes it known: a
-// section's `read(from:)` has one line for each key, and the faults of that key, its suggestion in
-// case of a slip of the pen, and its path all follow from that line. It knows no key itself.
+// Reads one section of a configuration, key by key. Reading a key makes it known: a section's
+// `read(from:)` has one line for each key, and that line gives the faults of the key, its
+// suggestion for a misspelt key, and its path. It knows no key itself.
 
 internal import Wording
 
@@ -34,7 +34,7 @@ final class FaultCollector {
         faults.append(ConfigurationFault(path: path, message: message, position: position))
     }
 
-    /// The faults in the order of the file; those of one place as they were found.
+    /// The faults in the order of the file; those of one place in the order of discovery.
     var faultsInOrder: [ConfigurationFault] {
         faults.enumerated().sorted { left, right in
             let start = JSON5Position(line: 0, column: 0)
@@ -44,7 +44,7 @@ final class FaultCollector {
     }
 }
 
-/// Where a value is: what a rule needs to report a fault.
+/// The place of a value: what a rule needs to report a fault.
 struct Place {
     let path: String
     let position: JSON5Position
@@ -70,7 +70,7 @@ struct Place {
     }
 }
 
-/// One section on its way to becoming a value.
+/// One section while it is read.
 struct SectionReader {
     private let object: JSON5Object
     private let place: Place
@@ -113,18 +113,18 @@ struct SectionReader {
     /// Whether the key is given, with a fault or without.
     func has(_ key: String) -> Bool { object[key] != nil }
 
-    /// Whether the key is given and has nothing in it.
+    /// Whether the key is there and empty.
     func isEmptySection(_ key: String) -> Bool {
         if case .object(let object, _)? = object[key]?.value { return object.members.isEmpty }
         return false
     }
 
-    /// Reports a fault of a key, at its value; at the beginning of the section if it is not given.
+    /// Reports a fault of a key, at its value; at the beginning of the section if it is missing.
     func report(_ key: String, _ message: String) {
         placeOf(key).report(message)
     }
 
-    /// Reads a key that has a default.
+    /// Reads a key with a default.
     mutating func read<Value>(
         _ key: String, into target: inout Value, _ rule: ValueRule<Value>
     ) {
@@ -133,7 +133,7 @@ struct SectionReader {
         if let value = rule.read(member.value, placeOf(key)) { target = value }
     }
 
-    /// Reads a key that need not be there and has no default.
+    /// Reads an optional key without a default.
     mutating func read<Value>(
         _ key: String, into target: inout Value?, _ rule: ValueRule<Value>
     ) {
@@ -142,7 +142,7 @@ struct SectionReader {
         if let value = rule.read(member.value, placeOf(key)) { target = value }
     }
 
-    /// Reads a key that must be there; `example` shows it to who left it out.
+    /// Reads a required key; the fault of a missing one shows `example`.
     mutating func require<Value>(
         _ key: String, into target: inout Value, _ rule: ValueRule<Value>, example: String
     ) {
@@ -159,7 +159,8 @@ struct SectionReader {
 
     /// Reads a section whose keys are names that the user chooses, in the order of the file.
     ///
-    /// - Parameter make: what a name begins as; nil if the name will not do and that is reported.
+    /// - Parameter make: the initial value for a name; nil if the name is invalid, which it
+    ///   reports.
     mutating func sections<Section: ConfigurationSection>(
         _ key: String, into target: inout [Section], make: (String, Place) -> Section?
     ) {
@@ -186,7 +187,7 @@ struct SectionReader {
         }
     }
 
-    /// Names a key that a later version brings, and says what to do until then.
+    /// Refuses a key of a later version, with advice until then.
     mutating func refuse(_ key: String, _ message: String) {
         notYet.append(key)
         if has(key) { report(key, message) }
@@ -220,7 +221,7 @@ struct SectionReader {
         return (reader, object.members)
     }
 
-    /// A key as a path shows it: in quotes if a dot or anything else could mislead.
+    /// A key as a path shows it: in quotes if a dot or another character could mislead.
     private static func shown(_ key: String) -> String {
         let isPlain = key.utf8.allSatisfy { byte in
             switch byte {

@@ -1,4 +1,4 @@
-// Durations and sizes as people write them: "250ms", "30s", "64KB"; and back, for faults.
+// Durations and sizes in words for people: "250ms", "30s", "64KB"; read, and shown in faults.
 
 /// The units a duration may have, the largest first, in milliseconds.
 private let durationUnits: [(name: String, milliseconds: Int)] = [
@@ -13,7 +13,7 @@ private let sizeUnits: [(name: String, byteCount: Int)] = [
 extension Duration {
     /// Reads a whole number and its unit without a blank between: `250ms`, `30s`, `5m`, `1h`.
     ///
-    /// - Returns: nil if the text is anything else, or more than fits.
+    /// - Returns: nil if the text is anything else, or the number is too large.
     package init?(configured text: String) {
         guard let (count, unit) = splitUnit(text),
             let factor = durationUnits.first(where: { $0.name == unit })?.milliseconds
@@ -23,7 +23,7 @@ extension Duration {
         self = .milliseconds(milliseconds)
     }
 
-    /// The duration in its largest unit that leaves no rest: `90s`, `24h`; below 1 ms is cut off.
+    /// The duration in its largest unit without a remainder: `90s`, `24h`; below 1 ms is cut off.
     var configured: String {
         let milliseconds = Int(self / .milliseconds(1))
         let unit = durationUnits.first { milliseconds != 0 && milliseconds % $0.milliseconds == 0 }
@@ -31,7 +31,7 @@ extension Duration {
     }
 }
 
-/// A number of bytes as it is written in a configuration.
+/// A number of bytes as a configuration spells it.
 enum ByteCount {
     /// Reads a whole number and its unit without a blank between: `64KB`, `8MB`, `1GB`.
     static func read(_ text: String) -> Int? {
@@ -42,14 +42,14 @@ enum ByteCount {
         return overflows ? nil : byteCount
     }
 
-    /// The size in its largest unit that leaves no rest: `8MB`; plain bytes otherwise.
+    /// The size in its largest unit without a remainder: `8MB`; plain bytes otherwise.
     static func show(_ byteCount: Int) -> String {
         let unit = sizeUnits.first { byteCount != 0 && byteCount % $0.byteCount == 0 }
         return unit.map { "\(byteCount / $0.byteCount)\($0.name)" } ?? byteCount.grouped
     }
 }
 
-/// `30s` to 30 and `s`; nil unless decimal digits and then something else are there.
+/// `30s` to 30 and `s`; nil unless the text is decimal digits and then something else.
 private func splitUnit(_ text: String) -> (count: Int, unit: Substring)? {
     let digits = text.prefix { $0.isASCII && $0.isWholeNumber }
     guard let count = Int(digits), digits.endIndex < text.endIndex else { return nil }

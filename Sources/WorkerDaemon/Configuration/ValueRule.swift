@@ -1,9 +1,9 @@
-// The kinds of plain values that a configuration has: numbers, sizes, durations, choices, paths. A
-// rule reads one value or reports what it must be; the rules of one section only are beside it.
+// The kinds of plain values in a configuration: numbers, sizes, durations, choices, paths. A rule
+// reads one value or reports what it must be; rules of a single section are beside it.
 
 /// How one kind of value is read and checked.
 struct ValueRule<Value> {
-    /// Reads the value; nil if it will not do: then at least one fault was reported.
+    /// Reads the value; nil if it is invalid, in which case at least one fault was reported.
     let read: (_ value: JSON5Value, _ place: Place) -> Value?
 }
 
@@ -15,7 +15,7 @@ extension Place {
 }
 
 extension JSON5Value {
-    /// What the value is, in a sentence.
+    /// The kind of the value, in a sentence.
     var kind: String {
         switch self {
         case .null: "null"
@@ -29,7 +29,7 @@ extension JSON5Value {
 }
 
 extension ValueRule {
-    /// Takes strings, and gives each to `check`, which reports its own faults.
+    /// Accepts strings, and gives each to `check`, which reports its own faults.
     static func string(
         such example: String, hint: String = "", check: @escaping (String, Place) -> Value?
     ) -> ValueRule {
@@ -113,7 +113,7 @@ extension ValueRule<Int> {
 }
 
 extension ValueRule<Duration> {
-    /// A duration with its unit; a plain number is a fault, because nobody can see its unit.
+    /// A duration with its unit; a plain number is a fault, because its unit is not visible.
     static func duration(_ range: ClosedRange<Duration>) -> ValueRule {
         durationString(range, orNone: false) { $0 }
     }
@@ -184,9 +184,10 @@ extension ValueRule<String> {
         }
     }
 
-    /// An absolute path, since what a relative one means depends on where the daemon was started.
+    /// An absolute path: a relative one depends on where the daemon was started.
     ///
-    /// - Parameter byteCountMax: PATH_MAX without the zero byte, unless the kernel wants less.
+    /// - Parameter byteCountMax: PATH_MAX without the zero byte, unless the kernel has a lower
+    ///   limit.
     static func absolutePath(such example: String, byteCountMax: Int = 4095) -> ValueRule {
         ValueRule { value, place in
             let rule = text(such: example, byteCountMax: byteCountMax)
@@ -199,7 +200,7 @@ extension ValueRule<String> {
         }
     }
 
-    /// The absolute path of a directory that is there.
+    /// The absolute path of a directory that exists.
     static var directory: ValueRule {
         ValueRule { value, place in
             guard let path = absolutePath(such: "/var/lib/images").read(value, place) else {

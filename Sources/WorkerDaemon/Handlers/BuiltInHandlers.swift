@@ -15,7 +15,7 @@ extension Handler {
         "sha256": Handler(.closure { try sha256($0.payload) }),
     ]
 
-    /// Waits as many milliseconds as the payload says, and returns the payload.
+    /// Waits the number of milliseconds in the payload, and returns the payload.
     private static func sleep(_ job: JobContext) throws -> [UInt8] {
         let longest = 24 * 60 * 60 * 1_000
         guard let milliseconds = Int(job.text), (0...longest).contains(milliseconds) else {

@@ -1,4 +1,4 @@
-// The children that run right now, so that an end in a hurry leaves none behind.
+// The running children, so that a forced end leaves none behind.
 
 internal import Kernel
 internal import Synchronization
@@ -9,27 +9,28 @@ internal import Synchronization
 final class ChildRegistry: Sendable {
     private struct State {
         var groups: Set<Int> = []
-        /// How many children are being started, whose numbers are not known yet.
+        /// The number of children being started, whose process ids are not known yet.
         var startingCount = 0
         var isClosed = false
     }
 
-    /// What each child has in its environment, to be known by.
+    /// The mark in the environment of each child, by which a later daemon finds it.
     let mark: ProgramMark
-    /// Jobs whose programs wait for descriptors.
+    /// The jobs whose programs wait for descriptors.
     let startLine = StartLine()
     private let state = Mutex(State())
 
-    /// - Parameter daemon: what no two daemons have at the same time, and a daemon keeps over restarts.
+    /// - Parameter daemon: a name that is unique among running daemons, and the same after a
+    ///   restart.
     init(of daemon: String) { mark = ProgramMark(daemon: daemon) }
 
-    /// Notes that a child is about to be started; `add` or `startFailed` follows.
+    /// Announces that a child is about to be started; `add` or `startFailed` follows.
     func willStart() { state.withLock { $0.startingCount += 1 } }
 
-    /// Notes that a child could not be started.
+    /// Takes the announcement back: the child could not be started.
     func startFailed() { state.withLock { $0.startingCount -= 1 } }
 
-    /// Notes a child that was started; one that comes after `killAll` is killed at once.
+    /// Adds a started child; after `killAll` it is killed at once.
     func add(_ processID: Int) {
         state.withLock { state in
             state.startingCount -= 1
@@ -38,29 +39,30 @@ final class ChildRegistry: Sendable {
         }
     }
 
-    /// Forgets a child; called before it is reaped, while its number is still its own.
+    /// Removes a child; called before it is reaped, while its process id is still its own.
     func remove(_ processID: Int) {
         state.withLock { _ = $0.groups.remove(processID) }
     }
 
-    /// Kills every child with all that is in its process group, now and from now on.
+    /// Kills the process group of every child, now and from now on.
     func killAll() {
-        // Under the lock: no child can be reaped, and its number given away, in between.
+        // Under the lock: no child can be reaped, and its process id reused, in between.
         state.withLock { state in
             state.isClosed = true
             for group in state.groups { try? Signal.kill.send(toGroup: group) }
         }
     }
 
-    /// Kills every child, also those that are just being started, and ends the process.
+    /// Kills every child, those being started included, and ends the process.
     ///
-    /// - Parameter patience: for those that are being started; a program on a disk that hangs is not waited for.
-    /// - Blocks: until they are there, or for so long.
+    /// - Parameter patience: the longest wait for children being started: a program on a hung disk
+    ///   is not waited for.
+    /// - Blocks: until they are started, or for `patience`.
     func killAll(within patience: Duration, andEnd end: () -> Never) -> Never {
         killAll()
         let deadline = SystemClock().now().advanced(by: patience)
         while true {
-            // Under the lock: nobody begins to start another one before the end.
+            // Under the lock: no thread begins to start another child before the end.
             state.withLock { state in
                 if state.startingCount == 0 || SystemClock().now() >= deadline { end() }
             }
@@ -68,6 +70,6 @@ final class ChildRegistry: Sendable {
         }
     }
 
-    /// How many children run.
+    /// The number of running children.
     var count: Int { state.withLock { $0.groups.count } }
 }

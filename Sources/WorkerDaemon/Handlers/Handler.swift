@@ -1,4 +1,5 @@
-// What runs a job: a Swift closure, synchronous or not, or a program. Called on a worker thread.
+// The code that runs a job: a Swift closure, synchronous or not, or a program. Called on a worker
+// thread.
 
 internal import Jobs
 internal import Kernel
@@ -6,9 +7,9 @@ internal import RunLoops
 internal import Synchronization
 internal import WorkerThreads
 
-/// What a handler gives back: anything that is bytes in the end.
+/// A handler's result: any type that converts to bytes.
 public protocol HandlerResult: Sendable {
-    /// The bytes that the client gets.
+    /// The bytes sent to the client.
     var resultBytes: [UInt8] { get }
 }
 
@@ -22,7 +23,7 @@ extension String: HandlerResult {
     public var resultBytes: [UInt8] { Array(utf8) }
 }
 
-/// A handler that fails with this tells the client no more than the message.
+/// The error of a handler that tells the client no more than its message.
 public struct JobFailure: Error, Equatable, Sendable, CustomStringConvertible {
     /// What went wrong, for the client.
     public let message: String
@@ -36,9 +37,9 @@ public struct JobFailure: Error, Equatable, Sendable, CustomStringConvertible {
 
 /// The code behind a selector.
 final class Handler: Sendable {
-    /// What it is made of.
+    /// The kind of code behind a selector.
     enum Kind: Sendable {
-        /// Blocks its thread until it is done; a cancel is a flag that it may look at.
+        /// Blocks its thread until it returns; a cancel is a flag that it may look at.
         case closure(@Sendable (JobContext) throws -> [UInt8])
         /// Served in mode `job`; a cancel cancels its task.
         case task(@Sendable (JobContext) async throws -> [UInt8])
@@ -47,17 +48,18 @@ final class Handler: Sendable {
     }
 
     let kind: Kind
-    /// How long a job may run unless its client says otherwise; nil for as long as it likes.
+    /// The time limit of a job by default; nil for none.
     let timeout: Duration?
-    /// What its jobs say, where their clients do not.
+    /// The options of its jobs by default.
     let defaults: SharedJobOptions
-    /// Whether it may go on although its job is to end: a program is killed then.
+    /// Whether it may go on although its job was asked to end; false for a program, which is
+    /// killed.
     let mayNotListen: Bool
 
-    /// - Parameter retries: what follows a failed attempt; of a program, its configuration says it.
+    /// - Parameter retries: the retries of a closure; those of a program are in its configuration.
     init(_ kind: Kind, _ retries: Retries = .none) {
         self.kind = kind
-        // Asked for each job: not of the selector, which is large.
+        // Stored, because each job reads it: the selector is large to copy.
         switch kind {
         case .program(let selector):
             timeout = selector.timeout
@@ -70,7 +72,7 @@ final class Handler: Sendable {
         }
     }
 
-    /// How long a job may run.
+    /// The time limit of a job.
     func timeout(of options: SharedJobOptions) -> Duration? {
         options.timeoutMilliseconds.map { .milliseconds($0) } ?? timeout
     }
@@ -78,8 +80,8 @@ final class Handler: Sendable {
     /// Runs a job to its end.
     ///
     /// - Thread: a worker thread.
-    /// - Blocks: until the job has ended; the thread serves its loop in mode `job` meanwhile, except
-    ///   for a closure.
+    /// - Blocks: until the job has ended; the thread serves its loop in mode `job` meanwhile,
+    ///   except for a closure.
     func run(_ job: JobContext, children: ChildRegistry, log: Log) -> Outcome {
         switch kind {
         case .closure(let body):
@@ -118,7 +120,7 @@ final class Handler: Sendable {
         return box.value ?? .failed(reason: "the task ended without a result")
     }
 
-    /// What an error thrown by a handler means for its job.
+    /// The outcome of a job whose handler has thrown an error.
     static func outcome(of error: any Error, _ job: JobContext) -> Outcome {
         if error is CancellationError {
             if job.isCancelRequested { return .cancelled }
@@ -127,12 +129,12 @@ final class Handler: Sendable {
         return .failed(reason: String("\(error)".unicodeScalars.prefix(reasonScalarCountMax)))
     }
 
-    /// How much of an error's text is kept: it is sent in one line, which clients limit.
+    /// The kept length of an error's text: it is sent in one line, which clients limit.
     private static let reasonScalarCountMax = 2_048
 }
 
 extension Handler: CustomStringConvertible {
-    /// What handles a selector, for people.
+    /// The kind of the handler, in words for people.
     var description: String {
         switch kind {
         case .closure, .task: "Swift"

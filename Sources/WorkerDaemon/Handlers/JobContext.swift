@@ -1,11 +1,14 @@
-// One job as its handler sees it, and the atomic word that decides who gets it: the thread that
-// begins it or the client that takes it back.
+// One job as its handler sees it, and the atomic word that decides between the thread that begins
+// it and the client that takes it back.
 //
-// Values of `phase`: 0 waiting · 1 running · 2 withdrawn · 3 over · 4 given up. It leaves 0 once, and 1
-// once, by compareExchange:
-// E1  begin (worker) and withdraw (io thread) both try 0 → theirs: exactly one of them succeeds.
-// E2  finish (worker) and giveUp (io thread) both try 1 → theirs: exactly one of them says how the job
-//     ended.
+// Values of `phase`: 0 waiting · 1 running · 2 withdrawn · 3 over · 4 given up. It leaves 0 once,
+// and 1 once, by compareExchange:
+// JobContext.E1 begin or withdraw
+//    begin (worker) and withdraw (io thread) both try 0 → theirs: exactly one of them succeeds.
+// JobContext.E2 finish or give up
+//    finish (worker) and giveUp (io thread) both try 1 → theirs: exactly one of them decides how
+//    the job ended.
+// Without E1 a withdrawn job could run; without E2 a job could end twice.
 
 internal import Jobs
 internal import Kernel
@@ -13,22 +16,22 @@ internal import Synchronization
 internal import WorkerThreads
 internal import Wording
 
-/// A job that a handler has been called for.
+/// A job that a handler was called for.
 ///
 /// - Thread: any thread.
 public final class JobContext: Sendable {
-    /// The job's number, as clients know it.
+    /// The number of the job, as clients know it.
     public let id: UInt64
     /// The name of the handler.
     public var selector: String { details.selector }
-    /// What the client sent.
+    /// The bytes that the client sent.
     public let payload: [UInt8]
-    /// Which try this is, from 1 on.
+    /// The number of this attempt, from 1 on.
     public let attempt: Int
     let details: JobDetails
-    /// When it is too late to begin, in Unix milliseconds; `.max` for never.
+    /// The time at which a waiting job expires, in Unix milliseconds; `.max` for never.
     let expiresAt: Int64
-    /// How it is tried again.
+    /// The plan of its retries.
     let retry: RetryPlan
     private let pool: WorkerPool
     // SAFETY: set once it is queued, and read when it is retracted, both on the driver's thread.
@@ -42,7 +45,7 @@ public final class JobContext: Sendable {
         var onCancel: (@Sendable () -> Void)?
         var news: News?
 
-        /// What has to be told, made when there is something: a million jobs may wait.
+        /// The progress and its observer, made when first needed: a million jobs may wait.
         mutating func madeNews() -> News {
             let made = news ?? News()
             news = made
@@ -50,23 +53,23 @@ public final class JobContext: Sendable {
         }
     }
 
-    /// How far it is, and who wants to know; guarded as the state it is in.
+    /// The progress of the job, and the closure that waits for it; guarded by `state`.
     private final class News {
         var progress: JobProgress?
         var whenChanged: (@Sendable () -> Void)?
     }
 
-    /// Where and since when a job runs.
+    /// The thread and the start of a running job.
     struct Run: Sendable {
         let thread: String
         let startedAt: Int64
         fileprivate let limit: TimeLimit?
 
-        /// When its time is up, by the loops' clock.
+        /// The deadline of the attempt, by the loops' clock.
         var deadline: Instant { limit?.deadline ?? .distantFuture }
     }
 
-    /// When a job's time is up, and by which clock; a class, as most of a million jobs have none.
+    /// The deadline of an attempt, and its clock; a class, as most of a million jobs have none.
     fileprivate final class TimeLimit: Sendable {
         let deadline: Instant
         private let clock: any LoopClock
@@ -95,7 +98,7 @@ public final class JobContext: Sendable {
     /// - Thread: the driver's.
     func note(_ ticket: WorkerPool.Ticket) { unsafe self.ticket = ticket }
 
-    /// What else was said about it.
+    /// The options of the job.
     var options: SharedJobOptions { details.options }
 
     /// What the log calls it.
@@ -109,39 +112,39 @@ public final class JobContext: Sendable {
         return "job \(id) (\(details.selector)\(shown.joined()))"
     }
 
-    /// The payload as text; bytes that are no UTF-8 become U+FFFD.
+    /// The payload as text; invalid UTF-8 becomes U+FFFD.
     public var text: String { String(decoding: payload, as: UTF8.self) }
 
-    /// Whether a client, a shutdown or the time limit wants the job to end early.
+    /// Whether a client, a shutdown or the time limit asks the job to end early.
     ///
-    /// A handler that runs for long looks at it now and then, and throws `CancellationError` when it
+    /// A handler that runs for long checks it now and then, and throws `CancellationError` when it
     /// is set.
     public var isCancelled: Bool {
         cancelRequested.load(ordering: .acquiring) || isOverTime
     }
 
-    /// Throws if the job is to end early.
+    /// Throws if the job is asked to end early.
     ///
     /// - Throws: `CancellationError`.
     public func checkCancellation() throws {
         if isCancelled { throw CancellationError() }
     }
 
-    /// Whether the job has run longer than it may.
+    /// Whether the job has exceeded its time limit.
     var isOverTime: Bool { run?.limit?.isOver == true }
 
-    /// Where it runs; nil before it began.
+    /// The thread and the start of the run; nil before it began.
     var run: Run? { state.withLock { $0.run } }
 
-    /// Whether a cancel was asked for while it ran.
+    /// Whether a cancel was requested while the job ran.
     var isCancelRequested: Bool { cancelRequested.load(ordering: .acquiring) }
 
     /// Begins the job on the calling worker thread.
     ///
     /// - Parameters:
-    ///   - timeout: how long it may run; nil for as long as it likes.
-    ///   - clock: by which that goes.
-    /// - Returns: false when it was withdrawn: then it must not run.
+    ///   - timeout: the time limit; nil for none.
+    ///   - clock: the clock of the time limit.
+    /// - Returns: false when the job was withdrawn: then it must not run.
     func begin(
         on thread: String, at unixMilliseconds: Int64, timeout: Duration? = nil,
         by clock: any LoopClock
@@ -156,10 +159,10 @@ public final class JobContext: Sendable {
         return true
     }
 
-    /// What its handler has said last about how far it is.
+    /// The latest progress that the handler has reported.
     var progress: JobProgress? { state.withLock { $0.news?.progress } }
 
-    /// Notes what the handler says about how far it is.
+    /// Stores the progress that the handler reports.
     func note(_ progress: JobProgress) {
         let tell = state.withLock { state in
             let news = state.madeNews()
@@ -169,11 +172,11 @@ public final class JobContext: Sendable {
         tell?()
     }
 
-    /// Has `body` called once, when it begins or says how far it is.
+    /// Calls `body` once, when the job begins or reports progress.
     ///
-    /// Whoever looks at it after this call sees all changes that `body` is not called for.
+    /// A read after this call sees every change that `body` is not called for.
     ///
-    /// - Thread: any thread; `body` is called on the one that makes the change.
+    /// - Thread: any thread; `body` is called on the thread that makes the change.
     func tellNextChange(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.madeNews().whenChanged = body }
     }
@@ -192,12 +195,12 @@ public final class JobContext: Sendable {
 
     /// Notes that the handler has returned.
     ///
-    /// - Returns: false when the job was given up: nobody wants to know any more.
+    /// - Returns: false when the job was given up: its result is dropped.
     func finish() -> Bool { leave(1, for: 3) }
 
-    /// Goes on without the handler's return: what it returns does not count any more.
+    /// Gives the handler up: its result no longer counts.
     ///
-    /// - Returns: false when it has returned.
+    /// - Returns: false when the handler has returned.
     func giveUp() -> Bool { leave(1, for: 4) }
 
     /// Asks a running job to end early.
@@ -207,13 +210,13 @@ public final class JobContext: Sendable {
         onCancel?()
     }
 
-    /// Sets what is called when the job is to end early; at once if that was asked for already.
+    /// Sets the closure that asks the job to end early; calls it at once if that was asked already.
     func onCancel(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.onCancel = body }
         if isCancelRequested { body() }
     }
 
-    /// Forgets what was to be called on a cancel: the job is over.
+    /// Drops the closure that asks the job to end early: the job is over.
     func end() {
         state.withLock { $0.onCancel = nil }
     }
@@ -223,5 +226,34 @@ public final class JobContext: Sendable {
     private func leave(_ value: UInt8, for next: UInt8) -> Bool {
         phase.compareExchange(expected: value, desired: next, ordering: .acquiringAndReleasing)
             .exchanged
+    }
+}
+
+extension JobContext {
+    /// Reports the job's progress to clients that ask or watch.
+    ///
+    /// `JOB` shows the latest report while the job runs, and `WATCH` pushes it, at most every 50 ms
+    /// and the last in any case. So it may be called in a tight loop: without a watching client it
+    /// costs a lock and a store, and wakes up no thread.
+    ///
+    /// ```swift
+    /// daemon.register("convert") { job in
+    ///     for page in 0..<50 {
+    ///         try job.checkCancellation()
+    ///         job.report(progress: Double(page) / 50, text: "page \(page)")
+    ///     }
+    ///     return "converted"
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - fraction: from 0 to 1; a value outside counts as the nearer end of the range. Nil or NaN
+    ///   if it is not known.
+    ///   - text: the current activity, in one line; the first 200 characters are shown.
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    public func report(progress fraction: Double? = nil, text: String? = nil) {
+        guard let progress = JobProgress(fraction: fraction, text: text) else { return }
+        note(progress)
     }
 }

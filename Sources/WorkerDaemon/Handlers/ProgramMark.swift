@@ -1,31 +1,35 @@
-// Programs that a daemon left running because it was killed: the next one knows them by a mark. Their jobs
-// run again, and what follows on their threads runs, so they may not.
+// Programs that a killed daemon has left running: the next daemon finds them by a mark. It must end
+// them, because their jobs, and the jobs behind them on their threads, run again.
 //
-// The mark is in their environment and in the label of the file that is their standard input: who clears the
-// one (`env -i`) mostly has the other. And it is that of their process group, as long as one of the group has it.
+// The mark is in a program's environment and in the label of the file that is its standard input: a
+// program that clears the environment (`env -i`) mostly keeps the input. The mark holds for a
+// process group as long as one of its processes has it.
 
 internal import Kernel
 internal import Wording
 
-/// What tells the programs of one daemon, in all its lives, from those of others.
+/// The mark of one daemon's programs, in all its lives.
 struct ProgramMark: Sendable {
-    /// The environment variable that has it.
+    /// The name of the environment variable.
     static let variable = "WORKERD_DAEMON"
 
     private let daemon: String
-    /// The same in few letters.
+    /// A short name of the daemon.
     private let shortName: String
-    /// What programs of this life have in their environment.
+    /// The value of the variable for programs of this life.
     let text: String
-    /// What the file is called that they get as their standard input.
+    /// The label of the file that programs get as their standard input.
     let label: String
 
-    /// How often is looked for more, which those that were found may have started meanwhile, and how
-    /// long is waited for each: they are gone at once unless a broken device holds them.
+    /// The number of searches, and the wait for each killed process.
+    ///
+    /// A process that was found may have started others meanwhile. It is gone at once unless a
+    /// broken device holds it.
     private static let roundCountMax = 20
     private static let patienceMilliseconds = 100
 
-    /// - Parameter daemon: what no two daemons have at the same time, and a daemon keeps over restarts.
+    /// - Parameter daemon: a name that is unique among running daemons, and the same after a
+    ///   restart.
     init(daemon: String) {
         self.daemon = daemon
         shortName = Self.shortName(of: daemon)
@@ -35,15 +39,16 @@ struct ProgramMark: Sendable {
         label = "\(session):\(shortName)"
     }
 
-    /// Kills what an earlier life of this daemon has left running, unless it has left its session, as
-    /// what was started to go on does.
+    /// Kills the programs that an earlier life of this daemon has left running in its session.
+    ///
+    /// A process that has left the session, as one that is meant to outlive the job does, stays.
     ///
     /// - Thread: any, before a program of this life is started.
     /// - Blocks: for milliseconds; up to two seconds for a process that can't be killed.
     func endLeftPrograms(_ log: Log) {
         var killed: Set<Int> = []
         var survivors: Set<Int> = []
-        // Each with the session that it was started in.
+        // Each process group with the session that it was started in.
         var groups: [Int: Int] = [:]
         for _ in 0..<Self.roundCountMax {
             survivors.removeAll()
@@ -75,7 +80,7 @@ struct ProgramMark: Sendable {
         return counted(processIDs.count, "id") + " \(shown)" + (processIDs.count > 20 ? " …" : "")
     }
 
-    /// Whether a process is left of a program; then its group is one of those.
+    /// Whether a process is left of a program; adds its group to those.
     private func isLeft(_ process: borrowing RunningProcess, in groups: inout [Int: Int]) -> Bool {
         guard let group = process.group,
             let session = RunningProcess.session(of: process.processID)
@@ -91,7 +96,7 @@ struct ProgramMark: Sendable {
         mark == "\(session):\(name)"
     }
 
-    /// A label is short, and a path need not be: FNV-1a, 64 bits.
+    /// A hash (FNV-1a, 64 bits), because a label is short and a path need not be.
     private static func shortName(of daemon: String) -> String {
         let sum = daemon.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { sum, byte in
             (sum ^ UInt64(byte)) &* 0x100_0000_01B3
@@ -101,9 +106,9 @@ struct ProgramMark: Sendable {
 }
 
 extension Configuration {
-    /// What no two daemons have at the same time: the file of their jobs, or a door.
+    /// A name that is unique among running daemons: the file of their jobs, or a door.
     ///
-    /// By its real path: a restart through a symbolic link finds the programs of the life before.
+    /// A real path: a restart through a symbolic link finds the programs of the life before.
     var ownPlace: String {
         let path = store.path(in: Program.inheritedEnvironment()) ?? listen.unix
         return path.map { File.realPath(of: $0) } ?? listen.tcp.map { "\($0)" } ?? ""

@@ -2,8 +2,8 @@
 // result. The thread serves its loop in mode `job` meanwhile; pipes, the child's end and its time
 // limit are ports and timers of that mode.
 //
-// The payload is a file in memory and not a pipe: a program can't tell the end of what was written to a
-// pipe from the death of its writer, and would take the first part of a payload for all of it.
+// The payload is a file in memory and not a pipe: a program can't tell the end of a pipe's data
+// from the death of its writer, and would take the first part of a payload for all of it.
 
 internal import Jobs
 internal import Kernel
@@ -14,14 +14,14 @@ internal import WorkerThreads
 ///
 /// Confined to the worker's thread.
 final class ProgramRun {
-    /// Why the child is made to end before it wants to.
+    /// The reason why the child is ended early.
     private enum Interruption {
         case cancelled
         case timedOut
         case tooMuchOutput
     }
 
-    /// How much of standard error is kept for the failure's text: the end of it.
+    /// The length of the end of standard error that is kept for the failure's text.
     private static let errorTailByteCount = 2_048
     private static let readByteCount = 64 << 10
 
@@ -62,7 +62,7 @@ final class ProgramRun {
     /// Starts the program and serves it until it has ended.
     ///
     /// - Parameter started: called once it runs.
-    /// - Throws: that it can't be started.
+    /// - Throws: the error of a failed start.
     func run(_ started: () -> Void) throws(SystemError) -> Outcome {
         do throws(SystemError) {
             try start()
@@ -99,7 +99,7 @@ final class ProgramRun {
         startTimers()
     }
 
-    /// Starts the program, of which the registry knows from its first moment on.
+    /// Starts the program, with an entry in the registry from its first moment on.
     private func spawn(
         _ command: ChildCommand, reading payload: consuming Descriptor
     ) throws(SystemError) -> ChildProcess {
@@ -114,11 +114,11 @@ final class ProgramRun {
         }
     }
 
-    /// Lets a shell set the limit and then become the program.
+    /// Lets a shell set the memory limit and then become the program.
     ///
-    /// A limit that is set from outside comes after the program's first instructions, and what it
-    /// has by then it keeps. The words go to the shell as parameters, which it does not read. A
-    /// limit that is lower already stays.
+    /// A limit set from outside would come after the program's first instructions, and the program
+    /// would keep memory it has by then. The words are passed as parameters, which the shell does
+    /// not parse. A lower limit that is already set stays.
     private static func limitMemory(of command: inout ChildCommand, to byteCount: Int) {
         let script = "ulimit -v \"$0\" 2>/dev/null; exec \"$@\""
         command.arguments =
@@ -126,10 +126,10 @@ final class ProgramRun {
         command.program = "/bin/sh"
     }
 
-    /// Variables of the daemon that every program gets: the others may hold its secrets.
+    /// Variables of the daemon that every program gets; the others may hold its secrets.
     private static let usualVariables: Set = ["PATH", "HOME", "LANG", "TMPDIR"]
 
-    /// What the program gets of the daemon's environment.
+    /// The part of the daemon's environment that the program gets.
     private var inheritedEnvironment: [String: String] {
         let all = Program.inheritedEnvironment()
         if selector.inheritsEnvironment {
@@ -139,7 +139,7 @@ final class ProgramRun {
         return all.filter { wanted.contains($0.key) }
     }
 
-    /// What the program can learn about its job beside the payload.
+    /// The variables that tell the program about its job.
     private var jobEnvironment: [String: String] {
         [
             "WORKERD_JOB": "\(job.id)", "WORKERD_SELECTOR": job.selector,
@@ -187,7 +187,7 @@ final class ProgramRun {
         loop.add(timer, to: .job)
     }
 
-    /// Asks the child's group to end, and kills it if it has not within the grace.
+    /// Asks the child's group to end, and kills it if it has not ended within the grace period.
     private func interrupt(_ reason: Interruption) {
         guard status == nil, interruption == nil else { return }
         interruption = reason
@@ -197,7 +197,7 @@ final class ProgramRun {
     }
 
     private func signalGroup(_ signal: Signal) {
-        // EPERM: the group runs as somebody else by now; the leader's end is still waited for.
+        // EPERM: the group runs as another user by now; the leader's end is still waited for.
         try? child?.signalGroup(signal)
     }
 
@@ -226,7 +226,7 @@ final class ProgramRun {
         return read != .end && read != .wouldBlock
     }
 
-    /// Reads what the program says about how far it is.
+    /// Reads the progress that the program reports.
     private func readReport() {
         var bytes: [UInt8] = []
         let read = read(from: report, into: &bytes, atMost: Self.readByteCount)
@@ -250,15 +250,15 @@ final class ProgramRun {
         }
     }
 
-    /// The child itself has ended.
+    /// Handles the end of the child itself.
     ///
-    /// What it wrote is in the pipes. Who else may hold them is not waited for, and what the child
-    /// left in its process group is killed.
+    /// Its output is in the pipes. Other processes that hold the pipes are not waited for, and the
+    /// rest of the child's process group is killed.
     private func childEnded() {
         if let processID = child?.processID { children.remove(processID) }
         let status = child?.reap()
         while interruption == nil && readOutput() {}
-        // Somebody who left the group may write for ever: the tail of this much is enough.
+        // A process that left the group may write for ever: the tail of this much is enough.
         for _ in 0..<16 where !readErrors() { break }
         self.status = status
         if status != nil { loop.stop() }
@@ -283,7 +283,7 @@ final class ProgramRun {
         output = nil
         errors = nil
         report = nil
-        // Without a status the start failed half-way: letting go of the child kills and reaps it.
+        // Without a status the start failed half-way: releasing the child kills and reaps it.
         if status == nil, let processID = child?.processID { children.remove(processID) }
         child = nil
     }
@@ -300,7 +300,7 @@ final class ProgramRun {
         }
         guard let status else { return .failed(reason: "the program's end was missed") }
         if status.isSuccess { return .done(result) }
-        // Many a program complains on its standard output.
+        // Many programs print their errors on standard output.
         let said = errorTail.isEmpty ? Array(result.suffix(Self.errorTailByteCount)) : errorTail
         let lines = String(decoding: said, as: UTF8.self).split(separator: "\n").suffix(5)
         let tail = lines.isEmpty ? "" : ": " + lines.joined(separator: " / ")

@@ -1,9 +1,8 @@
-// A program that can't be started because the machine is short of processes or descriptors for a while: its
-// job waits, as a client does that finds no descriptor. It is not the job that is at fault.
+// The start of a program while the machine is short of processes or descriptors: its job waits, as
+// a client that finds no descriptor does. The job is not at fault.
 //
-// A start needs several descriptors at once. Starts that are tried side by side would each get some and
-// none enough, so the waiting jobs stand in a line: only the first one tries, and a job that comes later
-// lines up behind them.
+// A start needs several descriptors at once. Concurrent starts would each get some and none enough,
+// so the waiting jobs form a line: only the first one tries, and a later job joins at the end.
 
 internal import Jobs
 internal import Kernel
@@ -12,7 +11,7 @@ internal import Structures
 internal import Synchronization
 internal import WorkerThreads
 
-/// The jobs whose programs wait for room, in order.
+/// The line of jobs whose programs wait for room.
 ///
 /// - Thread: any thread.
 final class StartLine: Sendable {
@@ -22,7 +21,7 @@ final class StartLine: Sendable {
 
         fileprivate init(_ loop: ThreadRunLoop) { self.loop = loop }
 
-        /// Ends the rest of the worker that waits here.
+        /// Ends the pause of the worker that waits here.
         fileprivate func wake() { loop.perform(inModes: [.job]) { ThreadRunLoop.current.stop() } }
     }
 
@@ -31,7 +30,7 @@ final class StartLine: Sendable {
     /// Whether no job waits.
     var isEmpty: Bool { places.withLock { $0.isEmpty } }
 
-    /// Lines up behind the waiting jobs.
+    /// Joins the line at its end.
     func join(_ loop: ThreadRunLoop) -> Place {
         let place = Place(loop)
         places.withLock { $0.append(place) }
@@ -50,22 +49,24 @@ final class StartLine: Sendable {
         next?.wake()
     }
 
-    /// Room may have come: the first job tries at once.
+    /// Tells the first job to try at once, since there may be room.
     func roomMayBe() { places.withLock { $0.first }?.wake() }
 }
 
 /// Runs a program for a job as soon as there is room for it.
 enum ProgramStart {
-    /// How long the first job in the line waits before its next try, unless a program ends before.
+    /// The pause of the first job in the line between tries; it ends early when a program ends.
     private static let rest = Duration.milliseconds(100)
-    /// So often the first job tries while no program of this daemon runs, which could make room: then
-    /// the limit of open descriptors is too small for even one.
+    /// The number of tries while no program of this daemon runs whose end could make room.
+    ///
+    /// After them the limit of open descriptors is too small for even one program.
     private static let triesAloneMax = 50
 
     /// Starts the program and serves it until it has ended.
     ///
     /// - Thread: a worker thread.
-    /// - Blocks: until then, or until the job's time is over; the thread serves its loop in mode `job`.
+    /// - Blocks: until then, or until the job's time limit; the thread serves its loop in mode
+    ///   `job`.
     static func run(
         _ selector: Configuration.Selector, job: JobContext, children: ChildRegistry, log: Log
     ) -> Outcome {
@@ -119,7 +120,7 @@ enum ProgramStart {
         var hasRested = false
         worker.serveJob {
             defer { hasRested = true }
-            // One run: whatever stops it, there may be room.
+            // One pass: whatever ends it, there may be room.
             return hasRested
         }
         alarm.invalidate()

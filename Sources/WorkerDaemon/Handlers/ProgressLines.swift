@@ -1,27 +1,27 @@
-// What a program writes to descriptor 3 about how far it is: bytes in, lines out, within limits. Pure;
-// it knows no descriptor.
+// The progress lines that a program writes to descriptor 3: bytes in, lines out, within limits.
+// Pure; it knows no descriptor.
 
 package import Jobs
 
-/// Cuts a program's progress lines out of what it writes.
+/// Extracts progress lines from a program's bytes.
 ///
 /// A line is a percentage, a text, or both: `40`, `40%`, `40% converting`, `12.5 page 3`,
-/// `converting`. What begins with a digit is meant as a percentage.
+/// `converting`. A line that begins with a digit must be a percentage.
 package struct ProgressLines {
-    /// The longest line in bytes, without its line feed; of a longer one nothing is taken.
+    /// The longest line in bytes, without its line feed; a longer one is ignored.
     package static let byteCountMax = 512
 
     private var line: [UInt8] = []
     private var isTooLong = false
-    /// How many lines were none of these.
+    /// The number of malformed lines.
     package private(set) var junkCount = 0
 
     package init() {}
 
-    /// Takes bytes.
+    /// Adds bytes.
     ///
-    /// - Returns: the last line that was complete and said something: of several that come together
-    ///   only that counts.
+    /// - Returns: the last complete line with progress: of several that come together only the last
+    ///   counts.
     package mutating func take(_ bytes: some Sequence<UInt8>) -> JobProgress? {
         var last: JobProgress?
         for byte in bytes {

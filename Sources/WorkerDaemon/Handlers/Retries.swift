@@ -1,19 +1,19 @@
-// How the jobs of a Swift handler are tried again; those of a program say it in the configuration.
+// The retries of a Swift handler's jobs; those of a program are in its configuration.
 
 internal import Jobs
 internal import Kernel
 
-/// What follows when an attempt of a job has failed, unless the client who handed it in says otherwise.
+/// The retries after a failed attempt, unless the client that submitted the job gives its own.
 ///
 /// ```swift
 /// daemon.register("send", retries: .aside(5)) { job in try send(job.payload) }
 /// ```
 ///
-/// The next attempt comes after a pause of about a second, which doubles with each further one.
+/// The first retry comes after a pause of about a second, which doubles with each further one.
 public struct Retries: Hashable, Sendable {
-    /// How many further attempts follow.
+    /// The number of retries.
     public let count: Int
-    /// Whether what follows in the order of the job waits meanwhile.
+    /// Whether the following jobs in the job's order wait meanwhile.
     public let areBlocking: Bool
 
     private init(_ count: Int, areBlocking: Bool) {
@@ -23,22 +23,23 @@ public struct Retries: Hashable, Sendable {
         self.areBlocking = areBlocking
     }
 
-    /// The job has failed for good.
+    /// No retries: a failed job has failed for good.
     public static let none = Retries(0, areBlocking: false)
 
-    /// So many further attempts; others of the thread go on meanwhile.
+    /// Retries during which the other jobs of the thread go on.
     ///
     /// - Parameter count: 0 to 100.
     public static func aside(_ count: Int) -> Retries { Retries(count, areBlocking: false) }
 
-    /// So many further attempts; others of its key wait meanwhile, or those of its thread.
+    /// Retries during which the other jobs of the job's key wait; without a key, those of its
+    /// thread.
     ///
     /// - Parameter count: 0 to 100.
     public static func blocking(_ count: Int) -> Retries { Retries(count, areBlocking: true) }
 }
 
 extension Retries {
-    /// The same as a job's client would say it.
+    /// The retries as options of a job.
     var options: JobOptions {
         self == .none
             ? JobOptions() : JobOptions(retryCountMax: count, retryBlocks: areBlocking)
@@ -46,7 +47,7 @@ extension Retries {
 }
 
 extension Configuration.Selector {
-    /// What its jobs say, where their clients do not; but for the time limit, which is that of now.
+    /// The default options of its jobs, without the time limit, which is looked up when a job runs.
     var defaults: SharedJobOptions {
         let retries =
             retryManner == .block ? Retries.blocking(retryCountMax) : .aside(retryCountMax)

@@ -62,7 +62,7 @@ final class ScheduleEntry {
 /// Confined to the driver's thread.
 final class ScheduleBook {
     static let countMax = 10_000
-    /// What it is called as a client of the desk; connections are counted from 1 on.
+    /// What it is called as a client of the scheduler; connections are counted from 1 on.
     static let client: UInt64 = 0
     /// How long after a run that could not be it is tried again at the latest, if there may be room
     /// by then.

@@ -1,4 +1,5 @@
-// A client of workerd that asks one thing after the other, for what a scenario needs beside its load.
+// A client of workerd that asks one question after the other, for a scenario's needs beside its
+// load.
 
 internal import Kernel
 internal import RESP
@@ -14,7 +15,7 @@ final class Asker {
 
     /// Sends a command and reads its reply.
     ///
-    /// - Throws: if it is an error, too.
+    /// - Throws: also if the reply is an error.
     @discardableResult
     func ask(_ words: String...) throws -> RESPValue {
         try send(words)

@@ -1,11 +1,11 @@
-// A PostgreSQL cluster for one round. PostgreSQL refuses to run as root, so root runs it as the user
-// that the package made, who then owns the directory.
+// A PostgreSQL cluster for one round. PostgreSQL refuses to run as root, so root runs it as the
+// user of the package, who then owns the directory.
 
 internal import Foundation
 internal import Kernel
 
 enum PostgreSQLCluster {
-    /// Where Debian has the newest version's programs; nil if there are none.
+    /// The directory of the newest version's programs in Debian; nil if there are none.
     private static var programs: String? {
         let versions = "/usr/lib/postgresql"
         let newest = ((try? Directory.names(in: versions)) ?? []).compactMap { Int($0) }.max()
@@ -25,7 +25,7 @@ enum PostgreSQLCluster {
             try FileManager.default.setAttributes(
                 [.ownerAccountName: PostgreSQLDialect.user], ofItemAtPath: directory)
         }
-        // What initdb writes needn't be synced: no power cut is survived here.
+        // initdb's files need no sync: no power cut is survived here.
         try Executable.run(
             command(
                 "initdb",
@@ -54,7 +54,7 @@ enum PostgreSQLCluster {
     private static func command(_ name: String, _ arguments: [String]) throws -> ChildCommand {
         guard let programs else { throw WorkbenchError(obstacle ?? "there is no PostgreSQL") }
         var command = ChildCommand(program: "\(programs)/\(name)", arguments: arguments)
-        // Not where this program was started: that other user may not enter there.
+        // Not the directory in which this program was started: the other user may not enter it.
         command.workingDirectory = "/"
         guard isRoot else { return command }
         let user = PostgreSQLDialect.user

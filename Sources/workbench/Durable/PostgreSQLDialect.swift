@@ -1,11 +1,11 @@
-// PostgreSQL's protocol, as far as a prepared INSERT needs it. What is written together has one Sync
-// behind it, so it is one transaction: libpq's pipeline mode sends the same bytes.
+// The part of PostgreSQL's protocol that a prepared INSERT needs. One Sync follows all jobs that
+// are written together, so they are one transaction: libpq's pipeline mode sends the same bytes.
 //
 // Source: PostgreSQL's documentation, "Frontend/Backend Protocol", versions 3.0.
 
 /// Jobs as rows of a table, in PostgreSQL's own protocol.
 struct PostgreSQLDialect: StoreDialect {
-    /// The table, as `initdb`'s database gets it.
+    /// The table in the database of `initdb`.
     static let table =
         "CREATE TABLE jobs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
         + "payload bytea NOT NULL)"
@@ -14,7 +14,7 @@ struct PostgreSQLDialect: StoreDialect {
     let greeting: [UInt8]
     private let job: [UInt8]
     private let sync: [UInt8]
-    /// Rows that were inserted, and whose transaction is not yet told to be committed.
+    /// Inserted rows whose transaction is not yet reported as committed.
     private var uncommittedCount = 0
     private var readyCount = 0
 

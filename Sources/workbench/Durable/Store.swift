@@ -1,36 +1,37 @@
-// The servers that keep jobs on a disk and answer when they are there: how each is started, always at
-// a Unix socket in a directory of its own.
+// The servers that store jobs on a disk before they answer: how each is started, always at a Unix
+// socket in a directory of its own.
 
+internal import CMeasure
 internal import Kernel
 
-/// A kind of server that keeps jobs.
+/// A kind of server that stores jobs.
 struct Store: Sendable {
-    /// What a server that is started is for.
+    /// The purpose of a started server.
     enum Purpose: Sendable {
-        /// Nothing is answered before it is on the disk.
+        /// Every answer follows a sync.
         case durable
-        /// A million jobs are to lie there soon: beanstalkd, which syncs for each, does not.
+        /// A million jobs are to be stored soon: beanstalkd, which syncs for each, does not sync.
         case filling
     }
 
     let contender: String
     let dialect: @Sendable () -> any StoreDialect
     var socketName = "socket"
-    /// Why it can't be started here; nil if it can.
+    /// The reason why it can't be started here; nil if it can.
     var obstacle: @Sendable () -> String? = { nil }
-    /// Makes in an empty directory what the server needs there.
+    /// Prepares an empty directory for the server.
     var prepare: @Sendable (_ directory: String) throws -> Void = { _ in }
-    /// The program, given its directory and the path of the socket that it has to listen at.
+    /// The program, given its directory and the path of the socket to listen at.
     let command: @Sendable (_ directory: String, _ socket: String, Purpose) throws -> ChildCommand
 
     /// All of them, ours first.
     static let all = [workerd, leastServer, leastSQLiteServer, redis, beanstalkd, postgreSQL]
-    /// Those that a job can be taken from, or looked at, some day.
+    /// The servers that jobs can be taken from, or looked at.
     static let keeping = [workerd, redis, beanstalkd, postgreSQL]
 
     /// The workerd beside this program, its jobs in a file.
     ///
-    /// What is sent to `store` waits there once that is paused; what is sent to `run` and `timely` runs.
+    /// Jobs sent to `store` wait there once that is paused; jobs sent to `run` and `timely` run.
     static let workerd = Store(
         contender: Contender.ours, dialect: { LineDialect.command("PERFORM", "store", "echo") }
     ) { directory, socket, _ in
@@ -45,9 +46,9 @@ struct Store: Sendable {
             program: try Executable.beside("workerd"), arguments: ["--config", path])
     }
 
-    /// What any of them does at least.
+    /// The least that any of them does.
     static let leastServer = least(.file, Contender.leastServer)
-    /// What workerd does at least, since it keeps its jobs with SQLite and serves meanwhile.
+    /// The least that workerd does, since it stores its jobs with SQLite and serves meanwhile.
     static let leastSQLiteServer = least(.sqlite, Contender.leastSQLiteServer)
 
     private static func least(_ kind: LeastServer, _ contender: String) -> Store {
@@ -87,4 +88,27 @@ struct Store: Sendable {
         socketName: ".s.PGSQL.5432", obstacle: { PostgreSQLCluster.obstacle },
         prepare: { try PostgreSQLCluster.create(in: $0) }
     ) { directory, _, _ in try PostgreSQLCluster.server(in: directory) }
+}
+
+/// A kind of least server, as the argument that makes this program one.
+enum LeastServer: String {
+    /// One thread, which writes a file.
+    case file = "--least-server"
+    /// workerd's design: a thread that serves, and one that writes with SQLite.
+    case sqlite = "--least-sqlite-server"
+
+    /// The same bytes that workerd gets.
+    static let dialect = LineDialect.command("PERFORM", "store", "echo")
+
+    /// Serves at `socket` in a directory until it is killed.
+    func serve(in directory: String) throws(WorkbenchError) {
+        let (socket, file) = ("\(directory)/socket", "\(directory)/jobs")
+        let size = Self.dialect.job.count
+        let result =
+            switch self {
+            case .file: unsafe measure_serve_synced(socket, file, size)
+            case .sqlite: unsafe measure_serve_with_sqlite(socket, file, size)
+            }
+        throw WorkbenchError("the least server does not serve: errno \(-result)")
+    }
 }

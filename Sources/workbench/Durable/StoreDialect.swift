@@ -1,9 +1,9 @@
-// How a job is handed to each kind of server, and how one knows that it was accepted. Bytes only: it
-// opens nothing and reads nothing itself, so every server is driven by the same program.
+// The protocol of each kind of server: how a job is submitted, and how its acceptance is
+// recognised. Bytes only: it opens and reads nothing itself, so one program drives every server.
 
 internal import RESP
 
-/// Bytes of a server that have come and are not looked at yet.
+/// Received bytes of a server that are not parsed yet.
 struct ReplyBytes {
     private(set) var bytes: [UInt8] = []
     private(set) var start = 0
@@ -14,7 +14,7 @@ struct ReplyBytes {
 
     mutating func drop(_ count: Int) { start += count }
 
-    /// Lets `body` append to the bytes; what was looked at is forgotten first.
+    /// Lets `body` append to the bytes; parsed bytes are dropped first.
     mutating func fill<Failure>(
         _ body: (inout [UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
@@ -32,23 +32,23 @@ struct ReplyBytes {
     }
 }
 
-/// What is said on one connection to a server that keeps jobs.
+/// The conversation on one connection to a server that stores jobs.
 protocol StoreDialect {
-    /// What a connection begins with: a question that a server answers as soon as it serves.
+    /// The first bytes of a connection: a question that a server answers as soon as it serves.
     var greeting: [UInt8] { get }
 
     /// Takes the answer to the greeting.
     ///
-    /// - Returns: false if more of it has to come.
+    /// - Returns: false if more of it must come.
     /// - Throws: if it says that the server can't serve, or can't yet.
     mutating func takeGreeting(_ replies: inout ReplyBytes) throws(WorkbenchError) -> Bool
 
-    /// Writes so many jobs.
+    /// Writes `count` jobs.
     mutating func write(_ count: Int, to output: inout [UInt8])
 
     /// Takes answers.
     ///
-    /// - Returns: how many jobs are on the disk now that were not before.
+    /// - Returns: the number of jobs that are newly on the disk.
     /// - Throws: if a job was refused.
     mutating func takeAccepted(_ replies: inout ReplyBytes) throws(WorkbenchError) -> Int
 }
@@ -60,7 +60,7 @@ enum StoredPayload {
         "0123456789abcdef0123456789ABCDEF0123456789abcdef0123456789ABCDEF".utf8)
 }
 
-/// A dialect with a line for each answer: workerd's and Redis's numbers, and beanstalkd's.
+/// A dialect with a line for each answer: numbers from workerd and Redis, and beanstalkd's lines.
 struct LineDialect: StoreDialect {
     let greeting: [UInt8]
     private let welcome: [UInt8]
@@ -112,7 +112,7 @@ struct LineDialect: StoreDialect {
         return count
     }
 
-    /// How many bytes the first line has; nil if it is not complete.
+    /// The length of the first line; nil if it is incomplete.
     private func lineCount(_ replies: borrowing ReplyBytes) -> Int? {
         for offset in 0..<replies.count where replies[offset] == UInt8(ascii: "\n") {
             return offset + 1

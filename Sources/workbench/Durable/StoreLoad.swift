@@ -1,9 +1,9 @@
-// The client of all servers that keep jobs: one thread, so many connections, so many jobs outstanding
-// on each. It sends the next jobs as answers come.
+// The client of all servers that store jobs: one thread, several connections, several jobs
+// outstanding on each. It sends the next jobs as answers come.
 
 internal import Kernel
 
-/// One connection, and when its outstanding jobs were sent.
+/// One connection, and the times when its outstanding jobs were sent.
 private final class StoreConnection {
     let socket: Descriptor
     private var dialect: any StoreDialect
@@ -35,9 +35,9 @@ private final class StoreConnection {
         try socket.write(everything: output)
     }
 
-    /// Reads once, and appends how long each job took that was accepted.
+    /// Reads once, and appends the latency of each accepted job.
     ///
-    /// - Returns: how many were.
+    /// - Returns: their number.
     func take(_ latencies: inout [Int64]) throws -> Int {
         try read()
         let now = nanoseconds()
@@ -59,13 +59,13 @@ private final class StoreConnection {
     }
 }
 
-/// Connections to one server that hand in jobs; confined to its thread.
+/// Connections to one server that submit jobs; confined to its thread.
 final class StoreLoad {
     private var connections: [StoreConnection] = []
     private let poller = SystemPoller()
     private let set: any PollSet
     private let outstanding: Int
-    /// From sending a job to knowing that it is on the disk.
+    /// The times from sending a job to the answer that it is on the disk.
     private(set) var latencies: [Int64] = []
 
     init(
@@ -78,14 +78,14 @@ final class StoreLoad {
             let connection = try StoreConnection(
                 to: server.address, dialect ?? server.store.dialect(), outstanding: outstanding)
             connections.append(connection)
-            // One alone just reads, and waits in that.
+            // A single connection just reads, and waits in that.
             guard clientCount > 1 else { break }
             try connection.socket.setNonBlocking(true)
             try set.add(connection.socket.number, for: .readable, token: UInt64(number))
         }
     }
 
-    /// Hands in so many jobs, and waits until all are accepted.
+    /// Submits `count` jobs, and waits until all are accepted.
     func run(_ count: Int) throws {
         latencies.removeAll(keepingCapacity: true)
         latencies.reserveCapacity(count)

@@ -1,11 +1,11 @@
-// A server that keeps jobs, in a directory on a disk; it can be killed, and started again on what it
-// kept.
+// A server that stores jobs, in a directory on a disk. It can be killed, and started again on its
+// files.
 
 internal import CMeasure
 internal import Foundation
 internal import Kernel
 
-/// A server and its directory; letting go of it kills the one and removes the other.
+/// A server and its directory; releasing it kills the server and removes the directory.
 final class StoringServer {
     let store: Store
     let address: SocketAddress
@@ -33,13 +33,13 @@ final class StoringServer {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// Starts it on what is in its directory.
+    /// Starts it on the files in its directory.
     ///
-    /// - Returns: nanoseconds until it answered for the first time.
+    /// - Returns: nanoseconds until its first answer.
     func start(_ purpose: Store.Purpose = .durable, traceFile: String? = nil) throws -> Int64 {
         var command = try store.command(directory, socket, purpose)
         if let traceFile { command = try Executable.traced(command, to: traceFile) }
-        // What a server before it left there would be asked.
+        // The socket of an earlier server would be asked.
         try? File.remove(socket)
         let begin = nanoseconds()
         var child = try ChildProcess.spawn(command)
@@ -97,7 +97,7 @@ final class StoringServer {
         child = nil
     }
 
-    // MARK: - What it uses
+    // MARK: - Its resources
 
     /// Its processes; the first is the one that was started.
     private var processes: [Int] {
@@ -111,7 +111,7 @@ final class StoringServer {
         return all
     }
 
-    /// Whether a process runs; one that only waits to be collected does not.
+    /// Whether a process runs; a zombie does not.
     private func isAlive(_ process: Int) -> Bool {
         guard let letter = state(process).first else { return false }
         return letter != "Z" && letter != "X"
@@ -119,7 +119,7 @@ final class StoringServer {
 
     /// The state of a process, its parent, and more; empty if there is none.
     ///
-    /// - Source: proc(5), `/proc/pid/stat`: they stand behind the name in brackets.
+    /// - Source: proc(5), `/proc/pid/stat`: they follow the name in brackets.
     private func state(_ process: Int) -> [Substring] {
         let text = text("/proc/\(process)/stat")
         return text.split(separator: ")").last?.split(separator: " ") ?? []
@@ -136,12 +136,12 @@ final class StoringServer {
         return nil
     }
 
-    /// How long its processes were on a cpu.
+    /// The time that its processes were on a cpu.
     var cpuNanoseconds: Int {
         processes.reduce(0) { $0 + TaskCounts.sum(process: "\($1)").cpuNanoseconds }
     }
 
-    /// How much it has given the kernel to write, in bytes; nil if it is more than one process.
+    /// The bytes that it has given the kernel to write; nil if it is more than one process.
     ///
     /// - Source: proc(5), `/proc/pid/io`; sends to sockets do not count there.
     var writtenBytes: Int? {
@@ -177,5 +177,21 @@ final class StoringServer {
             let bytes = try? errors.readEverything("its errors", atMost: 1 << 16)
         else { return "" }
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+enum StoreDirectory {
+    /// Makes a directory that every user may enter, and that is on a disk.
+    static func create() throws -> String {
+        // Not /tmp, which may be in memory.
+        let parent = Program.inheritedEnvironment()["TMPDIR"] ?? "/var/tmp"
+        guard unsafe measure_is_in_memory(parent) == 0 else {
+            throw WorkbenchError(
+                "\(parent) is in memory, where a sync is nothing: set TMPDIR to one on a disk")
+        }
+        let directory = try Directory.createTemporary(prefix: "\(parent)/workbench-")
+        Interrupts.note(directory: directory)
+        try File.setMode(0o711, of: directory)
+        return directory
     }
 }

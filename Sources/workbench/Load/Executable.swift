@@ -33,14 +33,14 @@ enum Executable {
         }
     }
 
-    /// Why a program of the system can't be started; nil if it can.
+    /// The reason why a program of the system can't be started; nil if it can.
     static func obstacle(_ name: String) -> String? {
         (try? find(name)) == nil ? "there is no \(name); Scripts/bench installs it" : nil
     }
 
     /// Runs a program to its end.
     ///
-    /// - Throws: what it said, if it failed.
+    /// - Throws: its output, if it failed.
     static func run(_ command: ChildCommand, input: String = "") throws {
         var child = try ChildProcess.spawn(command)
         Interrupts.note(child.processID)
@@ -75,7 +75,7 @@ enum Executable {
         return traced
     }
 
-    /// How many system calls strace counted, by their names; all of them are "total".
+    /// The number of system calls that strace counted, by their names; "total" is all of them.
     static func tracedCounts(in file: String) throws -> [String: Int] {
         let text = String(decoding: try File.read(file, atMost: 1 << 20), as: UTF8.self)
         var counts: [String: Int] = [:]

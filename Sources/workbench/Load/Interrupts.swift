@@ -1,5 +1,5 @@
-// Control-C ends what was started, too: each child is in a process group of its own, which the
-// terminal's signal does not reach. What lies in directories of ours goes, too.
+// Control-C ends the started children, too: each is in a process group of its own, which the
+// terminal's signal does not reach. It also removes our directories.
 
 internal import Dispatch
 internal import Foundation
@@ -10,21 +10,21 @@ enum Interrupts {
     private static let groups = Mutex<Set<Int>>([])
     private static let directories = Mutex<Set<String>>([])
 
-    /// Passes SIGINT and SIGTERM on from now on, for as long as what it returns is kept.
+    /// Passes SIGINT and SIGTERM on, while its result is kept.
     static func passOn() -> [any DispatchSourceSignal] {
         [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
                 for group in groups.withLock({ $0 }) { kill(-pid_t(group), SIGTERM) }
-                // Their servers may still write: what is open goes when they end.
+                // Their servers may still write: open files go when they end.
                 for directory in directories.withLock({ $0 }) {
                     try? FileManager.default.removeItem(atPath: directory)
                 }
                 exit(128 + number)
             }
-            // Until libdispatch has its descriptors and threads for this: no scenario is to find
-            // them among its own.
+            // Waits until libdispatch has its descriptors and threads for this: no scenario may
+            // count them among its own.
             let isRegistered = DispatchSemaphore(value: 0)
             source.setRegistrationHandler { isRegistered.signal() }
             source.resume()

@@ -1,5 +1,5 @@
-// Jobs the way they are done with Redis: a list of jobs, a worker that blocks on it, and a list of
-// results for each client. The rival's part in the scenario `jobs`.
+// Jobs in the usual way of Redis: a list of jobs, a worker that blocks on it, and a list of results
+// for each client. The rival's part in the scenario `jobs`.
 
 internal import Kernel
 internal import RESP
@@ -20,7 +20,7 @@ enum ListWorker {
     static func start(at address: SocketAddress) throws {
         let socket = try address.connect(timeoutMilliseconds: 5_000)
         _ = try SystemThread(name: "list-worker") { [socket = Box(socket)] in
-            // Its end is the server's; a fault shows itself as a client that gets no result.
+            // Its end is the server's; a fault shows as a client that gets no result.
             try? serve(socket.descriptor)
         }
     }
@@ -58,7 +58,7 @@ enum ListWorker {
 
 /// A client that pushes jobs and pops results.
 ///
-/// With several jobs outstanding it has a second connection for the pops: one that waits would hold
+/// With several jobs outstanding it has a second connection for the pops: a waiting pop would hold
 /// back the push behind it.
 final class ListClient: JobClient {
     private let number: Int
@@ -68,7 +68,7 @@ final class ListClient: JobClient {
     private var popParser = ReplyParser()
     private var pushes: [UInt8] = []
     private var pops: [UInt8] = []
-    /// When each outstanding job was pushed, in a ring.
+    /// The times when the outstanding jobs were pushed, in a ring.
     private var sentAt: [Int64]
     private var sentCount = 0
     private var acknowledgedCount = 0
@@ -140,7 +140,7 @@ final class ListClient: JobClient {
         return count
     }
 
-    /// A job whose result is here was acknowledged before: this waits for nothing.
+    /// A job with a result was acknowledged before: this waits for nothing.
     private func takeAcknowledgements(upTo count: Int) throws {
         while acknowledgedCount < count {
             guard let reply = try pushParser.next() else {

@@ -1,11 +1,11 @@
 // A client that does nothing but send commands and check replies: one thread, one blocking socket,
-// so many commands outstanding. It speaks RESP to whatever serves it, so that our server and a rival
-// get the same bytes from the same program.
+// several commands outstanding. It speaks RESP to any server, so that our server and a rival get
+// the same bytes from the same program.
 
 internal import Kernel
 internal import RESP
 
-/// What a client sends: fixed words, then 16 bytes that come back.
+/// The command of a client: fixed words, then 16 bytes that come back.
 struct LoadCommand: Sendable {
     private let start: [UInt8]
 
@@ -22,14 +22,14 @@ struct LoadCommand: Sendable {
     }
 }
 
-/// One client and what it has measured; confined to its thread.
+/// One client and its measurements; confined to its thread.
 protocol JobClient: AnyObject {
     /// From sending a command to reading its reply, in nanoseconds.
     var latencies: [Int64] { get }
     /// Depends on every reply.
     var hash: UInt64 { get }
 
-    /// Sends so many commands, and reads and checks as many replies.
+    /// Sends `count` commands, and reads and checks as many replies.
     func run(_ count: Int) throws
 }
 
@@ -40,7 +40,7 @@ final class LoadClient: JobClient {
     private let command: LoadCommand
     private var parser = ReplyParser()
     private var output: [UInt8] = []
-    /// When each outstanding command was sent, in a ring.
+    /// The times when the outstanding commands were sent, in a ring.
     private var sentAt: [Int64]
     private var sentCount = 0
     private(set) var latencies: [Int64] = []
@@ -98,7 +98,7 @@ final class LoadClient: JobClient {
     }
 }
 
-/// What goes with a command and comes back with its reply.
+/// The bytes that a command carries and its reply returns.
 enum Payload {
     static let byteCount = 16
 

@@ -1,5 +1,5 @@
 // A server that a scenario starts for itself: on a socket of its own, in a directory of its own,
-// and gone when the scenario is done with it.
+// and removed when the scenario has ended.
 
 internal import CMeasure
 internal import Kernel
@@ -7,10 +7,10 @@ internal import Kernel
 /// What to start as a server.
 struct ServerCommand: Sendable {
     let name: String
-    /// Why it can't be started here; nil if it can.
+    /// The reason why it can't be started here; nil if it can.
     var obstacle: @Sendable () -> String? = { nil }
-    /// Makes the program's path and arguments, given a directory and the path of the socket that it
-    /// has to listen at.
+    /// Makes the program's path and arguments, given a directory and the path of the socket to
+    /// listen at.
     let make: @Sendable (_ directory: String, _ socket: String) throws -> ChildCommand
 
     /// The workerd beside this program.
@@ -42,7 +42,7 @@ struct ServerCommand: Sendable {
     }
 }
 
-/// A server that runs; letting go of it kills it.
+/// A running server; releasing it kills it.
 final class Server {
     let address: SocketAddress
     private let directory: String
@@ -52,7 +52,7 @@ final class Server {
 
     /// Starts a server and waits until it answers to a connect.
     ///
-    /// - Parameter traceFile: where strace writes how many system calls it made, if asked for.
+    /// - Parameter traceFile: the file in which strace counts its system calls; nil for no trace.
     init(_ command: ServerCommand, traceFile: String?) throws {
         directory = try Directory.createTemporary(prefix: "/tmp/workbench-")
         let socket = "\(directory)/socket"

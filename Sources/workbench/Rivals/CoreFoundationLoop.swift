@@ -1,13 +1,13 @@
-// The rival whose semantics ours are: CoreFoundation's run loop on a thread of its own.
+// The rival with the semantics of our loop: CoreFoundation's run loop on a thread of its own.
 
 internal import CoreFoundation
 internal import Dispatch
 internal import Synchronization
 
-/// `CFRunLoopPerformBlock` and `CFRunLoopWakeUp`, which it does not do by itself; `CFRunLoopTimer`.
+/// `CFRunLoopPerformBlock` with the `CFRunLoopWakeUp` that it lacks; `CFRunLoopTimer`.
 final class CoreFoundationLoop: TimerLoop, @unchecked Sendable {
-    // SAFETY: `core` and `thread` are set once, before `ready` is signalled, and read after it. Of what is called
-    // on it, CFRunLoopPerformBlock, CFRunLoopWakeUp and CFRunLoopStop may be called on any thread.
+    // SAFETY: `core` and `thread` are set once, before `ready` is signalled, and read after it.
+    // CFRunLoopPerformBlock, CFRunLoopWakeUp and CFRunLoopStop may be called on any thread.
     private(set) var core: CFRunLoop?
     private var thread: RivalThread?
 
@@ -16,7 +16,7 @@ final class CoreFoundationLoop: TimerLoop, @unchecked Sendable {
         thread = try RivalThread("cfrunloop") { [self] in
             let loop = CFRunLoopGetCurrent()
             core = loop
-            // Without anything in its mode a run would return at once.
+            // Without an item in its mode a run would return at once.
             var context = unsafe CFRunLoopSourceContext()
             let keeper = unsafe CFRunLoopSourceCreate(kCFAllocatorSystemDefault, 0, &context)
             CFRunLoopAddSource(loop, keeper, kCFRunLoopDefaultMode)
@@ -43,10 +43,10 @@ final class CoreFoundationLoop: TimerLoop, @unchecked Sendable {
     final class Timers: LoopTimers {
         private let board: TimerBoard
         private let loop: CFRunLoop = CFRunLoopGetCurrent()
-        // SAFETY: that accesses don't overlap is not looked for at run time, where the clock would
-        // see it.
+        // SAFETY: the run-time check of overlapping accesses is off, because the clock would see
+        // it.
         @exclusivity(unchecked) private var timers: [CFRunLoopTimer] = []
-        /// What has to be added to the monotonic clock for CoreFoundation's, in seconds.
+        /// The seconds from the monotonic clock to CoreFoundation's.
         private let offset: Double
 
         init(_ board: TimerBoard) {
@@ -56,7 +56,8 @@ final class CoreFoundationLoop: TimerLoop, @unchecked Sendable {
         }
 
         func schedule(_ index: Int, at deadline: Int64) {
-            // Its date is a double, exact to a tenth of a microsecond: up, so that it is not early.
+            // Its date is a double, exact to a tenth of a microsecond: rounded up, so that it is
+            // not early.
             let date = offset + Double(deadline + 1_000) / 1e9
             guard
                 let timer = CFRunLoopTimerCreateWithHandler(

@@ -1,5 +1,5 @@
-// The rival that most Swift programmers would reach for: libdispatch. Its serial queues have no
-// thread of their own.
+// The usual choice of Swift programmers: libdispatch. Its serial queues have no thread of their
+// own.
 
 internal import Dispatch
 internal import Synchronization
@@ -23,8 +23,8 @@ struct DispatchLoop: TimerLoop {
     final class Timers: LoopTimers {
         private let queue: DispatchQueue
         private let board: TimerBoard
-        // SAFETY: that accesses don't overlap is not looked for at run time, where the clock would
-        // see it.
+        // SAFETY: the run-time check of overlapping accesses is off, because the clock would see
+        // it.
         @exclusivity(unchecked) private var timers: [any DispatchSourceTimer] = []
 
         init(_ queue: DispatchQueue, _ board: TimerBoard) {
@@ -47,9 +47,9 @@ struct DispatchLoop: TimerLoop {
     }
 }
 
-/// A lock around an array, and a source that tells the queue that there is something in it.
+/// A lock around an array, and a source that tells the queue that the array is not empty.
 final class DispatchCommandLoop: CommandLoop, @unchecked Sendable {
-    // SAFETY: `source` is set once; adding to a source is made for any thread.
+    // SAFETY: `source` is set once; adding to a source is safe from any thread.
     private let queue = DispatchQueue(label: "bench")
     private let source: any DispatchSourceUserDataAdd
     private let commands = Mutex<[Command]>([])

@@ -1,6 +1,5 @@
-// What a programmer writes who needs nothing but this: a mutex, a condition variable and an array
-// that the thread takes whole. It can do nothing else, no timers, no modes, no order to stop; so it
-// shows what those cost.
+// A programmer's minimum: a mutex, a condition variable and an array that the thread takes whole.
+// It has no timers, no modes, no order to stop; so it shows what those cost.
 
 internal import Glibc
 
@@ -38,10 +37,10 @@ struct HandmadeCommandLoop: CommandLoop {
     func stop() { batch.stop() }
 }
 
-/// A thread that performs what is added, batch by batch.
+/// A thread that performs added work, batch by batch.
 @safe private final class Batch<Element: Sendable>: @unchecked Sendable {
-    // SAFETY: the two pointers and `thread` are set once, the pointers freed with the object; `elements` and `isStopped`
-    // are touched with `mutex` locked only.
+    // SAFETY: the two pointers and `thread` are set once, the pointers freed with the object;
+    // `elements` and `isStopped` are touched with `mutex` locked only.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let arrived = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var elements: [Element] = []

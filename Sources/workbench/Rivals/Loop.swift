@@ -1,7 +1,10 @@
-// What is measured: a loop on a thread of its own, ours or a rival's, behind one small protocol. Each
-// contender writes its own `post`, so that the closures are made as its users would make them.
+// The measured object: a loop on a thread of its own, ours or a rival's, behind one small protocol.
+// Each contender writes its own `post`, so that the closures are made as its users would make them.
 
-/// Something that runs closures one after another, away from the caller.
+internal import Kernel
+internal import Synchronization
+
+/// Runs closures one after another, away from the caller.
 protocol Loop: Sendable {
     /// Starts its thread.
     init() throws
@@ -11,7 +14,7 @@ protocol Loop: Sendable {
     func post(_ tally: Tally, _ index: Int)
     /// Posts a closure.
     func post(_ body: @escaping @Sendable () -> Void)
-    /// Lets the thread end; what was posted before is done.
+    /// Lets the thread end; earlier posts are done.
     func stop()
 }
 
@@ -23,10 +26,10 @@ extension Loop {
     func post(_ tally: Tally, _ index: Int) { post { tally.note(index) } }
 }
 
-/// Something that hands plain values to a thread, which performs them in order.
+/// Hands plain values to a thread, which performs them in order.
 protocol CommandLoop: Sendable {
     init() throws
-    /// Hands over a value and sees to it that it is performed.
+    /// Hands over a value and makes sure that it is performed.
     func send(_ command: Command)
     func stop()
 }
@@ -52,9 +55,24 @@ protocol TimerLoop: Loop {
 
 /// One-shot timers of one loop, all of them used on its thread only.
 protocol LoopTimers: AnyObject {
-    /// Schedules timer `index`; they come in the order 0, 1, 2 … At its deadline
-    /// `board.fired(index)` is called.
+    /// Schedules timer `index`; they come in the order 0, 1, 2 …
+    ///
+    /// At its deadline `board.fired(index)` is called.
     func schedule(_ index: Int, at deadline: Int64)
     /// Cancels a timer that has not fired.
     func cancel(_ index: Int)
+}
+
+/// A system thread that is joined once.
+final class RivalThread: Sendable {
+    private let thread: Mutex<SystemThread?>
+
+    init(_ name: String, _ body: @escaping @Sendable () -> Void) throws {
+        thread = Mutex(try SystemThread(name: name, body: body))
+    }
+
+    func join() {
+        let last = thread.withLock { $0.take() }
+        last?.join()
+    }
 }

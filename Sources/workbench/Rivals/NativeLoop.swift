@@ -1,6 +1,6 @@
-// The rivals that are C libraries. Their users post a function, a context and a number, not a
-// closure: so do we where the scenario has just that, which is cheaper than a closure (nothing is
-// retained); other closures are put into a box.
+// The adapter for C libraries. Their users post a function, a context and a number, not a closure:
+// so do we where the scenario has just that, which is cheaper than a closure (nothing is retained);
+// other closures are put into a box.
 
 #if RIVALS
     internal import CRivals
@@ -22,7 +22,7 @@
     /// A library's loop on a thread of its own.
     @safe struct NativeLoop<Functions: NativeFunctions>: TimerLoop, CommandLoop, @unchecked Sendable
     {
-        // SAFETY: what `post` does is made for any thread by the library or by its list's lock.
+        // SAFETY: `post` is safe from any thread, by the library or by its list's lock.
         private let loop: OpaquePointer
 
         init() throws {
@@ -78,8 +78,8 @@
     @safe final class NativeTimers<Functions: NativeFunctions>: LoopTimers {
         private let loop: OpaquePointer
         private let board: TimerBoard
-        // SAFETY: that accesses don't overlap is not looked for at run time, where the clock would
-        // see it.
+        // SAFETY: the run-time check of overlapping accesses is off, because the clock would see
+        // it.
         @exclusivity(unchecked) private var timers: [OpaquePointer] = unsafe []
 
         init(_ loop: OpaquePointer, _ board: TimerBoard) {

@@ -1,11 +1,11 @@
-// When timers were due, and when they fired; and the gate at which a thread is held.
+// The deadlines of timers and the times when they fired; and the gate at which a thread is held.
 
 internal import Dispatch
 
-/// Deadlines of one loop's timers, and how late each was.
+/// Deadlines of one loop's timers, and their lateness.
 final class TimerBoard: @unchecked Sendable {
-    // SAFETY: what can change is touched on the loop's thread only until `done` is signalled, and
-    // after that by who waited for it.
+    // SAFETY: the variable state is touched on the loop's thread only until `done` is signalled,
+    // and after that by the thread that waited for it.
     let deadlines: [Int64]
     private(set) var lateness: [Int64]
     private var remainingCount: Int
@@ -26,15 +26,15 @@ final class TimerBoard: @unchecked Sendable {
     }
 }
 
-/// Holds a loop's thread in a callout, so that what is posted meanwhile only queues up.
+/// Holds a loop's thread in a callout, so that posts meanwhile only queue up.
 final class Hold: Sendable {
     private let isHeld = DispatchSemaphore(value: 0)
     private let gate = DispatchSemaphore(value: 0)
 
-    /// What commands, which capture nothing, are held by.
+    /// The gate of commands, which capture nothing.
     static let shared = Hold()
 
-    /// Called on the thread: returns when somebody lets go.
+    /// Blocks the calling thread until it is released.
     func holdThread() {
         isHeld.signal()
         gate.wait()

@@ -1,4 +1,4 @@
-// Ours: a worker thread, its perform queue and the timers of its run loop.
+// Our contender: a worker thread, its perform queue and the timers of its run loop.
 
 internal import Kernel
 internal import RunLoops
@@ -10,8 +10,8 @@ struct WorkerLoop: TimerLoop {
 
     init() throws { worker = try WorkerThread(name: "bench") }
 
-    // As a user writes them: a closure that is made in the call belongs to it, and nobody counts
-    // references for handing it on.
+    // As a user writes it: the call owns a closure that is made in it, and hands it on without
+    // counting references.
     @inline(__always)
     func postBare() {
         do throws(SubmitError) { try worker.post { Tally.shared.note(1) } } catch {
@@ -42,8 +42,8 @@ struct WorkerLoop: TimerLoop {
     final class Timers: LoopTimers {
         private let loop: ThreadRunLoop
         private let board: TimerBoard
-        // SAFETY: that accesses don't overlap is not looked for at run time, where the clock would
-        // see it.
+        // SAFETY: the run-time check of overlapping accesses is off, because the clock would see
+        // it.
         @exclusivity(unchecked) private var timers: [ThreadRunLoop.Timer] = []
 
         init(_ loop: ThreadRunLoop, _ board: TimerBoard) {
@@ -115,5 +115,38 @@ struct CommandBufferLoop: CommandLoop {
     func stop() {
         worker.stop()
         worker.join()
+    }
+}
+
+/// `ThreadRunLoop.schedule` and `cancel`.
+struct TimeoutLoop: TimerLoop {
+    private let base: WorkerLoop
+
+    init() throws { base = try WorkerLoop() }
+
+    func post(_ body: @escaping @Sendable () -> Void) { base.post(body) }
+    func stop() { base.stop() }
+
+    func makeTimers(_ board: TimerBoard) -> Timers { Timers(base.worker.runLoop, board) }
+
+    final class Timers: LoopTimers {
+        private let loop: ThreadRunLoop
+        private let board: TimerBoard
+        // SAFETY: the run-time check of overlapping accesses is off, because the clock would see
+        // it.
+        @exclusivity(unchecked) private var timeouts: [ThreadRunLoop.Timeout] = []
+
+        init(_ loop: ThreadRunLoop, _ board: TimerBoard) {
+            self.loop = loop
+            self.board = board
+            unsafe timeouts.reserveCapacity(board.deadlines.count)
+        }
+
+        func schedule(_ index: Int, at deadline: Int64) {
+            unsafe timeouts.append(
+                loop.schedule(at: Instant(nanoseconds: deadline)) { [board] in board.fired(index) })
+        }
+
+        func cancel(_ index: Int) { unsafe loop.cancel(timeouts[index]) }
     }
 }

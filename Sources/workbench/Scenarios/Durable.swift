@@ -1,26 +1,30 @@
 // durable
 //
-// Question: what does it cost to accept a job so that no crash and no power cut loses it?
-// Method:   every round starts a server in a fresh directory on a disk, on a Unix socket. One thread of
-//           this program is all clients (Durable/StoreLoad.swift); each has one connection and so many
-//           jobs outstanding, and sends the next as answers come. A job is 64 bytes. An answer counts
-//           when the server promises with it that the job is on the disk: workerd answers PERFORM with
-//           the job's number (its thread is paused, so nothing runs), Redis answers RPUSH
-//           (appendfsync always), beanstalkd put (-f0), PostgreSQL the Sync behind a prepared INSERT …
-//           RETURNING id (fsync and synchronous_commit on; what is sent together is one transaction).
-//           A tenth of the jobs goes first and is not measured. The floor is a write of what one commit
-//           of ours writes, learnt in the same round from /proc/pid/io of a workerd, and fdatasync:
-//           into space that was written before ("floor"), or at the end of a file ("appended"). "least
-//           server" is what is left of a server when all is left out that is its own: one thread that
-//           writes what came, syncs and answers (CMeasure/syncserver.c). "least SQLite server" is the
-//           same for workerd's design: a second thread writes what came, as a row with SQLite
-//           (CMeasure/sqliteserver.c), so that what is between it and workerd is workerd's own.
+// Question: What does it cost to accept a job so that no crash and no power cut loses it?
+// Method:   Every round starts a server in a fresh directory on a disk, on a Unix socket. One
+//           thread of this program is all clients (Durable/StoreLoad.swift); each has one
+//           connection and several jobs outstanding, and sends the next as answers come. A job is
+//           64 bytes. An answer counts when the server promises with it that the job is on the
+//           disk: workerd answers PERFORM with the job's number (its thread is paused, so nothing
+//           runs), Redis answers RPUSH (appendfsync always), beanstalkd put (-f0), PostgreSQL the
+//           Sync behind a prepared INSERT … RETURNING id (fsync and synchronous_commit on; jobs
+//           that are sent together are one transaction). A tenth of the jobs goes first and is not
+//           measured.
+//
+//           The floor is a write of the bytes of one commit of ours, learnt in the same round from
+//           /proc/pid/io of a workerd, and fdatasync: into space that was written before ("floor"),
+//           or at the end of a file ("appended"). "least server" is a server without anything of
+//           its own: one thread that writes its input, syncs and answers (CMeasure/syncserver.c).
+//           "least SQLite server" is the same for workerd's design: a second thread writes the
+//           input, as a row with SQLite (CMeasure/sqliteserver.c), so that the difference to
+//           workerd is workerd's own.
+//
 //           "executed": jobs go to a thread that echoes; the time ends with the answer to one more
-//           job that is handed in when INFO says that all are done: its commit has their ends.
-//           "waiting": see DurableWaiting.swift. "system calls" and "syncs" (fdatasync and fsync) are
-//           strace's counts of the server in further rounds, 12,000 jobs less 2,000.
-// Units:    microseconds from sending to the answer, jobs per second, bytes given to write(2) per job,
-//           system calls of the server per job.
+//           job, submitted when INFO says that all are done: its commit has their ends. "waiting":
+//           see DurableWaiting.swift. "system calls" and "syncs" (fdatasync and fsync) are strace's
+//           counts of the server in further rounds, 12,000 jobs less 2,000.
+// Units:    Microseconds from sending to the answer, jobs per second, bytes given to write(2) per
+//           job, system calls of the server per job.
 
 internal import CMeasure
 internal import Kernel
@@ -49,7 +53,7 @@ extension Scenario {
     private static let syncs = "syncs"
 }
 
-/// How many clients hand in jobs, and how many each has outstanding.
+/// The number of clients, and of each one's outstanding jobs.
 struct DurableShape: Sendable {
     let clientCount: Int
     let outstanding: Int
@@ -129,14 +133,14 @@ struct DurableShape: Sendable {
         }
     }
 
-    /// Lets jobs of ours wait, as they do with the rivals.
+    /// Lets our jobs wait, as the rivals' do.
     static func hold(_ server: StoringServer) throws {
         guard server.store.contender == Contender.ours else { return }
         try Asker(server).ask("PAUSE", "store")
     }
 }
 
-/// What no server can be faster than.
+/// The cost that no server can go below.
 private enum DurableFloor {
     private static let writeCount = 5_000
     private static let sampleCount = 200
@@ -212,7 +216,7 @@ enum DurableExecution {
         while try asker.information("jobs", "total_jobs_done") < before + count {
             measure_sleep(pauseNanoseconds)
         }
-        // Its commit syncs what was written before, and has what was still to be written.
+        // Its commit syncs the earlier writes, and writes the pending ones.
         try asker.ask("PERFORM", "store", "echo", "last")
     }
 }

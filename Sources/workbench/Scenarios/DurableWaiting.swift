@@ -1,22 +1,25 @@
-// The part of `durable` with a million jobs that wait.
+// The part of `durable` with a million waiting jobs.
 //
-// Method:   a server gets so many jobs of 64 bytes, 100 outstanding (workerd: on a paused thread; all
-//           but a thousandth of them, because a million is its limit of jobs that have not ended, and
-//           the rest of the round needs room; beanstalkd without syncs, which would take minutes).
-//           "memory growth" is that of its resident memory from before the first job to after the
-//           last, "file" the growth of all files in its directory, logs included. Then kill -9: "restart"
-//           is from starting it on what it left to the first answer (PING; list-tube-used; a statement
-//           prepared), "restart accepted" to the answer to the first job, "restart cpu" the time that its
-//           processes were on a cpu by the first answer. workerd's thread is not
-//           paused any more then: it works meanwhile. "exit" is from SIGTERM to the end of the
-//           process, its threads paused again, its clients gone.
-//           "late" is told by clients, not by the daemon, whose records have milliseconds only: jobs of
-//           another thread, AT a random millisecond from 100 to 3,000 ms ahead, WAIT; lateness is when
-//           the client has read the result, less when it was due. So it has the wake-up, the run, and
-//           the way to the client in it. They are sent by one client in the order in which they are due,
-//           each a commit of its own. "late, idle" is the same with nothing else waiting; its floor is
-//           what bare threads take that wake one another on that way and do nothing: most of what is
-//           late on a machine whose cpus others use, too.
+// Method:   A server gets a million jobs of 64 bytes, 100 outstanding. workerd gets them on a
+//           paused thread; all but a thousandth of them, because a million is its limit of jobs
+//           that have not ended, and the rest of the round needs room. beanstalkd gets them without
+//           syncs, which would take minutes. "memory growth" is that of its resident memory from
+//           before the first job to after the last, "file" the growth of all files in its
+//           directory, logs included.
+//
+//           Then kill -9. "restart" is from starting it on its files to the first answer (PING;
+//           list-tube-used; a statement prepared), "restart accepted" to the answer to the first
+//           job, "restart cpu" the time that its processes were on a cpu by the first answer.
+//           workerd's thread is not paused any more then: it works meanwhile. "exit" is from
+//           SIGTERM to the end of the process, its threads paused again, its clients gone.
+//
+//           "late" is measured by clients, not by the daemon, whose records have milliseconds only:
+//           jobs of another thread, AT a random millisecond from 100 to 3,000 ms ahead, WAIT;
+//           lateness is the time when the client has read the result, less the due time. So it
+//           includes the wake-up, the run, and the way to the client. One client sends them in the
+//           order in which they are due, each a commit of its own. "late, idle" is the same without
+//           other waiting jobs. Its floor is the time that bare threads need to wake one another on
+//           that way without any work: most of the lateness on a machine whose cpus are shared.
 
 internal import CMeasure
 internal import Foundation
@@ -61,7 +64,7 @@ enum DurableWaiting {
         return waiting + [idle, bareThreads]
     }
 
-    /// What the machine takes for the wake-ups of `measureLateness`.
+    /// The machine's own lateness for the wake-ups of `measureLateness`.
     private static var bareThreads: Case {
         Case(
             group: idleGroup, contender: Contender.floor, operations: lateCount,
@@ -87,7 +90,7 @@ enum DurableWaiting {
         }
     }
 
-    /// How many jobs are delayed: so many that the fifth-latest is the p99.
+    /// The number of delayed jobs, chosen so that the fifth-latest is the p99.
     private static let lateCount = 500
     private static let mebibyte = 1_048_576.0
 
@@ -122,7 +125,8 @@ enum DurableWaiting {
     private static func fill(
         _ server: StoringServer, _ count: Int, _ sample: inout Sample
     ) throws {
-        // More, and a server whose answers fill the socket would wait for a client that still writes.
+        // With more, a server whose answers fill the socket would wait for a client that still
+        // writes.
         let load = try StoreLoad(server, clientCount: 1, outstanding: 100)
         let files = server.fileBytes
         let resident = server.residentBytes
@@ -134,7 +138,7 @@ enum DurableWaiting {
         }
     }
 
-    /// All of them wait, or what is measured is something else.
+    /// Checks that all of them wait: the figures mean nothing otherwise.
     private static func check(_ server: StoringServer, _ count: Int) throws {
         let waiting = try Asker(server).information("jobs", "waiting_jobs")
         guard waiting == count else { throw WorkbenchError("\(waiting) of \(count) jobs wait") }
@@ -155,7 +159,7 @@ enum DurableWaiting {
         _ server: StoringServer, _ count: Int, _ conditions: Conditions, _ sample: inout Sample
     ) throws {
         let span = conditions.isQuick ? 100...300 : 100...3_000
-        // Sending takes a while, too: it is to be done when the first is due.
+        // Sending takes a while, too: it must be done when the first is due.
         let start = unixMicroseconds() / 1_000 + Int64(count)
         var random = SystemRandomNumberGenerator()
         let dues = (0..<count).map { _ in start + Int64(Int.random(in: span, using: &random)) }
@@ -165,7 +169,7 @@ enum DurableWaiting {
         for due in dues {
             try asker.send(["PERFORM", "timely", "echo", "AT", "\(due)", "WAIT", payload])
         }
-        // Replies come in the order of the commands, which is that in which they are due.
+        // Replies come in the order of the commands, which is that of their deadlines.
         let lateness = try dues.map { due in
             _ = try asker.next()
             return unixMicroseconds() - due * 1_000

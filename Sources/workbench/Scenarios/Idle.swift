@@ -1,14 +1,14 @@
 // idle
 //
-// Question: what do worker threads cost that have nothing to do?
+// Question: What do idle worker threads cost?
 // Method:   1,000 of them are started, each when the one before is ready, and then watched for one
-//           second through /proc: how often the kernel switched to one of them, and their time on a
-//           cpu; before and after the start, how many descriptors the process has open and how much
-//           memory it occupies. Every round is a process of its own, because memory that was touched
-//           once stays. The floor are pthreads that sleep on a futex, in C. Allocations are those of
-//           starting them. GCD's queues have no threads. The memory of a thread that has allocated
-//           is the allocator's: so there is a group with glibc's.
-// Units:    context switches and microseconds of all threads together; descriptors, KiB,
+//           second through /proc: context switches to one of them, and their time on a cpu; before
+//           and after the start, the number of descriptors of the process and its memory. Every
+//           round is a process of its own, because memory that was touched once stays. The floor is
+//           pthreads that sleep on a futex, in C. Allocations are those of starting them. GCD's
+//           queues have no threads. The memory of a thread that has allocated is the allocator's:
+//           so there is a group with glibc's.
+// Units:    Context switches and microseconds of all threads together; descriptors, KiB,
 //           allocations, bytes and microseconds of starting per thread.
 
 internal import CMeasure
@@ -80,7 +80,7 @@ private struct IdleMeasure: LoopMeasure {
     static func watch(
         _ count: Int, _ conditions: Conditions, _ start: (Int) throws -> () -> Void
     ) throws -> Sample {
-        // Whatever is loaded and allocated on first use is not the threads' own.
+        // Code and memory that the first use loads and allocates are not the threads' own.
         let endFirst = try start(1)
         endFirst()
         measure_sleep(conditions.isQuick ? 5_000_000 : 20_000_000)
@@ -93,7 +93,7 @@ private struct IdleMeasure: LoopMeasure {
         let startDuration = nanoseconds() - begin
         let allocations = measure_allocations_stop()
         defer { end() }
-        // Until all sleep: the last of them may still be on their way.
+        // Until all sleep: the last of them may still be starting.
         measure_sleep(conditions.isQuick ? 10_000_000 : 200_000_000)
         let tasks = TaskCounts.names().subtracting(tasksBefore)
         guard tasks.count == count else {

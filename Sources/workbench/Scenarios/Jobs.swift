@@ -1,23 +1,20 @@
 // jobs
 //
-// Question: how many jobs a second, and how soon is one answered?
-// Method:   a workerd of this build is started on a Unix socket of its own. A client is a thread with
-//           one blocking connection, one command outstanding or several; each command carries 16
-//           bytes that no other carries, and each reply is compared with them. PERFORM images echo
-//           WAIT is a whole job: parsed on one thread, run on another, answered by the first. PING
-//           with the same bytes to the same server shows what of that is the wire. The rival does
-//           the same job the way it is done with Redis: the client pushes it onto a list, a worker
-//           (a thread of this program) pops it and pushes the result, the client pops that; PING to
-//           the same redis-server shows what a wire can cost. Every round is new processes; a tenth
-//           of the commands goes first and is not measured; lists, being slow, get a fifth of the
-//           commands. "server cpu" and "switches" are those of all the server's threads, from /proc.
-// Units:    commands per second; microseconds from sending to reading; microseconds, context
+// Question: How many jobs a second, and how soon is one answered?
+// Method:   A workerd of this build is started on a Unix socket of its own. A client is a thread
+//           with one blocking connection, one command outstanding or several; each command carries
+//           16 bytes that no other carries, and each reply is compared with them. PERFORM images
+//           echo WAIT is a whole job: parsed on one thread, run on another, answered by the first.
+//           PING with the same bytes to the same server shows the share of the wire.
+//
+//           The rival does the same job in the usual way of Redis: the client pushes it onto a
+//           list, a worker (a thread of this program) pops it and pushes the result, the client
+//           pops that; PING to the same redis-server shows the cost of its wire. Every round is new
+//           processes; a tenth of the commands goes first and is not measured; lists, being slow,
+//           get a fifth of the commands. "server cpu" and "switches" are those of all the server's
+//           threads, from /proc.
+// Units:    Commands per second; microseconds from sending to reading; microseconds, context
 //           switches and system calls of the server per command.
-// To beat:  whole jobs, serial p50 / with 64 outstanding / 8 clients / 8×8, one cpu: NATS 53 µs / 86k
-//           / 19k / 79k, Redis 55 µs / 21.5k / 22k / 20.6k, gearmand 107 µs / 21.5k / 16.6k / 19.8k;
-//           the floor, a broker in C that does nothing else: 31 µs / 325k / 51k / 234k.
-//           Unpinned: NATS 144 µs / 108k / 27.9k / 81k, Redis 130 µs / 15k / 17.7k / 17k, floor 54 µs /
-//           417k / 56k / 271k. Source: peers.md, III.A, measured 2026-11-21 on 2 virtual cpus.
 
 internal import CMeasure
 internal import Dispatch
@@ -56,15 +53,15 @@ extension Scenario {
         }, tracedOperations: 2_000, tracesServer: true)
 }
 
-/// What clients do with a server.
+/// The load of the clients on a server.
 private enum Load: Sendable {
     /// They send a command and get its reply.
     case command(LoadCommand)
-    /// They push onto a list and pop from another; a worker stands between.
+    /// They push onto a list and pop from another, with a worker in between.
     case list
 }
 
-/// How many clients, and how much each of them asks for at a time.
+/// The number of clients, and of each one's outstanding commands.
 private struct LoadShape {
     let clientCount: Int
     let outstanding: Int
@@ -84,14 +81,14 @@ private struct LoadShape {
         }
     }
 
-    /// What one client has seen.
+    /// The measurements of one client.
     private struct Outcome: Sendable {
         var latencies: [Int64] = []
         var hash: UInt64 = 0
         var failure: String?
     }
 
-    /// Where clients meet: each signals when it is ready to start and when it is done.
+    /// The meeting point of clients: each signals when it is ready to start and when it is done.
     private final class Meeting: Sendable {
         let ready = DispatchSemaphore(value: 0)
         let start = Latch()

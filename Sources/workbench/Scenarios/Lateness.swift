@@ -1,12 +1,12 @@
 // lateness
 //
-// Question: how late do timers fire?
+// Question: How late do timers fire?
 // Method:   10,000 one-shot timers on one loop, due at random within one second that begins 100 ms
-//           after they are scheduled; each notes by how much the clock is past its deadline. "early"
+//           after they are scheduled; each records the time from its deadline to its call. "early"
 //           counts those that fired before it. The floor is one thread that waits for one deadline
-//           after the other by a futex; "timerfd floor" the same by a timerfd and epoll. Every round
-//           is a process of its own.
-// Units:    microseconds; milliseconds of the whole process on a cpu.
+//           after the other by a futex; "timerfd floor" the same by a timerfd and epoll. Every
+//           round is a process of its own.
+// Units:    Microseconds; milliseconds of the whole process on a cpu.
 
 internal import CMeasure
 internal import Dispatch

@@ -1,11 +1,11 @@
 // pingpong
 //
-// Question: how fast do two loops pass something to and fro?
-// Method:   each of two loops posts to the other in its turn, 50,000 times there and back. In
-//           "with a descriptor" the mode of ours has a pipe in it, so that it sleeps in epoll as the
-//           rivals do that always have one; its floor are two eventfds with epoll, the other's two
+// Question: How fast do two loops pass something to and fro?
+// Method:   Each of two loops posts to the other in its turn, 50,000 times there and back. In "with
+//           a descriptor" the mode of ours has a pipe in it, so that it sleeps in epoll, as rivals
+//           with a permanent descriptor do; its floor is two eventfds with epoll, the other's two
 //           futexes. Every round is a process of its own; the goals are for one cpu.
-// Units:    microseconds and system calls for there and back.
+// Units:    Microseconds and system calls for there and back.
 
 internal import CMeasure
 internal import Dispatch
@@ -29,7 +29,7 @@ extension Scenario {
             ]
             + Cases.ofLoops(watching, tripCount, quick: 100, PingPongMeasure())
             .filter {
-                // These sleep in no descriptor, or are there already.
+                // These sleep without a descriptor, or have one already.
                 ![Contender.ours, Contender.handmade, Contender.dispatch].contains($0.contender)
             } + [floor(watching, hasDescriptors: true)],
         tracedOperations: 500)

@@ -1,29 +1,33 @@
 // post
 //
-// Question: what does it cost to hand work to a thread that is awake?
-// Method:   one producer posts 500,000 closures (CFRunLoop, being slow: a tenth of that) to one
-//           thread. "total" is the time until all have run, "call" the producer's own, "cpu" that of
-//           all threads. "held" posts while the thread is blocked in a closure, so that "held call"
-//           is pure queueing and "held drain" pure performing. "bare" closures capture nothing,
-//           "capturing" ones a reference and an integer, "4 producers" are four threads that post a
-//           quarter each, of the capturing ones or of "commands", plain values. C libraries post a
-//           function, a context and a number, which is a plain value, too. The floor is a ring through which the other thread
-//           gets memory that it frees, 32 bytes each as a closure's context; or through which it
-//           gets the address of nothing (bare, commands). "counted" is the floor for what captures
-//           an object: the reference is counted up by who posts; the other thread writes to the
-//           object, as the posted work does, and counts the block and the reference down, each as
-//           Swift does, by a look and an exchange. There is room for all on the way. With four
-//           producers each claims its slot by an addition, and with one for what captures nothing, as
-//           whoever lets any thread post has to. "line" is how long a
-//           cache line takes to the other core and back: on a virtual machine that changes by a
-//           factor of five from one second to the next, and all else with it. Posting while the
-//           thread is held is done twice: "fresh call" into memory that the process has never touched, which is the
-//           kernel's work, "held call" and "held drain" where it is there. Every round is a process
-//           of its own.
+// Question: What does it cost to hand work to a thread that is awake?
+// Method:   One producer posts 500,000 closures (CFRunLoop, being slow: a tenth of that) to one
+//           thread. "total" is the time until all have run, "call" the producer's own, "cpu" that
+//           of all threads. "held" posts while the thread is blocked in a closure, so that "held
+//           call" is pure queueing and "held drain" pure performing. "bare" closures capture
+//           nothing, "capturing" ones a reference and an integer, "4 producers" are four threads
+//           that post a quarter each, of the capturing ones or of "commands", plain values. C
+//           libraries post a function, a context and a number, which is a plain value, too.
+//
+//           The floor is a ring through which the other thread gets memory that it frees, 32 bytes
+//           each as a closure's context; or through which it gets the address of nothing (bare,
+//           commands). "counted" is the floor for closures that capture an object: the poster
+//           increments the reference count; the other thread writes to the object, as the posted
+//           work does, and decrements the counts of the block and of the object, each as Swift
+//           does, by a load and an exchange. There is room for all posts in flight. With four
+//           producers each claims its slot by an addition, and with one for posts that capture
+//           nothing, as every loop must that any thread may post to.
+//
+//           "line" is the time of a cache line to the other core and back: on a virtual machine
+//           that changes by a factor of five from one second to the next, and every other figure
+//           with it. Posting while the thread is held is done twice: "fresh call" into memory that
+//           the process has never touched, which is the kernel's work, "held call" and "held drain"
+//           into memory that is there. Every round is a process of its own.
+//
 //           Allocations: calls of malloc and its kin in the whole process, in further passes: with
-//           no more than 4,000 posts waiting at any time, and of the burst of all of them.
-//           System calls: strace's count of 12,000 posts less that of 2,000.
-// Units:    nanoseconds, allocations, bytes and system calls per post.
+//           no more than 4,000 posts waiting at any time, and of the burst of all of them. System
+//           calls: strace's count of 12,000 posts less that of 2,000.
+// Units:    Nanoseconds, allocations, bytes and system calls per post.
 
 internal import CMeasure
 internal import Dispatch
@@ -118,7 +122,7 @@ extension Scenario {
         }
     }
 
-    /// The ring alone, but for a slot that is claimed by an addition: any thread may post here.
+    /// The ring alone, with a slot that is claimed by an addition: any thread may post here.
     private static func claimed(_ group: String) -> Case {
         Case(
             group: group, contender: Contender.counted, operations: postCount,
@@ -136,10 +140,10 @@ extension Scenario {
         return Double(duration) / Double(count)
     }
 
-    /// As much as a closure takes that captures a reference and an integer.
+    /// The size of a closure that captures a reference and an integer.
     private static let contextSize = 32
 
-    /// What may be on its way in the floor's ring.
+    /// The number of posts that may be in flight in the floor's ring.
     private static let ringSlotCount = 4_096
     private static let lineCount = 2_000
 
@@ -167,19 +171,19 @@ extension Scenario {
     }
 }
 
-/// What is posted.
+/// The kind of post.
 private enum PostShape {
     case bare, capturing, commands
 }
 
 /// One loop under measurement.
 ///
-/// Closures for a whole range of posts each: what happens for one post is known to the compiler,
-/// whatever loop it is.
+/// Its closures handle a whole range of posts each, so that the compiler knows the code of one
+/// post, whatever the loop is.
 private struct Line {
     /// Posts work for each index.
     let post: @Sendable (Tally, Range<Int>) -> Void
-    /// Holds the thread until it is let go.
+    /// Holds the thread until it is released.
     let hold: () -> Hold
     let stop: () -> Void
 }
@@ -188,7 +192,7 @@ private struct PostMeasure: LoopMeasure {
     let shape: PostShape
     var producerCount = 1
     var isByMany: Bool { producerCount > 1 }
-    /// As many posts as may wait in a steady state.
+    /// The number of posts that may wait in a steady state.
     private static let steadyCount = 4_000
 
     func callAsFunction<L: Loop>(
@@ -249,7 +253,7 @@ private struct PostMeasure: LoopMeasure {
         let burst = measure_allocations_stop()
         sample.values["burst allocations"] = Double(burst.count) * perPost
         if isByMany { return sample }
-        // What a burst has left is none of it.
+        // The memory that a burst has left does not count.
         try steadyPass(line, Self.steadyCount)
         measure_allocations_start()
         try steadyPass(line, count)
@@ -267,7 +271,7 @@ private struct PostMeasure: LoopMeasure {
         var hash: UInt64 = 0
     }
 
-    /// What bare closures and commands write to, for they can't bring it along.
+    /// The target of bare closures and commands, which can't carry one.
     private func makeTally() -> Tally {
         shape == .capturing ? Tally() : Tally.shared
     }
@@ -325,7 +329,7 @@ private struct PostMeasure: LoopMeasure {
             let first = count * producer / producerCount
             let last = count * (producer + 1) / producerCount
             let post = line.post
-            // Let go of at once, it ends by itself; all of its work is waited for.
+            // Released at once, the thread ends by itself; all of its work is waited for.
             _ = try SystemThread(name: "producer") { post(tally, first..<last) }
         }
     }
@@ -341,5 +345,5 @@ private struct PostMeasure: LoopMeasure {
     }
 }
 
-/// Now, by the monotonic clock.
+/// The present time of the monotonic clock.
 func nanoseconds() -> Int64 { SystemClock().now().nanoseconds }

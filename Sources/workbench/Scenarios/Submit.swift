@@ -1,13 +1,13 @@
 // submit
 //
-// Question: what does it cost to have a thread do something and to wait for its answer?
+// Question: What does it cost to have a thread do something and to wait for its answer?
 // Method:   10,000 times one after another, on a thread that does nothing else. "submit and wait":
-//           ours is `submitAndWait`, a rival's a post whose closure signals a semaphore ("by hand" is
-//           the floor of it). "await": ours is `await submit`, a rival's a continuation that a post
-//           resumes; the task runs on Swift's own pool. "spinning": the worker looks for work for
-//           up to 100 µs before it sleeps, which needs two cpus. Every round is a process of its
-//           own; the goals are for one cpu.
-// Units:    microseconds, allocations and system calls for each.
+//           ours is `submitAndWait`, a rival's a post whose closure signals a semaphore ("by hand"
+//           is the floor of it). "await": ours is `await submit`, a rival's a continuation that a
+//           post resumes; the task runs on Swift's own pool. "spinning": the worker looks for work
+//           for up to 100 µs before it sleeps, which needs two cpus. Every round is a process of
+//           its own; the goals are for one cpu.
+// Units:    Microseconds, allocations and system calls for each.
 
 internal import CMeasure
 internal import Dispatch

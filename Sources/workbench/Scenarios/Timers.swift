@@ -1,16 +1,18 @@
 // timers
 //
-// Question: what does it cost to schedule a timer and to cancel it, with many others pending?
-// Method:   on the loop's own thread, one-shot timers that are due in 1 to 2 hours, in random order,
-//           are scheduled one after another until so many are pending; then all of them are
-//           cancelled in the order in which they were scheduled. Of CFRunLoop's only 2,000 are
-//           cancelled, and a million is not tried: each takes time for all that are pending. What
-//           GCD's cancel leaves for later is not counted, nor the freeing of libuv's and libev's
-//           handles. The floor is a loop in C without anything around it: malloc(3) of what a closure
-//           takes, 32 bytes, and a 4-ary heap of 16 bytes for each; a cancel is free(3), and nobody
-//           ever looks for the dead. Ours are time-outs, ThreadRunLoop.schedule, whose closure a cancel frees; "as
-//           objects" they are ThreadRunLoop.Timer. Every round is a process of its own.
-// Units:    nanoseconds and allocations per timer.
+// Question: What does it cost to schedule a timer and to cancel it, with many others pending?
+// Method:   On the loop's own thread, one-shot timers that are due in 1 to 2 hours, in random
+//           order, are scheduled one after another until the given number is pending; then all of
+//           them are cancelled in the order in which they were scheduled. Of CFRunLoop's only 2,000
+//           are cancelled, and a million is not tried: each takes time for all that are pending.
+//           Work that GCD's cancel leaves for later is not counted, nor the freeing of libuv's and
+//           libev's handles.
+//
+//           The floor is a loop in C without anything around it: malloc(3) of a closure's 32 bytes,
+//           and a 4-ary heap of 16 bytes for each; a cancel is free(3), and the dead entries are
+//           never looked for. Ours are time-outs, ThreadRunLoop.schedule, whose closure a cancel
+//           frees; "as objects" they are ThreadRunLoop.Timer. Every round is a process of its own.
+// Units:    Nanoseconds and allocations per timer.
 
 internal import CMeasure
 internal import Dispatch
@@ -99,7 +101,7 @@ private struct ScheduleMeasure: TimerMeasure {
             done.signal()
         }
         done.wait()
-        // To end the loop would take CoreFoundation as long as to cancel the others.
+        // Ending the loop would take CoreFoundation as long as cancelling the other timers.
         if !isSlow { loop.stop() }
         board.timers = isSlow ? board.timers : nil
         guard let sample = result.withLock({ $0 }) else { throw WorkbenchError("no sample") }
@@ -107,10 +109,11 @@ private struct ScheduleMeasure: TimerMeasure {
     }
 }
 
-/// When timers are due.
+/// The deadlines of timers.
 enum Deadlines {
-    /// Random ones, the same in every round: from so many nanoseconds from now, over so many
-    /// seconds.
+    /// Random deadlines, the same in every round.
+    ///
+    /// They begin `first` nanoseconds from now and spread over `seconds`.
     static func random(_ number: Int, from first: Int64, count seconds: Int64) -> [Int64] {
         let start = nanoseconds() + first
         var state: UInt64 = 88_172_645_463_325_252

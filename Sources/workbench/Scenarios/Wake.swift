@@ -1,12 +1,12 @@
 // wake
 //
-// Question: what does it cost to wake a thread that sleeps, and how soon does it run?
-// Method:   a closure is posted to a thread that has been asleep for 300 µs; "call" is the poster's
+// Question: What does it cost to wake a thread that sleeps, and how soon does it run?
+// Method:   A closure is posted to a thread that has been asleep for 300 µs; "call" is the poster's
 //           own time, "start" the time from before the call until the closure runs. 2,000 posts a
 //           round, every round a process of its own. The floor is a bare futex, in C; "eventfd
 //           floor" an eventfd that epoll waits for. Across two cpus of a small virtual machine this
 //           measures mostly how often the scheduler wakes the other cpu.
-// Units:    microseconds; system calls per post, without those of the pause.
+// Units:    Microseconds; system calls per post, without those of the pause.
 
 internal import CMeasure
 internal import Synchronization
@@ -56,7 +56,7 @@ extension Scenario {
 private let pauseNanoseconds: Int64 = 300_000
 
 private struct WakeMeasure: LoopMeasure {
-    /// When the closure that was posted last began to run.
+    /// The time when the latest closure began to run.
     private final class Started: Sendable {
         let at = Atomic<Int64>(0)
     }
@@ -93,7 +93,7 @@ private struct WakeMeasure: LoopMeasure {
         sample.values["call p99"] = percentile(99, of: calls) / 1_000
         sample.values["start p50"] = percentile(50, of: starts) / 1_000
         sample.values["start p99"] = percentile(99, of: starts) / 1_000
-        // How many were posted and ran: each one's time was waited for.
+        // The number of posts that ran: each one's time was waited for.
         sample.hash = UInt64(starts.count { $0 > 0 })
         return sample
     }

@@ -1,4 +1,4 @@
-// Where another thread is: in Swift, in the C library, in a system call.
+// Proves where another thread is: in Swift, in the C library, in a system call.
 
 import Glibc
 import Kernel
@@ -6,7 +6,7 @@ import Support
 import Synchronization
 import Testing
 
-/// Waits in the kernel, by a name that can be looked for.
+/// Waits in the kernel, under a name that the test looks for.
 @inline(never)
 private func standInFrontOf(_ gate: Gate) {
     gate.pass()
@@ -28,7 +28,7 @@ private func keepTheFrame() {}
 private final class Named: Sendable {
     private let stored = Mutex<SystemThread.ID?>(nil)
 
-    /// Lets the calling thread be found, and asked.
+    /// Announces the calling thread, so that it can be asked.
     func set() {
         ThreadBacktrace.allowOnThisThread()
         stored.withLock { $0 = .current }
@@ -37,14 +37,14 @@ private final class Named: Sendable {
     func get() throws -> SystemThread.ID { try #require(stored.withLock { $0 }) }
 }
 
-/// Where a thread is.
+/// The addresses on a thread's stack.
 ///
-/// The second that it usually has to answer is not enough when the machine holds it up.
+/// The usual limit of a second is too short when the machine holds the thread up.
 private func addresses(of id: SystemThread.ID) -> [UInt] {
     ThreadBacktrace.addresses(of: id, within: .seconds(60))
 }
 
-@Suite(.timeLimit(.minutes(20))) struct `A backtrace of another thread` {
+@Suite(.timeLimit(.minutes(2))) struct `A backtrace of another thread` {
     @Test func `names the functions that wait, innermost first`() throws {
         let gate = Gate()
         let id = Named()

@@ -1,11 +1,11 @@
-// Bytes through real pipes, at the edges: empty, full, closed.
+// Proves transfers through real pipes, at the edges: empty, full, closed.
 
 import Glibc
 import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct DescriptorTransferTests {
     @Test func `an empty pipe would block and says so without an error`() throws {
         let pipe = try Pipe()
@@ -32,7 +32,7 @@ struct DescriptorTransferTests {
         let pipe = try Pipe()
         _ = try pipe.writeEnd.write(contentsOf: [1, 2, 3, 4, 5])
         var bytes: [UInt8] = [9]
-        // Room that happens to be there already does not widen the limit.
+        // Spare capacity of the array does not raise the limit.
         bytes.reserveCapacity(1000)
         let result = try pipe.readEnd.read(appendingTo: &bytes, atMost: 2)
         #expect(result == .bytes(2))

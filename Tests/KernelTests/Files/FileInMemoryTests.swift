@@ -1,11 +1,11 @@
-// Files in memory, as a child reads them.
+// Proves files in memory, as a child reads them.
 
 import Glibc
 import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct FileInMemoryTests {
     @Test(arguments: [0, 1, 1 << 20])
     func `a child reads it from its beginning to its end`(byteCount: Int) throws {

@@ -1,11 +1,11 @@
-// A file as memory, seen through the file.
+// Proves a file mapped as memory, seen through the file.
 
 import Glibc
 import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct FileMemoryTests {
     @Test func `what is stored is in the file at once, and the rest is zero`() throws {
         let directory = try TestDirectory()
@@ -57,7 +57,7 @@ struct FileMemoryTests {
         let path = directory.file("memory")
         let pageWordCount = 65_536 / 8
         let memory = try FileMemory(zeros: 3 * pageWordCount, to: path, mode: File.ownerOnly)
-        // The file loses its last pages, as one does whose file system fails.
+        // The file loses its last pages, as on a failing file system.
         try #require(unsafe truncate(path, off_t(pageWordCount * 8)) == 0)
         let words: [UInt64] = [1, 2, 3]
         for start in [pageWordCount - 1, 2 * pageWordCount, 2 * pageWordCount + 8, 0] {

@@ -1,4 +1,4 @@
-// Files and directories in a directory of the test's own.
+// Proves files and directories in a directory of the test's own.
 
 import Glibc
 import Kernel

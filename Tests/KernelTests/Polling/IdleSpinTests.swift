@@ -1,4 +1,4 @@
-// When looking for work before a sleep pays: told by the latest gap alone.
+// Proves when spinning before a sleep pays: the latest gap alone decides.
 
 import Kernel
 import Testing

@@ -1,6 +1,6 @@
-// The real kernel's waiting: no wake is lost, no sleep ends early, descriptors are reported for as
-// long as they are ready. Each in all ways of sleeping: on a futex, at once or when a look around was
-// in vain, and in epoll.
+// Proves waiting on the real kernel: no wake is lost, no sleep ends early, descriptors are reported
+// while they are ready. Each in all ways of sleeping: on a futex, at once or after a vain spin, and
+// in epoll.
 
 import CRefusals
 import Glibc
@@ -9,7 +9,7 @@ import RunLoopsTesting
 import Support
 import Testing
 
-/// How a poller sleeps.
+/// The way in which a poller sleeps.
 enum Sleep: CaseIterable, Sendable {
     case futex, spinThenFutex, epoll
 
@@ -23,7 +23,7 @@ enum Sleep: CaseIterable, Sendable {
     }
 }
 
-/// What is ready after a wait.
+/// The events after a wait.
 private func wait(
     _ poller: SystemPoller, _ set: (any PollSet)?, until deadline: Instant = .distantFuture
 ) -> [ReadyEvent] {
@@ -32,14 +32,14 @@ private func wait(
     return ready
 }
 
-/// What is ready without a wait.
+/// The events without a wait.
 private func check(_ poller: SystemPoller, _ set: (any PollSet)?) -> [ReadyEvent] {
     var ready: [ReadyEvent] = []
     poller.check(set, ready: &ready)
     return ready
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct SystemPollerTests {
     @Test(arguments: Sleep.allCases)
     func `a wake sent before the wait is not lost`(sleep: Sleep) throws {
@@ -152,7 +152,7 @@ struct SystemPollerTests {
         mover.join()
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: Sleep.allCases)
+    @Test(.timeLimit(.minutes(2)), arguments: Sleep.allCases)
     func `a deadline that a clock moved by hand has passed already ends the sleep`(
         sleep: Sleep
     ) throws {
@@ -168,7 +168,7 @@ struct SystemPollerTests {
 
     @Test func `who looks for a wake before it sleeps finds it without having slept`() throws {
         let poller = SystemPoller(spin: IdleSpin(limit: .seconds(3_600), processorCount: 2))
-        // It looks once a wake has come in time.
+        // It spins once a wake has come in time.
         poller.wake()
         _ = wait(poller, nil)
         let sleeps = Counter()
@@ -192,7 +192,7 @@ struct SystemPollerTests {
         }
         _ = wait(poller, one)
         waker.join()
-        // The doorbell still holds its ring, and the second set has not told of it yet.
+        // The doorbell is still ringing, and the second set has not reported it yet.
         expectUndisturbed(poller, two)
         expectUndisturbed(poller, try poller.makeSet())
         expectUndisturbed(poller, one)
@@ -219,7 +219,7 @@ struct SystemPollerTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct SystemPollerDescriptorTests {
     @Test func `a descriptor is reported for as long as it is ready, with its token`() throws {
         let poller = SystemPoller()

@@ -1,12 +1,12 @@
-// The rule about process ids: whole groups are signalled, and only while the leader keeps the id;
-// and what is left behind: nothing.
+// Proves the rule of process ids: whole groups are signalled, and only while the leader keeps the
+// id; and that nothing is left behind.
 
 import Glibc
 import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct ChildProcessGroupTests {
     @Test func `the child leads a group of its own`() throws {
         var child = try shell("echo $$; cut -d' ' -f5 /proc/self/stat")
@@ -48,7 +48,7 @@ struct ChildProcessGroupTests {
         #expect(status == .exited(0))
         _ = try input.write(contentsOf: Array("alive".utf8))
         #expect(try read(5, from: output) == "alive")
-        // The id may be somebody else's now: nothing is signalled any more.
+        // The id may belong to another process now: nothing is signalled any more.
         try child.signalGroup(.kill)
         _ = try input.write(contentsOf: Array("still".utf8))
         #expect(try read(5, from: output) == "still")
@@ -59,14 +59,14 @@ struct ChildProcessGroupTests {
     @Test func `an ended leader keeps its group's id until it is reaped`() throws {
         var child = try shell("exit 0")
         try waitUntilReadable(child.endDescriptor)
-        // A zombie is still there to be signalled.
+        // A zombie can still be signalled.
         try child.signalGroup(.terminate)
         let before = errorNumber { () throws(SystemError) in
             try Signal.terminate.send(toProcess: child.processID)
         }
         #expect(before == 0)
         #expect(try ended(&child) == .exited(0))
-        // Just after, nobody has the id yet: ids are given out in turn.
+        // Just after, the id is free: ids are given out in turn.
         let after = errorNumber { () throws(SystemError) in
             try Signal.terminate.send(toProcess: child.processID)
         }

@@ -1,11 +1,11 @@
-// Children from their start to their end, with real programs.
+// Proves children from their start to their end, with real programs.
 
 import Glibc
 import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct ChildProcessTests {
     @Test func `what goes in comes out, and the end is reported once and for all`() throws {
         var child = try ChildProcess.spawn(ChildCommand(program: "/bin/cat"))
@@ -123,7 +123,7 @@ struct ChildProcessTests {
 
     @Test func `the child gets three blocking streams and no other descriptor`() throws {
         let pipe = try Pipe()
-        // Some library that does not care for close-on-exec.
+        // A library that does not set close-on-exec.
         let careless = Descriptor(owning: dup(pipe.readEnd.number))
         let script = "cd /proc/self; grep -h flags fdinfo/0 fdinfo/1 fdinfo/2; ls /proc/self/fd"
         var child = try ChildProcess.spawn(
@@ -136,7 +136,7 @@ struct ChildProcessTests {
             let flags = try #require(CInt(digits, radix: 8))
             #expect(flags & O_NONBLOCK == 0)
         }
-        // The last one is what ls reads the directory by.
+        // The last one is the descriptor with which ls reads the directory.
         #expect(lines[3...] == ["0", "1", "2", "3"])
         _ = consume careless
         _ = consume pipe

@@ -1,4 +1,4 @@
-// What is told about this process; where other tests would disturb, in a process of its own.
+// Proves the statistics of this process; in a process of its own where other tests would disturb.
 
 import Glibc
 import Kernel

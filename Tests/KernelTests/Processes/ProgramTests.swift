@@ -1,4 +1,4 @@
-// Programs found by name, without anything being started.
+// Proves that programs are found by name, without starting any.
 
 import Glibc
 import Kernel

@@ -1,4 +1,4 @@
-// Processes found by their environment and by what they read.
+// Proves that processes are found by their environment and by their input.
 
 import Glibc
 import Kernel
@@ -11,7 +11,7 @@ import Testing
             ChildCommand(
                 program: "/bin/sh", arguments: ["-c", "echo; read answer"],
                 environment: ["KERNEL_TESTS_MARK": value]))
-        // That it was started does not say yet that the kernel has its environment.
+        // A started process need not have its environment in the kernel yet.
         guard let output = child.takeOutput() else { throw Unexpected("no output") }
         try waitUntilReady(output.number)
         return child
@@ -26,7 +26,7 @@ import Testing
         return found
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `is found by a variable, has a session, and is killed`() throws {
         let value = "a=b, \(getpid())"
         var child = try start(value)
@@ -43,7 +43,7 @@ import Testing
         #expect(try found(value) == [])
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `is known by the file in memory that it reads, and has a group`() throws {
         let label = "kernel tests (deleted) \(getpid())"
         var child = try ChildProcess.spawn(

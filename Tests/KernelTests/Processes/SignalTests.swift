@@ -1,11 +1,11 @@
-// Signals go to the test's own thread only, which blocks them first and has none left pending when
-// it unblocks them; nothing in these tests suspends, so the thread stays the same.
+// Proves signals. They go to the test's own thread only, which blocks them first and has none left
+// pending when it unblocks them; nothing in these tests suspends, so the thread stays the same.
 
 import Glibc
 import Kernel
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct SignalTests {
     @Test func `signals are read in place of having their effect, with who sent them`() throws {
         let signals: Set<Signal> = [.user1, .terminate]

@@ -1,4 +1,4 @@
-// Addresses as text: what is taken, and what is said about the rest.
+// Proves addresses as text: which are accepted, and the errors of the others.
 
 import Kernel
 import Testing

@@ -1,11 +1,11 @@
-// Unix sockets that listen: the file's mode bits, its replacement and its removal.
+// Proves listening Unix sockets: the file's mode bits, its replacement and its removal.
 
 import Glibc
 import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct ListenerTests {
     let directory: TestDirectory
     let address: SocketAddress
@@ -175,12 +175,13 @@ struct ListenerTests {
         #expect(winners.count == 1)
         let errors = outcomes.compactMap(\.error)
         #expect(errors.count == 7)
-        // Who waits for a second in vain, as the machine holds up whoever is at it, is told that.
+        // A contender that waits a second in vain, because the machine holds the other up, is
+        // refused so.
         let refusals: [SocketError] = [
             .inUse(address.description), .directoryBusy(directory.path),
         ]
         #expect(errors.allSatisfy(refusals.contains), "\(errors)")
-        // A listener takes its file with it.
+        // A listener removes its file.
         try withExtendedLifetime(winners) {
             let client = try address.connect(timeoutMilliseconds: 5000)
             _ = consume client
@@ -243,7 +244,7 @@ struct ListenerTests {
     }
 }
 
-/// Tries to be the server, and stays it.
+/// Tries to become the server, and stays it.
 private final class Contender: Sendable {
     let listener: ListenerBox?
     let error: SocketError?
@@ -277,19 +278,19 @@ func accepted(_ listener: borrowing Listener) throws -> Descriptor {
     }
 }
 
-/// A socket that nothing was done to yet.
+/// An unbound socket.
 private func rawSocket() throws -> Descriptor {
     let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     return try Descriptor(owning: required(socket(AF_UNIX, type, 0)))
 }
 
-/// The number of a descriptor, unless the call failed that should have made it.
+/// The number of a descriptor; throws if the call that should have made it failed.
 private func required(_ number: CInt) throws -> CInt {
     if number < 0 { throw Unexpected("no descriptor: error \(errno)") }
     return number
 }
 
-/// Binds without any of the care that a listener takes.
+/// Binds without the checks of a listener.
 private func bindRaw(_ descriptor: borrowing Descriptor, _ path: String) -> CInt {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

@@ -1,11 +1,11 @@
-// TCP sockets that listen, on loopback only, and sockets that a service manager opened.
+// Proves listening TCP sockets, on loopback only, and sockets that a service manager opened.
 
 import Glibc
 import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct TCPListenerTests {
     @Test(arguments: ["127.0.0.1:0", "[::1]:0"])
     func `a port that the kernel chooses is told and takes connections`(text: String) throws {
@@ -69,7 +69,7 @@ struct TCPListenerTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct InheritedListenerTests {
     @Test func `a socket that a service manager opened is used and its file is left`() throws {
         let directory = try TestDirectory()
@@ -119,9 +119,9 @@ private func noDelay(_ descriptor: borrowing Descriptor) -> CInt {
     return value
 }
 
-/// Whether this machine has the address ::1, for addresses of that kind.
+/// Whether this machine has the address, such as ::1.
 ///
-/// Where the kernel has IPv6 it may be switched off, as in many containers.
+/// A kernel with IPv6 may have it switched off, as in many containers.
 private func hasAddress(_ text: String) -> Bool {
     guard text.hasPrefix("[") else { return true }
     let bytes = (try? File.read("/proc/net/if_inet6", atMost: 1 << 20)) ?? []

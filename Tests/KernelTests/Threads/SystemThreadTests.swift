@@ -1,4 +1,4 @@
-// Threads of the operating system: a name, a body, an end that can be waited for.
+// Proves threads of the operating system: a name, a body, an end that can be waited for.
 
 import Glibc
 import Kernel
@@ -12,7 +12,7 @@ private func currentName() -> String {
     return String(decoding: (text ?? []).filter { $0 != 10 }, as: UTF8.self)
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct SystemThreadTests {
     @Test func `its body has run when join returns`() throws {
         let trace = Trace()

@@ -1,4 +1,4 @@
-// A variable of which every thread has its own.
+// Proves a variable of which every thread has its own.
 
 import Kernel
 import RunLoopsTesting
@@ -17,7 +17,7 @@ private final class Value: Sendable {
     deinit { trace.note("\(name) gone") }
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct ThreadLocalTests {
     @Test func `each thread has its own, and none to begin with`() throws {
         let variable = ThreadLocal<Value>()

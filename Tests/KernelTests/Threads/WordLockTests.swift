@@ -1,4 +1,4 @@
-// The lock of four bytes: what it guards is in the tests of those who use it.
+// Proves the lock of four bytes; the tests of its users prove the state that it guards.
 
 import CRefusals
 import Glibc
@@ -10,7 +10,7 @@ private final class Guarded: Sendable {
     let lock = WordLock()
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(2)))
 struct WordLockTests {
     @Test func `a wait that the kernel refuses stops the program with a word`() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])

@@ -1,4 +1,4 @@
-// Points in time: arithmetic that stays at the two distant ends, and text for people.
+// Proves points in time: arithmetic that stays at the two distant ends, and text for people.
 
 import Kernel
 import Testing

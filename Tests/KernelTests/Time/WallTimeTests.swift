@@ -1,4 +1,4 @@
-// The time by which records are dated, on a clock that stands between two milliseconds.
+// Proves the time of records, on a clock that stands between two milliseconds.
 
 import Kernel
 import Testing

@@ -1,5 +1,6 @@
-// Lets each call to the disk fail in turn, in each way, while a script of transactions runs: those that
-// returned are there, those that threw are not, and the store goes on when the disk does.
+// Fails each call to the disk in turn, in each way, while a script of transactions runs: changes of
+// those that returned are there, changes of those that threw are not, and the store goes on when
+// the disk does.
 //
 // A few cases each; FAULTS=1 in the environment takes every call number (Scripts/fault-test).
 
@@ -14,7 +15,7 @@ import Testing
     struct Case {
         var calls: [FaultyDisk.Call]
         var number: Int
-        /// How many calls fail; 0 for all up to the end of a few transactions.
+        /// The number of failing calls; 0 for all up to the end of a few transactions.
         var count: Int
         var kind: FaultyDisk.Kind
     }
@@ -29,7 +30,7 @@ import Testing
         var store: SQLiteStore? = try disk.directory.openForScript()
         var model = StoreModel()
         var throwCount = 0
-        /// Refused since the last one that was not: one of them may lie whole at the log's end.
+        /// The refused steps since the last success: one of them may be whole at the log's end.
         var refused: [StoreScript.Step] = []
         disk.fail(fault.calls, from: fault.number, count: fault.count, fault.kind)
         for step in script.steps {
@@ -65,13 +66,13 @@ import Testing
         let store = try #require(store)
         var found = try Contents(of: store)
         var expected = model.contents
-        // The store looks for it when it is opened.
+        // The store finds the number when it is opened.
         found.nextNumber = 0
         expected.nextNumber = 0
         #expect(found == expected, "\(fault), \(moment)")
     }
 
-    /// Opens what is in the files now: a killed process leaves just that.
+    /// Opens a copy of the present files: a killed process leaves just these.
     private func checkCopy(of disk: FaultyDisk, holds models: [StoreModel], _ fault: Case) throws {
         let copy = try StoreDirectory(in: StoreDirectory.memory)
         for suffix in ["", "-wal", "-journal"] {

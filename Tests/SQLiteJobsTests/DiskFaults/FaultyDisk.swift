@@ -1,4 +1,4 @@
-// A disk on which calls fail when a test says so, and which remembers what was written (Tests/CFaults).
+// A disk on which calls fail when a test says so, and which records the writes (Tests/CFaults).
 
 import CFaults
 import Jobs
@@ -18,7 +18,7 @@ final class FaultyDisk {
         case read = 32
     }
 
-    /// How they fail.
+    /// The ways in which they fail.
     enum Kind: Int32, CaseIterable {
         case error = 1
         case full = 2
@@ -26,16 +26,16 @@ final class FaultyDisk {
         case shortFull = 4
     }
 
-    /// Something that was done to a file.
+    /// A recorded change of a file.
     struct Event {
         let call: Call
         /// 0 the database, 1 its log, 2 its journal.
         let file: Int
         let hasFailed: Bool
         let offset: Int
-        /// What was written.
+        /// The bytes that were written.
         let bytes: [UInt8]
-        /// Of a truncation.
+        /// The size of a truncation.
         let size: Int
     }
 
@@ -53,16 +53,16 @@ final class FaultyDisk {
 
     struct TooMany: Error {}
 
-    /// Lets calls fail from the one with this number on, counted from now; `count` 0 for all that come.
+    /// Fails calls from the one with this number on, counted from now; `count` 0 for all that come.
     func fail(_ calls: [Call], from number: Int, count: Int, _ kind: Kind) {
         let mask = calls.reduce(0 as UInt32) { $0 | UInt32($1.rawValue) }
         faults_arm(self.number, mask, Int32(number), Int32(count), kind.rawValue)
     }
 
-    /// Lets nothing fail from now on.
+    /// Fails no call from now on.
     func heal() { faults_arm(number, 0, 0, 0, 0) }
 
-    /// How many calls have failed since the last `fail`.
+    /// The number of calls that have failed since the last `fail`.
     var failureCount: Int { Int(faults_given(number)) }
 
     func record() { faults_record(number) }
@@ -93,7 +93,7 @@ extension FaultyDisk.Event: CustomStringConvertible {
 }
 
 extension StoreDirectory {
-    /// Where files cost no disk, if the system has such a place.
+    /// A directory in memory, if the system has one.
     static let memory: String =
         ((try? File.kind(of: "/dev/shm")) ?? nil) == nil ? "/tmp" : "/dev/shm"
 }

@@ -1,5 +1,5 @@
-// What a transaction adds to the log goes there in one write, whatever it is made of; and with the kernel
-// it is when the transaction has returned, synced or not.
+// Proves that a transaction's addition to the log is one write, whatever its contents, and that it
+// is with the kernel when the transaction has returned, synced or not.
 
 import Jobs
 import SQLiteJobs

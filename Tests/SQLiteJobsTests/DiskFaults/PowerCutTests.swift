@@ -1,5 +1,5 @@
-// Cuts the power at any moment of a script: of what was written and not yet synced, any part may have
-// come to the disk. What was acknowledged is there, in order, and nothing is half there.
+// Cuts the power at any moment of a script: any part of the unsynced writes may have reached the
+// disk. Acknowledged changes are there, in order, and no change is half there.
 //
 // A few thousand cases are sampled; FAULTS=1 in the environment takes all (Scripts/fault-test).
 
@@ -12,7 +12,7 @@ import Testing
 @Suite struct PowerCutTests {
     /// A script's run as the disk saw it.
     struct Recording {
-        /// What the disk held at its begin.
+        /// The contents of the disk at its beginning.
         var files: [[UInt8]] = []
         var events: [FaultyDisk.Event] = []
         var moments: [Moment] = []
@@ -20,10 +20,10 @@ import Testing
 
     /// A transaction that returned, or may be there though it threw.
     struct Moment {
-        /// How many events there were.
+        /// The number of events before it.
         var eventCount: Int
         let contents: Contents
-        /// Whether all before it is on the disk as well.
+        /// Whether everything before it is on the disk as well.
         let isSynced: Bool
     }
 
@@ -66,9 +66,9 @@ import Testing
         return recording.inBlocks(of: disk.events())
     }
 
-    /// What came to the disk: events in their order, some left out, the last one up to a byte.
+    /// The contents of the disk: events in their order, some left out, the last one cut at a byte.
     ///
-    /// Behind that byte is what was there before, or noise.
+    /// Behind that byte are the former bytes, or noise.
     private func files(
         _ recording: Recording, upTo count: Int, without left: Set<Int> = [],
         lastBytes: Int? = nil, noise: Bool = false
@@ -101,9 +101,9 @@ import Testing
         return files
     }
 
-    /// The writes that may not have come to the disk by an event.
+    /// The writes that may not have reached the disk by an event.
     ///
-    /// A sync that fails takes what it was to write for clean: later ones do not write it either.
+    /// A failed sync marks its writes as clean: later syncs do not write them either.
     private func unsynced(_ recording: Recording, upTo count: Int) -> [Int] {
         var pending: [Int: [Int]] = [:]
         var lost: [Int] = []
@@ -119,11 +119,11 @@ import Testing
         return (lost + pending.values.flatMap { $0 }).sorted()
     }
 
-    /// What has been looked at: the same files within the same moments are no second case.
+    /// The cases so far: the same files within the same moments are no second case.
     private final class Looked {
         var cases: Set<Int> = []
 
-        /// - Returns: whether this is new.
+        /// - Returns: whether the case is new.
         func note(_ files: [[UInt8]], _ allowed: ArraySlice<Moment>) -> Bool {
             var hasher = Hasher()
             for file in files {
@@ -137,7 +137,7 @@ import Testing
 
     private let looked = Looked()
 
-    /// Opens files and looks whether they hold a state from the last synced one on.
+    /// Opens files and checks that they hold a state from the last synced one on.
     private func check(
         _ files: [[UInt8]], _ recording: Recording, at count: Int, _ what: String,
         mayBeRefused: Bool = false
@@ -190,7 +190,7 @@ import Testing
                 guard (index * 7 + place) % takingEach(61) == 0 else { continue }
                 let noise = place % 2 == 1
                 let torn = files(recording, upTo: index + 1, lastBytes: cut, noise: noise)
-                // Noise in the first bytes may be another program's file, which is left as it is.
+                // Noise in the first bytes may be another program's file, which stays as it is.
                 let isHeader = noise && event.file == 0 && event.offset == 0 && cut < 100
                 try check(
                     torn, recording, at: index, "write \(index) torn at byte \(cut)",
@@ -260,10 +260,10 @@ import Testing
 }
 
 extension PowerCutTests.Recording {
-    /// The same with each write as those of its blocks: a disk takes them one by one, in any order.
+    /// The same with each write split into its blocks: a disk takes them one by one, in any order.
     func inBlocks(of events: [FaultyDisk.Event]) -> Self {
         var recording = self
-        /// How many there are up to so many of the given ones.
+        /// The number of split events before each of the given ones.
         var counts = [0]
         for event in events {
             recording.events += event.blocks
@@ -279,7 +279,7 @@ extension PowerCutTests.Recording {
 extension FaultyDisk.Event {
     private static let blockByteCount = 4_096
 
-    /// A write as several, none of which has parts of two blocks; anything else as it is.
+    /// A write as several, none of which has parts of two blocks; other events unchanged.
     fileprivate var blocks: [Self] {
         guard call == .write else { return [self] }
         var blocks: [Self] = []

@@ -1,11 +1,11 @@
-// A fixed sequence of transactions, and a plain model of what they leave: what the store must hold
-// whatever the disk does in between.
+// A fixed sequence of transactions, and a plain model of their results: the contents that the store
+// must have whatever the disk does in between.
 
 import Jobs
 import SQLiteJobs
 import Support
 
-/// Transactions that touch everything the store keeps.
+/// Transactions that touch every part of the store.
 struct StoreScript {
     enum Operation {
         case accept(Job)
@@ -32,7 +32,7 @@ struct StoreScript {
         limits.failedCountMax = 3
         return limits
     }()
-    /// So short a log that it is moved into the database every few transactions.
+    /// A log so short that it is moved into the database every few transactions.
     static let logPageCountMax = 24
     static let threads = ["mail", "images"]
 
@@ -83,14 +83,14 @@ struct StoreScript {
     }
 }
 
-/// What a store holds, in lines.
+/// The contents of a store, in lines.
 struct Contents: Hashable {
     var live: [UInt64: String] = [:]
     var ended: [UInt64: String] = [:]
     var nextNumber: UInt64 = 1
 }
 
-/// What the transactions that have returned leave.
+/// The result of the transactions that have returned.
 struct StoreModel {
     private struct Live {
         let job: Job
@@ -104,7 +104,7 @@ struct StoreModel {
     private var failedOrder: [UInt64] = []
     private var reserved: UInt64 = 1
 
-    /// What it holds after a transaction.
+    /// Applies a transaction.
     mutating func apply(_ step: StoreScript.Step) {
         while endedOrder.count > StoreScript.limits.retainedCountMax {
             ended[endedOrder.removeFirst()] = nil
@@ -158,7 +158,7 @@ extension Contents {
         return "\(job.thread) \(state) \(attempt) \(count) \(isPattern)"
     }
 
-    /// Everything that an open store tells.
+    /// Reads the whole contents of an open store.
     ///
     /// The next number is that of its opening.
     init(of store: SQLiteStore) throws(StoreFault) {
@@ -186,7 +186,7 @@ extension Contents {
 }
 
 extension Contents {
-    /// What is in one and not, or not so, in the other.
+    /// The lines in which the two differ.
     func differences(from other: Contents) -> [String] {
         var lines: [String] = []
         for (mine, its) in [(live, other.live), (ended, other.ended)] {
@@ -224,7 +224,7 @@ extension SQLiteStore {
 }
 
 extension StoreDirectory {
-    /// Opens it as the scripts want it.
+    /// Opens the store with the limits of the scripts.
     func openForScript() throws(StoreFault) -> SQLiteStore {
         try SQLiteStore(
             path: database, limits: StoreScript.limits,

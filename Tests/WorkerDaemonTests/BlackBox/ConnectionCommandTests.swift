@@ -6,7 +6,7 @@ import Support
 import Testing
 
 @Suite struct `Redis manners` {
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `HELLO agrees on a version and answers in it`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `PING, ECHO, SELECT, RESET and QUIT do as Redis does`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `CLIENT lists, names and kills connections`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `CLIENT LIST shows where each client is, and where it came in`() throws {
         let scratch = try Scratch()
         let (door, address) = try freeLoopbackAddress()
@@ -96,7 +96,7 @@ import Testing
         #expect(daemon.log.contains("came in from 127."))
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `COMMAND names every command, what it takes and what it does`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `INFO has its sections, one or all`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `INFO and HELLO tell clients of Redis what they choose by`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `CLIENT INFO has the fields of Redis 7.2 in their order`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `INFO counts jobs in every state`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `CONFIG GET knows what tools ask for`() throws {
         try withDaemon(Setup(limits: "payload: \"1KB\", connections: 7")) { daemon in
             let client = try daemon.connect()
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `SELECTORS names built-in and configured ones`() throws {
         let setup = Setup(selectors: "shout: { program: [\"tr\", \"a-z\", \"A-Z\"] }")
         try withDaemon(setup) { daemon in

@@ -18,7 +18,7 @@ import Testing
         return setup
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `can be run again with their payloads, or dropped`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `outlive a crash, and so does that they run again`() throws {
         let scratch = try Scratch()
         let setup = Self.setup(isDurable: true)
@@ -84,7 +84,7 @@ import Testing
         #expect(try again.call("RESULT", 3).errorWord == "NOJOB")
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `are dropped for the size of their payloads, and then gone`(isDurable: Bool) throws {
         var setup = Self.setup(isDurable: isDurable)
         setup.limits = "retainedBytes: \"1MB\""
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `are kept within limits of their own`() throws {
         var setup = Self.setup(isDurable: true)
         setup.limits = "retainedResults: 1, retainedFailures: 2"
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `a submit that is repeated under its name gets the first job`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `what a cancel takes back of them is one job`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `so it does while there is no room for another one`(isDurable: Bool) throws {
         var setup = Self.setup(isDurable: isDurable)
         setup.threads = "images: { maxQueued: 1 }"
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `its name is known after a crash, and for as long as is configured`() throws {
         let scratch = try Scratch()
         var setup = Self.setup(isDurable: true)

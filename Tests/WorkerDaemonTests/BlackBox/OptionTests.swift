@@ -7,7 +7,7 @@ import Testing
 import WorkerClient
 
 @Suite struct `What is said about a job` {
-    @Test(.timeLimit(.minutes(20)), arguments: [Setup(), Setup.durable])
+    @Test(.timeLimit(.minutes(2)), arguments: [Setup(), Setup.durable])
     func `a label is shown wherever the job is, and kept`(setup: Setup) throws {
         var setup = setup
         setup.log = "level: \"info\""
@@ -53,7 +53,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `a selector says when its jobs expire, collected ones too, and a client otherwise`()
         throws
     {
@@ -82,7 +82,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `the Swift client says it, and a schedule does`() throws {
         var setup = Setup.durable
         setup.threads = "images: {}, mail: {}"
@@ -110,7 +110,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `and what is wrong with it`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

@@ -49,7 +49,7 @@ import Testing
             environment: environment)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `hears when clients may come, and how long the end may take`() throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))
@@ -72,7 +72,7 @@ import Testing
         #expect(try daemon.end() == "exit status 0")
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `is not told of an end that may take hours, until it is asked for`() throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))
@@ -89,7 +89,7 @@ import Testing
         #expect(try manager.message().hasPrefix("STOPPING=1\n"))
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func `hears that the daemon is alive, if it wants to`(_ wants: Bool) throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))

@@ -23,7 +23,7 @@ import Testing
         },
         """
 
-    @Test(.timeLimit(.minutes(20)), arguments: [Signal.terminate, Signal.interrupt])
+    @Test(.timeLimit(.minutes(2)), arguments: [Signal.terminate, Signal.interrupt])
     func `a signal ends an idle daemon, which removes its socket`(signal: Signal) throws {
         try withDaemon { daemon in
             let idle = try daemon.connect()
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `what runs is finished and answered, what waits is told, nothing new begins`() throws {
         let setup = Setup(threads: "images: {}, mail: { count: 2 }", selectors: Self.programs)
         try withDaemon(setup) { daemon in
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: ["hangs", "ignores"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["hangs", "ignores"])
     func `a program that outlasts the grace period is stopped, kill included`(name: String) throws {
         let setup = Setup(selectors: Self.programs, shutdown: "grace: \"50ms\"")
         try withDaemon(setup) { daemon in
@@ -103,7 +103,7 @@ import Testing
         Issue.record("nothing is ever stopped in time")
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `a second signal ends the daemon at once and its programs with it`() throws {
         try withDaemon(Setup(selectors: Self.programs)) { daemon in
             let client = try daemon.connect()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `a second signal ends also programs that are just being started`() throws {
         let program = "sh\", \"-c\", \"echo $$ >> $DIR/pids; exec sleep 600"
         let setup = Setup(
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `a second signal leaves a successor's socket alone`() throws {
         try withDaemon(Setup(selectors: Self.programs)) { daemon in
             let client = try daemon.connect()
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN does as SIGTERM and closes without a reply`() throws {
         try withDaemon(Setup(selectors: Self.programs)) { daemon in
             let client = try daemon.connect()
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN DRAIN runs all that waits, paused threads included`() throws {
         let setup = Setup(threads: "images: {}, mail: { count: 2 }", selectors: Self.programs)
         try withDaemon(setup) { daemon in
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN NOW stops what runs, and what does not stop is killed`() throws {
         let setup = Setup(
             threads: "images: {}, ledger: {}",
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that does not read its last replies does not keep the daemon up`() throws {
         try withDaemon { daemon in
             let deaf = try daemon.connect()

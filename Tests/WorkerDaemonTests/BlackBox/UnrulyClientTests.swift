@@ -13,7 +13,7 @@ import Testing
         return try processorTime(of: daemon.processID) - before
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that sends one byte at a time is served like any other`() throws {
         try withDaemon { daemon in
             let slow = try daemon.connect()
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that never reads is held back and costs a bounded amount of memory`() throws {
         try withDaemon { daemon in
             let healthy = try daemon.connect()
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that hands in more than the disk takes is held back, and others are not`() throws
     {
         try withDaemon(.durable) { daemon in
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `results beyond the output backlog cost the client its connection only`() throws {
         try withDaemon(Setup(limits: "outputBacklog: \"1MB\"")) { daemon in
             let healthy = try daemon.connect()
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `results that wait for an earlier answer count as backlog`() throws {
         let setup = Setup(threads: "slow: {}, images: {}", limits: "outputBacklog: \"1MB\"")
         try withDaemon(setup) { daemon in
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `lists that wait for an earlier answer hold their client back`() throws {
         try withDaemon(Setup(threads: "slow: {}, images: {}")) { daemon in
             let healthy = try daemon.connect()
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: [Setup(), .durable])
+    @Test(.timeLimit(.minutes(2)), arguments: [Setup(), .durable])
     func `clients that vanish while they wait for a while are not kept`(setup: Setup) throws {
         try withDaemon(setup) { daemon in
             let healthy = try daemon.connect()
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `many who have waited long enough at one moment keep nobody waiting`() throws {
         try withDaemon { daemon in
             let healthy = try daemon.connect()
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that vanishes while it waits leaves its job running`() throws {
         try withDaemon { daemon in
             let healthy = try daemon.connect()
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `what was sent before the client hung up is executed`() throws {
         try withDaemon { daemon in
             let healthy = try daemon.connect()
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `one client too many is told so, and a place that gets free is given away`() throws {
         try withDaemon(Setup(limits: "connections: 3")) { daemon in
             let first = try daemon.connect()
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `one job more than may wait is BUSY, beside the one that runs`() throws {
         try withDaemon(Setup(threads: "images: { maxQueued: 3 }, ledger: {}")) { daemon in
             let client = try daemon.connect()
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `clients beyond the open files that are allowed wait, and the log says so once`() throws {
         let daemon = try TestDaemon(Setup(), in: Scratch(), limited: "ulimit -n 40")
         defer { daemon.kill() }
@@ -287,7 +287,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(20)),
+        .timeLimit(.minutes(2)),
         arguments: [
             "POST / HTTP/1.1\r\n", "post /x HTTP/1.0\r\n", "GET / HTTP/1.1\r\n",
             "OPTIONS * HTTP/1.1\r\n", "host: 127.0.0.1:7711\r\n", "PRI * HTTP/2.0\r\n",

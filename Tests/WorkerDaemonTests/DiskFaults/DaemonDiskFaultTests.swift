@@ -1,8 +1,7 @@
-// Lets the daemon's disk fail at a call, in each way: no number that was given is lost, what is refused
-// is refused with a sentence, the log says what happened, and the daemon goes on when the disk does.
+// Fails a call of the daemon to its disk, in each way: no number that was given is lost, every
+// refusal has a sentence, the log says what happened, and the daemon goes on when the disk does.
 //
-// A few calls each; FAULTS in the environment says that each n-th is taken, up to the last
-// (Scripts/fault-test).
+// A few calls each; with FAULTS in the environment each n-th, up to the last (Scripts/fault-test).
 
 import Kernel
 import RESP
@@ -36,9 +35,9 @@ import Testing
         tellFaultCases(caseCount, "the daemon's disk at a restart, \(error) \(calls) \(count)")
     }
 
-    /// Lets each of the calls fail in turn, until none fails any more.
+    /// Fails each of the calls in turn, until there are no more.
     ///
-    /// - Returns: how many did.
+    /// - Returns: the number of failed calls.
     private func forEachFault(
         _ error: String, _ calls: String, _ count: Int, orElse few: [Int],
         _ body: (DiskFault, Scratch) throws -> Void
@@ -61,7 +60,7 @@ import Testing
         return caseCount
     }
 
-    /// A daemon that can't open its file says so and ends.
+    /// Expects that a daemon that can't open its file says so and ends.
     private func expectNoStart(of daemon: TestDaemon, _ fault: DiskFault) throws {
         let end = try daemon.end()
         #expect(end.hasPrefix("exit status") && end != "exit status 0", "\(fault): \(end)")
@@ -99,7 +98,7 @@ import Testing
         defer { daemon.kill() }
         if try daemon.listensAtLast() {
             try submit(to: daemon, &given, &refusals)
-            // The disk is mended; then all is well without anybody's help.
+            // The disk works again; then everything is well without help.
             try scratch.write("", to: "control")
             let client = try daemon.connect()
             try eventually("it recovers") {
@@ -128,14 +127,14 @@ import Testing
         try finish(given, scratch, fault)
     }
 
-    /// Some one by one, some together.
+    /// Submits some jobs one by one, some together.
     private func submit(
         to daemon: TestDaemon, _ given: inout [Int], _ refusals: inout [RESPValue]
     ) throws {
         let client = try daemon.connect()
         for (place, size) in [1, 1, 1, 4, 1, 1, 4, 1, 1, 1].enumerated() {
             if place == 3 || place == 6 {
-                // Written down too, and in effect whether it could be or not.
+                // Recorded too, and in effect whether it could be or not.
                 let reply = try client.call(place == 3 ? "PAUSE" : "RESUME", "images")
                 if reply.errorWord != nil { refusals.append(reply) }
             }
@@ -147,7 +146,7 @@ import Testing
         }
     }
 
-    /// Starts it anew: what was accepted and has not run runs now.
+    /// Restarts the daemon: accepted jobs that have not run run now.
     private func finish(_ given: [Int], _ scratch: Scratch, _ fault: DiskFault) throws {
         let second = try TestDaemon(afterFaultsIn: scratch)
         defer { second.kill() }

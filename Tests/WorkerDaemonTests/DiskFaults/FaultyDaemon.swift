@@ -1,4 +1,4 @@
-// A daemon whose disk fails when a test says so: the shim of Tests/Preload lies between it and the
+// A daemon whose disk fails when a test says so: the shim of Tests/Preload is between it and the
 // kernel.
 
 import Glibc
@@ -6,21 +6,21 @@ import Kernel
 import RESP
 import Support
 
-/// What is to fail.
+/// The calls that fail, and how.
 struct DiskFault: CustomStringConvertible {
     /// EIO, ENOSPC or SHORT.
     let error: String
     /// `write,sync`, or `any`.
     let calls: String
-    /// The number of the first call, of all on the daemon's files.
+    /// The number of the first failing call, among all on the daemon's files.
     let number: Int
-    /// How many fail; 0 for all until the disk is mended.
+    /// The number of failing calls; 0 for all until the disk works again.
     let count: Int
 
     var description: String { "\(error) \(calls) \(number) \(count)" }
 }
 
-/// The shim, compiled when it is first needed; in one step, as a daemon of another run may load it.
+/// The shim, compiled when first needed; in one step, as a daemon of another run may load it.
 private let shim: Result<String, Unexpected> = {
     do {
         let library = "\(try productsDirectory())/disk-faults.so"
@@ -57,7 +57,7 @@ extension TestDaemon {
             ])
     }
 
-    /// Starts one over the same files and a disk that does not.
+    /// Starts a daemon over the same files and a disk that does not fail.
     convenience init(afterFaultsIn scratch: Scratch) throws {
         try self.init(
             arguments: ["--config", scratch.file("workerd.json5")], in: scratch, logName: "log2",

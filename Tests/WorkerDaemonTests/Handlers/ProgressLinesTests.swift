@@ -1,4 +1,4 @@
-// The lines in which a program says how far it is.
+// Proves the lines in which a program reports its progress.
 
 import Jobs
 import Testing

@@ -1,5 +1,5 @@
 // What it costs that a job which holds up others fails: as many jobs as are of its order, however many
-// there are of others. Told in jobs that the desk looks at, not in time.
+// there are of others. Told in jobs that the scheduler looks at, not in time.
 
 import RESP
 import Support
@@ -19,8 +19,8 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
-    func `makes the desk look at no job of another key or thread`() throws {
+    @Test(.timeLimit(.minutes(2)))
+    func `makes the scheduler look at no job of another key or thread`() throws {
         try play { world in
             let failing = 1...30
             for token in failing {
@@ -35,7 +35,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `makes it look at those behind it, and each counts as waiting until it is let go`() throws
     {
         try play { world in
@@ -65,7 +65,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `makes it look at no more after thousands of its order have run`() throws {
         try playScene { world in
             for token in 1...3_000 {

@@ -16,7 +16,7 @@ import WorkerDaemon
         try playScene(WindowLimits(countMax: countMax), hasTwin: true, scene)
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: [["VOLATILE"], []] as [[CommandArgument]])
+    @Test(.timeLimit(.minutes(2)), arguments: [["VOLATILE"], []] as [[CommandArgument]])
     func `ends at its moment, and who waits for it is told`(options: [CommandArgument]) throws {
         try play { world in
             try world.ask(["PAUSE", "one"]) { _ in }
@@ -36,7 +36,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `ends also if there are more than memory and one part hold, and none of them begins`()
         throws
     {
@@ -65,7 +65,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `ends behind others that fill the memory, and when these have pushed it out of there`()
         throws
     {
@@ -95,7 +95,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `ends at the next look if the store refuses the first`() throws {
         try play(countMax: 4) { world in
             try world.ask(["PAUSE", "one"]) { _ in }
@@ -117,7 +117,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `ends also if it was left for the next start because its thread was stopped`() throws {
         try play { world in
             try world.submit(["DELAY", 500, "EXPIRE", 1_000], [], token: 1)
@@ -136,7 +136,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `ends at the right moment after a restart`(isCrash: Bool) throws {
         try play(countMax: 4) { world in
             try world.ask(["PAUSE", "one"]) { _ in }
@@ -162,7 +162,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `may take its time with further attempts once it has begun`() throws {
         try play { world in
             try world.submit(["EXPIRE", 100, "RETRY", 1], [], token: 1)
@@ -180,7 +180,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `is not begun by its worker, though nobody has looked at the clock meanwhile`() throws {
         try play { world in
             try world.submit([], [], token: 1)
@@ -194,7 +194,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `waits behind one that is tried again, and ends there`() throws {
         try play { world in
             try world.submit(["RETRY", 1, "BLOCK"], [], token: 1)
@@ -216,7 +216,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(2)))
     func `follows the clock on the wall`() throws {
         try play(countMax: 4) { world in
             try world.ask(["PAUSE", "one"]) { _ in }

@@ -37,7 +37,7 @@ extension Simulation {
         }
         try submit()
         if random.chance(50) { try fire() }
-        // Not both: a job may be asked to end while the desk is told of its end.
+        // Not both: a job may be asked to end while the scheduler is told of its end.
         if random.chance(50) {
             try endOne()
         } else if random.chance(60) {

@@ -235,7 +235,7 @@ final class World {
     ///
     /// - Parameter observe: called before, when whatever has begun is known on the stage.
     func crash(_ observe: () throws -> Void) throws {
-        // Whatever the journal has begun is with the kernel; what the desk has not told it is lost.
+        // Whatever the journal has begun is with the kernel; what the scheduler has not told it is lost.
         try restThreads()
         try observe()
         if let twin {

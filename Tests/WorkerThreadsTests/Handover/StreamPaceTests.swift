@@ -1,4 +1,4 @@
-// When a thread lets more gather before it takes what has come.
+// Proves which hand-overs count as a stream, for which a thread lets more gather.
 
 import Kernel
 import RunLoops
@@ -10,24 +10,29 @@ import WorkerThreads
     /// With one processor alone nothing is waited for.
     private let canGather = SystemThread.processorCount > 1
 
-    @Test func `a long row gathers, a few do not`() {
-        #expect(!StreamPace.gather(after: 7))
-        #expect(StreamPace.gather(after: 8) == canGather)
+    @Test func `a client that waits for its answer is served at once, a long row gathers`() {
+        #expect(!StreamPace.gather(after: 0))
+        #expect(!StreamPace.gather(after: 1))
+        #expect(StreamPace.gather(after: 100) == canGather)
     }
 
-    @Test func `a stream gathers, but not what is few, plenty, or comes after a sleep`() throws {
+    @Test(.timeLimit(.minutes(2)))
+    func `a stream gathers until it is plenty, or the thread has slept`() throws {
         try withScriptedLoop { loop, poller in
             var pace = StreamPace()
-            #expect(!pace.gather())
-            for (count, gathers) in [(7, false), (8, true), (255, true), (256, false)] {
-                pace.note(count: count)
-                #expect(pace.gather() == (gathers && canGather), "\(count)")
-            }
-            pace.note(count: 8)
+            #expect(!pace.gather(), "nothing has come yet")
+            pace.note(count: 1)
+            #expect(!pace.gather(), "a single one")
+            pace.note(count: 100)
+            #expect(pace.gather() == canGather, "a stream")
+            #expect(pace.gather() == canGather, "the thread has not slept since")
+            pace.note(count: 100_000)
+            #expect(!pace.gather(), "plenty")
+            pace.note(count: 100)
             loop.keepAlive()
             poller.at(.seconds(1)) { loop.stop() }
             loop.run()
-            #expect(!pace.gather())
+            #expect(!pace.gather(), "the thread has slept")
         }
     }
 }

@@ -7,7 +7,7 @@ import Support
 import Testing
 import WorkerThreads
 
-@Suite(.timeLimit(.minutes(20))) struct `A measured worker` {
+@Suite(.timeLimit(.minutes(2))) struct `A measured worker` {
     /// What runs, as the thread itself sees it.
     private static var running: String {
         ThreadRunLoop.current.runningCallout.map {

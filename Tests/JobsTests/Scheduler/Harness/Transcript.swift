@@ -6,7 +6,7 @@
 //     perform THREAD PAYLOAD [delay MS] [buffer] [priority P] [key K] [retry N] [block] [expire MS] [unique U]
 //             [wait [MS]] [volatile]
 //     begin MEMBER            end MEMBER done|failed|cancelled      hear
-//     store [refuses]         deliver                               pass MS
+//     store [refuses]         deliver [COUNT]                       pass MS
 //     cancel N                cancel THREAD                         fire THREAD
 //     release THREAD · claim THREAD
 //     job N · wait N · retry N · drop N · watch N · list · crash · stop MEMBER · clock MS
@@ -72,7 +72,7 @@ final class Transcript {
         case "store":
             driver.store(
                 refusing: rest.isEmpty ? nil : StoreFault(.full, path: "book", detail: "as wished"))
-        case "deliver": driver.deliver()
+        case "deliver": driver.deliver(rest.isEmpty ? .max : Int(try number(rest[0])))
         case "pass": driver.advance(byMilliseconds: try number(rest[0]))
         case "clock":
             driver.wallOffset += try number(rest[0])

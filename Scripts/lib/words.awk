@@ -1,0 +1,27 @@
+# Counts the comments of each file with words that hide the subject, and prints COUNT words FILE.
+# With `show`, prints FILE:LINE: and the words instead. Lines of a comment are read on their own.
+
+BEGIN {
+    people = "whoever|whomever|nobody|somebody|anybody|everybody|himself|herself|those who"
+    hidden = "(asks|waits|comes|came|adds|calls|does|finds|gives|hands|has|is|looks|needs|owns" \
+        "|posts|pushes|reads|stops|takes|uses|wants|was)"
+    pattern = "(^|[^a-z])(" people "|who " hidden \
+        "|what (waits|comes|came|runs|ran|ends|ended|fails|failed|arrives|has (come|ended|failed)" \
+        "|is (left|there|to be|on its way)|was (there|left|pushed)))([^a-z]|$)"
+}
+{
+    comment = ""
+    if (FILENAME ~ /\.(swift|c|h)$/) {
+        # A comment that is not part of a text or an address.
+        if (match($0, /(^|[ {(])\/\/\/?( |$)/)) comment = substr($0, RSTART + RLENGTH)
+    } else if (match($0, /(^|[ ;])# /)) comment = substr($0, RSTART + RLENGTH)
+    comment = tolower(comment)
+    if (comment !~ pattern) next
+    count[FILENAME]++
+    match(comment, pattern)
+    word = substr(comment, RSTART, RLENGTH)
+    gsub(/^[^a-z]|[^a-z]$/, "", word)
+    if (show) print FILENAME ":" FNR ": name the thing in place of \"" word "\""
+}
+
+END { if (!show) for (file in count) print count[file], "words", file }
