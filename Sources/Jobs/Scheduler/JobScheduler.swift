@@ -53,8 +53,10 @@ package struct JobScheduler: ~Copyable {
     let environment: any SchedulerEnvironment
     /// Spreads the pauses before further attempts.
     var jitter: Jitter
-    /// Has the compiler pass the scheduler by its address: a value with an atomic in it is never moved to be looked
-    /// at. It is a kilobyte, and else each call of a function that only looks would copy it.
+    /// Has the compiler pass the scheduler by its address.
+    ///
+    /// A value that contains an atomic is never moved to be read. The scheduler is a kilobyte, and each call of
+    /// a function that only reads would copy it.
     private let isInPlace = Atomic<Bool>(true)
 
     /// - Parameters:
