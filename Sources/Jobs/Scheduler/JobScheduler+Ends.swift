@@ -82,9 +82,10 @@ extension JobScheduler {
         apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)
         record(.retry(job.id, completion.attempt, dueAt: due), of: job)
         if stage.isRefusing {
-            // Going down: the store has it, and its next attempt comes after the restart.
-            book.deactivate(job)
+            // Going down: the store has it, and its next attempt comes after the restart. Until then a cancel
+            // finds it there.
             tellWaiters(of: job, .failed(.abandoned))
+            if let queue = job.queue { park(job, queue) } else { book.deactivate(job) }
         } else {
             job.beginAnew()
             placeAgain(job, dueAt: due)

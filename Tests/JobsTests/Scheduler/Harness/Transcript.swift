@@ -9,7 +9,8 @@
 //     store [refuses]         deliver [COUNT]                       pass MS
 //     cancel N                cancel THREAD                         fire THREAD
 //     release THREAD · claim THREAD
-//     job N · wait N · retry N · drop N · watch N · list · crash · stop MEMBER · clock MS
+//     job N · wait N · retry N · drop N · watch N · list · crash · drain · stop MEMBER
+//     clock MS
 
 import Jobs
 import StoreTwin
@@ -78,6 +79,12 @@ final class Transcript {
             driver.wallOffset += try number(rest[0])
             driver.input { $0.clockWasSet() }
         case "crash": driver.crash()
+        case "drain":
+            driver.input {
+                $0.refuse()
+                _ = $0.keepDelayed()
+                _ = $0.abandonDelayed()
+            }
         case "stop":
             for group in driver.groups { group.stopped.insert(rest[0]) }
         case "list":
