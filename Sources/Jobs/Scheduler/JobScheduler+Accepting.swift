@@ -176,7 +176,7 @@ extension JobScheduler {
             } else {
                 uncountCancelled(commit.id)
             }
-            book.discard(commit.id)
+            book.discard(commit.id, endedAs: job.job.state)
         } else {
             commit.queue.removeParked(commit.state, .one(commit.byteCount))
         }

@@ -197,18 +197,19 @@ import Testing
         store.checkInvariants()
     }
 
-    @Test(arguments: [0, 10])
-    func `what is discarded has never been, cancelled or not`(retained: Int) throws {
+    @Test(arguments: [0, 10], [JobState.cancelled, .expired])
+    func `what is discarded has never been, ended or not`(retained: Int, end: JobState) throws {
         var limits = StoreLimits()
         limits.retainedCountMax = retained
         var store = JobBook(limits: limits)
         let request = JobRequest(thread: "mail", selector: "send", payload: [1])
         let ids = try (0..<3).map { _ in try store.accept(request, at: 0) }
-        for id in ids { try store.apply(.cancel, to: id, at: 1) }
-        store.discard(ids[1])
+        for id in ids { try store.apply(end == .expired ? .expire : .cancel, to: id, at: 1) }
+        store.discard(ids[1], endedAs: end)
         #expect(numbers(store) == (retained == 0 ? [] : [3, 1]))
         #expect(store.totals.accepted == 2)
-        #expect(store.totals.cancelled == 2)
+        #expect(store.totals.cancelled == (end == .cancelled ? 2 : 0))
+        #expect(store.totals.expired == (end == .expired ? 2 : 0))
         store.checkInvariants()
         store.expire(at: .max / 2)
         #expect(store.count(thread: nil, state: nil) == 0)

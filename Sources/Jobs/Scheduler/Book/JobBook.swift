@@ -148,19 +148,18 @@ package struct JobBook {
 
     /// Forgets a job that has not begun, as if it had never been accepted.
     ///
-    /// It may have been cancelled since, and dropped for that.
+    /// It may have been cancelled since, or have expired, and been dropped for that.
     ///
-    /// - Parameter id: of a job that was kept here, and has not been discarded yet.
-    package mutating func discard(_ id: JobID) {
-        if !letGo(id) {
-            if let entry = table[id] {
-                guard let retained = entry.retained(as: .cancelled) else { return }
-                ended.remove(retained)
-                drop(entry)
-            }
-            totals.cancelled -= 1
-        }
+    /// - Parameters:
+    ///   - id: of a job that was kept here, and has not been discarded yet.
+    ///   - end: how it has ended since, if it has.
+    package mutating func discard(_ id: JobID, endedAs end: JobState = .cancelled) {
         totals.accepted -= 1
+        if letGo(id) { return }
+        if end == .expired { totals.expired -= 1 } else { totals.cancelled -= 1 }
+        guard let entry = table[id], let retained = entry.retained(as: end) else { return }
+        ended.remove(retained)
+        drop(entry)
     }
 
     /// Forgets a job that has not ended and is kept elsewhere.
