@@ -4,7 +4,7 @@
 internal import RESP
 
 extension WorkerClient {
-    /// Calls `body` with what is so with a job, and with each change until it has ended.
+    /// Calls `body` with the present state of a job, and with each change until it has ended.
     ///
     /// - Parameters:
     ///   - id: the job's number.

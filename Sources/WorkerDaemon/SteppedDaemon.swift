@@ -67,7 +67,7 @@ package final class SteppedDaemon {
     package var lookedAtCount: Int { service.driver.scheduler.orders.lookedAtCount }
 
     /// Whether a worker has reported a failed attempt, and takes nothing before the caller's thread has heard it.
-    package func awaitsDesk(_ worker: WorkerThread) -> Bool {
+    package func awaitsDriver(_ worker: WorkerThread) -> Bool {
         service.driver.runner?.isWaiting(worker.name) == true
     }
 

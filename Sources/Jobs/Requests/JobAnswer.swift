@@ -104,7 +104,7 @@ package protocol JobDoor: AnyObject {
     /// Notes that the answer to a request comes when a job has ended: until then nothing is looked for.
     func noteWaiting(_ reply: ReplyToken)
 
-    /// Tells a client what has become of a job that it watches.
+    /// Sends a client a change of a job that it watches.
     func tell(_ news: JobNews, to client: UInt64)
 
     /// Whether a client has left.

@@ -1,5 +1,5 @@
-// What the store was asked, and what is done with its answer: a value for each, so that all that is under way
-// can be looked at.
+// Questions to the store that are in flight, each with the action that its answer leads to. They are values, not
+// closures: a test can print them.
 
 /// A question to the store.
 enum Inquiry {

@@ -10,7 +10,7 @@
 
 internal import Structures
 
-/// Bulk actions take turns: those that cancel jobs, those that let failed ones run again, and claims.
+/// The turns of bulk actions: cancels of many jobs, retries of failed jobs, and claims of a thread.
 ///
 /// Several of one kind go on together. A job that comes into memory while a bulk cancel goes through the store
 /// could begin, and end, before the store cancels it.
@@ -79,7 +79,7 @@ final class BulkCancel {
     /// Those among them of which the store has not said yet that they are jobs: a submit that is repeated under
     /// its name is none.
     fileprivate var unconfirmed: Set<JobID> = []
-    /// In front of the first of those that were loaded and stayed parked.
+    /// The place in front of the first delayed job that was loaded and stayed parked.
     fileprivate var leftParked: [QueueName: DueKey] = [:]
     fileprivate let reply: ReplyToken
 
@@ -133,7 +133,7 @@ extension JobScheduler {
             let ids = cancelInMemory(bulk, of: group)
             bulk.count = ids.count
             bulk.unconfirmed = Set(ids.filter { commits.mayHold($0) })
-            // What is left of them in memory could not be withdrawn.
+            // The matching jobs that are still in memory could not be withdrawn.
             bulk.filter.begun = Set(book.activeJobs.filter(bulk.matches).map(\.id))
         }
         cancels.bulk.append(bulk)
@@ -150,7 +150,7 @@ extension JobScheduler {
         let cancelled = book.activeJobs.filter(bulk.matches).filter {
             book.active($0.id) === $0 && withdraw($0, staysInBuffer: true)
         }
-        // All at once: to look for each among those that were collected takes too long if there are many.
+        // All at once: a search of the buffer for each job takes too long if there are many.
         if !cancelled.isEmpty { group.buffered.removeAll { book.active($0) == nil } }
         return cancelled.map(\.id)
     }

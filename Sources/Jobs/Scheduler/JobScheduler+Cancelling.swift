@@ -52,7 +52,7 @@ extension JobScheduler {
     package mutating func cancel(_ id: JobID, _ reply: ReplyToken) {
         forgetExpired()
         if let answer = cancelInMemory(id) {
-            // What was answered has to be kept first.
+            // The store keeps the cancel before the client is answered.
             return mustConfirm(answer, of: id)
                 ? confirm(.cancel(answer), reply) : effects.answer(reply, .cancel(answer))
         }

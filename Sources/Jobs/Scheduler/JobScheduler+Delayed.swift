@@ -1,5 +1,5 @@
-// Delayed and buffered jobs. Of a stored queue those that are due next are in memory, each with its alarm; the
-// rest is parked in the store, and so are all buffered ones: see `DelayedWindow`.
+// Delayed and buffered jobs. The delayed jobs of a stored queue that are due next are in memory, each with its
+// alarm. The other delayed jobs, and all buffered ones, are parked in the store: see `DelayedWindow`.
 
 extension JobScheduler {
     // MARK: - In memory
@@ -154,7 +154,7 @@ extension JobScheduler {
     /// Takes out the jobs in memory that were collected for a thread.
     private func takeBuffered(_ thread: String, of group: ThreadGroup) -> [JobEntry] {
         let jobs = group.buffered.compactMap { book.active($0) }
-        // A member's name releases what was collected for this member; the pool's name releases all.
+        // A member's name releases the buffered jobs of this member; the pool's name releases all.
         group.buffered = jobs.filter { !group.addresses($0.thread, by: thread) }.map(\.id)
         return jobs.filter { group.addresses($0.thread, by: thread) }
     }

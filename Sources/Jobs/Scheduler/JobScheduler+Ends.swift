@@ -23,7 +23,7 @@ package struct Completion: Sendable {
         self.endedAt = endedAt
     }
 
-    /// What is recorded of the attempt.
+    /// The attempt, as the store records it.
     var attempt: Attempt {
         Attempt(number: attemptNumber, workerName: thread, startedAt: startedAt)
     }
@@ -118,7 +118,7 @@ extension JobScheduler {
 
     /// Takes back a job, unless it has begun.
     ///
-    /// - Parameter staysInBuffer: the caller takes it from those that were collected.
+    /// - Parameter staysInBuffer: the caller removes it from the buffered jobs.
     mutating func withdraw(
         _ job: JobEntry, as outcome: Outcome = .cancelled, staysInBuffer: Bool = false
     ) -> Bool {

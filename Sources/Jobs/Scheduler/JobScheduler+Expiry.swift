@@ -69,7 +69,7 @@ extension JobScheduler {
 
     mutating func findExpiredNow() {
         parkedExpiry.alarm = nil
-        // What is parked from here on notes itself.
+        // A job that is parked from here on sets it again.
         parkedExpiry.next = .max
         findExpired(after: .first)
     }

@@ -5,7 +5,7 @@
 struct FailedJobsChange {
     let failed: FailedJobs
     let action: FailedJobAction
-    /// What is asked of the store next.
+    /// The next part to ask the store for.
     var part: FailedJobsPart
     /// How many there were in the parts before.
     var count = 0

@@ -78,7 +78,7 @@ extension JobScheduler {
 
     /// Makes the next rows.
     ///
-    /// - Parameter stored: the newest of those that the store has.
+    /// - Parameter stored: the next stored jobs, the newest first.
     private mutating func merge(_ stored: ListedJobs, into listing: Listing) {
         noteRunning()
         forgetExpired()

@@ -3,7 +3,7 @@
 //
 //     owned ── release ──▶ leaving ── its last running job ends ──▶ released ── claim ──▶ owned
 //
-// A claim of a thread that is leaving waits for that: what is loaded must have no end under way.
+// A claim of a leaving thread waits for the release: a job must not be loaded while its end is in flight.
 //
 // Jobs in memory only stay: no other scheduler knows them.
 

@@ -1,5 +1,5 @@
-// What clients ask about one job: what is known of it, its result, its end. A job that is not in memory is looked
-// for in the store; its answer comes later, and what has changed meanwhile counts.
+// Questions of clients about one job: its description, its result, its end. If the job is not in memory, the store
+// is asked. Its answer comes later, and a change that was made meanwhile wins.
 
 extension JobScheduler {
     /// Forgets ended jobs past their retention time.
@@ -67,7 +67,7 @@ extension JobScheduler {
         ask(.result(id, reply)) { .find(id, ticket: $0) }
     }
 
-    /// What is told of a job that is in memory and not active.
+    /// The answer to a client that waits for a job in memory that is not active.
     private func endAnswer(of job: Job) -> JobAnswer {
         // Without an outcome, a shutdown has abandoned it.
         job.outcome == nil ? .failed(.abandoned) : JobAnswer(job.outcome, of: job.id)

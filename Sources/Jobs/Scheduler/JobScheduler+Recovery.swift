@@ -3,7 +3,7 @@
 internal import Wording
 
 extension JobScheduler {
-    /// Takes up what was in the store when it was opened.
+    /// Recovers the jobs that the store held when it was opened.
     package mutating func restore(_ recovery: StoreRecovery) {
         if recovery.endedCount > 0 {
             effects.note(

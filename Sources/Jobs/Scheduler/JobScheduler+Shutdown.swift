@@ -1,5 +1,5 @@
-// How a scheduler goes down: it refuses new jobs, leaves in the store what has not begun, asks running jobs to
-// end, and abandons the rest.
+// How a scheduler goes down: it refuses new jobs, leaves waiting jobs in the store, asks running jobs to end, and
+// abandons the rest.
 
 /// The jobs that a shutdown did not let run.
 package struct AbandonedJobs: Sendable, Equatable {

@@ -1,7 +1,7 @@
 // The one place that knows where each job is, from its acceptance until it is forgotten: a state machine without
 // a thread, a file, a socket or a clock.
 //
-// Things happen to it (the inputs, its package methods), and it says what has to be done (`effects`, in order). A
+// Its package methods are the inputs; each appends the actions that have to follow to `effects`, in order. A
 // driver sets `now`, calls an input, carries out the effects, and lets `advance` be called at `alarms.first`:
 //
 //     request ─┐                                ┌─▶ store        keep, record
@@ -62,7 +62,7 @@ package struct JobScheduler: ~Copyable {
     /// - Parameters:
     ///   - groups: the configured threads and pools.
     ///   - selectors: the names for which there are handlers.
-    ///   - limits: how much may wait, and how much of what has ended is kept.
+    ///   - limits: of waiting jobs, and of ended jobs that are kept.
     ///   - window: how much of a stored queue is in memory.
     ///   - isKeeping: whether there is a store that keeps jobs.
     ///   - seed: of the pauses before further attempts; the same inputs with the same seed say the same.
@@ -127,7 +127,7 @@ package struct JobScheduler: ~Copyable {
         effects.keep(command(inquiries.expect(inquiry)))
     }
 
-    /// Has the store record what has happened to a job, if it keeps the job.
+    /// Has the store record an event of a job, if it keeps the job.
     mutating func record(_ command: @autoclosure () -> StoreCommand, of job: JobEntry) {
         if job.isStored { effects.record(command()) }
     }

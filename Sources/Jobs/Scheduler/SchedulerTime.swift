@@ -2,7 +2,7 @@
 
 /// One moment, by two clocks.
 package struct SchedulerTime: Sendable, Equatable {
-    /// Nanoseconds on the clock by which alarms ring; nobody sets it.
+    /// Nanoseconds on the clock of the alarms, which cannot be set.
     package var monotonic: Int64
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     package var unixNanoseconds: Int64

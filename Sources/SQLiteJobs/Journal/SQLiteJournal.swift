@@ -128,7 +128,7 @@ package final class SQLiteJournal: JobStore {
     /// Lets the journal handle the commands in the buffer.
     package func fire() { buffer.fire() }
 
-    /// Records an event within a few milliseconds, together with those that come until then.
+    /// Records an event within a few milliseconds, together with later ones.
     package func record(_ command: consuming StoreCommand) {
         buffer.add(command)
         if !isFireOwed.exchange(true) { buffer.fire() }

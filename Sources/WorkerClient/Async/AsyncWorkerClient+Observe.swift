@@ -1,7 +1,7 @@
 // Observing jobs with the asynchronous client: any number of them, on the one connection.
 
 extension AsyncWorkerClient {
-    /// What is so with a job, and each change until it has ended.
+    /// The present state of a job, and each change until it has ended.
     ///
     /// ```swift
     /// for try await news in client.observe(id) {

@@ -7,7 +7,7 @@ internal import Kernel
 package struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible {
     /// Where in the configuration: `threads.images.count`; empty if the fault is the whole file's.
     package let path: String
-    /// What is wrong, and what to do unless that is plain.
+    /// The fault, and its remedy unless that is obvious.
     package let message: String
     /// Where in the file; nil if the file could not be read.
     package let position: JSON5Position?

@@ -1,4 +1,4 @@
-// What is shown of the scheduler and its threads: by INFO, THREADS and listings of stuck jobs.
+// The state of the scheduler and its threads, for INFO, THREADS and listings of stuck jobs.
 
 internal import Jobs
 internal import Kernel

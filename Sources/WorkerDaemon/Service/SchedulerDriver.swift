@@ -33,7 +33,7 @@ final class SchedulerDriver {
     private(set) var runner: JobRunner?
     /// Called after ends of jobs and answers of the store have been handled.
     var whenCompleted: (() -> Void)?
-    /// Called when jobs have left, while somebody waits for room.
+    /// Called when jobs have left while a client or a schedule waits for room.
     var whenRoomMayBe: (() -> Void)? {
         didSet { scheduler.isRoomAwaited = whenRoomMayBe != nil }
     }
@@ -117,7 +117,7 @@ final class SchedulerDriver {
         whenRelieved = nil
     }
 
-    /// Takes up what was in the store when it was opened.
+    /// Recovers the jobs that the store held when it was opened, and the pauses.
     func restore(_ recovery: StoreRecovery) {
         pauseAgain(recovery.pausedThreads)
         input { $0.restore(recovery) }

@@ -120,10 +120,10 @@ final class Shutdown {
         report.keptCount += abandoned.keptCount
     }
 
-    /// Leaves in the store what is not in memory and has to wait for its time or to be fired.
+    /// Leaves parked delayed and buffered jobs in the store.
     private func keepDelayed() { report.keptCount += driver.input { $0.keepDelayed() } }
 
-    /// Leaves in the store what is not in memory.
+    /// Leaves all parked jobs in the store.
     private func keepParked() { report.keptCount += driver.input { $0.keepParked() } }
 
     private func stopThreads(_ policy: StopPolicy) {

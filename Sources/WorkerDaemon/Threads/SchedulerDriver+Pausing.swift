@@ -35,7 +35,7 @@ extension SchedulerDriver {
         input { $0.keepPauses(change) }
     }
 
-    /// What is written down when a name is paused: a pool's name stands for members to come, too.
+    /// The names to record for a pause: the name of a pool also covers later members.
     private func names(addressedBy name: String) -> [String] {
         guard let group = try? self.group(of: name), group.name == name, group.members.count > 1
         else {
@@ -44,12 +44,12 @@ extension SchedulerDriver {
         return [name] + group.members.map(\.name)
     }
 
-    /// What is written down when a name is paused no more.
+    /// The change to record when a paused name goes on.
     private func goingOn(_ name: String) -> PauseChange {
         guard let group = try? self.group(of: name), group.name != name else {
             return PauseChange(paused: [], poolGoingOn: name)
         }
-        // The pool is paused as a whole no more: those that stay so are so by their own names.
+        // The pool is no longer paused as a whole: members that stay paused are recorded by name.
         let others = group.members.filter { other in
             other.name != name && other.thread.isPaused && !other.thread.isStopped
         }

@@ -7,7 +7,7 @@ internal import RunLoops
 internal import Synchronization
 internal import WorkerThreads
 
-/// What has gone wrong with threads, and what may.
+/// Stuck and replaced threads, and the alarms of running jobs.
 ///
 /// Confined to the driver's thread.
 struct ThreadIncidents {
@@ -20,7 +20,7 @@ struct ThreadIncidents {
     fileprivate var alarms: [JobID: Alarm] = [:]
     /// Before this moment, the place of a stuck job is not told once more.
     fileprivate var reportDue = Instant(nanoseconds: 0)
-    /// Threads that did not come back and were replaced, those that have ended since left out.
+    /// Replaced threads that have not ended yet.
     fileprivate(set) var replaced: [WorkerThread] = []
     fileprivate(set) var replacedCount = 0
 

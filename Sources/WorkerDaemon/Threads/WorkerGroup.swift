@@ -111,7 +111,7 @@ final class WorkerGroup: Sendable {
         member.current.withLock { $0 = job }
         let outcome = handler.run(job, children: children, log: log)
         guard job.finish() else {
-            // Somebody else sits in this thread's place, and its figures are theirs.
+            // Another thread has replaced this one, and owns the member's figures.
             member.current.withLock { if $0 === job { $0 = nil } }
             return nil
         }

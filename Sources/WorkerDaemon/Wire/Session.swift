@@ -25,11 +25,11 @@ protocol SessionDelegate: AnyObject {
 final class Session {
     /// Which commands are executed for a client.
     enum Standing {
-        /// It has yet to give the password: those that let it in.
+        /// The client has not given the password: only HELLO, AUTH and such.
         case stranger
         /// All.
         case client
-        /// It is in a transaction: only those that end one.
+        /// The client is in a transaction: only the commands that end it.
         case inTransaction
     }
 

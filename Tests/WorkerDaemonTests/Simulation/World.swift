@@ -172,7 +172,7 @@ final class World {
     private func restThreads() throws {
         for worker in daemon.workers {
             try rest(worker) {
-                stage.isPlaying(on: worker.name) || daemon.awaitsDesk(worker)
+                stage.isPlaying(on: worker.name) || daemon.awaitsDriver(worker)
             }
         }
         if let journal = daemon.journalThread { try rest(journal) { false } }

@@ -299,7 +299,7 @@ package struct JobBook {
         var (found, searched): ([Job], JobID) = ([], numbers.lowerBound)
         guard wanted > 0 else { return (found, searched) }
         let tally = thread.flatMap { tallyHandles[$0] }
-        // What was adopted stands behind younger ones: then all are looked at and sorted.
+        // An adopted job is chained behind younger ones: then the whole chain is read and sorted.
         let most = hasAdopted ? Int.max : wanted
         found.reserveCapacity(wanted)
         // A listing goes on where it ended: that job is mostly there still.
@@ -338,7 +338,7 @@ package struct JobBook {
 
     /// Drops ended jobs that are older than the limits allow.
     ///
-    /// The other operations do so as well: this is for a store that nobody has called for a while.
+    /// The other operations do so as well. An idle daemon calls this one before it answers a question.
     package mutating func expire(at now: Int64) {
         dropEnded(at: now)
     }

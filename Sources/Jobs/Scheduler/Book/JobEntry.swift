@@ -125,7 +125,7 @@ package final class JobEntry {
             orders: JobOrders(), queue: nil)
     }
 
-    /// What is known of the job.
+    /// The job: its request, its state and its attempts.
     package internal(set) var job: Job {
         _read { yield unsafe uncheckedJob }
         _modify { yield unsafe &uncheckedJob }

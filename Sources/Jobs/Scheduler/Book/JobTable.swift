@@ -1,15 +1,14 @@
-// What belongs to a job, found by its number: the table behind everything that is asked once or more
-// for each job. It must not know what it leads to.
+// The values of jobs, found by number. Each job is looked up here several times.
 //
-// A dictionary protects itself against keys that somebody has chosen so that they collide, which costs
-// most of what a look-up costs. Numbers are given out one after another by the daemon: to have many of
-// them in one place, a client has to hand in many times more jobs than the table has places.
+// A dictionary protects itself against keys that a client chose to collide; this protection is most of
+// the cost of a look-up. The daemon gives the numbers one after another, so a client that wants many of
+// them in one slot must submit many times more jobs than the table has slots.
 
 /// Values by the numbers of their jobs.
 ///
 /// Open addressing with linear probing: `slots` has a power of two of them, at most three quarters in
-/// use. A value stands in its home, or in the first place behind that was free; what is removed leaves
-/// no mark, for what stands behind closes up.
+/// use. A value is in its home slot or in the first free slot behind it. A removal leaves no mark: the
+/// values behind it move up.
 ///
 /// - Thread: confined to its owner's.
 /// - Complexity: O(1) on average, also where it grows; `values` is O(its largest count).

@@ -1,20 +1,20 @@
-// What has been counted of all jobs there ever were, for those who look at a daemon from outside.
+// The totals that INFO shows: all jobs since the start, by how they ended.
 
 /// How many jobs there ever were, whether they are still kept or not.
 package struct JobTotals: Hashable, Sendable {
     /// All of them.
     package var accepted: UInt64 = 0
 
-    /// Those that ended with a result.
+    /// Jobs that ended with a result.
     package var done: UInt64 = 0
 
-    /// Those that ended without one.
+    /// Jobs that failed for good.
     package var failed: UInt64 = 0
 
-    /// Those that somebody took back or stopped.
+    /// Jobs that a client cancelled.
     package var cancelled: UInt64 = 0
 
-    /// Those that had not begun in time.
+    /// Jobs that expired before they began.
     package var expired: UInt64 = 0
 
     /// Starts at zero.

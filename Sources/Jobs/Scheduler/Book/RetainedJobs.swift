@@ -1,11 +1,11 @@
-// Which ended jobs of one kind are kept: as many, as much and as long as their limits allow. Those that
-// ended first are dropped first; any may be taken out before.
+// The ended jobs of one kind that are kept, within limits of their count, their bytes and their age. The
+// oldest is dropped first; any of them may be removed before.
 
 internal import Structures
 
 /// Ended jobs in the order in which they will be dropped.
 ///
-/// - Complexity: O(1) for everything but `due`, which is O(what it returns and what was taken out).
+/// - Complexity: O(1) for everything but `due`, which is O(returned and removed entries).
 package struct RetainedJobs: Sendable {
     /// A job that has ended.
     package struct Entry: Hashable {
@@ -24,7 +24,7 @@ package struct RetainedJobs: Sendable {
     private let byteCountMax: Int
     private let milliseconds: Int64
     private var entries = FIFO<Entry>()
-    /// What was taken out and is still among the entries, and how often.
+    /// Removed entries that are still in `entries`, and how often.
     private var gone: [Entry: Int] = [:]
     private var goneCount = 0
     /// How many bytes the kept ones have together.
@@ -36,14 +36,14 @@ package struct RetainedJobs: Sendable {
         self.milliseconds = milliseconds
     }
 
-    /// Those that ended otherwise than by failing, within the limits of a store.
+    /// Jobs that are done, cancelled or expired, within the limits of a store.
     package static func ended(within limits: StoreLimits) -> RetainedJobs {
         RetainedJobs(
             countMax: limits.retainedCountMax, byteCountMax: limits.retainedByteCountMax,
             milliseconds: limits.retainedMilliseconds)
     }
 
-    /// Those that have failed, within the limits of a store.
+    /// Failed jobs, within the limits of a store.
     package static func failed(within limits: StoreLimits) -> RetainedJobs {
         RetainedJobs(
             countMax: limits.failedCountMax, byteCountMax: limits.failedByteCountMax,
@@ -75,13 +75,13 @@ package struct RetainedJobs: Sendable {
         dropGoneInFront()
     }
 
-    /// Whoever looks for those that have to go would pass by these each time.
+    /// Each search for due entries would read the removed ones again.
     private mutating func dropGoneInFront() {
         guard goneCount > 0 else { return }
         while let first = entries.first, gone[first] != nil { dropGone(first) }
     }
 
-    /// Those that have to go, in their order.
+    /// The entries over the limits, the oldest first.
     package func due(at now: Int64) -> [Entry] {
         var due: [Entry] = []
         var gone = gone
@@ -121,7 +121,7 @@ package struct RetainedJobs: Sendable {
         goneCount -= 1
     }
 
-    /// Drops the first of those that are kept.
+    /// Drops the oldest entry that is kept.
     package mutating func dropFirst(_ dropCount: Int) {
         var dropped = 0
         while dropped < dropCount, let entry = entries.first {

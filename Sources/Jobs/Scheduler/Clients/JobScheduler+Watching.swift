@@ -5,8 +5,9 @@
 extension JobScheduler {
     // MARK: - Requests
 
-    /// Has a client told what becomes of jobs, beginning with what is so now; answers how many these are, or that
-    /// one of them is not known: then none of those that it did not watch before is watched.
+    /// Sends a client each change of these jobs, their present states first; answers their number.
+    ///
+    /// If a job is unknown, the answer says so, and the client watches the same jobs as before.
     package mutating func watch(_ ids: Set<JobID>, _ reply: ReplyToken) {
         let request = WatchRequest(ids, reply, watches)
         for id in ids {
@@ -31,7 +32,7 @@ extension JobScheduler {
         for id in request.ids.sorted() { greet(request.client, id, request.found[id]) }
     }
 
-    /// Tells a new client what is so now.
+    /// Sends a new watcher the present state of a job.
     ///
     /// - Parameter stored: the job as the store knows it, if it is not in memory.
     private mutating func greet(_ client: UInt64, _ id: JobID, _ stored: Job?) {
@@ -42,7 +43,7 @@ extension JobScheduler {
         watches.tell(news(of: job), to: client, &effects)
     }
 
-    // MARK: - What has changed
+    // MARK: - Changes
 
     /// The thread of a job has begun it, or its handler has said how far it is.
     package mutating func changed(_ id: JobID) {
@@ -73,7 +74,7 @@ extension JobScheduler {
         }
     }
 
-    /// Tells the clients that watch a job what is so now.
+    /// Sends the watchers of a job its present state.
     mutating func tellWatchers(of job: Job) {
         if watches.isWatched(job.id) { watches.tell(news(of: job), &effects) }
     }

@@ -1,7 +1,7 @@
 // Which clients watch which jobs, and what they were told last. When something is looked at and told is in
 // JobScheduler+Watching.swift.
 
-/// What is told of a job to the clients that watch it.
+/// One change of a job, as its watchers are told.
 package struct JobNews: Equatable, Sendable {
     package let id: JobID
     /// As `JOB` names it.
@@ -105,7 +105,7 @@ package struct JobWatches {
 final class WatchRequest {
     let ids: Set<JobID>
     let reply: ReplyToken
-    /// Those that it did not watch before.
+    /// The jobs that the client did not watch before.
     let added: Set<JobID>
     /// How many are still looked for.
     var missingCount = 0

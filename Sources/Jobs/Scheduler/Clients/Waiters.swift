@@ -1,5 +1,5 @@
-// Clients that wait for the end of one job. They may come, wait and leave very often before it has ended; so
-// none is searched for, and those whose waiting is over are removed many at a time.
+// Clients that wait for the end of one job. A client may come, wait and leave very often before the job ends: so
+// no waiter is searched for, and waiters that have left are removed many at a time.
 
 /// A client that waits for a job's end.
 struct Waiter {
@@ -35,7 +35,7 @@ struct Waiters {
         if first == nil { first = waiter } else { others.append(waiter) }
     }
 
-    /// Adds those who have waited elsewhere.
+    /// Adds the waiters of the same job while it was parked.
     mutating func add(
         _ waiters: Waiters, _ alarms: inout Alarms, _ driver: any SchedulerEnvironment
     ) {

@@ -33,7 +33,7 @@ final class JobOrder {
     /// - Parameters:
     ///   - activeCount: how many jobs there are, of all orders: no more entries can count.
     ///   - counts: whether an entry still leads to a job.
-    /// - Complexity: O(1) on average: half of those that are looked at are dropped.
+    /// - Complexity: O(1) on average: half of the scanned entries are dropped.
     func note(_ entry: Entry, activeCount: Int, where counts: (Entry) -> Bool) {
         entries.append(entry)
         // The second: of a burst that is over nothing is kept.
@@ -72,7 +72,7 @@ package final class HoldUp {
     /// A job waits no more.
     func forget(_ id: JobID) { held[id] = nil }
 
-    /// Takes out what was held, in the order of their numbers.
+    /// Removes all held jobs and returns them by number.
     func takeAll() -> [JobEntry] {
         defer { held = [:] }
         return held.sorted { $0.key < $1.key }.map(\.value)

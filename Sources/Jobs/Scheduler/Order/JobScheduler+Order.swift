@@ -3,7 +3,7 @@
 // All ready jobs are offered. A worker whose attempt has failed and holds up others reports that and takes
 // nothing more before it is let go; it keeps the binding of its key. All that follows in the order waits for this
 // one worker, so the scheduler retracts it from the queue, and none of it is in a worker's hands. The retracted
-// jobs wait with those that come meanwhile, and are offered again by number when the one that is tried again has
+// jobs wait, with the jobs that are accepted meanwhile, and are offered again by number when the retried job has
 // ended. (PROTOCOL.md, RETRY … BLOCK.)
 
 extension JobScheduler {

@@ -1,16 +1,16 @@
-// Which of the delayed jobs of a queue are in memory: those that are due next. The others are parked in
-// the journal, and so are all buffered ones, however many there are.
+// The delayed jobs of a queue that are due next are in memory. The others, and all buffered jobs, are
+// parked in the store.
 //
-// The rule that all rests on: a delayed job whose place is not behind the horizon is in memory. It is
-// kept by looking at each place when the journal's answer comes, since answers come in the order of the
-// commands. A load may bring what is in memory already (after a firing, the horizon lies in front of
-// jobs that are); such a job is skipped, also when it has ended since the load was asked for.
+// Invariant: a delayed job whose place is not behind the horizon is in memory. Each place is compared
+// when the store's answer comes, because answers come in the order of the commands. A load may contain
+// jobs that are in memory already: after a firing, the horizon is in front of some of them. Such a job is
+// skipped, also if it has ended since the load began.
 
 /// The delayed and buffered jobs of a queue.
 ///
 /// Owned by its `JobQueue`.
 struct DelayedWindow {
-    /// Delayed jobs in memory, until their ends: those that are due wait for their thread.
+    /// Jobs in memory that were delayed, until their ends; due ones wait for their thread.
     private(set) var inMemory = JobAmount()
     /// Everything behind this place is parked.
     private(set) var horizon: DueKey
@@ -51,7 +51,7 @@ struct DelayedWindow {
         return inMemory.subtract(.one(byteCount))
     }
 
-    /// A job is not to be brought once more by what is on its way.
+    /// Records that a load in flight must not bring a job again.
     mutating func ended(_ id: JobID) {
         if isLoading { endedMeanwhile.insert(id) }
     }
@@ -65,7 +65,7 @@ struct DelayedWindow {
     /// The time of a job has come.
     mutating func released(_ id: JobID) { unreleased[id] = nil }
 
-    /// Draws the horizon nearer, so that about half of the memory is left to what is due first.
+    /// Moves the horizon nearer: the jobs that are due first keep about half of the memory.
     ///
     /// - Parameter byteCount: the size of a job's payload.
     /// - Returns: the jobs that are parked from now on.
@@ -98,7 +98,7 @@ struct DelayedWindow {
         mayLieBehind = true
     }
 
-    /// Those that take the room of others that are due before them.
+    /// Parks jobs that take the room of others that are due earlier.
     ///
     /// - Returns: the jobs that are parked from now on.
     mutating func giveWay() -> [JobID] {
@@ -141,13 +141,13 @@ struct DelayedWindow {
         )
     }
 
-    /// What is on its way stays parked: somebody has asked for something to be done to what is.
+    /// Jobs of a load in flight stay parked: a later command changes parked jobs.
     mutating func voidLoads() { isVoid = isLoading }
 
-    /// What was asked for has come.
+    /// A load was answered.
     ///
-    /// - Returns: those that are not in memory, and whether they come there: not if something has
-    ///   changed since they were asked for.
+    /// - Returns: the jobs that are not in memory, and whether they may come there; not if a command has
+    ///   changed parked jobs since the load began.
     mutating func loadEnded(
         _ batch: JobBatch, after key: DueKey, isInMemory: (JobID) -> Bool
     ) -> (jobs: [Job], isCurrent: Bool) {
@@ -163,7 +163,7 @@ struct DelayedWindow {
         return (jobs, true)
     }
 
-    /// What was asked for could not be read.
+    /// A load failed.
     mutating func loadEnded() {
         loadCount -= 1
         guard loadCount == 0 else { return }

@@ -1,6 +1,6 @@
-// How much of what waits in the journal is in memory at a time.
+// The part of a stored queue that is in memory.
 
-/// The size of the part of a queue that is in memory, for what is in turn and again for what is delayed.
+/// The size of the part of a queue that is in memory: once for jobs in turn, once for delayed jobs.
 package struct WindowLimits: Sendable {
     /// How many jobs.
     package var countMax = 8_192
