@@ -182,7 +182,8 @@ let package = Package(
             name: "StoreTwin", dependencies: ["Jobs", "Kernel"], path: "Tests/StoreTwin",
             swiftSettings: rules),
         .target(
-            name: "Support", dependencies: ["RunLoops", "Kernel"], path: "Tests/Support",
+            name: "Support", dependencies: ["RunLoops", "Kernel", "Structures"],
+            path: "Tests/Support",
             swiftSettings: rules),
         .target(name: "CFaults", dependencies: ["CSQLite"], path: "Tests/CFaults"),
         .target(name: "CRefusals", path: "Tests/CRefusals"),

@@ -1,22 +1,14 @@
 // Pseudo-random numbers that a seed determines, so that a failure can be replayed.
 
+internal import Structures
+
 /// A generator of 64-bit numbers that a seed determines.
-///
-/// - Source: Sebastiano Vigna, splitmix64.c (2015).
 package struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
+    private var source: SplitMix64
 
-    package init(seed: UInt64) {
-        state = seed
-    }
+    package init(seed: UInt64) { source = SplitMix64(seed: seed) }
 
-    package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
+    package mutating func next() -> UInt64 { source.next() }
 }
 
 extension SeededRandom {

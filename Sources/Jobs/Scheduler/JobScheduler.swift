@@ -52,7 +52,7 @@ package struct JobScheduler: ~Copyable {
     let isKeeping: Bool
     let environment: any SchedulerEnvironment
     /// Spreads the pauses before further attempts.
-    var jitter: Jitter
+    var jitter: SplitMix64
     /// Has the compiler pass the scheduler by its address.
     ///
     /// A value that contains an atomic is never moved to be read. The scheduler is a kilobyte, and each call of
@@ -71,7 +71,7 @@ package struct JobScheduler: ~Copyable {
         window: WindowLimits = WindowLimits(), isKeeping: Bool, nextNumber: UInt64 = 1,
         now: SchedulerTime, seed: UInt64, _ environment: any SchedulerEnvironment
     ) {
-        jitter = Jitter(seed: seed)
+        jitter = SplitMix64(seed: seed)
         self.now = now
         self.isKeeping = isKeeping
         self.environment = environment
@@ -232,23 +232,6 @@ package struct JobScheduler: ~Copyable {
                 "group \(group.name) has \(counted), and counts \(group.keptBackCount) kept back, "
                     + "\(group.heldUpCount) held up")
         }
-    }
-}
-
-/// Random numbers that follow from a seed.
-///
-/// - Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014 (SplitMix64).
-struct Jitter: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

@@ -29,17 +29,7 @@ struct TimeLimit: Sendable {
         } else if clock is SuspendingClock {
             cancelling = Self.suspending.add(after: duration, passed)
         } else {
-            let task = Task {
-                do {
-                    try await Task.sleep(for: duration, clock: clock)
-                } catch is CancellationError {
-                    return
-                } catch {
-                    // The clock's own loop has ended.
-                }
-                passed()
-            }
-            cancelling = { task.cancel() }
+            cancelling = Self.task(passed) { try await Task.sleep(for: duration, clock: clock) }
         }
     }
 
@@ -54,9 +44,19 @@ struct TimeLimit: Sendable {
             return
         }
         // Not by a duration: the clock may have been moved before the task begins to sleep.
+        cancelling = Self.task(passed) { try await Task.sleep(until: deadline, clock: clock) }
+    }
+
+    /// Starts a task that sleeps, and then calls `passed`.
+    ///
+    /// - Returns: what cancels it.
+    private static func task(
+        _ passed: @escaping @Sendable () -> Void,
+        _ sleep: @escaping @Sendable () async throws -> Void
+    ) -> @Sendable () -> Void {
         let task = Task {
             do {
-                try await Task.sleep(until: deadline, clock: clock)
+                try await sleep()
             } catch is CancellationError {
                 return
             } catch {
@@ -64,7 +64,7 @@ struct TimeLimit: Sendable {
             }
             passed()
         }
-        cancelling = { task.cancel() }
+        return { task.cancel() }
     }
 
     /// Lets go of what is to be called; it may be on its way.

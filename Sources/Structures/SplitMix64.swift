@@ -1,0 +1,21 @@
+// A generator of pseudo-random numbers: the same seed gives the same numbers.
+
+/// A generator of 64-bit numbers that a seed determines.
+///
+/// Not for secrets: one number tells all that follow.
+///
+/// - Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014; Vigna,
+///   splitmix64.c, 2015.
+package struct SplitMix64: RandomNumberGenerator {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
