@@ -46,7 +46,7 @@ extension JobScheduler {
         queue.removeFromMemory(job)
         job.part = job.retry.blocks && !queue.isReleased ? .apart : .delayed
         queue.addInMemory(job.part, byteCount: job.payloadByteCount)
-        if queue.isReleased {
+        if queue.isReleased || stage.isRefusing {
             park(job, queue)
         } else if job.part == .apart {
             // Others wait for it: it stays in memory.

@@ -81,15 +81,10 @@ extension JobScheduler {
         job.lastFailure = completion.outcome.failureReason
         apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)
         record(.retry(job.id, completion.attempt, dueAt: due), of: job)
-        if stage.isRefusing {
-            // Going down: the store has it, and its next attempt comes after the restart. Until then a cancel
-            // finds it there.
-            tellWaiters(of: job, .failed(.abandoned))
-            if let queue = job.queue { park(job, queue) } else { book.deactivate(job) }
-        } else {
-            job.beginAnew()
-            placeAgain(job, dueAt: due)
-        }
+        // Going down: its next attempt comes after the restart.
+        if stage.isRefusing { tellWaiters(of: job, .failed(.abandoned)) }
+        job.beginAnew()
+        placeAgain(job, dueAt: due)
         // With a thread that is released, the jobs behind it have left.
         if job.queue?.isReleased != true { holdUpOthers(behind: job) }
         endReleases()

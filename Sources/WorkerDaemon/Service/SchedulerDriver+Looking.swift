@@ -19,11 +19,10 @@ extension SchedulerDriver {
 
     /// The threads behind a group's or a member's name.
     func group(of thread: String) throws(JobError) -> WorkerGroup {
-        guard
-            let group = groups.first(where: { $0.name == thread || $0.member(named: thread) != nil }
-            )
-        else { throw JobError.unknownThread(thread) }
-        return group
+        guard let known = scheduler.knownGroup(of: thread) else {
+            throw JobError.unknownThread(thread)
+        }
+        return groups[known.index]
     }
 
     /// How many jobs wait for the threads of a group, in memory or not: none that waits for its moment.
