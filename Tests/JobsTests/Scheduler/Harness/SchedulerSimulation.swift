@@ -391,6 +391,9 @@ final class SchedulerSimulation {
             // the number of a later one that has its name.
             let known = driver.scheduler.book.job(id) ?? driver.twin?.book.job(id)
             let isOther = request.uniqueName != nil && known?.payload != request.payload
+            // Then the job has the options of that submit.
+            var request = request
+            if isOther, let known { request.options = known.details.options }
             let entry = Entry(
                 id, request, at: driver.now.unixMilliseconds, isStored: isStored,
                 life: id.number < firstOfLife || isOther ? -1 : life)
