@@ -20,7 +20,7 @@ enum InlineCommand {
             while index < lineEnd && ASCII.isSpace(bytes[index]) { index += 1 }
             guard index < lineEnd else { return words }
             guard words.count < countMax else { throw .tooManyInlineWords(limit: countMax) }
-            var word = Word(start: index)
+            var word = InlineWord(start: index)
             try word.read(&bytes, to: lineEnd)
             words.append(.init(start: word.start - lineStart, count: word.end - word.start))
             index = word.next
@@ -29,7 +29,7 @@ enum InlineCommand {
 }
 
 /// One word while it is read: the read and write positions move apart at each quote.
-private struct Word {
+private struct InlineWord {
     let start: Int
     private(set) var end: Int
     private(set) var next: Int

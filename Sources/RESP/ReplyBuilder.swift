@@ -2,7 +2,7 @@
 // recursion, because the pieces come with the reads. Knows nothing of bytes.
 
 /// A piece of a reply: a complete value, or the beginning of an aggregate.
-enum ReplyToken {
+enum ReplyPart {
     case scalar(RESPValue)
     /// - Parameter count: entries of a map or an attribute, else elements.
     case aggregate(Aggregate, count: Int)
@@ -15,7 +15,7 @@ enum ReplyToken {
 /// The unfinished aggregates of one reply, the outermost first.
 struct ReplyBuilder: Sendable {
     private struct Frame: Sendable {
-        let kind: ReplyToken.Aggregate
+        let kind: ReplyPart.Aggregate
         var remaining: Int
         var elements: [RESPValue]
     }
@@ -34,7 +34,7 @@ struct ReplyBuilder: Sendable {
     /// Takes the next piece.
     ///
     /// - Returns: the reply, if this was its last piece.
-    mutating func add(_ token: ReplyToken) throws(ProtocolError) -> RESPValue? {
+    mutating func add(_ token: ReplyPart) throws(ProtocolError) -> RESPValue? {
         switch token {
         case .scalar(let value):
             return close(with: value)
@@ -44,7 +44,7 @@ struct ReplyBuilder: Sendable {
     }
 
     private mutating func open(
-        _ kind: ReplyToken.Aggregate, count: Int
+        _ kind: ReplyPart.Aggregate, count: Int
     ) throws(ProtocolError) -> RESPValue? {
         let limit = limits.elementCountMax
         guard count <= limit else {

@@ -14,14 +14,14 @@
 package struct ReplyParser: ~Copyable, Sendable {
     private let limits: ReplyLimits
     private var buffer = InputBuffer()
-    private var tokens: ReplyTokenReader
+    private var tokens: ReplyPartReader
     private var builder: ReplyBuilder
     private var failure: ProtocolError?
 
     /// Creates a parser that holds no memory yet.
     package init(limits: ReplyLimits = ReplyLimits()) {
         self.limits = limits
-        tokens = ReplyTokenReader(limits: limits)
+        tokens = ReplyPartReader(limits: limits)
         builder = ReplyBuilder(limits: limits)
     }
 
@@ -70,7 +70,7 @@ package struct ReplyParser: ~Copyable, Sendable {
         } catch {
             failure = error
             buffer.removeAll()
-            tokens = ReplyTokenReader(limits: limits)
+            tokens = ReplyPartReader(limits: limits)
             builder = ReplyBuilder(limits: limits)
             throw error
         }

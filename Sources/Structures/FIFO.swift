@@ -73,9 +73,9 @@ package struct FIFO<Element> {
     @inlinable
     mutating func grow() {
         var larger: [Element?] = []
-        larger.reserveCapacity(Swift.max(Limits.firstSlotCount, 2 * slots.count))
+        larger.reserveCapacity(Swift.max(LayoutLimits.firstSlotCount, 2 * slots.count))
         for distance in 0..<count { larger.append(slots[slot(at: distance)].take()) }
-        while larger.count < Swift.max(Limits.firstSlotCount, 2 * slots.count) {
+        while larger.count < Swift.max(LayoutLimits.firstSlotCount, 2 * slots.count) {
             larger.append(nil)
         }
         slots = larger
@@ -85,7 +85,7 @@ package struct FIFO<Element> {
     @inlinable
     mutating func releaseBurst() {
         head = 0
-        if slots.count > Limits.keptSlotCount { slots = [] }
+        if slots.count > LayoutLimits.keptSlotCount { slots = [] }
     }
 }
 

@@ -19,15 +19,15 @@ extension Inbox {
     /// The number of spare blocks.
     ///
     /// - Thread: any; out of date as soon as it is known.
-    package var spareBlockCount: Int { Int(Word.index(spares.load(ordering: .relaxed))) }
+    package var spareBlockCount: Int { Int(InboxWord.index(spares.load(ordering: .relaxed))) }
 
     /// Returns a block with no published slot and no successor, owned by the caller.
     func makeBlock() -> Block {
         let chain = spares.exchange(0, ordering: .acquiringAndReleasing)  // Inbox.E5
         guard chain != 0 else { return Block() }
-        let block = Block(at: Word.address(chain))
+        let block = Block(at: InboxWord.address(chain))
         let next = block.next
-        if next != 0 { putBack(Word.make(next, index: Word.index(chain) - 1)) }
+        if next != 0 { putBack(InboxWord.make(next, index: InboxWord.index(chain) - 1)) }
         block.next = 0
         block.clear()
         return block
@@ -47,9 +47,9 @@ extension Inbox {
 
     /// - Returns: the chain with the caller's block in front; nil if it is long enough.
     private func chained(_ block: Block, before chain: UInt) -> UInt? {
-        guard Word.index(chain) < Limits.keptBlockCount else { return nil }
-        block.next = Word.address(chain)
-        return Word.make(block.address, index: Word.index(chain) + 1)
+        guard InboxWord.index(chain) < LayoutLimits.keptBlockCount else { return nil }
+        block.next = InboxWord.address(chain)
+        return InboxWord.make(block.address, index: InboxWord.index(chain) + 1)
     }
 
     /// Puts back the rest of a chain that was taken.
@@ -71,7 +71,7 @@ extension Inbox {
     }
 
     private func forEach(in chain: UInt, _ body: (Block) -> Void) {
-        var address = Word.address(chain)
+        var address = InboxWord.address(chain)
         while address != 0 {
             let block = Block(at: address)
             address = block.next

@@ -77,7 +77,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     @usableFromInline typealias Block = InboxBlock<Element>
 
     /// The last block and its claimed slots; every producer writes it.
-    @usableFromInline let word = Atomic<UInt>(Word.unopened)
+    @usableFromInline let word = Atomic<UInt>(InboxWord.unopened)
     /// Spare blocks (`Inbox+Spares.swift`).
     @usableFromInline let spares = Atomic<UInt>(0)
     /// The first block of all, or 0 before there is one and after it was left.
@@ -100,7 +100,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     let distance: (UInt, UInt, UInt, UInt, UInt, UInt, UInt) = (0, 0, 0, 0, 0, 0, 0)
 
     /// The block and slot of the next element to take, as in `word`; written by the consumer.
-    @usableFromInline let position = Atomic<UInt>(Word.unopened)
+    @usableFromInline let position = Atomic<UInt>(InboxWord.unopened)
     /// The number of blocks that the consumer has left.
     ///
     /// Publishes nothing.
@@ -123,7 +123,8 @@ package final class Inbox<Element>: @unchecked Sendable {
     @inlinable
     package var isEmpty: Bool {
         let position = position.load(ordering: .sequentiallyConsistent)
-        return Word.settled(word.load(ordering: .sequentiallyConsistent)) == position  // Inbox.E2
+        let claimed = word.load(ordering: .sequentiallyConsistent)  // Inbox.E2
+        return InboxWord.settled(claimed) == position
     }
 
     /// The number of elements, those just being pushed included.
@@ -137,14 +138,14 @@ package final class Inbox<Element>: @unchecked Sendable {
         if isEmpty { return 0 }
         let claimed = word.load(ordering: .relaxed)
         let taken = position.load(ordering: .relaxed)
-        guard Word.address(claimed) > Word.unopenedAddress else { return 0 }
-        let behind = (linkedCount.load(ordering: .relaxed) - 1) * Int(Word.capacity)
-        let arrivedCount = behind + Int(Word.index(Word.settled(claimed)))
-        let isStarted = Word.address(taken) > Word.unopenedAddress
-        let missing = Int(Word.firstOfAll)
-        let left = leftCount.load(ordering: .relaxed) * Int(Word.capacity)
+        guard InboxWord.address(claimed) > InboxWord.unopenedAddress else { return 0 }
+        let behind = (linkedCount.load(ordering: .relaxed) - 1) * Int(InboxWord.capacity)
+        let arrivedCount = behind + Int(InboxWord.index(InboxWord.settled(claimed)))
+        let isStarted = InboxWord.address(taken) > InboxWord.unopenedAddress
+        let missing = Int(InboxWord.firstOfAll)
+        let left = leftCount.load(ordering: .relaxed) * Int(InboxWord.capacity)
         // The slots that the short first block lacks count as taken.
-        return max(0, arrivedCount - (isStarted ? left + Int(Word.index(taken)) : missing))
+        return max(0, arrivedCount - (isStarted ? left + Int(InboxWord.index(taken)) : missing))
     }
 
     /// Whether the inbox refuses every push; once true, always true.
@@ -153,7 +154,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     @inlinable
     package var isClosed: Bool {
         // Inbox.E3
-        Word.address(word.load(ordering: .sequentiallyConsistent)) == Word.closedAddress
+        InboxWord.address(word.load(ordering: .sequentiallyConsistent)) == InboxWord.closedAddress
     }
 
     /// Adds `element` at the end.
@@ -187,10 +188,10 @@ package final class Inbox<Element>: @unchecked Sendable {
     @inline(__always)
     package func claim() -> Claim? {
         // A guess first: once the block is full or the inbox closed, adding would only count up.
-        guard Word.hasRoom(word.load(ordering: .relaxed)) else { return nil }
+        guard InboxWord.hasRoom(word.load(ordering: .relaxed)) else { return nil }
         // Inbox.E2, Inbox.E3
         let claim = word.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
-        return Word.hasRoom(claim) ? Claim(word: claim) : nil
+        return InboxWord.hasRoom(claim) ? Claim(word: claim) : nil
     }
 
     /// Takes the oldest element.
@@ -201,8 +202,8 @@ package final class Inbox<Element>: @unchecked Sendable {
     @inlinable
     package func popFirst() -> Element? {
         guard let place = readablePlace() else { return nil }
-        let block = Block(at: Word.address(place))
-        let slot = Word.index(place)
+        let block = Block(at: InboxWord.address(place))
+        let slot = InboxWord.index(place)
         guard block.isPublished(slot) else { return nil }  // Inbox.E1
         position.store(place &+ 1, ordering: .relaxed)
         return unsafe block.element(in: slot).move()
@@ -213,7 +214,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     @inline(__always)
     func readablePlace() -> UInt? {
         let place = position.load(ordering: .relaxed)
-        return Word.hasRoom(place) ? place : nextBlock(after: place)
+        return InboxWord.hasRoom(place) ? place : nextBlock(after: place)
     }
 
     /// Asks producers to announce the next element, if every element was taken.
@@ -251,7 +252,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     /// - Thread: any.
     @inlinable
     package var end: Mark {
-        Mark(word: Word.settled(word.load(ordering: .sequentiallyConsistent)))
+        Mark(word: InboxWord.settled(word.load(ordering: .sequentiallyConsistent)))
     }
 
     /// Whether every element before a mark was taken.
@@ -274,7 +275,7 @@ package final class Inbox<Element>: @unchecked Sendable {
         let end = end
         // If far more elements come than there is room for, the array grows once. An array that
         // doubles repeatedly copies its elements each time and touches twice as much memory.
-        if Word.address(end.word) != Word.address(position.load(ordering: .relaxed)) {
+        if InboxWord.address(end.word) != InboxWord.address(position.load(ordering: .relaxed)) {
             let expected = elements.count + count
             if expected > 2 * elements.capacity { elements.reserveCapacity(expected) }
         }
@@ -291,18 +292,19 @@ package final class Inbox<Element>: @unchecked Sendable {
     @inlinable
     func takeRow(upTo end: Mark, into elements: inout [Element]) -> Bool {
         guard var place = readablePlace() else { return false }
-        let block = Block(at: Word.address(place))
-        let isLast = Word.address(end.word) == Word.address(place)
-        let last = isLast ? Word.index(end.word) : Word.capacity
-        let count = Int(bitPattern: last &- Word.index(place))
+        let block = Block(at: InboxWord.address(place))
+        let isLast = InboxWord.address(end.word) == InboxWord.address(place)
+        let last = isLast ? InboxWord.index(end.word) : InboxWord.capacity
+        let count = Int(bitPattern: last &- InboxWord.index(place))
         elements.append(addingCapacity: count) { row in
-            while Word.index(place) != last, block.isPublished(Word.index(place)) {  // Inbox.E1
-                row.append(unsafe block.element(in: Word.index(place)).move())
+            // Inbox.E1
+            while InboxWord.index(place) != last, block.isPublished(InboxWord.index(place)) {
+                row.append(unsafe block.element(in: InboxWord.index(place)).move())
                 place &+= 1
             }
         }
         position.store(place, ordering: .relaxed)
-        return Word.index(place) == last
+        return InboxWord.index(place) == last
     }
 
     /// Refuses every push from now on, and moves the elements in it to the end of `elements`.
@@ -311,13 +313,13 @@ package final class Inbox<Element>: @unchecked Sendable {
     /// - Thread: the consumer's. May be called again; the inbox is empty then.
     /// - Blocks: for as long as producers are between two neighbouring instructions.
     package func close(into elements: inout [Element], waiting wait: () -> Void) {
-        let last = word.exchange(Word.closed, ordering: .sequentiallyConsistent)  // Inbox.E3
-        guard Word.address(last) != Word.closedAddress else { return }
-        while position.load(ordering: .relaxed) != Word.settled(last) {
+        let last = word.exchange(InboxWord.closed, ordering: .sequentiallyConsistent)  // Inbox.E3
+        guard InboxWord.address(last) != InboxWord.closedAddress else { return }
+        while position.load(ordering: .relaxed) != InboxWord.settled(last) {
             if let element = popFirst() { elements.append(element) } else { wait() }
         }
         releaseBlocks()
-        position.store(Word.closed, ordering: .sequentiallyConsistent)
+        position.store(InboxWord.closed, ordering: .sequentiallyConsistent)
     }
 
     /// Publishes an element in a claimed slot: the second half of a push.
@@ -328,8 +330,8 @@ package final class Inbox<Element>: @unchecked Sendable {
     package func publish(
         _ element: consuming sending Element, at claim: consuming Claim
     ) -> PushResult {
-        let block = Block(at: Word.address(claim.word))
-        let slot = Word.index(claim.word)
+        let block = Block(at: InboxWord.address(claim.word))
+        let slot = InboxWord.index(claim.word)
         unsafe block.element(in: slot).initialize(to: element)
         block.publish(slot)  // Inbox.E1
         guard resting.load(ordering: .sequentiallyConsistent) else { return .queued }  // Inbox.E2
@@ -343,19 +345,19 @@ package final class Inbox<Element>: @unchecked Sendable {
         var new: Block?
         while true {
             let seen = word.load(ordering: .sequentiallyConsistent)
-            if Word.address(seen) == Word.closedAddress {
+            if InboxWord.address(seen) == InboxWord.closedAddress {
                 if let new { keep(new) }
                 return .closed
             }
-            if Word.hasRoom(seen) {
+            if InboxWord.hasRoom(seen) {
                 guard let claim = claim() else { continue }
                 if let new { keep(new) }
                 return publish(element, at: claim)
             }
-            let isFirst = Word.address(seen) == Word.unopenedAddress
-            let slot = isFirst ? Word.firstOfAll : 0
+            let isFirst = InboxWord.address(seen) == InboxWord.unopenedAddress
+            let slot = isFirst ? InboxWord.firstOfAll : 0
             let block = new ?? (isFirst ? Block(from: slot) : makeBlock())
-            let place = Word.make(block.address, index: slot)
+            let place = InboxWord.make(block.address, index: slot)
             let isIn = word.compareExchange(
                 expected: seen, desired: place + 1, ordering: .sequentiallyConsistent
             ).exchanged
@@ -364,14 +366,14 @@ package final class Inbox<Element>: @unchecked Sendable {
                 if isFirst { block.deallocate(from: slot) } else { new = block }
                 continue
             }
-            link(block, behind: Word.address(seen))
+            link(block, behind: InboxWord.address(seen))
             return publish(element, at: Claim(word: place))
         }
     }
 
     private func link(_ block: Block, behind address: UInt) {
         linkedCount.wrappingAdd(1, ordering: .relaxed)
-        if address == Word.unopenedAddress {
+        if address == InboxWord.unopenedAddress {
             firstBlock.store(block.address, ordering: .releasing)  // Inbox.E4
         } else {
             Block(at: address).next = block.address  // Inbox.E4
@@ -382,16 +384,16 @@ package final class Inbox<Element>: @unchecked Sendable {
     @inline(never)
     @usableFromInline
     func nextBlock(after place: UInt) -> UInt? {
-        let address = Word.address(place)
-        guard address > Word.unopenedAddress else {
+        let address = InboxWord.address(place)
+        guard address > InboxWord.unopenedAddress else {
             let first = firstBlock.load(ordering: .acquiring)  // Inbox.E4
-            guard address == Word.unopenedAddress, first != 0 else { return nil }
-            return Word.make(first, index: Word.firstOfAll)
+            guard address == InboxWord.unopenedAddress, first != 0 else { return nil }
+            return InboxWord.make(first, index: InboxWord.firstOfAll)
         }
         let left = Block(at: address)
         let next = left.next  // Inbox.E4
         guard next != 0 else { return nil }
-        let start = Word.make(next, index: 0)
+        let start = InboxWord.make(next, index: 0)
         position.store(start, ordering: .relaxed)
         leftCount.store(leftCount.load(ordering: .relaxed) + 1, ordering: .relaxed)
         if isFirst(left) { releaseFirst(left) } else { keep(left) }
@@ -407,13 +409,13 @@ package final class Inbox<Element>: @unchecked Sendable {
     private func releaseFirst(_ block: Block) {
         // A later block may be given the same address.
         firstBlock.store(0, ordering: .relaxed)
-        block.deallocate(from: Word.firstOfAll)
+        block.deallocate(from: InboxWord.firstOfAll)
     }
 
     /// Gives back the memory of an inbox from which every element was taken.
     private func releaseBlocks() {
-        let address = Word.address(position.load(ordering: .relaxed))
-        if address > Word.unopenedAddress {
+        let address = InboxWord.address(position.load(ordering: .relaxed))
+        if address > InboxWord.unopenedAddress {
             let block = Block(at: address)
             if isFirst(block) { releaseFirst(block) } else { block.deallocate() }
         }
@@ -423,7 +425,7 @@ package final class Inbox<Element>: @unchecked Sendable {
 
 /// The word of an inbox: a block's address and an index into it.
 @usableFromInline
-enum Word {
+enum InboxWord {
     /// The number of slots of a block; the same for all elements, so that a word says it all.
     @inlinable static var capacity: UInt { InboxBlock<Void>.capacity }
     /// The first slot of the first block of all, which is a short one: many inboxes never hold more

@@ -79,7 +79,8 @@ package struct LinkedSlots<Value> {
     package mutating func append(_ value: consuming Value, to chain: inout Chain) -> Int {
         let slot: Int
         if firstFree == noSlot {
-            precondition(nodes.count < Limits.slotCountMax, "all \(nodes.count) slots are taken")
+            precondition(
+                nodes.count < LayoutLimits.slotCountMax, "all \(nodes.count) slots are taken")
             slot = nodes.count
             nodes.append(Node(value: value, previous: chain.lastSlot))
         } else {
@@ -110,7 +111,7 @@ package struct LinkedSlots<Value> {
         nodes[slot].next = firstFree
         firstFree = UInt32(truncatingIfNeeded: slot)
         count -= 1
-        if count == 0, nodes.count > Limits.keptSlotCount { releaseBurst() }
+        if count == 0, nodes.count > LayoutLimits.keptSlotCount { releaseBurst() }
         return value
     }
 

@@ -88,7 +88,7 @@ package struct SlotMap<Value> {
     /// - Parameter generationMax: the number of values that a slot may hold one after the other
     ///   before it is retired; smaller than the limit in tests only.
     @inlinable
-    package init(generationMax: UInt32 = Limits.generationMax) {
+    package init(generationMax: UInt32 = LayoutLimits.generationMax) {
         self.generationMax = generationMax
     }
 
@@ -169,7 +169,8 @@ package struct SlotMap<Value> {
     package mutating func insert(_ value: consuming Value, note: UInt32 = 0) -> Handle {
         count &+= 1
         guard firstFree != noSlot else {
-            precondition(slots.count < Limits.slotCountMax, "a slot map is full: \(slots.count)")
+            precondition(
+                slots.count < LayoutLimits.slotCountMax, "a slot map is full: \(slots.count)")
             slots.append(Slot(value: value, note: note))
             return Handle(index: UInt32(truncatingIfNeeded: slots.count - 1), generation: 0)
         }

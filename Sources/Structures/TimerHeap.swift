@@ -10,7 +10,7 @@
 /// Keeps payloads in the order of their fire times, those with equal times in order of arrival.
 ///
 /// A payload is released when it is removed. 16 bytes of it stay for a while, for at most three
-/// removed timers per timer and `Limits.keptDeadCount` more.
+/// removed timers per timer and `LayoutLimits.keptDeadCount` more.
 ///
 /// - Thread: confined to its owner's.
 /// - Complexity: O(log count) to insert and to update, on average O(1) for a timer that is not
@@ -98,7 +98,7 @@ package struct TimerHeap<Payload> {
     /// - Parameter numberMax: the number of entries after which all timers are renumbered; smaller
     ///   than the limit in tests only.
     @inlinable
-    package init(numberMax: UInt32 = Limits.timerNumberMax) { self.numberMax = numberMax }
+    package init(numberMax: UInt32 = LayoutLimits.timerNumberMax) { self.numberMax = numberMax }
 
     /// The number of timers.
     @inlinable
@@ -131,7 +131,7 @@ package struct TimerHeap<Payload> {
         fire: Int64, latest: Int64, payload: consuming Payload
     ) -> Handle {
         precondition(latest >= fire, "a timer's latest \(latest) is before its fire \(fire)")
-        precondition(count < Limits.timerCountMax, "a heap of timers is full: \(count)")
+        precondition(count < LayoutLimits.timerCountMax, "a heap of timers is full: \(count)")
         let number = nextNumber()
         let slack = Slack(from: fire, to: latest)
         let handle = timers.insert(Timer(payload: payload, slack: slack), note: number)
@@ -227,7 +227,7 @@ package struct TimerHeap<Payload> {
     /// Each search for dead entries also touches all live ones. At three to one it touches 4
     /// entries for 3 cancelled timers; at one to one it would touch 2 for 1.
     @inlinable
-    var hasTooManyDead: Bool { entries.count &- 4 &* count > Limits.keptDeadCount }
+    var hasTooManyDead: Bool { entries.count &- 4 &* count > LayoutLimits.keptDeadCount }
 
     /// Removes dead entries: those at the front, and all of them when there are too many.
     ///
@@ -481,6 +481,6 @@ extension TimerHeap {
     /// Checks the whole heap after a change, in debug builds and while it is small.
     @inlinable
     func checkSmall() {
-        assert(count > Limits.checkedCountMax || isSound())
+        assert(count > LayoutLimits.checkedCountMax || isSound())
     }
 }

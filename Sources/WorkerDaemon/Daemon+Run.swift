@@ -37,7 +37,7 @@ extension Daemon {
 private final class RunningDaemon {
     /// What the main thread is told by others.
     private enum Event: Sendable {
-        case shutdownAsked(ShutdownManner)
+        case shutdownAsked(ShutdownMode)
         case isDown(Shutdown.Report)
     }
 
@@ -342,7 +342,7 @@ private final class RunningDaemon {
         shutDown(.finishRunning)
     }
 
-    private func shutDown(_ manner: ShutdownManner) {
+    private func shutDown(_ manner: ShutdownMode) {
         guard let service, let events else { return }
         if manner == .finishWaiting {
             // That may take hours: the manager would end it.

@@ -85,7 +85,7 @@ package final class SteppedDaemon {
     /// - Returns: the client's end, which does not block.
     package func connect() throws(SystemError) -> Descriptor {
         try SocketPair().split {
-            service.admit($0, ConnectionEnds(at: "a pair"), asksForPassword: false)
+            service.admit($0, PeerInfo(at: "a pair"), asksForPassword: false)
         }
     }
 

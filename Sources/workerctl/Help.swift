@@ -10,8 +10,8 @@ enum Help {
 
 
             """
-        let width = CommandTable.all.reduce(0) { max($0, $1.name.count) }
-        for command in CommandTable.all {
+        let width = SubcommandTable.all.reduce(0) { max($0, $1.name.count) }
+        for command in SubcommandTable.all {
             text += "  " + padded(command.name, to: width + 2) + command.summary + "\n"
         }
         text += "\noptions of every command, in front of it or behind it:\n"
@@ -26,7 +26,7 @@ enum Help {
         return text
     }
 
-    static func text(of command: CommandSpecification) -> String {
+    static func text(of command: Subcommand) -> String {
         var text = "usage: workerctl \(command.usage)\n\n\(command.summary)\n"
         if !command.details.isEmpty { text += "\n\(command.details)\n" }
         if !command.options.isEmpty { text += "\noptions:\n\(options(command.options))" }

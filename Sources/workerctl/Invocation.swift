@@ -5,12 +5,12 @@ internal import WorkerClient
 
 /// One use of a command.
 struct Invocation {
-    let command: CommandSpecification
+    let command: Subcommand
     /// What stood behind the command's name.
     let words: [ArgumentLine.Word]
     private let line: ArgumentLine
 
-    init(_ line: ArgumentLine, of command: CommandSpecification) throws(Failure) {
+    init(_ line: ArgumentLine, of command: Subcommand) throws(Failure) {
         self.command = command
         self.line = line
         words = Array(line.words.dropFirst())

@@ -33,7 +33,7 @@ enum Workerctl {
                 }
                 throw .usage("a command is missing", try: "workerctl help")
             }
-            let command = try CommandTable.command(named: name)
+            let command = try SubcommandTable.command(named: name)
             if line.has(.help) {
                 try Output.write(Help.text(of: command))
                 return 0

@@ -30,10 +30,10 @@ import Testing
 
     @Test func `keeps its ring up to the limit and releases a larger one when it runs empty`() {
         var queue = FIFO<Int>()
-        for number in 0..<Limits.keptSlotCount { queue.append(number) }
+        for number in 0..<LayoutLimits.keptSlotCount { queue.append(number) }
         while queue.popFirst() != nil {}
-        #expect(queue.capacity == Limits.keptSlotCount)
-        for number in 0...Limits.keptSlotCount { queue.append(number) }
+        #expect(queue.capacity == LayoutLimits.keptSlotCount)
+        for number in 0...LayoutLimits.keptSlotCount { queue.append(number) }
         while queue.popFirst() != nil {}
         #expect(queue.capacity == 0)
         queue.append(7)

@@ -36,7 +36,8 @@ import Testing
 
     @Test func `release the memory of a burst when the last value leaves, not below the limit`() {
         for (burst, kept) in [
-            (Limits.keptSlotCount, Limits.keptSlotCount), (Limits.keptSlotCount + 1, 0),
+            (LayoutLimits.keptSlotCount, LayoutLimits.keptSlotCount),
+            (LayoutLimits.keptSlotCount + 1, 0),
         ] {
             var table = LinkedSlots<Int>()
             var chain = LinkedSlots<Int>.Chain()

@@ -72,7 +72,7 @@ import Testing
             let handle = heap.insert(fire: Int64(step), latest: Int64(step), payload: step)
             #expect(heap.update(moving, fire: Int64(2 * step), latest: Int64(2 * step)) == true)
             #expect(heap.remove(handle) == step)
-            #expect(heap.entryCount <= 4 * heap.count + Limits.keptDeadCount)
+            #expect(heap.entryCount <= 4 * heap.count + LayoutLimits.keptDeadCount)
         }
         heap.checkInvariants()
         #expect(payloads(of: heap, upTo: .max) == [-1, -2])

@@ -35,10 +35,10 @@ package enum JobAnswer: Sendable {
     /// It is done.
     case done
     /// What became of a job that was to be cancelled.
-    case cancel(CancelAnswer)
+    case cancel(CancelOutcome)
     /// What the job has brought; nil if it has not ended.
     case result([UInt8]?)
-    indirect case job(JobDescription)
+    indirect case job(JobStatus)
     /// All rows of a listing have been told.
     case listed
     /// It was refused, or there is no result.
@@ -59,7 +59,7 @@ package enum JobAnswer: Sendable {
 }
 
 /// What `CANCEL id` is answered with; each word is on the wire as it is here.
-package enum CancelAnswer: String, Sendable {
+package enum CancelOutcome: String, Sendable {
     /// It had not begun, and never runs.
     case cancelled
     /// It runs, and was asked to end.
@@ -71,7 +71,7 @@ package enum CancelAnswer: String, Sendable {
 }
 
 /// A job as it is shown.
-package struct JobDescription: Sendable {
+package struct JobStatus: Sendable {
     package let job: Job
     /// As people know it: a job that runs may be stuck.
     package let state: String
@@ -99,13 +99,13 @@ package protocol JobDoor: AnyObject {
     /// Adds rows to a listing.
     ///
     /// - Returns: whether more are wanted.
-    func add(_ rows: [JobDescription], to reply: ReplyToken) -> Bool
+    func add(_ rows: [JobStatus], to reply: ReplyToken) -> Bool
 
     /// Notes that the answer to a request comes when a job has ended: until then nothing is looked for.
     func noteWaiting(_ reply: ReplyToken)
 
     /// Sends a client a change of a job that it watches.
-    func tell(_ news: JobNews, to client: UInt64)
+    func tell(_ news: JobUpdate, to client: UInt64)
 
     /// Whether a client has left.
     func isGone(_ client: UInt64) -> Bool
@@ -115,8 +115,8 @@ package protocol JobDoor: AnyObject {
 package final class ClosedDoor: JobDoor {
     package init() {}
     package func answer(_ reply: ReplyToken, _ answer: JobAnswer) {}
-    package func add(_ rows: [JobDescription], to reply: ReplyToken) -> Bool { false }
+    package func add(_ rows: [JobStatus], to reply: ReplyToken) -> Bool { false }
     package func noteWaiting(_ reply: ReplyToken) {}
-    package func tell(_ news: JobNews, to client: UInt64) {}
+    package func tell(_ news: JobUpdate, to client: UInt64) {}
     package func isGone(_ client: UInt64) -> Bool { true }
 }

@@ -52,7 +52,7 @@ package struct JobEffects: ~Copyable {
     package private(set) var commands: [StoreCommand] = []
     package private(set) var records: [StoreCommand] = []
     package private(set) var answers: [(reply: ReplyToken, answer: JobAnswer)] = []
-    package private(set) var news: [(client: UInt64, news: JobNews)] = []
+    package private(set) var news: [(client: UInt64, news: JobUpdate)] = []
     package private(set) var notes: [SchedulerNote] = []
     package private(set) var confirmed: [(tag: UInt64, fault: StoreFault?)] = []
     package private(set) var waiting: [ReplyToken] = []
@@ -100,7 +100,7 @@ package struct JobEffects: ~Copyable {
         list.append(.answer)
     }
 
-    mutating func tell(_ client: UInt64, _ what: JobNews) {
+    mutating func tell(_ client: UInt64, _ what: JobUpdate) {
         news.append((client, what))
         list.append(.news)
     }

@@ -10,7 +10,7 @@ struct PendingCancels {
     var bulk: [BulkCancel] = []
     var bulkTurns = BulkTurns()
     /// Clients that wait for the end of a parked job.
-    private var waiters: [JobID: Waiters] = [:]
+    private var waiters: [JobID: WaitingClients] = [:]
 
     /// The store is asked to end a job.
     mutating func begin(_ id: JobID) { counts[id, default: 0] += 1 }
@@ -32,16 +32,16 @@ struct PendingCancels {
         return count == 1 ? withheld.removeValue(forKey: id) : nil
     }
 
-    mutating func withWaiters(of id: JobID, _ body: (inout Waiters) -> Void) {
-        body(&waiters[id, default: Waiters()])
+    mutating func withWaiters(of id: JobID, _ body: (inout WaitingClients) -> Void) {
+        body(&waiters[id, default: WaitingClients()])
         if waiters[id]?.isEmpty == true { waiters[id] = nil }
     }
 
-    mutating func takeWaiters(of id: JobID) -> Waiters? { waiters.removeValue(forKey: id) }
+    mutating func takeWaiters(of id: JobID) -> WaitingClients? { waiters.removeValue(forKey: id) }
 
     func hasWaiters(of id: JobID) -> Bool { waiters[id] != nil }
 
-    mutating func takeWaiters() -> [Waiters] {
+    mutating func takeWaiters() -> [WaitingClients] {
         defer { waiters = [:] }
         return waiters.sorted { $0.key < $1.key }.map(\.value)
     }
@@ -61,7 +61,7 @@ extension JobScheduler {
     }
 
     /// - Returns: what became of it; nil if it is not in memory.
-    private mutating func cancelInMemory(_ id: JobID) -> CancelAnswer? {
+    private mutating func cancelInMemory(_ id: JobID) -> CancelOutcome? {
         guard let job = book.active(id) else { return cancelInactive(id) }
         if withdraw(job) { return .cancelled }
         job.isAskedToEnd = true
@@ -77,7 +77,7 @@ extension JobScheduler {
 
     /// Cancels a job that is in the book and not active: it has ended, or a stopped thread or the shutdown has
     /// left it to the store.
-    private mutating func cancelInactive(_ id: JobID) -> CancelAnswer? {
+    private mutating func cancelInactive(_ id: JobID) -> CancelOutcome? {
         guard let state = book.state(of: id) else { return nil }
         guard state == .waiting else { return .tooLate }
         apply(.cancel, to: id)
@@ -85,7 +85,7 @@ extension JobScheduler {
         return .cancelled
     }
 
-    private func mustConfirm(_ answer: CancelAnswer, of id: JobID) -> Bool {
+    private func mustConfirm(_ answer: CancelOutcome, of id: JobID) -> Bool {
         switch answer {
         case .cancelled: true
         case .requested, .stuck: book.active(id)?.isStored == true

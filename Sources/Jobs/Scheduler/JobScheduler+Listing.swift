@@ -20,7 +20,7 @@ package final class Listing {
     fileprivate var left: Int
     package let reply: ReplyToken
     /// The rows of the last slice.
-    package fileprivate(set) var rows: [JobDescription] = []
+    package fileprivate(set) var rows: [JobStatus] = []
     /// Whether no rows follow.
     package fileprivate(set) var isEnd = false
 

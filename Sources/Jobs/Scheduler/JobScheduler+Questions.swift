@@ -32,9 +32,9 @@ extension JobScheduler {
     }
 
     /// A job with all that only memory knows of it.
-    package func description(of job: Job) -> JobDescription {
+    package func description(of job: Job) -> JobStatus {
         let active = book.active(job.id)
-        return JobDescription(
+        return JobStatus(
             job, state: shownState(of: job), lastFailure: active?.lastFailure,
             progress: active.flatMap { progress(of: $0) })
     }
@@ -108,15 +108,15 @@ extension JobScheduler {
         job.withWaiters { $0.add(waiter, &alarms, environment) }
     }
 
-    private mutating func waiter(_ reply: ReplyToken, for id: JobID) -> Waiter {
+    private mutating func waiter(_ reply: ReplyToken, for id: JobID) -> WaitingClient {
         guard case .milliseconds(let limit) = reply.patience else {
-            return Waiter(reply: reply, alarm: nil)
+            return WaitingClient(reply: reply, alarm: nil)
         }
         let (nanoseconds, isBeyond) = Int64(limit).multipliedReportingOverflow(by: 1_000_000)
         let alarm = alarms.set(
             .patience(id, reply, milliseconds: limit),
             at: isBeyond ? .max : now.monotonic(after: nanoseconds))
-        return Waiter(reply: reply, alarm: alarm)
+        return WaitingClient(reply: reply, alarm: alarm)
     }
 
     mutating func waitedInVain(for id: JobID, _ reply: ReplyToken, milliseconds: Int) {

@@ -26,7 +26,7 @@ extension ThreadRunLoop {
             body()
             return true
         }
-        let outcome = Outcome()
+        let outcome = PerformOutcome()
         send(BlockTicket(outcome), inModes: modes, body, fileID, line)
         outcome.settled.wait()
         return outcome.hasRun.load(ordering: .acquiring)
@@ -48,7 +48,7 @@ extension ThreadRunLoop {
 }
 
 /// What became of a block that somebody waits for.
-private final class Outcome: Sendable {
+private final class PerformOutcome: Sendable {
     /// Opens when the block has run, or was dropped.
     let settled = WordLatch()
     let hasRun = Atomic<Bool>(false)
@@ -56,9 +56,9 @@ private final class Outcome: Sendable {
 
 /// Held by a block alone, and gone with it: a block that is dropped tells so.
 private final class BlockTicket: Sendable {
-    let outcome: Outcome
+    let outcome: PerformOutcome
 
-    init(_ outcome: Outcome) { self.outcome = outcome }
+    init(_ outcome: PerformOutcome) { self.outcome = outcome }
 
     deinit { outcome.settled.open() }
 }

@@ -39,9 +39,9 @@ public final class ThreadRunLoop: @unchecked Sendable {
     let madeRequests = SetOnce<Inbox<Request>>()
     var requests: Inbox<Request> { madeRequests.load() ?? madeRequests.storeIfNil(Inbox()) }
     /// Whom to tell when the loop has ended; made when somebody first wants to know.
-    private let madeFarewells = SetOnce<Farewells>()
-    package var farewells: Farewells {
-        madeFarewells.load() ?? madeFarewells.storeIfNil(Farewells())
+    private let madeFarewells = SetOnce<EndObservers>()
+    package var endObservers: EndObservers {
+        madeFarewells.load() ?? madeFarewells.storeIfNil(EndObservers())
     }
     /// What a module above this one keeps with the loop, for as long as there is the loop.
     package let companion = SetOnce<AnyObject>()
@@ -413,7 +413,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         link.thread.store(LoopLink.nobody, ordering: .releasing)
         atomicMemoryFence(ordering: .sequentiallyConsistent)  // W3
         watch.load()?.close()
-        farewells.end()
+        endObservers.end()
     }
 }
 

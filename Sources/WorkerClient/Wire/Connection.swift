@@ -46,7 +46,7 @@ struct Connection: ~Copyable {
     ///
     /// - Throws: `.timedOut`, `.closed`, `.protocolFault`; the connection is of no use afterwards.
     /// - Blocks: until it is there.
-    mutating func reply(before deadline: Deadline?) throws(WorkerClientError) -> RESPValue {
+    mutating func reply(before deadline: CallDeadline?) throws(WorkerClientError) -> RESPValue {
         while true {
             let value = try nextValue(before: deadline)
             // Pushes come whenever they come, and this reply is all that is waited for.
@@ -59,7 +59,7 @@ struct Connection: ~Copyable {
     }
 
     /// When waiting for so long, from now on, is over; nil if it never is.
-    func deadline(after limit: Duration?) -> Deadline? { wait.deadline(after: limit) }
+    func deadline(after limit: Duration?) -> CallDeadline? { wait.deadline(after: limit) }
 
     /// How much of a command the daemon took.
     enum Extent {
@@ -74,7 +74,7 @@ struct Connection: ~Copyable {
     /// - Throws: `.timedOut`, `.closed`; the connection is of no use afterwards.
     /// - Blocks: until it is out.
     mutating func send(
-        _ command: [[UInt8]], before deadline: Deadline?
+        _ command: [[UInt8]], before deadline: CallDeadline?
     ) throws(WorkerClientError) -> Extent {
         var outbox = Outbox()
         outbox.append(command)
@@ -101,7 +101,7 @@ struct Connection: ~Copyable {
     ///
     /// - Throws: `.timedOut`, `.closed`, `.protocolFault`; the connection is of no use afterwards.
     /// - Blocks: until there is one.
-    mutating func nextValue(before deadline: Deadline?) throws(WorkerClientError) -> RESPValue {
+    mutating func nextValue(before deadline: CallDeadline?) throws(WorkerClientError) -> RESPValue {
         while true {
             if let value = try wire.nextValue() { return value }
             try wait.untilReady(before: deadline)

@@ -53,7 +53,7 @@ final class Interruption: Sendable {
 }
 
 /// How long something may take, and when that is over.
-struct Deadline {
+struct CallDeadline {
     let limit: Duration
     let end: Instant
 }
@@ -86,15 +86,15 @@ final class InterruptibleWait {
     }
 
     /// When waiting for so long, from now on, is over; nil if it never is.
-    func deadline(after limit: Duration?) -> Deadline? {
-        limit.map { Deadline(limit: $0, end: now.advanced(by: $0)) }
+    func deadline(after limit: Duration?) -> CallDeadline? {
+        limit.map { CallDeadline(limit: $0, end: now.advanced(by: $0)) }
     }
 
     /// Waits until the socket is ready.
     ///
     /// - Throws: `.closed` when it was interrupted, `.timedOut`.
     /// - Blocks: until then; until the deadline at most.
-    func untilReady(before deadline: Deadline?) throws(WorkerClientError) {
+    func untilReady(before deadline: CallDeadline?) throws(WorkerClientError) {
         var ready: [ReadyEvent] = []
         while true {
             try interruption.check()

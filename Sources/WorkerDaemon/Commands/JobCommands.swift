@@ -9,7 +9,7 @@ enum JobCommands {
     static let performCommand =
         CommandSpecification(
             "perform", 4...32, .jobs,
-            usage: PerformOptions.usage,
+            usage: PerformArguments.usage,
             "Accepts a job. Answers with its number, or with WAIT with its result.",
             execute: perform)
 
@@ -42,7 +42,7 @@ enum JobCommands {
     private static func perform(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let options = try PerformOptions(command, service.driver.wall)
+        let options = try PerformArguments(command, service.driver.wall)
         service.driver.perform(options.request(command), session.reserve(options.patience))
         return nil
     }

@@ -92,7 +92,7 @@ enum ServerCommands {
     private static func shutdown(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let manner: ShutdownManner
+        let manner: ShutdownMode
         if command.count == 1 {
             manner = .finishRunning
         } else if command.matches(1, "DRAIN") {

@@ -71,7 +71,7 @@ enum WatchCommands {
 
 extension Session {
     /// Pushes `job`, its number, its state, and a map with what else there is to say.
-    func tell(_ news: JobNews) {
+    func tell(_ news: JobUpdate) {
         var details = [entry("attempt", .integer(news.attempt))]
         if let worker = news.worker { details.append(entry("worker", text(worker))) }
         if let fraction = news.progress?.fraction {

@@ -22,7 +22,7 @@ enum ScheduleCommands {
     private static func schedule(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        service.schedules.add(try ScheduleOptions(command).definition, session.reserve())
+        service.schedules.add(try ScheduleArguments(command).definition, session.reserve())
         return nil
     }
 
@@ -69,7 +69,7 @@ enum ScheduleCommands {
 }
 
 /// What a SCHEDULE asks for.
-struct ScheduleOptions {
+struct ScheduleArguments {
     private(set) var definition: ScheduleDefinition
     private var zone: String?
     private var reader = JobOptionReader()

@@ -41,7 +41,7 @@ extension SchedulerDriver {
     }
 
     /// The jobs that are stuck, the newest first.
-    func listStuck(thread: String?, limit: Int) -> [JobDescription] {
+    func listStuck(thread: String?, limit: Int) -> [JobStatus] {
         input { $0.noteRunning() }
         let running = groups.flatMap(\.members).compactMap { $0.current.withLock { $0?.id } }
         let stuck = running.map { JobID($0) }.filter(isStuck).compactMap { scheduler.book.job($0) }

@@ -19,7 +19,7 @@ extension Service: JobDoor {
         // Its end gives the room back: once the client has the answer.
         let open = openAnswers.isEmpty ? nil : openAnswers.removeValue(forKey: reply)
         defer { withExtendedLifetime(open) {} }
-        guard reply.client != ScheduleBook.client else {
+        guard reply.client != ScheduleRunner.client else {
             return schedules.answered(reply.number, answer)
         }
         guard let session = session(of: reply.client) else { return }
@@ -34,7 +34,7 @@ extension Service: JobDoor {
         }
     }
 
-    func add(_ rows: [JobDescription], to reply: ReplyToken) -> Bool {
+    func add(_ rows: [JobStatus], to reply: ReplyToken) -> Bool {
         guard let session = session(of: reply.client),
             var open = openAnswers.removeValue(forKey: reply)
         else {
@@ -51,7 +51,7 @@ extension Service: JobDoor {
         if !openAnswers.isEmpty { openAnswers[reply] = nil }
     }
 
-    func tell(_ news: JobNews, to client: UInt64) { session(of: client)?.tell(news) }
+    func tell(_ news: JobUpdate, to client: UInt64) { session(of: client)?.tell(news) }
 
     func isGone(_ client: UInt64) -> Bool { session(of: client) == nil }
 

@@ -17,7 +17,7 @@ extension Service {
         _ configuration: Configuration, _ handlers: [String: Handler], _ groups: [WorkerGroup],
         _ store: any JobStore, nextNumber: UInt64, window: WindowLimits = WindowLimits(),
         children: ChildRegistry, password: [UInt8]?, clocks: Clocks = .system, log: Log,
-        shutdownAsked: @escaping @Sendable (ShutdownManner) -> Void
+        shutdownAsked: @escaping @Sendable (ShutdownMode) -> Void
     ) throws(SystemError) -> Service {
         let loop = ThreadRunLoop.current
         let driver = SchedulerDriver(
@@ -26,7 +26,7 @@ extension Service {
             clocks: clocks, log: log)
         return Service(
             configuration: configuration, driver: driver,
-            schedules: try ScheduleBook(driver: driver, loop: loop, log: log), password: password,
+            schedules: try ScheduleRunner(driver: driver, loop: loop, log: log), password: password,
             loop: loop, log: log, shutdownAsked: shutdownAsked)
     }
 }

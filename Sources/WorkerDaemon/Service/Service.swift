@@ -7,7 +7,7 @@ internal import RESP
 internal import RunLoops
 
 /// How the daemon is to go down.
-enum ShutdownManner: Sendable, Comparable {
+enum ShutdownMode: Sendable, Comparable {
     /// After everything that was accepted.
     case finishWaiting
     /// After the jobs that run, within the grace period.
@@ -30,7 +30,7 @@ final class Service: SessionDelegate {
     let loop: ThreadRunLoop
     let log: Log
     let driver: SchedulerDriver
-    let schedules: ScheduleBook
+    let schedules: ScheduleRunner
     let backups: Backups
     let commands = CommandTable()
     let password: [UInt8]?
@@ -58,12 +58,12 @@ final class Service: SessionDelegate {
     /// Looks for clients that do not read, as long as others wait for room.
     var readerWatch: ThreadRunLoop.Timer?
     /// Tells the main thread that a client wants the daemon to go down.
-    private let shutdownAsked: @Sendable (ShutdownManner) -> Void
+    private let shutdownAsked: @Sendable (ShutdownMode) -> Void
 
     init(
-        configuration: Configuration, driver: SchedulerDriver, schedules: ScheduleBook,
+        configuration: Configuration, driver: SchedulerDriver, schedules: ScheduleRunner,
         password: [UInt8]?,
-        loop: ThreadRunLoop, log: Log, shutdownAsked: @escaping @Sendable (ShutdownManner) -> Void
+        loop: ThreadRunLoop, log: Log, shutdownAsked: @escaping @Sendable (ShutdownMode) -> Void
     ) {
         self.configuration = configuration
         self.driver = driver
@@ -142,7 +142,7 @@ final class Service: SessionDelegate {
     ///
     /// - Parameter whenDown: called on this thread once all is said and sent.
     func shutDown(
-        _ manner: ShutdownManner, whenDown: @escaping @Sendable (Shutdown.Report) -> Void
+        _ manner: ShutdownMode, whenDown: @escaping @Sendable (Shutdown.Report) -> Void
     ) {
         if let shutdown { return shutdown.hurry(to: manner) }
         shutdown = Shutdown(self, manner, whenDown: whenDown)
@@ -156,7 +156,7 @@ final class Service: SessionDelegate {
         driver.close()
     }
 
-    func askForShutdown(_ manner: ShutdownManner) {
+    func askForShutdown(_ manner: ShutdownMode) {
         shutdownAsked(manner)
     }
 
@@ -204,7 +204,7 @@ final class Service: SessionDelegate {
     }
 
     /// Serves a connection, whichever way it came in.
-    func admit(_ socket: consuming Descriptor, _ ends: ConnectionEnds, asksForPassword: Bool) {
+    func admit(_ socket: consuming Descriptor, _ ends: PeerInfo, asksForPassword: Bool) {
         connectionCount += 1
         guard sessions.count < placeCount(asksForPassword: asksForPassword) else {
             rejectedCount += 1

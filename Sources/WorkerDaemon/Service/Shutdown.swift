@@ -31,7 +31,7 @@ final class Shutdown {
     private let grace: Duration
     private let whenDown: @Sendable (Report) -> Void
     private var report = Report()
-    private var manner = ShutdownManner.finishWaiting
+    private var manner = ShutdownMode.finishWaiting
     private var isClosing = false
     private var areThreadsStopped = false
     private let totalsAtStart: JobTotals
@@ -68,7 +68,7 @@ final class Shutdown {
     ///
     /// - Parameter whenDown: called on this thread once all is said and sent.
     init(
-        _ service: Service, _ manner: ShutdownManner,
+        _ service: Service, _ manner: ShutdownMode,
         whenDown: @escaping @Sendable (Report) -> Void
     ) {
         self.service = service
@@ -84,7 +84,7 @@ final class Shutdown {
     }
 
     /// Goes down in a more hurried manner than before; a less hurried one changes nothing.
-    func hurry(to manner: ShutdownManner) {
+    func hurry(to manner: ShutdownMode) {
         guard !isClosing, manner >= self.manner else { return }
         self.manner = manner
         if manner > .finishWaiting { service.backups.giveUp() }

@@ -42,8 +42,8 @@ final class Door {
     }
 
     /// Who is at the ends of a connection that has come in.
-    func ends(of socket: borrowing Descriptor) -> ConnectionEnds {
-        isTCP ? ConnectionEnds(ofTCP: socket, through: address) : ConnectionEnds(at: address)
+    func ends(of socket: borrowing Descriptor) -> PeerInfo {
+        isTCP ? PeerInfo(ofTCP: socket, through: address) : PeerInfo(at: address)
     }
 
     /// Begins to take connections.

@@ -20,7 +20,7 @@ extension RESPValue {
     }
 }
 
-extension JobDescription {
+extension JobStatus {
     /// What is told of each job of a listing.
     var entries: [RESPValue.Entry] {
         [

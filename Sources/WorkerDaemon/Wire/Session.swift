@@ -34,7 +34,7 @@ final class Session {
     }
 
     let number: UInt64
-    let ends: ConnectionEnds
+    let ends: PeerInfo
     let connectedAt: Int64
     var name = ""
     /// What CLIENT SETINFO said of the client's library.
@@ -107,7 +107,7 @@ final class Session {
     private static let questionCountMax = 16
 
     init(
-        number: UInt64, socket: consuming Descriptor, ends: ConnectionEnds, isAuthenticated: Bool,
+        number: UInt64, socket: consuming Descriptor, ends: PeerInfo, isAuthenticated: Bool,
         limits: SessionLimits, loop: ThreadRunLoop, outputRound: OutputRound,
         delegate: any SessionDelegate
     ) {

@@ -62,9 +62,9 @@ extension MessagePort {
         clock: some Clock<Duration> = ContinuousClock()
     ) async throws -> Reply where Message == Question<Body, Reply> {
         let waiter = Waiter<Reply>()
-        let pending = PendingReply<Reply> { waiter.settle($0.mapError { $0 }) }
+        let pending = PendingAnswer<Reply> { waiter.settle($0.mapError { $0 }) }
         let limit = timeout.map { timeout in
-            TimeLimit(after: timeout, by: clock) { pending.settle(.failure(.timedOut)) }
+            TaskTimeLimit(after: timeout, by: clock) { pending.settle(.failure(.timedOut)) }
         }
         defer { limit?.cancel() }
         return try await waiter.wait {
@@ -102,7 +102,7 @@ extension MessagePort {
         let answer = LoopAnswer<Reply>()
         loop.add(signalled: answer.port, to: mode)
         defer { answer.port.invalidate() }
-        let pending = PendingReply<Reply> { answer.give($0) }
+        let pending = PendingAnswer<Reply> { answer.give($0) }
         switch send(Question(id: id, body: body, reply: ReplyPort(pending))) {
         case .sent: break
         case .full: throw .full(limit: limit)

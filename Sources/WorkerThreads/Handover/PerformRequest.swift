@@ -8,7 +8,7 @@ enum PerformRequest: @unchecked Sendable {
     // SAFETY: a plain closure is one that its sender has handed over (`sending`) or that any thread may
     // call; it is called once, by the thread that has taken the request.
     case plain(() -> Void)
-    case answered(AnsweredPerform)
+    case answered(CancellableRequest)
 
     /// Runs it; on the thread that it is for.
     func perform() {
@@ -50,8 +50,8 @@ enum PerformRequest: @unchecked Sendable {
 ///
 /// Whether it was cancelled meanwhile is for the request in it to say. No case of its own: a third
 /// one would cost every request a few instructions.
-final class NotedPerform: AnsweredPerform, @unchecked Sendable {
-    // SAFETY: as `AnsweredPerform` says; what it adds never changes.
+final class NotedPerform: CancellableRequest, @unchecked Sendable {
+    // SAFETY: as `CancellableRequest` says; what it adds never changes.
     private let request: PerformRequest
     private let posted: Posted
 

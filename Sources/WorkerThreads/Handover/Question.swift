@@ -62,9 +62,9 @@ public struct Question<Body: Sendable, Reply: Sendable>: Sendable {
 /// It can be kept, and answered later from any thread. Let go of without an answer, it tells whoever
 /// waits that none will come.
 public final class ReplyPort<Reply: Sendable>: Sendable {
-    private let pending: PendingReply<Reply>
+    private let pending: PendingAnswer<Reply>
 
-    init(_ pending: PendingReply<Reply>) {
+    init(_ pending: PendingAnswer<Reply>) {
         self.pending = pending
     }
 
@@ -72,7 +72,7 @@ public final class ReplyPort<Reply: Sendable>: Sendable {
     public convenience init(
         _ receive: @escaping @Sendable (Result<Reply, PortError>) -> Void
     ) {
-        self.init(PendingReply(receive))
+        self.init(PendingAnswer(receive))
     }
 
     /// A port that sends the answer on to a message port, to be received on its loop's thread.
@@ -113,7 +113,7 @@ extension ReplyPort<Void> {
 ///
 /// Those are: who answers, who lets go of the message, the time limit, a cancelled task. Whoever takes
 /// the closure has won.
-final class PendingReply<Reply: Sendable>: Sendable {
+final class PendingAnswer<Reply: Sendable>: Sendable {
     private let receive: Mutex<(@Sendable (Result<Reply, PortError>) -> Void)?>
 
     init(_ receive: @escaping @Sendable (Result<Reply, PortError>) -> Void) {

@@ -9,7 +9,7 @@ internal import Structures
 internal import Synchronization
 
 /// What is called once a time has passed, unless it is cancelled first.
-struct TimeLimit: Sendable {
+struct TaskTimeLimit: Sendable {
     private static let continuous = TimeLimits(ContinuousClock())
     private static let suspending = TimeLimits(SuspendingClock())
 
@@ -40,7 +40,7 @@ struct TimeLimit: Sendable {
         until deadline: Time.Instant, by clock: Time, _ passed: @escaping @Sendable () -> Void
     ) {
         if clock is ContinuousClock || clock is SuspendingClock {
-            self = TimeLimit(after: clock.now.duration(to: deadline), by: clock, passed)
+            self = TaskTimeLimit(after: clock.now.duration(to: deadline), by: clock, passed)
             return
         }
         // Not by a duration: the clock may have been moved before the task begins to sleep.

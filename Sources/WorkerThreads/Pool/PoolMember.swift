@@ -38,9 +38,9 @@ final class PoolQueues: Sendable {
 /// A pool's source in one worker's loop.
 final class PoolMember: WorkerAttachment, @unchecked Sendable {
     // SAFETY: `source` is written once, on the worker's thread, before `wake` can find it: a member
-    // is woken only after it rested, which its source did, or was prepared. `wakeOther` is written before the member
-    // is attached, and then like `observer` touched on the worker's thread only. The rest is
-    // immutable or guarded.
+    // is woken only after it rested, which its source did, or was prepared. `wakeOther` is written
+    // before the member is attached, and then like `observer` touched on the worker's thread only.
+    // The rest is immutable or guarded.
 
     private typealias Admission = PoolBoard<PerformRequest>.Admission
 
@@ -51,10 +51,10 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     private var observer: ThreadRunLoop.Observer?
     /// Whether another one sits in its place: then the queues are no longer its affair.
     ///
-    /// Changed under the board's lock, and read under it or behind `farewells`, which publish it.
+    /// Changed under the board's lock, and read under it or behind `endObservers`, which publish it.
     private let isReplaced = Atomic<Bool>(false)
     /// Told when its thread is at its end, or it gave up its seat.
-    private let farewells = Farewells()
+    private let endObservers = EndObservers()
 
     /// Items run in one go before timers and ports get their turn again.
     private static let batchCount = 256
@@ -90,7 +90,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
             let count = core.abandonedCount.load(ordering: .relaxed)
             queues.formerAbandonedCount.add(count, ordering: .relaxed)
         }
-        farewells.end()
+        endObservers.end()
     }
 
     /// Whether its thread has ended.
@@ -108,14 +108,14 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     /// - Thread: any thread but its own.
     func waitUntilGone() {
         let isTold = Latch()
-        if farewells.add(isTold, isTold.open) { isTold.wait() }
+        if endObservers.add(isTold, isTold.open) { isTold.wait() }
         if !isOut { core.ended.wait() }
     }
 
     /// Suspends the task until its thread has ended, or its seat is somebody else's.
     nonisolated(nonsending) func gone() async throws {
-        try await farewells.wait()
-        if !isOut { try await core.loop.farewells.wait() }
+        try await endObservers.wait()
+        if !isOut { try await core.loop.endObservers.wait() }
     }
 
     private var isOut: Bool { isReplaced.load(ordering: .relaxed) }
@@ -179,7 +179,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         observer?.invalidate()
         // The members hold one another by it.
         wakeOther = nil
-        farewells.end()
+        endObservers.end()
     }
 
     /// Wakes another member of the pool, also when the pool itself is gone; set by the pool before

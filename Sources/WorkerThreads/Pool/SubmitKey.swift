@@ -26,8 +26,8 @@ public struct SubmitKey: Hashable, Sendable, ExpressibleByStringLiteral, CustomS
 }
 
 /// A request with a key, which counts as one of its key's until it has run or was refused.
-final class KeyedPerform: AnsweredPerform, @unchecked Sendable {
-    // SAFETY: as `AnsweredPerform` says; what it adds never changes.
+final class KeyedPerform: CancellableRequest, @unchecked Sendable {
+    // SAFETY: as `CancellableRequest` says; what it adds never changes.
     private let request: PerformRequest
     private let key: SubmitKey
     private let queues: PoolQueues

@@ -146,7 +146,7 @@ extension WorkerPool {
     ) async throws -> sending Result {
         let queue = try queue(of: name)
         let place = Place()
-        var limit: TimeLimit?
+        var limit: TaskTimeLimit?
         defer { limit?.cancel() }
         return try await AwaitedPerform.result(of: body) { request throws(SubmitError) in
             let late = SubmitError.late(thread: threadName(of: queue))

@@ -19,7 +19,7 @@ extension ThreadRunLoop {
         if performs === own {
             // A worker has closed them before. Of one that has ended already, nothing is taken either.
             let thread = threadName
-            let isToEnd = farewells.add(own) { [unowned own] in _ = own.close(thread: thread) }
+            let isToEnd = endObservers.add(own) { [unowned own] in _ = own.close(thread: thread) }
             if !isToEnd { _ = own.close(thread: thread) }
         }
         return performs

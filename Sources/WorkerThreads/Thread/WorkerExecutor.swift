@@ -127,7 +127,7 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         inbox.close(into: &left, waiting: SystemThread.yield)
         while addingCount.load(ordering: .acquiring) != 0 { SystemThread.yield() }
         for step in left { run(step) }
-        if !loop.farewells.add(self, { [self] in goOnLate() }) { goOnLate() }
+        if !loop.endObservers.add(self, { [self] in goOnLate() }) { goOnLate() }
     }
 
     /// Runs the steps that are there now; those that arrive from now on run in the next pass.

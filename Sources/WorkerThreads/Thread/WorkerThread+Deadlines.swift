@@ -7,17 +7,17 @@ internal import Synchronization
 /// A deadline by some clock.
 struct Deadline: Sendable {
     private let passedNow: @Sendable () -> Bool
-    private let begin: @Sendable (@escaping @Sendable () -> Void) -> TimeLimit
+    private let begin: @Sendable (@escaping @Sendable () -> Void) -> TaskTimeLimit
 
     init<Time: Clock<Duration>>(_ deadline: Time.Instant, by clock: Time) {
         passedNow = { clock.now >= deadline }
-        begin = { TimeLimit(until: deadline, by: clock, $0) }
+        begin = { TaskTimeLimit(until: deadline, by: clock, $0) }
     }
 
     var hasPassed: Bool { passedNow() }
 
     /// Begins a time limit that ends at the deadline.
-    func whenPassed(_ body: @escaping @Sendable () -> Void) -> TimeLimit { begin(body) }
+    func whenPassed(_ body: @escaping @Sendable () -> Void) -> TaskTimeLimit { begin(body) }
 }
 
 extension WorkerThread {
@@ -66,7 +66,7 @@ extension WorkerThread {
     ) async throws -> Result {
         let late = SubmitError.late(thread: name)
         let deadline = Deadline(deadline, by: clock)
-        var limit: TimeLimit?
+        var limit: TaskTimeLimit?
         defer { limit?.cancel() }
         return try await AwaitedPerform.result(of: {
             // The time limit may come a moment after its date.
@@ -140,7 +140,7 @@ extension WorkerThread {
     ) {
         stop(policy)
         guard policy == .finishQueued else { return }
-        _ = TimeLimit(until: clock.now.advanced(by: min(limit, .longestWait)), by: clock) {
+        _ = TaskTimeLimit(until: clock.now.advanced(by: min(limit, .longestWait)), by: clock) {
             [weak core] in
             core?.change { $0.stop(.finishCurrent) }
         }

@@ -17,7 +17,7 @@ extension WorkerThread {
     /// - Thread: any task, one on this thread too.
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func ended() async throws {
-        try await runLoop.farewells.wait()
+        try await runLoop.endObservers.wait()
     }
 }
 
@@ -39,7 +39,7 @@ extension WorkerPool {
     }
 }
 
-extension Farewells {
+extension EndObservers {
     /// Suspends the task until they are told.
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.

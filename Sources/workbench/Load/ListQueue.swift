@@ -43,11 +43,12 @@ enum ListWorker {
                 try socket.read(into: &parser)
                 while let reply = try parser.next() {
                     // An integer is the answer to the push of a result.
-                    guard let job = reply.elements?.last?.bytes, job.count > Payload.byteCount
+                    guard let job = reply.elements?.last?.bytes, job.count > LoadPayload.byteCount
                     else { continue }
-                    let client = String(decoding: job.dropFirst(Payload.byteCount), as: UTF8.self)
+                    let client = String(
+                        decoding: job.dropFirst(LoadPayload.byteCount), as: UTF8.self)
                     ListQueue.write(
-                        "LPUSH", .text(client), .bytes(Array(job.prefix(Payload.byteCount))),
+                        "LPUSH", .text(client), .bytes(Array(job.prefix(LoadPayload.byteCount))),
                         to: &output)
                     ListQueue.write("BRPOP", .text(ListQueue.jobs), 0, to: &output)
                 }
@@ -114,7 +115,7 @@ final class ListClient: JobClient {
         let now = nanoseconds()
         let results = ListQueue.results(of: number)
         for _ in 0..<count {
-            let job = Payload.of(client: number, sentCount) + Array(results.utf8)
+            let job = LoadPayload.of(client: number, sentCount) + Array(results.utf8)
             ListQueue.write("LPUSH", .text(ListQueue.jobs), .bytes(job), to: &pushes)
             ListQueue.write("BRPOP", .text(results), 0, to: &pops)
             sentAt[sentCount % sentAt.count] = now
@@ -131,9 +132,9 @@ final class ListClient: JobClient {
             }
             let index = first + count
             guard let bytes = reply.elements?.last?.bytes,
-                bytes == Payload.of(client: number, index)
+                bytes == LoadPayload.of(client: number, index)
             else { throw WorkbenchError("job \(index) of client \(number) got \(reply)") }
-            hash = Payload.hash(hash, bytes)
+            hash = LoadPayload.hash(hash, bytes)
             latencies.append(now - sentAt[index % sentAt.count])
             count += 1
         }

@@ -77,7 +77,7 @@ final class LoadClient: JobClient {
         guard count > 0 else { return }
         let now = nanoseconds()
         for _ in 0..<count {
-            command.write(Payload.of(client: number, sentCount), to: &output)
+            command.write(LoadPayload.of(client: number, sentCount), to: &output)
             sentAt[sentCount % sentAt.count] = now
             sentCount += 1
         }
@@ -87,10 +87,11 @@ final class LoadClient: JobClient {
         var count = 0
         while let reply = try parser.next() {
             let index = first + count
-            guard case .bulk(let bytes) = reply, bytes == Payload.of(client: number, index) else {
+            guard case .bulk(let bytes) = reply, bytes == LoadPayload.of(client: number, index)
+            else {
                 throw WorkbenchError("command \(index) of client \(number) got \(reply)")
             }
-            hash = Payload.hash(hash, bytes)
+            hash = LoadPayload.hash(hash, bytes)
             latencies.append(now - sentAt[index % sentAt.count])
             count += 1
         }
@@ -99,7 +100,7 @@ final class LoadClient: JobClient {
 }
 
 /// The bytes that a command carries and its reply returns.
-enum Payload {
+enum LoadPayload {
     static let byteCount = 16
 
     /// 16 hexadecimal digits that tell this command from every other.

@@ -77,8 +77,8 @@ final class CoreFoundationCommandLoop: CommandLoop, @unchecked Sendable {
     // SAFETY: `source` is set once, before anything is sent. CFRunLoopSourceSignal and
     // CFRunLoopWakeUp may be called on any thread; `batch` is touched on the loop's thread only.
     private let base: CoreFoundationLoop
-    private let commands = Mutex<[Command]>([])
-    private var batch: [Command] = []
+    private let commands = Mutex<[LoopCommand]>([])
+    private var batch: [LoopCommand] = []
     private var source: CFRunLoopSource?
 
     init() throws {
@@ -100,7 +100,7 @@ final class CoreFoundationCommandLoop: CommandLoop, @unchecked Sendable {
         batch.removeAll(keepingCapacity: true)
     }
 
-    func send(_ command: Command) {
+    func send(_ command: LoopCommand) {
         commands.withLock { $0.append(command) }
         CFRunLoopSourceSignal(source)
         CFRunLoopWakeUp(base.core)

@@ -9,10 +9,10 @@ struct DispatchLoop: TimerLoop {
     private let queue = DispatchQueue(label: "bench")
 
     @inline(__always)
-    func postBare() { queue.async { Tally.shared.note(1) } }
+    func postBare() { queue.async { WorkTally.shared.note(1) } }
 
     @inline(__always)
-    func post(_ tally: Tally, _ index: Int) { queue.async { tally.note(index) } }
+    func post(_ tally: WorkTally, _ index: Int) { queue.async { tally.note(index) } }
 
     func post(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
 
@@ -52,19 +52,19 @@ final class DispatchCommandLoop: CommandLoop, @unchecked Sendable {
     // SAFETY: `source` is set once; adding to a source is safe from any thread.
     private let queue = DispatchQueue(label: "bench")
     private let source: any DispatchSourceUserDataAdd
-    private let commands = Mutex<[Command]>([])
+    private let commands = Mutex<[LoopCommand]>([])
 
     init() {
         source = DispatchSource.makeUserDataAddSource(queue: queue)
         source.setEventHandler { [unowned self] in
-            var batch: [Command] = []
+            var batch: [LoopCommand] = []
             commands.withLock { swap(&batch, &$0) }
             for command in batch { command.perform() }
         }
         source.resume()
     }
 
-    func send(_ command: Command) {
+    func send(_ command: LoopCommand) {
         commands.withLock { $0.append(command) }
         source.add(data: 1)
     }

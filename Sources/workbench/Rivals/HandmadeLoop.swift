@@ -15,10 +15,10 @@ struct HandmadeLoop: Loop {
     init() throws { batch = try Batch { $0.body() } }
 
     @inline(__always)
-    func postBare() { batch.add(Job { Tally.shared.note(1) }) }
+    func postBare() { batch.add(Job { WorkTally.shared.note(1) }) }
 
     @inline(__always)
-    func post(_ tally: Tally, _ index: Int) { batch.add(Job { tally.note(index) }) }
+    func post(_ tally: WorkTally, _ index: Int) { batch.add(Job { tally.note(index) }) }
 
     func post(_ body: @escaping @Sendable () -> Void) { batch.add(Job(body: body)) }
 
@@ -27,12 +27,12 @@ struct HandmadeLoop: Loop {
 
 /// A lock and a batch of plain values.
 struct HandmadeCommandLoop: CommandLoop {
-    private let batch: Batch<Command>
+    private let batch: Batch<LoopCommand>
 
     init() throws { batch = try Batch { $0.perform() } }
 
     @inline(__always)
-    func send(_ command: Command) { batch.add(command) }
+    func send(_ command: LoopCommand) { batch.add(command) }
 
     func stop() { batch.stop() }
 }

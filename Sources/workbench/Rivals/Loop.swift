@@ -8,10 +8,10 @@ internal import Synchronization
 protocol Loop: Sendable {
     /// Starts its thread.
     init() throws
-    /// Posts work that captures nothing: `Tally.shared.note(1)`.
+    /// Posts work that captures nothing: `WorkTally.shared.note(1)`.
     func postBare()
     /// Posts work that captures a reference and an integer.
-    func post(_ tally: Tally, _ index: Int)
+    func post(_ tally: WorkTally, _ index: Int)
     /// Posts a closure.
     func post(_ body: @escaping @Sendable () -> Void)
     /// Lets the thread end; earlier posts are done.
@@ -20,28 +20,28 @@ protocol Loop: Sendable {
 
 extension Loop {
     @inline(__always)
-    func postBare() { post { Tally.shared.note(1) } }
+    func postBare() { post { WorkTally.shared.note(1) } }
 
     @inline(__always)
-    func post(_ tally: Tally, _ index: Int) { post { tally.note(index) } }
+    func post(_ tally: WorkTally, _ index: Int) { post { tally.note(index) } }
 }
 
 /// Hands plain values to a thread, which performs them in order.
 protocol CommandLoop: Sendable {
     init() throws
     /// Hands over a value and makes sure that it is performed.
-    func send(_ command: Command)
+    func send(_ command: LoopCommand)
     func stop()
 }
 
 /// A plain value: no reference in it, nothing to copy but its bytes.
-struct Command: Sendable {
+struct LoopCommand: Sendable {
     let index: Int
     var weight: Int32 = 1
 
     @inline(__always)
     func perform() {
-        if index >= 0 { Tally.shared.note(index) } else { Hold.shared.holdThread() }
+        if index >= 0 { WorkTally.shared.note(index) } else { Hold.shared.holdThread() }
     }
 }
 

@@ -32,16 +32,16 @@
 
         @inline(__always)
         func postBare() {
-            unsafe Functions.post(loop, { _, _ in Tally.shared.note(1) }, nil, 0)
+            unsafe Functions.post(loop, { _, _ in WorkTally.shared.note(1) }, nil, 0)
         }
 
         @inline(__always)
-        func post(_ tally: Tally, _ index: Int) {
+        func post(_ tally: WorkTally, _ index: Int) {
             unsafe Functions.post(
                 loop,
                 { context, index in
                     guard let context = unsafe context else { return }
-                    unsafe Unmanaged<Tally>.fromOpaque(context).takeUnretainedValue()
+                    unsafe Unmanaged<WorkTally>.fromOpaque(context).takeUnretainedValue()
                         .note(Int(index))
                 }, Unmanaged.passUnretained(tally).toOpaque(), Int64(index))
         }
@@ -56,9 +56,9 @@
         }
 
         @inline(__always)
-        func send(_ command: Command) {
+        func send(_ command: LoopCommand) {
             unsafe Functions.post(
-                loop, { _, index in Command(index: Int(index)).perform() }, nil,
+                loop, { _, index in LoopCommand(index: Int(index)).perform() }, nil,
                 Int64(command.index))
         }
 

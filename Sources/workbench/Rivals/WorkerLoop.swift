@@ -14,13 +14,13 @@ struct WorkerLoop: TimerLoop {
     // counting references.
     @inline(__always)
     func postBare() {
-        do throws(SubmitError) { try worker.post { Tally.shared.note(1) } } catch {
+        do throws(SubmitError) { try worker.post { WorkTally.shared.note(1) } } catch {
             refused(error)
         }
     }
 
     @inline(__always)
-    func post(_ tally: Tally, _ index: Int) {
+    func post(_ tally: WorkTally, _ index: Int) {
         do throws(SubmitError) { try worker.post { tally.note(index) } } catch { refused(error) }
     }
 
@@ -94,7 +94,7 @@ struct WatchingLoop: Loop {
 /// `CommandBuffer.add` and `fire`, both for every command.
 struct CommandBufferLoop: CommandLoop {
     private let worker: WorkerThread
-    private let buffer: CommandBuffer<Command>
+    private let buffer: CommandBuffer<LoopCommand>
 
     init() throws {
         worker = try WorkerThread(name: "bench")
@@ -107,7 +107,7 @@ struct CommandBufferLoop: CommandLoop {
     }
 
     @inline(__always)
-    func send(_ command: Command) {
+    func send(_ command: LoopCommand) {
         guard buffer.add(command) else { fatalError("the buffer refuses commands") }
         buffer.fire()
     }

@@ -182,7 +182,7 @@ private enum PostShape {
 /// post, whatever the loop is.
 private struct Line {
     /// Posts work for each index.
-    let post: @Sendable (Tally, Range<Int>) -> Void
+    let post: @Sendable (WorkTally, Range<Int>) -> Void
     /// Holds the thread until it is released.
     let hold: () -> Hold
     let stop: () -> Void
@@ -221,9 +221,9 @@ private struct PostMeasure: LoopMeasure {
     ) throws -> Sample {
         let loop = try L()
         let line = Line(
-            post: { _, range in for index in range { loop.send(Command(index: index)) } },
+            post: { _, range in for index in range { loop.send(LoopCommand(index: index)) } },
             hold: {
-                loop.send(Command(index: -1))
+                loop.send(LoopCommand(index: -1))
                 return Hold.shared
             }, stop: { loop.stop() })
         return try measure(line, count, conditions)
@@ -272,8 +272,8 @@ private struct PostMeasure: LoopMeasure {
     }
 
     /// The target of bare closures and commands, which can't carry one.
-    private func makeTally() -> Tally {
-        shape == .capturing ? Tally() : Tally.shared
+    private func makeTally() -> WorkTally {
+        shape == .capturing ? WorkTally() : WorkTally.shared
     }
 
     private func pass(_ line: Line, _ count: Int) throws -> Pass {
@@ -324,7 +324,7 @@ private struct PostMeasure: LoopMeasure {
         return pass
     }
 
-    private func postByProducers(_ line: Line, _ tally: Tally, _ count: Int) throws {
+    private func postByProducers(_ line: Line, _ tally: WorkTally, _ count: Int) throws {
         for producer in 0..<producerCount {
             let first = count * producer / producerCount
             let last = count * (producer + 1) / producerCount
@@ -334,10 +334,10 @@ private struct PostMeasure: LoopMeasure {
         }
     }
 
-    private func check(_ tally: Tally, _ count: Int) throws -> UInt64 {
+    private func check(_ tally: WorkTally, _ count: Int) throws -> UInt64 {
         let expected =
             shape == .bare
-            ? UInt64(count) &* Tally.hash(of: 1..<2) : Tally.hash(of: 0..<count)
+            ? UInt64(count) &* WorkTally.hash(of: 1..<2) : WorkTally.hash(of: 0..<count)
         guard tally.hash == expected else {
             throw WorkbenchError("posted work was lost, or done twice: \(tally.hash)")
         }

@@ -98,7 +98,7 @@ private enum SubmitMeasure {
         _ body: @escaping @Sendable (Range<Int>) async throws -> Int
     ) throws -> Sample {
         try measure(count, conditions) { range in
-            let sum = Tally()
+            let sum = WorkTally()
             let ended = DispatchSemaphore(value: 0)
             Task.detached {
                 if let result = try? await body(range) { sum.set(result) }
@@ -117,7 +117,7 @@ private struct WaitMeasure: LoopMeasure {
         let loop = try L()
         defer { loop.stop() }
         let answered = DispatchSemaphore(value: 0)
-        let answer = Tally()
+        let answer = WorkTally()
         return try SubmitMeasure.measure(count, conditions) { range in
             var sum = 0
             for index in range {

@@ -81,10 +81,10 @@ import Testing
 
     @Test func `lists no more than the limit of all listings`() throws {
         var store = JobBook()
-        for _ in 0...Limits.listCountMax {
+        for _ in 0...JobLimits.listCountMax {
             _ = try store.accept(JobRequest(thread: "mail", selector: "send"), at: 0)
         }
-        #expect(numbers(store, limit: .max).count == Limits.listCountMax)
+        #expect(numbers(store, limit: .max).count == JobLimits.listCountMax)
     }
 
     @Test func `refuses the job after the last that it may keep, until one has ended`() throws {

@@ -288,14 +288,14 @@ package struct JobBook {
     ///   - thread: only those for this thread; `nil` for all.
     ///   - state: only those in this state; `nil` for all.
     ///   - numbers: only those with a number in this range.
-    ///   - limit: no more than these, nor than `Limits.listCountMax`.
+    ///   - limit: no more than these, nor than `JobLimits.listCountMax`.
     ///   - searchCountMax: how many jobs are looked at.
     /// - Returns: the jobs, and the smallest number down to which all were looked at.
     package func newest(
         thread: String?, state: JobState?, in numbers: Range<JobID> = JobID(0)..<JobID.max,
         limit: Int, searchCountMax: Int = .max
     ) -> (jobs: [Job], searched: JobID) {
-        let wanted = min(limit, Limits.listCountMax, count(thread: thread, state: state))
+        let wanted = min(limit, JobLimits.listCountMax, count(thread: thread, state: state))
         var (found, searched): ([Job], JobID) = ([], numbers.lowerBound)
         guard wanted > 0 else { return (found, searched) }
         let tally = thread.flatMap { tallyHandles[$0] }

@@ -85,7 +85,7 @@ package final class JobEntry {
     @exclusivity(unchecked) private var uncheckedIsOfferPending = false
     @exclusivity(unchecked) private var uncheckedAttemptNumber: Int
     @exclusivity(unchecked) private var uncheckedExpiresAt: Int64
-    @exclusivity(unchecked) private var waiters = Waiters()
+    @exclusivity(unchecked) private var waiters = WaitingClients()
     @exclusivity(unchecked) private var rare: Rare?
 
     /// The parts that few jobs have.
@@ -218,11 +218,11 @@ package final class JobEntry {
 
     var hasWaiters: Bool { unsafe !waiters.isEmpty }
 
-    func withWaiters(_ body: (inout Waiters) -> Void) { unsafe body(&waiters) }
+    func withWaiters(_ body: (inout WaitingClients) -> Void) { unsafe body(&waiters) }
 
     /// Lets go of all who wait for its end.
-    func takeWaiters() -> Waiters {
-        defer { unsafe waiters = Waiters() }
+    func takeWaiters() -> WaitingClients {
+        defer { unsafe waiters = WaitingClients() }
         return unsafe waiters
     }
 

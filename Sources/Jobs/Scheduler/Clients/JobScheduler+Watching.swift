@@ -86,7 +86,7 @@ extension JobScheduler {
         let (active, known) = (book.active(id), book.job(id))
         let beginning = active.flatMap { self.beginning(of: $0) }
         let attempt = active?.attemptNumber ?? 1
-        var news = JobNews(
+        var news = JobUpdate(
             id: id, state: outcome.state.rawValue,
             attempt: known?.attempt ?? (beginning == nil ? attempt - 1 : attempt),
             worker: known?.workerName ?? beginning?.thread)
@@ -96,9 +96,9 @@ extension JobScheduler {
         watches.tell(news, &effects)
     }
 
-    private func news(of job: Job) -> JobNews {
+    private func news(of job: Job) -> JobUpdate {
         let active = book.active(job.id)
-        var news = JobNews(
+        var news = JobUpdate(
             id: job.id, state: shownState(of: job), attempt: job.attempt, worker: job.workerName)
         news.progress = job.state == .running ? active.flatMap { progress(of: $0) } : nil
         news.failure = job.outcome?.failureReason

@@ -2,7 +2,7 @@
 // JobScheduler+Watching.swift.
 
 /// One change of a job, as its watchers are told.
-package struct JobNews: Equatable, Sendable {
+package struct JobUpdate: Equatable, Sendable {
     package let id: JobID
     /// As `JOB` names it.
     package let state: String
@@ -31,7 +31,7 @@ package struct JobWatches {
 
     private struct Watched {
         var clients: Set<UInt64> = []
-        var told: JobNews?
+        var told: JobUpdate?
         var pacer = Pacer(pause: JobWatches.pause)
     }
 
@@ -87,7 +87,7 @@ package struct JobWatches {
     /// Tells news to the clients that watch a job, unless they were told just that.
     ///
     /// - Parameter newcomer: told in any case, and no other client.
-    mutating func tell(_ news: JobNews, to newcomer: UInt64? = nil, _ effects: inout JobEffects) {
+    mutating func tell(_ news: JobUpdate, to newcomer: UInt64? = nil, _ effects: inout JobEffects) {
         guard let found = watched[news.id] else { return }
         if let newcomer {
             effects.tell(newcomer, news)

@@ -4,7 +4,7 @@
 internal import Synchronization
 
 /// Closures that are called once something has ended.
-package final class Farewells: Sendable {
+package final class EndObservers: Sendable {
     private struct State {
         var waiting: [ObjectIdentifier: @Sendable () -> Void] = [:]
         var hasEnded = false

@@ -4,7 +4,7 @@
 internal import Jobs
 internal import Kernel
 
-extension ScheduleBook {
+extension ScheduleRunner {
     // MARK: - At the start
 
     /// Takes up the schedules of the configuration, and those that commands have left in the store.

@@ -3,7 +3,7 @@
 internal import Wording
 
 /// A command as it is offered.
-struct CommandSpecification {
+struct Subcommand {
     let name: String
     /// What stands behind the name: `THREAD SELECTOR [PAYLOAD | -]`.
     let arguments: String
@@ -21,16 +21,17 @@ struct CommandSpecification {
     }
 }
 
-enum CommandTable {
+enum SubcommandTable {
     /// Older names of commands, which help leaves out.
     private static let aliases = ["watch": "observe"]
 
-    static var all: [CommandSpecification] {
-        JobCommands.all + FailureCommands.all + ScheduleCommands.all + ThreadCommands.all
-            + ServerCommands.all
+    static var all: [Subcommand] {
+        JobSubcommands.all + FailureSubcommands.all + ScheduleSubcommands.all
+            + ThreadSubcommands.all
+            + ServerSubcommands.all
     }
 
-    static func command(named name: String) throws(Failure) -> CommandSpecification {
+    static func command(named name: String) throws(Failure) -> Subcommand {
         let current = aliases[name] ?? name
         if let found = all.first(where: { $0.name == current }) { return found }
         let near = Spelling.nearest(to: name, among: all.map(\.name))

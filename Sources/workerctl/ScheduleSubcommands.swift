@@ -2,14 +2,14 @@
 
 internal import WorkerClient
 
-enum ScheduleCommands {
-    static var all: [CommandSpecification] {
+enum ScheduleSubcommands {
+    static var all: [Subcommand] {
         [
-            CommandSpecification(
+            Subcommand(
                 name: "schedules", arguments: "",
                 summary: "Every schedule, and when it is due next.", wordCount: 0...0,
                 run: schedules),
-            CommandSpecification(
+            Subcommand(
                 name: "schedule", arguments: "NAME THREAD SELECTOR [PAYLOAD | -]",
                 summary: "Makes a job again and again, with --cron or --every.",
                 details: """
@@ -21,7 +21,7 @@ enum ScheduleCommands {
                     .expire, .label, .file,
                 ],
                 run: schedule),
-            CommandSpecification(
+            Subcommand(
                 name: "unschedule", arguments: "NAME", summary: "Ends a schedule.",
                 wordCount: 1...1, run: unschedule),
         ]
@@ -79,7 +79,7 @@ enum ScheduleCommands {
     private static func scheduleOptions(
         _ invocation: Invocation
     ) throws(Failure) -> ScheduleOptions {
-        let job = try JobCommands.performOptions(invocation)
+        let job = try JobSubcommands.performOptions(invocation)
         var options = ScheduleOptions()
         if let name = invocation.text(.missed)?.lowercased() {
             guard let rule = ScheduleOptions.Missed(rawValue: name) else {

@@ -11,7 +11,7 @@
 
 /// The limits that the layouts of this target impose or choose.
 @usableFromInline
-package enum Limits {
+package enum LayoutLimits {
     /// The largest number of slots in one table: an index is 31 bits and the last one means "none".
     @inlinable package static var slotCountMax: Int { Int(Int32.max) }
 

@@ -5,7 +5,7 @@ internal import Dispatch
 internal import Synchronization
 
 /// Counts work done on one thread, and signals when all of it is done.
-final class Tally: Sendable {
+final class WorkTally: Sendable {
     // Written only by the thread that does the work; atomic so that others may read.
     private let count = Atomic<Int>(0)
     fileprivate let sum = Atomic<UInt64>(0)
@@ -13,7 +13,7 @@ final class Tally: Sendable {
     private let done = DispatchSemaphore(value: 0)
 
     /// The target of closures that capture nothing.
-    static let shared = Tally()
+    static let shared = WorkTally()
 
     /// Starts the count again.
     func reset(expecting expected: Int) {
@@ -49,7 +49,7 @@ final class Tally: Sendable {
     }
 }
 
-extension Tally {
+extension WorkTally {
     /// One number that a thread hands to another, for rounds that only need that.
     var value: Int { Int(truncatingIfNeeded: hash) }
 

@@ -1,17 +1,17 @@
 // The maxima of a job store, each with its reason.
 
 /// The limits of this target; those of a store are defaults that `StoreLimits` can replace.
-package enum Limits {
+package enum JobLimits {
     /// The largest number of jobs that have not ended: about 300 MB of bookkeeping.
     package static let liveCountMax = 1_000_000
 
     /// The most payload bytes of jobs that have not ended.
     package static let liveByteCountMax = 1 << 30
 
-    /// The largest number of ended jobs kept for those who ask later.
+    /// The largest number of ended jobs kept for later questions.
     package static let retainedCountMax = 10_000
 
-    /// The most result bytes of ended jobs kept for those who ask later.
+    /// The most result bytes of ended jobs kept for later questions.
     package static let retainedByteCountMax = 64 << 20
 
     /// How long an ended job is kept.
@@ -39,31 +39,31 @@ package enum Limits {
 /// How much a store may keep, live and ended.
 package struct StoreLimits: Sendable, Hashable {
     /// The largest number of jobs that have not ended; one more is refused.
-    package var liveCountMax = Limits.liveCountMax
+    package var liveCountMax = JobLimits.liveCountMax
 
     /// The most payload bytes of jobs that have not ended; a job beyond is refused.
-    package var liveByteCountMax = Limits.liveByteCountMax
+    package var liveByteCountMax = JobLimits.liveByteCountMax
 
     /// The largest number of ended jobs; of more, those that ended first are dropped.
-    package var retainedCountMax = Limits.retainedCountMax
+    package var retainedCountMax = JobLimits.retainedCountMax
 
     /// The most result bytes of ended jobs; of more, those that ended first are dropped.
-    package var retainedByteCountMax = Limits.retainedByteCountMax
+    package var retainedByteCountMax = JobLimits.retainedByteCountMax
 
     /// The age from which on an ended job is dropped that did not fail.
-    package var retainedMilliseconds = Limits.retainedMilliseconds
+    package var retainedMilliseconds = JobLimits.retainedMilliseconds
 
     /// The largest number of failed jobs; of more, those that failed first are dropped.
-    package var failedCountMax = Limits.failedCountMax
+    package var failedCountMax = JobLimits.failedCountMax
 
     /// The most bytes of failed jobs; of more, those that failed first are dropped.
-    package var failedByteCountMax = Limits.failedByteCountMax
+    package var failedByteCountMax = JobLimits.failedByteCountMax
 
     /// The age from which on a failed job is dropped.
-    package var failedMilliseconds = Limits.failedMilliseconds
+    package var failedMilliseconds = JobLimits.failedMilliseconds
 
     /// For how long the name of a `UNIQUE` job is remembered, and as long as it has not ended.
-    package var uniqueMilliseconds = Limits.uniqueMilliseconds
+    package var uniqueMilliseconds = JobLimits.uniqueMilliseconds
 
     /// Makes the default limits.
     package init() {}

@@ -3,17 +3,17 @@
 internal import WorkerClient
 internal import Wording
 
-enum ThreadCommands {
-    static var all: [CommandSpecification] {
+enum ThreadSubcommands {
+    static var all: [Subcommand] {
         [
-            CommandSpecification(
+            Subcommand(
                 name: "threads", arguments: "", summary: "Every worker thread, and what it does.",
                 wordCount: 0...0, run: threads),
-            CommandSpecification(
+            Subcommand(
                 name: "thread", arguments: "NAME", summary: "One worker thread or pool.",
                 details: "The members of a pool are called mail/1, mail/2 and so on.",
                 wordCount: 1...1, run: thread),
-            CommandSpecification(
+            Subcommand(
                 name: "selectors", arguments: "",
                 summary: "Every selector, and what handles it.", wordCount: 0...0, run: selectors),
             steering(
@@ -33,8 +33,8 @@ enum ThreadCommands {
     private static func steering(
         _ name: String, _ done: String, _ summary: String,
         _ act: @escaping (WorkerClient, String) throws(WorkerClientError) -> Void
-    ) -> CommandSpecification {
-        CommandSpecification(
+    ) -> Subcommand {
+        Subcommand(
             name: name, arguments: "NAME", summary: summary, wordCount: 1...1,
             run: { (invocation) throws(Failure) in
                 let thread = invocation.word(0)

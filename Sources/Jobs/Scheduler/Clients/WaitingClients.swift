@@ -2,7 +2,7 @@
 // no waiter is searched for, and waiters that have left are removed many at a time.
 
 /// A client that waits for a job's end.
-struct Waiter {
+struct WaitingClient {
     let reply: ReplyToken
     /// Ends the waiting; nil for a client that waits as long as it takes.
     let alarm: Alarms.Handle?
@@ -15,10 +15,10 @@ struct Waiter {
 /// The clients that wait for the end of one job, in the order in which they came.
 ///
 /// - Complexity: O(1) on average to add; O(count) to tell.
-struct Waiters {
+struct WaitingClients {
     /// Mostly the only one, for which there is no list.
-    private var first: Waiter?
-    private var others: [Waiter] = []
+    private var first: WaitingClient?
+    private var others: [WaitingClient] = []
     /// How many of them have waited as long as they wanted to.
     private var overCount = 0
 
@@ -27,7 +27,7 @@ struct Waiters {
 
     /// Adds a client.
     mutating func add(
-        _ waiter: Waiter, _ alarms: inout Alarms, _ driver: any SchedulerEnvironment
+        _ waiter: WaitingClient, _ alarms: inout Alarms, _ driver: any SchedulerEnvironment
     ) {
         guard first != nil else { return first = waiter }
         // Each time their number has doubled: constant on average, and clients that left are not kept long.
@@ -37,12 +37,12 @@ struct Waiters {
 
     /// Adds the waiters of the same job while it was parked.
     mutating func add(
-        _ waiters: Waiters, _ alarms: inout Alarms, _ driver: any SchedulerEnvironment
+        _ waiters: WaitingClients, _ alarms: inout Alarms, _ driver: any SchedulerEnvironment
     ) {
         for waiter in waiters.all where !waiter.isOver(alarms) { add(waiter, &alarms, driver) }
     }
 
-    private var all: [Waiter] { (first.map { [$0] } ?? []) + others }
+    private var all: [WaitingClient] { (first.map { [$0] } ?? []) + others }
 
     /// An alarm has rung.
     mutating func alarmRang(_ alarms: inout Alarms, _ driver: any SchedulerEnvironment) {
@@ -57,7 +57,8 @@ struct Waiters {
     }
 
     private static func tell(
-        _ waiter: Waiter, _ answer: JobAnswer, _ alarms: inout Alarms, _ effects: inout JobEffects
+        _ waiter: WaitingClient, _ answer: JobAnswer, _ alarms: inout Alarms,
+        _ effects: inout JobEffects
     ) {
         guard !waiter.isOver(alarms) else { return }
         alarms.cancel(waiter.alarm)
@@ -67,7 +68,7 @@ struct Waiters {
     /// Removes the clients that wait no more: long enough, or they have left.
     private mutating func removeOver(_ alarms: inout Alarms, _ driver: any SchedulerEnvironment) {
         overCount = 0
-        var kept: [Waiter] = []
+        var kept: [WaitingClient] = []
         for waiter in all where !waiter.isOver(alarms) {
             if driver.isGone(waiter.reply.client) {
                 alarms.cancel(waiter.alarm)

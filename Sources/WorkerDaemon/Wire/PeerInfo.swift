@@ -3,7 +3,7 @@
 internal import Kernel
 
 /// The addresses of a connection.
-struct ConnectionEnds: CustomStringConvertible {
+struct PeerInfo: CustomStringConvertible {
     /// Where the client is; on a socket that is a file, that file.
     let client: String
     /// Where it came in.

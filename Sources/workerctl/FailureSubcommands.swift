@@ -3,14 +3,14 @@
 internal import Wording
 internal import WorkerClient
 
-enum FailureCommands {
-    static var all: [CommandSpecification] {
+enum FailureSubcommands {
+    static var all: [Subcommand] {
         [
-            CommandSpecification(
+            Subcommand(
                 name: "retry", arguments: "[ID]",
                 summary: "Lets a job that has failed run again, or with --all those of a selector.",
                 wordCount: 0...1, options: [.all], run: retry),
-            CommandSpecification(
+            Subcommand(
                 name: "drop", arguments: "[ID]",
                 summary: "Forgets a job that has failed, or with --all those of a selector.",
                 wordCount: 0...1, options: [.all], run: drop),

@@ -60,7 +60,7 @@ final class ScheduleEntry {
 /// The schedules by their names.
 ///
 /// Confined to the driver's thread.
-final class ScheduleBook {
+final class ScheduleRunner {
     static let countMax = 10_000
     /// What it is called as a client of the scheduler; connections are counted from 1 on.
     static let client: UInt64 = 0

@@ -6,7 +6,7 @@ internal import RESP
 internal import Wording
 
 /// What a PERFORM asks for.
-struct PerformOptions {
+struct PerformArguments {
     /// How it is used.
     static let usage =
         "thread selector [WAIT [ms]] [DELAY ms | AT unix-ms] [UNIQUE id] [VOLATILE] "

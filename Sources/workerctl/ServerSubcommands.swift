@@ -3,32 +3,32 @@
 internal import Kernel
 internal import WorkerClient
 
-enum ServerCommands {
-    static var all: [CommandSpecification] {
+enum ServerSubcommands {
+    static var all: [Subcommand] {
         [
-            CommandSpecification(
+            Subcommand(
                 name: "info", arguments: "[SECTION]", summary: "The daemon in figures.",
                 details:
                     "Sections: server, clients, memory, stats, jobs, schedules, backups, threads, loop.",
                 wordCount: 0...1, run: info),
-            CommandSpecification(
+            Subcommand(
                 name: "backup", arguments: "NAME",
                 summary: "Copies the file of jobs while it is served, and prints the copy's path.",
                 details: """
                     The copy lies in the daemon's directory of backups: backups beside its store, or what
                     its configuration says. It is on the disk when the path is printed.
                     """, wordCount: 1...1, options: [.replace], run: backup),
-            CommandSpecification(
+            Subcommand(
                 name: "ping", arguments: "", summary: "Asks whether the daemon answers.",
                 wordCount: 0...0, run: ping),
-            CommandSpecification(
+            Subcommand(
                 name: "shutdown", arguments: "",
                 summary: "Ends the daemon, and waits until it is down.",
                 details: """
                     Without an option the jobs that run may finish, within the configured grace period,
                     and what waits is abandoned.
                     """, wordCount: 0...0, options: [.drain, .now], run: shutdown),
-            CommandSpecification(
+            Subcommand(
                 name: "help", arguments: "[COMMAND]", summary: "Tells what a command does.",
                 wordCount: 0...1, run: help),
         ]
@@ -108,6 +108,6 @@ enum ServerCommands {
         guard let name = invocation.words.first?.text else {
             return try Output.write(Help.overview)
         }
-        try Output.write(Help.text(of: try CommandTable.command(named: name)))
+        try Output.write(Help.text(of: try SubcommandTable.command(named: name)))
     }
 }

@@ -2,7 +2,7 @@
 // nothing of how pieces nest.
 
 /// Reads one piece of a reply at a time, and remembers its progress in the current one.
-struct ReplyTokenReader: Sendable {
+struct ReplyPartReader: Sendable {
     private enum Bulk {
         case string, error, verbatim
     }
@@ -30,7 +30,7 @@ struct ReplyTokenReader: Sendable {
     }
 
     /// Takes the next piece out of the buffer, or nil if more bytes are needed.
-    mutating func next(_ buffer: inout InputBuffer) throws(ProtocolError) -> ReplyToken? {
+    mutating func next(_ buffer: inout InputBuffer) throws(ProtocolError) -> ReplyPart? {
         while true {
             if let bulk {
                 guard let value = try readBulk(bulk.kind, bulk.byteCount, &buffer)
@@ -135,7 +135,7 @@ struct ReplyTokenReader: Sendable {
     /// - Returns: nil if it was the header of a bulk string, which comes next.
     private mutating func readLine(
         _ buffer: borrowing InputBuffer, byteCount: Int
-    ) throws(ProtocolError) -> ReplyToken? {
+    ) throws(ProtocolError) -> ReplyPart? {
         let marker = buffer.bytes[buffer.start]
         let line = buffer.start + 1..<buffer.start + byteCount
         let text = buffer.bytes[line]

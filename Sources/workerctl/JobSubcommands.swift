@@ -3,15 +3,15 @@
 internal import Wording
 internal import WorkerClient
 
-enum JobCommands {
+enum JobSubcommands {
     static let waitDetails = """
         After --wait, a word that is a number, such as 500 or 2s, is the time to wait; to wait without
         end, put --wait last, or -- behind it.
         """
 
-    static var all: [CommandSpecification] {
+    static var all: [Subcommand] {
         [
-            CommandSpecification(
+            Subcommand(
                 name: "perform", arguments: "THREAD SELECTOR [PAYLOAD | -]",
                 summary: "Hands in a job; prints its number, or with --wait its result.",
                 details: """
@@ -23,32 +23,32 @@ enum JobCommands {
                     .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .retry, .block,
                     .expire, .label, .volatile,
                 ], run: perform),
-            CommandSpecification(
+            Subcommand(
                 name: "cancel", arguments: "ID | THREAD SELECTOR [PAYLOAD | -]",
                 summary: "Takes back what has not begun; asks a running job to end.",
                 details: """
                     With a number, that job. With a thread and a selector, all their jobs that have not
                     begun, or only those with this payload.
                     """, wordCount: 1...3, options: [.file], run: cancel),
-            CommandSpecification(
+            Subcommand(
                 name: "job", arguments: "ID", summary: "Everything that is known of a job.",
                 wordCount: 1...1, run: job),
-            CommandSpecification(
+            Subcommand(
                 name: "observe", arguments: "ID",
                 summary: "Prints a line for each change of a job until it has ended.",
                 details: "With --json, each line is a document.", wordCount: 1...1, run: observe),
-            CommandSpecification(
+            Subcommand(
                 name: "result", arguments: "ID",
                 summary: "The result of a job, as it is.", details: waitDetails,
                 wordCount: 1...1, options: [.wait], run: result),
-            CommandSpecification(
+            Subcommand(
                 name: "jobs", arguments: "", summary: "Jobs, the newest first.",
                 wordCount: 0...0, options: [.thread, .state, .limit], run: jobs),
-            CommandSpecification(
+            Subcommand(
                 name: "buffer", arguments: "THREAD SELECTOR [PAYLOAD | -]",
                 summary: "Collects a job for a thread without waking it; prints its number.",
                 wordCount: 2...3, options: [.file], run: buffer),
-            CommandSpecification(
+            Subcommand(
                 name: "fire", arguments: "THREAD",
                 summary: "Hands over the jobs that were collected for a thread.",
                 wordCount: 1...1, run: fire),

@@ -4,7 +4,7 @@
 internal import Kernel
 internal import RunLoops
 
-extension ScheduleBook {
+extension ScheduleRunner {
     /// How long after a job's end room is looked for: by then its thread has taken the next one, and
     /// of many ends there is one look.
     private static let pauseBeforeLook = Duration.milliseconds(5)

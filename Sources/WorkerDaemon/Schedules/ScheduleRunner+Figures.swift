@@ -1,6 +1,6 @@
 // What INFO says of schedules.
 
-extension ScheduleBook {
+extension ScheduleRunner {
     /// The lines of its section.
     var figures: [(String, String)] {
         [

@@ -14,16 +14,16 @@
 // A4 refuse   waiting ─▶ decided refuse: compareExchange, as A3; then `tell`.
 // A5 cancel   waiting ─▶ decided cancel: exchange, acquiring as A3; then `tell`.
 //
-// A3, A4 and A5 leave the same value, and only one of them can take it: a request that was cancelled
-// is never run, one that runs is never told of a cancellation, and nobody is told twice. Without
-// the release of A1 and the acquire of A3–A5 the winner would read a half-written continuation.
+// A3, A4 and A5 leave the same value, and only one of them can take it: a cancelled request never
+// runs, a running one is not told of a cancellation, and no sender is told twice. Without the
+// release of A1 and the acquire of A3–A5 the winner would read a half-written continuation.
 
 internal import Kernel
 internal import Synchronization
 
 /// A request that is run, refused or cancelled, once.
 @usableFromInline
-class AnsweredPerform: @unchecked Sendable {
+class CancellableRequest: @unchecked Sendable {
     // SAFETY: `state` is atomic. What subclasses add is written by the sender before A1 and then
     // touched only by whoever has decided the request, once.
 
@@ -113,8 +113,8 @@ class AnsweredPerform: @unchecked Sendable {
 /// types: not a word in it of those that are made of `Result`, such as an optional or a checked
 /// continuation of it, which it would look up whenever it touches one. So is `WaitedPerform`.
 @usableFromInline
-@safe final class AwaitedPerform<Result>: AnsweredPerform, @unchecked Sendable {
-    // SAFETY: as `AnsweredPerform` says: it is resumed once, by whoever has decided the request. So
+@safe final class AwaitedPerform<Result>: CancellableRequest, @unchecked Sendable {
+    // SAFETY: as `CancellableRequest` says: it is resumed once, by whoever has decided the request. So
     // accesses don't overlap, either. The closure is the request's own (`sending`), and so is what it
     // returns: nothing else refers to the result, or it may be used on any thread (`Sendable`).
     @exclusivity(unchecked) @usableFromInline var body: (() throws -> Result)?
@@ -189,8 +189,8 @@ class AnsweredPerform: @unchecked Sendable {
 
 /// A request that a thread waits for.
 @usableFromInline
-@safe final class WaitedPerform<Result>: AnsweredPerform, @unchecked Sendable {
-    // SAFETY: `body` as `AnsweredPerform` says; `place` and `error` are written before `told` opens,
+@safe final class WaitedPerform<Result>: CancellableRequest, @unchecked Sendable {
+    // SAFETY: `body` as `CancellableRequest` says; `place` and `error` are written before `told` opens,
     // and read after it. The place is the waiting thread's, which stays with it until then. So
     // accesses don't overlap, either.
     @exclusivity(unchecked) @usableFromInline var body: (() throws -> Result)?
@@ -256,8 +256,8 @@ class AnsweredPerform: @unchecked Sendable {
 }
 
 /// A request that nobody waits for, but that can be taken back.
-final class TicketedPerform: AnsweredPerform, @unchecked Sendable {
-    // SAFETY: as `AnsweredPerform` says; the closure was handed over by its sender.
+final class TicketedPerform: CancellableRequest, @unchecked Sendable {
+    // SAFETY: as `CancellableRequest` says; the closure was handed over by its sender.
     private var body: (() -> Void)?
 
     init(_ body: sending @escaping () -> Void) {
