@@ -35,6 +35,9 @@ package struct Job: Hashable, Sendable {
     /// The moment before which it may not begin, `nil` if there was none.
     package private(set) var dueAt: Int64?
 
+    /// Jobs from this number on came after the command that has made it due; nil if none has.
+    package private(set) var releasedBefore: JobID?
+
     /// When the latest attempt began.
     package private(set) var startedAt: Int64?
 
@@ -81,6 +84,7 @@ package struct Job: Hashable, Sendable {
         self.init(id: id, request: request, acceptedAt: acceptedAt)
         self.state = state
         dueAt = progress.dueAt
+        releasedBefore = progress.releasedBefore
         attempt = progress.attempt
         forgivenCount = progress.forgivenCount
         startedAt = progress.startedAt
@@ -92,6 +96,7 @@ package struct Job: Hashable, Sendable {
     /// What a store keeps of a job's life beside its request.
     package struct Progress: Hashable, Sendable {
         package var dueAt: Int64?
+        package var releasedBefore: JobID?
         package var attempt = 0
         package var forgivenCount = 0
         package var startedAt: Int64?
@@ -105,6 +110,9 @@ package struct Job: Hashable, Sendable {
 
     /// Whether another attempt may follow the one that runs or was the last.
     package var mayRetry: Bool { attempt - forgivenCount <= retryCountMax }
+
+    /// Whether it is between two attempts, and others of its order wait for it.
+    package var isBlocker: Bool { state == .delayed && retryBlocks && attempt > forgivenCount }
 
     /// When it ends if it has not begun: only its first beginning counts.
     package var expiresAt: Int64? {
@@ -135,6 +143,7 @@ package struct Job: Hashable, Sendable {
             workerName = worker
         case (.running, .retry(let moment)):
             dueAt = moment
+            releasedBefore = nil
             state = moment.map { $0 > now } == true ? .delayed : .waiting
         case (.running, .finish(let outcome)):
             end(outcome, at: now)

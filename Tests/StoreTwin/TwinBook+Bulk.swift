@@ -56,7 +56,8 @@ extension TwinBook {
             case .runAgain(let isServed):
                 guard let known = job(id) else { continue }
                 answer.other = known
-                guard isServed(known), let again = runAgain(id, at: now) else { continue }
+                guard isServed(known), let again = runAgain(id, before: part.before, at: now)
+                else { continue }
                 answer.jobs.append(again)
                 byteCount += again.payload.count
                 if byteCount >= part.byteCountMax {
@@ -78,7 +79,7 @@ extension TwinBook {
             release.count += jobs.count
             var amount = JobAmount()
             for job in jobs {
-                self.release(job, at: batch.moment)
+                self.release(job, before: batch.before, at: batch.moment)
                 if isServed(job) { amount += .one(job.payload.count) }
             }
             release.counted[queue] = amount

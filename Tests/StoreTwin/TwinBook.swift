@@ -10,8 +10,6 @@ package struct TwinBook: Sendable {
         var job: Job
         /// The payload that a failed job needs to run again.
         var payload: [UInt8]
-        /// Whether a command has made it due: then it stays due whatever the clock says.
-        var isDue = false
     }
 
     struct Name: Sendable {
@@ -47,11 +45,6 @@ package struct TwinBook: Sendable {
 
     var live: [Kept] {
         jobs.values.filter { !$0.job.state.isEnded }.sorted { $0.job.id < $1.job.id }
-    }
-
-    /// Whether a job holds up others between two attempts.
-    static func isBlocker(_ job: Job) -> Bool {
-        job.state == .delayed && job.retryBlocks && job.attempt > job.forgivenCount
     }
 
     func isLive(_ id: JobID) -> Bool { jobs[id]?.job.state.isEnded == false }
@@ -130,8 +123,10 @@ package struct TwinBook: Sendable {
 
     mutating func retry(_ id: JobID, _ attempt: Attempt, dueAt: Int64, at now: Int64) {
         start(id, attempt)
-        change(id, to: .delayed) { $0.dueAt = dueAt }
-        jobs[id]?.isDue = false
+        change(id, to: .delayed) {
+            $0.dueAt = dueAt
+            $0.releasedBefore = nil
+        }
         retriedThrough = max(retriedThrough, now)
     }
 
@@ -156,9 +151,11 @@ package struct TwinBook: Sendable {
         failed.dropFirst(dueFailures.count)
     }
 
-    mutating func release(_ job: Job, at now: Int64) {
-        change(job.id, to: .delayed) { $0.dueAt = now }
-        jobs[job.id]?.isDue = true
+    mutating func release(_ job: Job, before number: JobID, at now: Int64) {
+        change(job.id, to: .delayed) {
+            $0.dueAt = now
+            $0.releasedBefore = number
+        }
         dueThrough = max(dueThrough, now)
     }
 
@@ -166,7 +163,7 @@ package struct TwinBook: Sendable {
     mutating func keepDue(at now: Int64) {
         guard dueThrough > now else { return }
         dueThrough = now
-        for kept in live where kept.isDue && kept.job.state == .delayed {
+        for kept in live where kept.job.releasedBefore != nil && kept.job.state == .delayed {
             change(kept.job.id) { $0.dueAt = min($0.dueAt ?? now, now) }
         }
     }
@@ -198,7 +195,7 @@ package struct TwinBook: Sendable {
         return kept
     }
 
-    mutating func runAgain(_ id: JobID, at now: Int64) -> Job? {
+    mutating func runAgain(_ id: JobID, before number: JobID, at now: Int64) -> Job? {
         guard let kept = takeFailed(id) else { return nil }
         var request = kept.job.request
         request.payload = kept.payload
@@ -207,13 +204,13 @@ package struct TwinBook: Sendable {
         request.options = SharedJobOptions(options)
         var progress = Job.Progress()
         progress.dueAt = now
+        progress.releasedBefore = number
         progress.attempt = kept.job.attempt
         progress.forgivenCount = kept.job.attempt
         accept(
             Job(
                 id: id, request: request, acceptedAt: kept.job.acceptedAt, state: .delayed,
                 progress: progress))
-        jobs[id]?.isDue = true
         dueThrough = max(dueThrough, now)
         askedToEnd.remove(id)
         return job(id)
@@ -249,6 +246,7 @@ extension Job {
     fileprivate var progress: Progress {
         var progress = Progress()
         progress.dueAt = dueAt
+        progress.releasedBefore = releasedBefore
         progress.attempt = attempt
         progress.forgivenCount = forgivenCount
         progress.startedAt = startedAt

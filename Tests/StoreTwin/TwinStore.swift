@@ -61,7 +61,7 @@ package final class TwinStore: JobStore {
             book.reservedBelow, (book.jobs.keys.max()?.number ?? 0) + 1)
         recovery.reservedBelow = recovery.nextNumber + StoreRecovery.reservedCount
         book.reservedBelow = recovery.reservedBelow
-        recovery.blockers = live.filter(TwinBook.isBlocker)
+        recovery.blockers = live.filter(\.isBlocker)
             .sorted { TwinBook.place($0) < TwinBook.place($1) }
         recovery.queues = Set(live.map(\.queue))
         recovery.stock = RecoveryCount(last: live.last?.id.number ?? 0)
@@ -264,7 +264,7 @@ package final class TwinStore: JobStore {
         case .release(let queues): for queue in queues { state.brought[queue] = nil }
         case .claim(let queues, let ticket):
             let blockers = state.book.live.map(\.job).filter {
-                queues.contains($0.queue) && TwinBook.isBlocker($0)
+                queues.contains($0.queue) && $0.isBlocker
             }.sorted { TwinBook.place($0) < TwinBook.place($1) }
             return [.claimed(ticket: ticket, result(blockers))]
         case .find, .findNamed, .findExpired, .list: break

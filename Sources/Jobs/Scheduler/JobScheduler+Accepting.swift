@@ -116,7 +116,7 @@ extension JobScheduler {
         case .buffered:
             job.move(to: .buffered)
             job.group.buffered.append(job.id)
-        case .waiting, .running, .done, .failed, .cancelled, .expired: offerInOrder(job)
+        case .waiting, .running, .done, .failed, .cancelled, .expired: takeItsTurn(job)
         }
     }
 

@@ -124,7 +124,10 @@ extension JobScheduler {
     /// The store has said whether it ended a job: if it did not, and has loaded it meanwhile, the job goes on.
     mutating func noteCancelAnswer(_ id: JobID) {
         guard let job = cancels.end(id), let queue = queues[job.queue] else { return }
-        if !leaveParked(job, queue) { bringDelayed(job, to: queue) }
+        if !leaveParked(job, queue) {
+            job.isBlocker ? claimBlocker(job) : bringDelayed(job, to: queue)
+        }
+        offerLine(of: queue)
     }
 
     /// Counts a job that is not in memory as ended, and tells all that waited for it.

@@ -19,11 +19,16 @@ extension JobScheduler {
 
     /// The moment of a job has come, or its buffer is released.
     mutating func release(_ job: JobEntry) {
+        becomeDue(job)
+        if let queue = job.queue { offerLine(of: queue) }
+    }
+
+    private mutating func becomeDue(_ job: JobEntry) {
         job.release = nil
         guard book.active(job.id) === job else { return }
         job.queue?.delayed.released(job.id)
         apply(.release, to: job.id)
-        offerInOrder(job)
+        joinLine(job)
     }
 
     /// A delayed job is kept: it gets its alarm, or is parked.
@@ -82,6 +87,9 @@ extension JobScheduler {
         for id in queue.delayed.giveWay() {
             if let job = book.active(id) { park(job, queue) }
         }
+        if queue.delayed.isFull {
+            for job in queue.line.takeDue(behind: queue.delayed.horizon) { park(job, queue) }
+        }
         guard let load = queue.delayed.nextLoad() else { return }
         keep(
             .loadDelayed(
@@ -103,6 +111,7 @@ extension JobScheduler {
                 loadedDelayed(job, isCurrent: found.isCurrent, queue)
             }
             bringMore(of: queue)
+            offerLine(of: queue)
         case .failure:
             queue.delayed.loadEnded()
             loadAgainLater(queue)
@@ -120,13 +129,13 @@ extension JobScheduler {
         if isCurrent, cancels.isPending(job.id) { cancels.withhold(job) }
     }
 
-    /// Takes a delayed job of the store into memory.
+    /// Takes a delayed job of the store into memory; then the line of its queue is to be offered.
     mutating func bringDelayed(_ job: Job, to queue: JobQueue) {
         guard !queue.isReleased, let adopted = adopt(job, queue) else { return }
         queues.unpark(job.id, .delayed, byteCount: job.payload.count, from: queue)
         let due = job.dueAt ?? job.acceptedAt
         if due <= now.unixMilliseconds {
-            release(adopted)
+            becomeDue(adopted)
         } else {
             queue.delayed.placed(DueKey(dueAt: due, id: job.id))
             delay(adopted, until: due)

@@ -159,6 +159,8 @@ extension JobScheduler {
         if job.hasWaiters { tellWaiters(of: job, answer) }
         endHoldUp(by: job)
         job.forgetOrders()
+        // It may have been the one that others in line were waiting for.
+        if let queue = job.queue { offerLine(of: queue) }
     }
 
     /// Answers all clients that wait for a job.

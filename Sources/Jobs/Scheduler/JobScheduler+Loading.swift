@@ -20,7 +20,7 @@ extension JobScheduler {
         }
     }
 
-    private func isStopped(_ queue: JobQueue) -> Bool {
+    func isStopped(_ queue: JobQueue) -> Bool {
         environment.isStopped(queue.name.thread, of: queue.group)
     }
 
@@ -47,6 +47,7 @@ extension JobScheduler {
                 loaded(job, queue)
             }
             bringMore(of: queue)
+            offerLine(of: queue)
             queue.checkParked()
         case .failure:
             _ = queue.endLoad(isEnd: false)
@@ -62,7 +63,7 @@ extension JobScheduler {
         }
         queues.unpark(job.id, .waiting, byteCount: job.payload.count, from: queue)
         guard !cancelLoaded(job, queue), let adopted = adopt(job, queue) else { return }
-        offerInOrder(adopted)
+        joinLine(adopted)
     }
 
     /// Tries in a while to load what could not be read.

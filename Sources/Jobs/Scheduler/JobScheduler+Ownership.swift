@@ -74,15 +74,20 @@ extension JobScheduler {
             for queue in claimed { queue.claim() }
             // Before anything is loaded that they hold up.
             for job in blockers where book.active(job.id) == nil {
-                if let queue = queues[job.queue] {
-                    queues.unpark(job.id, .delayed, byteCount: job.payload.count, from: queue)
-                }
-                restoreBlocker(job)
+                if cancels.isPending(job.id) { cancels.withhold(job) } else { claimBlocker(job) }
             }
             for queue in claimed { bringMore(of: queue) }
             effects.answer(reply, .done)
         }
         endBulkTurn()
+    }
+
+    /// Takes up a job that holds up others between two attempts, and was parked.
+    mutating func claimBlocker(_ job: Job) {
+        if let queue = queues[job.queue] {
+            queues.unpark(job.id, .delayed, byteCount: job.payload.count, from: queue)
+        }
+        restoreBlocker(job)
     }
 
     /// All queues that a thread may have: another owner may have made some.

@@ -51,6 +51,8 @@ extension JobScheduler {
             // A job behind one whose turn has come is offered when that one has ended.
             case .heldUp(let holdUp): !offered.contains(holdUp.blocker)
             case .committing, .delayed, .buffered: true
+            // A job in turn runs, as soon as those before it have come.
+            case .inLine: job.part != .inTurn
             }
         }
     }

@@ -1,34 +1,35 @@
-// The one place that knows where each job is, from its acceptance until it is forgotten: a state machine without
-// a thread, a file, a socket or a clock.
+// The one place that knows where each job is, from its acceptance until it is forgotten: a state
+// machine without a thread, a file, a socket or a clock.
 //
-// Its package methods are the inputs; each appends the actions that have to follow to `effects`, in order. A
-// driver sets `now`, calls an input, carries out the effects, and lets `advance` be called at `alarms.first`:
+// Its package methods are the inputs; each appends the actions that have to follow to `effects`, in
+// order. A driver calls `advance(to:)`, then an input, carries out the effects, and calls `advance`
+// at `alarms.first`:
 //
 //     request ─┐                                ┌─▶ store        keep, record
 //     answers ─┼─▶ input ─▶ JobScheduler ─▶ effects ─▶ threads  offer, retract, cancel
 //     ends ────┤      ▲                         └─▶ clients      answer, news, rows
 //     time ────┘      └ asks: SchedulerEnvironment
 //
-// An answer of the store is always a next input, so there is no re-entrance. Every job goes one road, whether a
-// store keeps it or not: `perform` is the one place that decides that.
+// An answer of the store is always a next input, so there is no re-entrance. Every job goes one
+// road, whether a store keeps it or not: `perform` is the one place that decides that.
 
 internal import Structures
 internal import Synchronization
 
 /// Schedules jobs on groups of threads.
 ///
-/// Owns all jobs in memory (`book`), the windows of stored queues (`queues`), the orders that jobs keep
-/// (`orders`) and all that clients wait for.
+/// Owns all jobs in memory (`book`), the windows of stored queues (`queues`), the orders that jobs
+/// keep (`orders`) and all that clients wait for.
 ///
-/// Invariants: an active job is in exactly one place (`JobPlace`), and the counts of its group follow it; a
-/// stored job is in memory or parked, decided when its change is issued (`QueueWindow`, `DelayedWindow`); each
-/// reply token is answered once.
+/// Invariants: an active job is in exactly one place (`JobPlace`), and the counts of its group
+/// follow it; a stored job is in memory or parked, decided when its change is issued
+/// (`QueueWindow`, `DelayedWindow`); each reply token is answered once.
 ///
-/// - Complexity: O(1) on average for accepting, ending and cancelling a job; O(jobs in memory) for bulk actions,
-///   a shutdown and a clock that was set.
+/// - Complexity: O(1) on average for accepting, ending and cancelling a job; O(jobs in memory) for
+///   bulk actions, a shutdown and a clock that was set.
 package struct JobScheduler: ~Copyable {
-    /// The time of the present input, which the driver sets before each.
-    package var now: SchedulerTime
+    /// The time of the present input; the driver calls `advance(to:)` before each.
+    package private(set) var now: SchedulerTime
     /// Whether the effect `roomMayBe` is wanted.
     package var isRoomAwaited = false
     /// What the driver has to do.
@@ -55,8 +56,8 @@ package struct JobScheduler: ~Copyable {
     var jitter: SplitMix64
     /// Has the compiler pass the scheduler by its address.
     ///
-    /// A value that contains an atomic is never moved to be read. The scheduler is a kilobyte, and each call of
-    /// a function that only reads would copy it.
+    /// A value that contains an atomic is never moved to be read. The scheduler is a kilobyte, and
+    /// each call of a function that only reads would copy it.
     private let isInPlace = Atomic<Bool>(true)
 
     /// - Parameters:
@@ -65,7 +66,8 @@ package struct JobScheduler: ~Copyable {
     ///   - limits: of waiting jobs, and of ended jobs that are kept.
     ///   - window: how much of a stored queue is in memory.
     ///   - isKeeping: whether there is a store that keeps jobs.
-    ///   - seed: of the pauses before further attempts; the same inputs with the same seed say the same.
+    ///   - seed: of the pauses before further attempts; the same inputs with the same seed say the
+    ///     same.
     package init(
         _ groups: [ThreadGroup], _ selectors: [JobSelector], limits: StoreLimits,
         window: WindowLimits = WindowLimits(), isKeeping: Bool, nextNumber: UInt64 = 1,
@@ -83,7 +85,8 @@ package struct JobScheduler: ~Copyable {
 
     // MARK: - The driver's part
 
-    /// When `advance` is to be called, in nanoseconds on the monotonic clock; nil if nothing is due.
+    /// When `advance` is to be called, in nanoseconds on the monotonic clock; nil if nothing is
+    /// due.
     package var nextAlarm: Int64? { alarms.first }
 
     /// Whether clients are held back because too many bytes await their commit.
@@ -98,6 +101,12 @@ package struct JobScheduler: ~Copyable {
     }
 
     // MARK: - Time
+
+    /// Sets the present time, and does all that is due: it comes before the next input.
+    package mutating func advance(to time: SchedulerTime) {
+        now = time
+        if let first = alarms.first, first <= time.monotonic { advance() }
+    }
 
     /// Does all that is due now.
     package mutating func advance() {
@@ -137,10 +146,12 @@ package struct JobScheduler: ~Copyable {
         ask(.confirm(reply, answer)) { .confirm(ticket: $0) }
     }
 
-    /// Has the effect `confirm` with this tag come when everything told to the store is kept, or can't be.
+    /// Has the effect `confirm` with this tag come when everything told to the store is kept, or
+    /// can't be.
     package mutating func confirm(tag: UInt64) { keep(tag: tag) { .confirm(ticket: $0) } }
 
-    /// Tells the store something of the driver's; the effect `confirm` with this tag says what became of it.
+    /// Tells the store something of the driver's; the effect `confirm` with this tag says what
+    /// became of it.
     package mutating func keep(tag: UInt64, _ command: (UInt64) -> StoreCommand) {
         ask(.driver(tag: tag), command)
     }
@@ -212,11 +223,14 @@ package struct JobScheduler: ~Copyable {
     package func checkInvariants() {
         book.checkInvariants()
         var kept: [Int: (kept: Int, heldUp: Int)] = [:]
+        var moving: Set<QueueName> = []
         for job in book.activeJobs {
+            if let queue = job.queue, !job.place.isInLine { moving.insert(queue.name) }
             switch job.place {
             case .outside: preconditionFailure("job \(job.id) is active and in no place")
             case .offered: break
-            case .committing, .delayed, .buffered: kept[job.group.index, default: (0, 0)].kept += 1
+            case .committing, .delayed, .buffered, .inLine:
+                kept[job.group.index, default: (0, 0)].kept += 1
             case .heldUp(let holdUp):
                 kept[job.group.index, default: (0, 0)].kept += 1
                 kept[job.group.index, default: (0, 0)].heldUp += 1
@@ -224,6 +238,13 @@ package struct JobScheduler: ~Copyable {
                     book.active(holdUp.blocker) != nil || stage.isRefusing,
                     "job \(job.id) waits behind job \(holdUp.blocker), which has left")
             }
+        }
+        for queue in queues.all where !queue.line.isEmpty && !stage.isRefusing {
+            precondition(
+                moving.contains(queue.name) || queue.isLoadDue || queue.window.isLoading
+                    || queue.delayed.isLoading || queue.isReleased || isStopped(queue),
+                "jobs in line wait for nothing: \(queue.name) \(queue.line), "
+                    + queueDescriptions.joined(separator: ", "))
         }
         for group in served.groups {
             let counted = kept[group.index] ?? (0, 0)

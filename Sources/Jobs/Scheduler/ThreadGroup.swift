@@ -54,7 +54,7 @@ package final class ThreadGroup {
     fileprivate func count(_ place: JobPlace, _ more: Int) {
         switch place {
         case .outside, .offered: break
-        case .committing, .delayed, .buffered: unsafe uncheckedKeptBackCount += more
+        case .committing, .delayed, .buffered, .inLine: unsafe uncheckedKeptBackCount += more
         case .heldUp:
             unsafe uncheckedKeptBackCount += more
             heldUpCount += more

@@ -202,5 +202,7 @@ package struct Schema: Sendable {
                 WHERE expires_at IS NOT NULL AND attempt = 0
             """,
         ],
+        // Which jobs came before the command that has made a job due: those with smaller numbers.
+        ["ALTER TABLE jobs RENAME COLUMN is_due TO released_before"],
     ])
 }

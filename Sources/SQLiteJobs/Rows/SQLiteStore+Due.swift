@@ -20,8 +20,10 @@ extension SQLiteStore {
     package func keepDue(at now: Int64) throws(StoreFault) {
         guard try takeLatest("due_through", after: now) else { return }
         let jobs = try cached(
-            "UPDATE jobs SET due_at = ?1 WHERE held > 0 AND held = 1 AND is_due = 1 AND due_at > ?1"
-        )
+            """
+            UPDATE jobs SET due_at = ?1
+            WHERE held > 0 AND held = 1 AND released_before > 0 AND due_at > ?1
+            """)
         try jobs.bind(1, now)
         try jobs.run()
     }

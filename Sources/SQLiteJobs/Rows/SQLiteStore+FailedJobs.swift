@@ -28,7 +28,9 @@ extension SQLiteStore {
             case .runAgain(let isServed):
                 guard let known = try job(id) else { continue }
                 answer.other = known
-                guard isServed(known), let again = try runAgain(id, at: now) else { continue }
+                guard isServed(known),
+                    let again = try runAgain(id, before: part.before, at: now)
+                else { continue }
                 answer.jobs.append(again)
                 byteCount += again.payload.count
                 if byteCount >= part.byteCountMax {

@@ -31,21 +31,25 @@ extension SQLiteStore {
 
     /// Runs a failed job again: it is due at `now`, and its attempts are counted anew.
     ///
+    /// - Parameter number: jobs from this one on came after the command.
     /// - Returns: the job, or nil if there is no failed job of this id with its payload.
-    package func runAgain(_ id: JobID, at now: Int64) throws(StoreFault) -> Job? {
+    package func runAgain(
+        _ id: JobID, before number: JobID = .max, at now: Int64
+    ) throws(StoreFault) -> Job? {
         guard let entry = try failedEntry(id) else { return nil }
         let copy = try cached(
             """
             INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
-                timeout_ms, accepted_at, due_at, order_key, retry_blocks, forgiven, is_due,
-                carried)
+                timeout_ms, accepted_at, due_at, order_key, retry_blocks, forgiven,
+                released_before, carried)
             SELECT id, thread, selector, payload, priority, 1, attempt, retries,
-                timeout_ms, accepted_at, ?1, order_key, retry_blocks, attempt, 1,
+                timeout_ms, accepted_at, ?1, order_key, retry_blocks, attempt, ?3,
                 carried
             FROM ended WHERE id = ?2 AND payload IS NOT NULL
             """)
         try copy.bind(1, now)
         try copy.bind(2, Int64(clamping: id.number))
+        try copy.bind(3, Int64(clamping: number.number))
         try copy.run()
         guard database.changeCount == 1 else { return nil }
         try noteDue(at: now)

@@ -87,15 +87,16 @@ extension SQLiteStore {
         guard let firstFired = fired.first, let lastFired = fired.last else { return [] }
         let statement = try cached(
             """
-            UPDATE jobs SET held = 1, due_at = ?, is_due = 1
+            UPDATE jobs SET held = 1, due_at = ?, released_before = ?
             WHERE held > 0 AND held = 2 AND thread = ? AND priority = ? AND due_at IS NULL
                 AND id BETWEEN ? AND ?
             """)
         try statement.bind(1, now)
-        try statement.bind(2, queue.thread)
-        try statement.bind(3, Int64(queue.priority.rawValue))
-        try statement.bind(4, Int64(clamping: firstFired.id.number))
-        try statement.bind(5, Int64(clamping: lastFired.id.number))
+        try statement.bind(2, Int64(clamping: last.number))
+        try statement.bind(3, queue.thread)
+        try statement.bind(4, Int64(queue.priority.rawValue))
+        try statement.bind(5, Int64(clamping: firstFired.id.number))
+        try statement.bind(6, Int64(clamping: lastFired.id.number))
         try statement.run()
         try noteDue(at: now)
         return fired

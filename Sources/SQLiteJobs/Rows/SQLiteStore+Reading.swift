@@ -94,7 +94,8 @@ extension SQLiteStore {
 
     static func liveColumns(payload: String) -> String {
         "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
-            + "started_at, worker, held, \(payload), order_key, retry_blocks, forgiven, carried, expires_at"
+            + "started_at, worker, held, \(payload), order_key, retry_blocks, forgiven, carried, expires_at, "
+            + "released_before"
     }
 
     static func endedColumns(result: String) -> String {
@@ -172,9 +173,12 @@ extension SQLiteStore {
             options.expireMilliseconds = expiresAt - row.integer(6)
             request.options = SharedJobOptions(options)
         }
+        var progress = progress(row, orderFrom: 13)
+        let releasedBefore = row.integer(18)
+        if releasedBefore > 0 { progress.releasedBefore = JobID(UInt64(releasedBefore)) }
         return Job(
             id: JobID(UInt64(row.integer(0))), request: request, acceptedAt: row.integer(6),
-            state: state(held: row.integer(11)), progress: progress(row, orderFrom: 13))
+            state: state(held: row.integer(11)), progress: progress)
     }
 
     /// All jobs of a statement.

@@ -201,7 +201,8 @@ package final class SQLiteStore {
 
     /// Releases a held job: it is due at `now`.
     package func release(_ id: JobID, at now: Int64) throws(StoreFault) {
-        let statement = try cached("UPDATE jobs SET held = 1, due_at = ?, is_due = 0 WHERE id = ?")
+        let statement = try cached(
+            "UPDATE jobs SET held = 1, due_at = ?, released_before = 0 WHERE id = ?")
         try changeRow(of: id) { () throws(StoreFault) in
             try statement.bind(1, now)
             try statement.bind(2, Int64(id.number))

@@ -134,7 +134,7 @@ final class SchedulerDriver {
     /// Hands the scheduler an input at the present time, and carries out what it says.
     @discardableResult
     func input<Result>(_ body: (inout JobScheduler) -> Result) -> Result {
-        scheduler.now = Self.time(clocks)
+        scheduler.advance(to: Self.time(clocks))
         let result = body(&scheduler)
         carryOut()
         return result
@@ -144,7 +144,7 @@ final class SchedulerDriver {
     func perform(
         _ request: borrowing JobRequest, of run: ScheduleRun? = nil, _ reply: ReplyToken
     ) {
-        unsafe uncheckedScheduler.now = Self.time(clocks)
+        unsafe uncheckedScheduler.advance(to: Self.time(clocks))
         unsafe uncheckedScheduler.perform(request, of: run, reply)
         carryOut()
     }
@@ -194,7 +194,9 @@ final class SchedulerDriver {
     func end(_ completion: Completion) {
         endAlarm(of: completion.job)
         // Only what follows a failure has a date: any other end is as well told at the time of the input before.
-        if completion.outcome.state == .failed { unsafe uncheckedScheduler.now = Self.time(clocks) }
+        if completion.outcome.state == .failed {
+            unsafe uncheckedScheduler.advance(to: Self.time(clocks))
+        }
         unsafe uncheckedScheduler.ended(completion)
         carryOut()
     }

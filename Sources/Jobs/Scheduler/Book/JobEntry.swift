@@ -4,8 +4,8 @@ internal import Structures
 
 /// Where an active job is.
 ///
-///     outside ─▶ committing ─▶ delayed, buffered ─▶ heldUp ◀─▶ offered ─▶ outside
-///                    └───────────────────────────────┴───────────▲
+///     outside ─▶ committing ─▶ delayed, buffered ─▶ inLine ─▶ heldUp ◀─▶ offered ─▶ outside
+///                    └────────────────┴────────────────┴────────┴──────────▲
 ///
 /// An attempt that fails and is tried again goes from `offered` to `delayed`.
 package enum JobPlace {
@@ -17,12 +17,15 @@ package enum JobPlace {
     case delayed
     /// It waits until its buffer is released.
     case buffered
+    /// Its moment has come, and jobs with an earlier one may still be parked.
+    case inLine
     /// It waits behind a job of its order that is tried again.
     case heldUp(HoldUp)
     /// It waits for a thread of its group, or runs.
     case offered
 
     var isOffered: Bool { if case .offered = self { true } else { false } }
+    var isInLine: Bool { if case .inLine = self { true } else { false } }
 }
 
 /// How a job is tried again.
@@ -66,8 +69,8 @@ package final class JobEntry {
     var tally: SlotMap<Tally>.Handle?
     /// Which part of its queue's memory it is counted in.
     var part = JobQueue.Part.inTurn
-    /// How often it was offered.
-    private(set) var turn: UInt32 = 0
+    /// The number of its latest offer: later offers have larger ones.
+    private(set) var turn: UInt64 = 0
     /// Rings when it is due.
     var release: Alarms.Handle?
     /// Whether it is due at a time of day, however the clock is set.
@@ -180,10 +183,12 @@ package final class JobEntry {
     }
 
     /// It is offered to the threads of its group.
-    func takeTurn() {
+    ///
+    /// - Parameter number: of the offer.
+    func takeTurn(_ number: UInt64) {
         if attempt != nil { attempt = nil }
         isOfferPending = true
-        turn &+= 1
+        turn = number
         move(to: .offered)
     }
 

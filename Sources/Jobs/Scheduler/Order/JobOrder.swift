@@ -1,8 +1,8 @@
-// Jobs that begin one after another: those for one thread, and those of one key there. Offered jobs are noted,
-// so that a job that holds up its order finds the others without a look at all jobs.
+// Jobs that begin one after another: those for one thread, and those of one key there. Offered jobs
+// are noted, so that a job that holds up its order finds the others without a look at all jobs.
 //
-// Entries are removed lazily: an entry whose job has ended or was retracted leads nowhere, and goes when such
-// entries are as many as the others.
+// Entries are removed lazily: an entry whose job has ended or was retracted leads nowhere, and goes
+// when such entries are as many as the others.
 
 internal import Structures
 
@@ -13,8 +13,8 @@ final class JobOrder {
     /// A job that was offered.
     struct Entry {
         let id: JobID
-        /// How often it had been offered by then: of several entries of one job the last counts.
-        let turn: UInt32
+        /// The number of the offer: of several entries of one job the last counts.
+        let turn: UInt64
     }
 
     /// The jobs that wait behind one that is tried again; nil if none is.
@@ -62,20 +62,25 @@ final class JobOrder {
 package final class HoldUp {
     /// The job that the others wait for.
     package let blocker: JobID
-    private var held: [JobID: JobEntry] = [:]
+    /// With the order in which they came.
+    private var held: [JobID: (place: Int, job: JobEntry)] = [:]
+    private var lastPlace = 0
 
     init(by blocker: JobID) { self.blocker = blocker }
 
     /// A job waits from now on.
-    func hold(_ job: JobEntry) { held[job.id] = job }
+    func hold(_ job: JobEntry) {
+        lastPlace += 1
+        held[job.id] = (lastPlace, job)
+    }
 
     /// A job waits no more.
     func forget(_ id: JobID) { held[id] = nil }
 
-    /// Removes all held jobs and returns them by number.
+    /// Removes all held jobs and returns them in the order in which they came.
     func takeAll() -> [JobEntry] {
         defer { held = [:] }
-        return held.sorted { $0.key < $1.key }.map(\.value)
+        return held.values.sorted { $0.place < $1.place }.map(\.job)
     }
 }
 

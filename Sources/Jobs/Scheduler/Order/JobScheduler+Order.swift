@@ -1,19 +1,51 @@
 // Which jobs may be offered, and which wait because a job before them is tried again.
 //
-// All ready jobs are offered. A worker whose attempt has failed and holds up others reports that and takes
-// nothing more before it is let go; it keeps the binding of its key. All that follows in the order waits for this
-// one worker, so the scheduler retracts it from the queue, and none of it is in a worker's hands. The retracted
-// jobs wait, with the jobs that are accepted meanwhile, and are offered again by number when the retried job has
-// ended. (PROTOCOL.md, RETRY … BLOCK.)
+// All ready jobs are offered. A worker whose attempt has failed and holds up others reports that
+// and takes nothing more before it is let go; it keeps the binding of its key. All that follows in
+// the order waits for this one worker, so the scheduler retracts it from the queue, and none of it
+// is in a worker's hands. The retracted jobs wait, with the jobs that are accepted meanwhile, and
+// are offered again in the same order when the retried job has ended. (PROTOCOL.md, RETRY … BLOCK.)
 
 extension JobScheduler {
+    /// Offers a job whose moment has come, behind all jobs of its queue with an earlier one.
+    mutating func takeItsTurn(_ job: JobEntry) {
+        joinLine(job)
+        if let queue = job.queue { offerLine(of: queue) }
+    }
+
+    /// Adds a job whose moment has come to the line of its queue.
+    ///
+    /// The caller calls `offerLine` when all jobs that came with it have joined.
+    mutating func joinLine(_ job: JobEntry) {
+        // A job that holds up others goes first.
+        guard let queue = job.queue, job.part != .apart, !queue.isInMemory else {
+            return offerInOrder(job)
+        }
+        job.move(to: .inLine)
+        queue.line.add(job)
+    }
+
+    /// Offers the jobs of a queue whose turn has come.
+    mutating func offerLine(of queue: JobQueue) {
+        guard !queue.line.isEmpty else { return }
+        // Nothing more comes into memory, or no delayed job does.
+        let isEnd = stage.keepsParked || isStopped(queue)
+        let reach = QueueLine.Reach(
+            isWhole: queue.window.isWhole || isEnd,
+            horizon: stage.keepsDelayed || isEnd ? .last : queue.delayed.horizon,
+            isFull: queue.delayed.isFull, now: now.unixMilliseconds)
+        while let job = queue.line.next(reach) { offerInOrder(job) }
+        if !queue.line.isEmpty { bringMore(of: queue) }
+    }
+
     /// Offers a job, or lets it wait behind the one that it has to follow.
     mutating func offerInOrder(_ job: JobEntry) {
         if let holdUp = holdUp(before: job) { holdBack(job, holdUp) } else { offer(job) }
     }
 
     private mutating func offer(_ job: JobEntry) {
-        job.takeTurn()
+        orders.offerCount += 1
+        job.takeTurn(orders.offerCount)
         enlist(job)
         effects.append(.offer(job))
     }
@@ -55,10 +87,10 @@ extension JobScheduler {
     /// - Complexity: O(jobs in memory), once for each thread.
     private mutating func beginNoting(of order: JobOrder, besides job: JobEntry) {
         order.notesJobs = true
-        for other in book.activeJobs
-        where other.orders.thread === order && other.place.isOffered && other !== job {
-            enlist(other, in: order)
+        let offered = book.activeJobs.filter {
+            $0.orders.thread === order && $0.place.isOffered && $0 !== job
         }
+        for other in offered.sorted(by: { $0.turn < $1.turn }) { enlist(other, in: order) }
     }
 
     private func enlist(_ job: JobEntry, in order: JobOrder) {

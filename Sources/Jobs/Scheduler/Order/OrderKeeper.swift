@@ -2,8 +2,8 @@
 
 /// Finds the order of a thread or key.
 ///
-/// The order of a key lives as long as a job of its key does; the rest of the others is swept away when their
-/// number has doubled.
+/// The order of a key lives as long as a job of its key does; the rest of the others is swept away
+/// when their number has doubled.
 package struct OrderKeeper {
     private struct Scope: Hashable {
         let thread: String
@@ -16,6 +16,8 @@ package struct OrderKeeper {
 
     /// How many orders are held up.
     var holdUpCount = 0
+    /// How many offers were made: the number of the latest one.
+    var offerCount: UInt64 = 0
     /// How many jobs were looked at because one before them failed: the cost of a failure.
     package internal(set) var lookedAtCount = 0
     private var threads: [String: JobOrder] = [:]

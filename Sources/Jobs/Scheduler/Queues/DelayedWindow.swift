@@ -102,11 +102,14 @@ struct DelayedWindow {
     ///
     /// - Returns: the jobs that are parked from now on.
     mutating func giveWay() -> [JobID] {
-        guard mayLieBehind, !isLoading, !hasRoom else { return [] }
+        guard mayLieBehind, isFull else { return [] }
         mayLieBehind = false
         return unreleased.filter { DueKey(dueAt: $0.value, id: $0.key) > horizon }.map(\.key)
             .sorted()
     }
+
+    /// Whether there is no room for a load, and none in flight.
+    var isFull: Bool { !hasRoom && !isLoading }
 
     /// Whether there is room for some more.
     private var hasRoom: Bool {

@@ -96,6 +96,8 @@ package final class JobQueue {
     var window: QueueWindow
     /// The delayed and buffered ones.
     var delayed: DelayedWindow
+    /// The jobs whose moment has come, as long as earlier ones may be parked.
+    var line = QueueLine()
     /// Whether a load has failed, and another one follows in a while.
     var isLoadDue = false
 
@@ -138,6 +140,9 @@ package final class JobQueue {
         defer { isLoadVoid = false }
         return !isLoadVoid
     }
+
+    /// Whether all of its jobs are in memory.
+    var isInMemory: Bool { window.isWhole && delayed.horizon == .last && line.isEmpty }
 
     /// Decides whether a new job goes past memory, at the moment its change is issued.
     func parks(_ request: borrowing JobRequest, at now: Int64) -> Bool {

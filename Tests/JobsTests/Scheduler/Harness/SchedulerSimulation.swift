@@ -18,52 +18,18 @@ final class SchedulerSimulation {
         case refusing
     }
 
-    /// A job as its client knows it.
-    private final class Entry {
-        let id: JobID
-        let request: JobRequest
-        let acceptedAt: Int64
-        let isStored: Bool
-        var isCancelled = false
-        var isExpired = false
-        var isAskedToEnd = false
-        /// Whether a client has asked to cancel it, answered or not.
-        var isCancelAsked = false
-        var hasEnded = false
-        var begun = 0
-        /// The life in which it was accepted.
-        let life: Int
-        /// Whether it has failed, and is tried again.
-        var isBetweenAttempts = false
-        var isRunAgainAsked = false
-
-        init(_ id: JobID, _ request: JobRequest, at now: Int64, isStored: Bool, life: Int) {
-            self.id = id
-            self.request = request
-            acceptedAt = now
-            self.isStored = isStored
-            self.life = life
-        }
-
-        var blocks: Bool { request.options.retryBlocks == true }
-        var isPlain: Bool { request.schedule == .now && request.options.isEmpty }
-        /// Jobs of one order begin one after another.
-        var order: String? {
-            if let key = request.options.key { return "\(request.thread) key \(key)" }
-            return request.thread == "two" ? nil : request.thread
-        }
-    }
-
     private var random: SeededRandom
     private let store: Store
     private let driver: TestDriver
-    private var entries: [JobID: Entry] = [:]
+    private var entries: [JobID: SimulatedJob] = [:]
     private var asked: [UInt64: (JobRequest, isStored: Bool)] = [:]
     private var cancels: [UInt64: JobID] = [:]
     private var answered: Set<UInt64> = []
     private var requestCount: UInt64 = 0
     private var life = 0
     private var hasCancelledAll = false
+    /// Requests to cancel all jobs of a pool that were not answered.
+    private var bulkCancels: Set<UInt64> = []
     /// Threads that this scheduler does not own, or was told to let go of.
     private var released: Set<String> = []
     /// The first number of this life.
@@ -197,10 +163,11 @@ final class SchedulerSimulation {
         note("cancel all of two")
         // The answer counts them; which they are, their ends tell.
         hasCancelledAll = true
+        bulkCancels.insert(reply.number)
         driver.input { $0.cancel(thread: "two", selector: "echo", payload: nil, reply) }
     }
 
-    private func someEntry() -> Entry? {
+    private func someEntry() -> SimulatedJob? {
         entries.values.filter { !$0.hasEnded }.sorted { $0.id < $1.id }
             .randomElement(using: &random)
     }
@@ -233,7 +200,7 @@ final class SchedulerSimulation {
         entry.isBetweenAttempts = false
     }
 
-    private func checkOrder(of entry: Entry) {
+    private func checkOrder(of entry: SimulatedJob) {
         let running = driver.groups.flatMap { $0.running.values }
         if running.count(where: { $0.id == entry.id }) != 1 {
             fail("job \(entry.id) runs twice")
@@ -254,6 +221,20 @@ final class SchedulerSimulation {
             let isOlder =
                 other.id < entry.id && other.begun == 0 && entry.begun == 0
                 && other.request.priority == entry.request.priority
+            // A job whose cancel is under way waits for that, and is cancelled mostly.
+            let isLeaving = other.isCancelAsked || !bulkCancels.isEmpty
+            if !isLeaving, other.isStored, entry.isStored,
+                other.request.thread == entry.request.thread,
+                other.begun == 0, entry.begun == 0,
+                other.request.priority == entry.request.priority,
+                let turn = entry.turnAt, let otherTurn = other.turnAt,
+                otherTurn.upperBound < turn.lowerBound, state(of: other.id)?.isEnded == false
+            {
+                fail(
+                    "job \(entry.id) began before job \(other.id), whose turn came earlier: "
+                        + "\(turn) and \(otherTurn), \(entry.request.schedule) and "
+                        + "\(other.request.schedule)")
+            }
             if isOlder, other.isPlain, entry.isPlain, other.isStored == entry.isStored,
                 other.life == life, entry.life == life, state(of: other.id)?.isEnded == false
             {
@@ -358,6 +339,7 @@ final class SchedulerSimulation {
         driver.crash()
         asked = [:]
         cancels = [:]
+        bulkCancels = []
         answered = Set(0...requestCount)
         for entry in entries.values {
             if !entry.isStored { entry.hasEnded = true }
@@ -378,6 +360,7 @@ final class SchedulerSimulation {
         {
             fail("request \(reply.number) was answered twice")
         }
+        bulkCancels.remove(reply.number)
         if let (request, isStored) = asked.removeValue(forKey: reply.number) {
             guard case .accepted(let id) = answer else { return }
             if let known = entries[id] {
@@ -394,8 +377,9 @@ final class SchedulerSimulation {
             // Then the job has the options of that submit.
             var request = request
             if isOther, let known { request.options = known.details.options }
-            let entry = Entry(
-                id, request, at: driver.now.unixMilliseconds, isStored: isStored,
+            let entry = SimulatedJob(
+                id, request, acceptedAt: known?.acceptedAt, at: driver.now.unixMilliseconds,
+                isStored: isStored,
                 life: id.number < firstOfLife || isOther ? -1 : life)
             entries[id] = entry
         } else if let id = cancels.removeValue(forKey: reply.number), let entry = entries[id] {

@@ -206,7 +206,7 @@ final class TestDriver: SchedulerEnvironment {
 
     @discardableResult
     func input<Result>(_ body: (inout JobScheduler) -> Result) -> Result {
-        life.scheduler.now = now
+        life.scheduler.advance(to: now)
         let result = body(&life.scheduler)
         carryOut()
         return result
@@ -424,7 +424,7 @@ extension StoreCommand {
         switch self {
         case .accept(let new): "job \(new.job.id)\(new.isParked ? ", parked" : "")"
         case .acceptOnce(let new, let name):
-            "job \(new.job.id) as \(String(decoding: name, as: UTF8.self))"
+            "job \(new.job.id) as \(printable(name))"
         case .run(let runs): "\(runs.count) runs"
         case .keepSchedule: "schedule"
         case .dropSchedule: "no schedule"
@@ -475,4 +475,10 @@ extension JobAnswer {
         case .failed(let error): "\(error)"
         }
     }
+}
+
+/// A name as text, or its bytes if they are none: a NUL would end the report of a test.
+private func printable(_ name: [UInt8]) -> String {
+    let isText = name.allSatisfy { (0x20..<0x7f).contains($0) }
+    return isText ? String(decoding: name, as: UTF8.self) : "\(name)"
 }
