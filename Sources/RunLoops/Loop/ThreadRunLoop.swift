@@ -34,8 +34,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
     let link: LoopLink
     /// What other threads ask of the loop: blocks, and changes to its items.
     ///
-    /// Made when something is first asked, which of most workers' loops nothing is; who asks wakes the
-    /// loop afterwards.
+    /// Made when something is first asked, which of most workers' loops nothing is; who asks wakes
+    /// the loop afterwards.
     let madeRequests = SetOnce<Inbox<Request>>()
     var requests: Inbox<Request> { madeRequests.load() ?? madeRequests.storeIfNil(Inbox()) }
     /// Whom to tell when the loop has ended; made when somebody first wants to know.
@@ -182,8 +182,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
     /// Makes the calling thread's run loop, with a poller of the caller's choice.
     ///
-    /// - Thread: a thread that has no run loop yet (traps otherwise), and not the main thread, whose
-    ///   loop is `main`.
+    /// - Thread: a thread that has no run loop yet (traps otherwise), and not the main thread,
+    ///   whose loop is `main`.
     package static func makeCurrent(
         poller: any Poller, mainQueue: (any MainQueue)? = nil
     ) -> ThreadRunLoop {
@@ -278,9 +278,9 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
     /// Makes the innermost run under way return `stopped` at the end of its pass.
     ///
-    /// A run that ends with that pass for another reason, a source that was handled or its deadline, says
-    /// so instead. Called while no run is under way it is forgotten. That is why a thread is stopped by a flag
-    /// *and* a stop, with the flag looked at on the thread.
+    /// A run that ends with that pass for another reason, a source that was handled or its
+    /// deadline, says so instead. Called while no run is under way it is forgotten. That is why a
+    /// thread is stopped by a flag *and* a stop, with the flag looked at on the thread.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.
@@ -318,7 +318,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
         return innermostMode
     }
 
-    /// The modes that there are: the default one, and each that was run or that something was put into.
+    /// The modes that there are: the default one, and each that was run or that something was put
+    /// into.
     ///
     /// - Thread: the loop's own thread.
     /// - Source: CFRunLoopCopyAllModes.
@@ -345,7 +346,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
         return otherModes.count
     }
 
-    /// Tells the owner that a run begins, as a run itself does: so a mode can be furnished ahead of it.
+    /// Tells the owner that a run begins, as a run itself does: so a mode can be furnished ahead of
+    /// it.
     ///
     /// - Thread: the loop's own thread.
     package func prepareRun(of mode: Mode) { prepareRun(in: state(of: mode)) }
@@ -411,7 +413,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         otherModes.removeAll()
         defaultState.giveBack()
         link.thread.store(LoopLink.nobody, ordering: .releasing)
-        atomicMemoryFence(ordering: .sequentiallyConsistent)  // W3
+        atomicMemoryFence(ordering: .sequentiallyConsistent)  // LoopWatch.E3
         watch.load()?.close()
         endObservers.end()
     }

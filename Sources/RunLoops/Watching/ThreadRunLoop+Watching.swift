@@ -6,8 +6,8 @@ internal import Structures
 internal import Synchronization
 
 extension ThreadRunLoop {
-    /// Whether the time of this loop's callouts and sleeps is measured, and where what runs in it was
-    /// posted is noted.
+    /// Whether the time of this loop's callouts and sleeps is measured, and where what runs in it
+    /// was posted is noted.
     ///
     /// Off at first. While it is on, each callout and each sleep reads the clock twice, and what is
     /// posted is allocated a note of where and when. What is posted while it is off carries none.
@@ -38,8 +38,9 @@ extension ThreadRunLoop {
 
     private func makeWatch() -> LoopWatch {
         let watch = watch.storeIfNil(LoopWatch(clock: poller.clock, link: link))
-        atomicMemoryFence(ordering: .sequentiallyConsistent)  // W3
-        // A loop that ends may not have found it: its thread is not to be asked, or its number's next owner.
+        atomicMemoryFence(ordering: .sequentiallyConsistent)  // LoopWatch.E3
+        // A loop that ends may not have found it: its thread is not to be asked, or its number's
+        // next owner.
         if hasEnded { watch.close() }
         return watch
     }
