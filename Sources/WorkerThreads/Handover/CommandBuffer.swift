@@ -11,8 +11,8 @@ internal import Synchronization
 /// Adding does not wake the thread. A firing does, and what was added before it is performed
 /// together, in order; many firings before the thread gets there are one.
 ///
-/// Keep it for as long as its commands are to be performed: its loop does not. Once the last reference
-/// to it is gone, what was added and not yet performed is let go of.
+/// Keep it for as long as its commands are to be performed: its loop does not. Once the last
+/// reference to it is gone, what was added and not yet performed is let go of.
 ///
 /// - Source: Apple, Threading Programming Guide, "Defining a Custom Input Source".
 public final class CommandBuffer<Command: Sendable>: Sendable {

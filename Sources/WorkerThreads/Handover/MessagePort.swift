@@ -22,8 +22,8 @@ public enum SendResult: Sendable, Hashable {
 /// runs in another mode is held. When its loop's thread ends, waiting messages are dropped and
 /// counted in `abandonedCount`, here and of the worker.
 ///
-/// Keep it for as long as it is to receive: its loop does not. Once the last reference to it is gone
-/// it is invalid, and whoever waits for an answer is told.
+/// Keep it for as long as it is to receive: its loop does not. Once the last reference to it is
+/// gone it is invalid, and whoever waits for an answer is told.
 ///
 /// - Source: NSMachPort in Apple's Threading Programming Guide, "Configuring a Port-Based Input
 ///   Source".

@@ -1,5 +1,5 @@
-// Messages that want an answer: what is asked, and the port that takes the answer. Who waits for it,
-// and how, is in MessagePort+Asking.swift.
+// Messages that want an answer: what is asked, and the port that takes the answer. Who waits for
+// it, and how, is in MessagePort+Asking.swift.
 
 internal import Synchronization
 
@@ -59,8 +59,8 @@ public struct Question<Body: Sendable, Reply: Sendable>: Sendable {
 
 /// Takes the answer to a message, once.
 ///
-/// It can be kept, and answered later from any thread. Let go of without an answer, it tells whoever
-/// waits that none will come.
+/// It can be kept, and answered later from any thread. Let go of without an answer, it tells
+/// whoever waits that none will come.
 public final class ReplyPort<Reply: Sendable>: Sendable {
     private let pending: PendingAnswer<Reply>
 
@@ -111,8 +111,8 @@ extension ReplyPort<Void> {
 
 /// Somebody who waits for an answer, seen from all who may end the waiting.
 ///
-/// Those are: who answers, who lets go of the message, the time limit, a cancelled task. Whoever takes
-/// the closure has won.
+/// Those are: who answers, who lets go of the message, the time limit, a cancelled task. Whoever
+/// takes the closure has won.
 final class PendingAnswer<Reply: Sendable>: Sendable {
     private let receive: Mutex<(@Sendable (Result<Reply, PortError>) -> Void)?>
 

@@ -58,7 +58,8 @@ final class Waiter<Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - start: sets in motion what will end the waiting; not called if that has ended already.
-    ///   - onCancel: called when the task is cancelled, be it before the start; has it settled soon.
+    ///   - onCancel: called when the task is cancelled, be it before the start; has it settled
+    ///     soon.
     /// - Throws: what it was settled with.
     nonisolated(nonsending) func waitUntilSettled(
         start: () -> Void, onCancel: @Sendable () -> Void

@@ -108,8 +108,8 @@ package struct PoolBoard<Work> {
         return place(work, in: queue, lane: lane)
     }
 
-    /// Queues work as `push` does, also for a member that was told to stop and has not ended: it runs
-    /// its own work before.
+    /// Queues work as `push` does, also for a member that was told to stop and has not ended: it
+    /// runs its own work before.
     package mutating func place(
         _ work: Work, in queue: PoolQueue, lane: Int
     ) -> (ticket: PriorityFIFO<Work>.Ticket, wake: Int?) {
@@ -185,7 +185,8 @@ package struct PoolBoard<Work> {
         if members[member] == .away { members[member] = .active }
     }
 
-    /// Notes that a member goes on with what it did before a nested run, in which it may have rested.
+    /// Notes that a member goes on with what it did before a nested run, in which it may have
+    /// rested.
     ///
     /// It looks at the queues before it rests again, but who knows when.
     ///

@@ -1,4 +1,5 @@
-// A place in a pool: who sits there changes when its thread is replaced (WorkerPool+Replacing.swift).
+// A place in a pool: who sits there changes when its thread is replaced
+// (WorkerPool+Replacing.swift).
 
 internal import Synchronization
 

@@ -16,8 +16,8 @@ extension WorkerPool {
 
     /// Queues work, or lines it up for a place.
     ///
-    /// - Parameter placed: of work whose sender waits for its end anyway, and so for no place: called
-    ///   with its ticket if it gets its place later.
+    /// - Parameter placed: of work whose sender waits for its end anyway, and so for no place:
+    ///   called with its ticket if it gets its place later.
     func add(
         _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority,
         placed: (@Sendable (Ticket) -> Void)? = nil

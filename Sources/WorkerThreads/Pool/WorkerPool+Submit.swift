@@ -1,4 +1,5 @@
-// Handing closures to a pool: waiting for nothing or for their results, taken back by their tickets.
+// Handing closures to a pool: waiting for nothing or for their results, taken back by their
+// tickets.
 
 internal import RunLoops
 internal import Structures
@@ -29,8 +30,8 @@ extension WorkerPool {
     ///   - line: the caller's line.
     /// - Throws: `noThread`, `stopped` or `full`.
     /// - Thread: any thread.
-    /// - Blocks: only if the pool is full and was made with `whenFull: .wait`: then the calling thread
-    ///   waits for room, except on a member, which gets `full`.
+    /// - Blocks: only if the pool is full and was made with `whenFull: .wait`: then the calling
+    ///   thread waits for room, except on a member, which gets `full`.
     public func post(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
         key: SubmitKey? = nil,
@@ -66,8 +67,8 @@ extension WorkerPool {
 
     /// Queues a closure as `enqueue` does, and leaves it to the caller to wake the member for it.
     ///
-    /// For callers that submit many at a time: a member that is woken for each of them runs it and is
-    /// asleep again before the next comes.
+    /// For callers that submit many at a time: a member that is woken for each of them runs it and
+    /// is asleep again before the next comes.
     ///
     /// - Returns: the ticket, and the wake-up that is owed, if the closure needs one.
     /// - Throws: `noThread`, `stopped` or `full`.
@@ -124,8 +125,8 @@ extension WorkerPool {
 
     /// Runs a closure on a thread of the pool and returns a fresh object that it made.
     ///
-    /// As the `submit` for `Sendable` results, but for a result of any type to which the closure keeps
-    /// no reference.
+    /// As the `submit` for `Sendable` results, but for a result of any type to which the closure
+    /// keeps no reference.
     ///
     /// - Throws: what the closure throws; `SubmitError`; `CancellationError`.
     /// - Thread: any task.

@@ -22,8 +22,8 @@ final class DelayedPerforms: Sendable {
 
     /// What a call is found by under the lock.
     ///
-    /// Of the argument only its hash: how it is hashed and compared is code of its own, which may take
-    /// locks, or ask for performs, and so has its turn without the lock.
+    /// Of the argument only its hash: how it is hashed and compared is code of its own, which may
+    /// take locks, or ask for performs, and so has its turn without the lock.
     struct Name: Sendable, Hashable {
         let selector: String
         let argumentHash: Int
@@ -76,8 +76,8 @@ final class DelayedPerforms: Sendable {
         }
     }
 
-    /// How many have come due and were held back since (`DelayedPerforms+Loop.swift`); changed on the loop's
-    /// thread only.
+    /// How many have come due and were held back since (`DelayedPerforms+Loop.swift`); changed on
+    /// the loop's thread only.
     ///
     /// Publishes nothing.
     let heldBackCount = Atomic<Int>(0)

@@ -14,8 +14,8 @@ extension ThreadRunLoop.Mode {
 
 /// What happens to queued work when a worker thread stops; what runs is always let finish.
 public enum StopPolicy: Sendable, Hashable {
-    /// Everything that was queued before the stop runs first: what was submitted, the loop's blocks, and
-    /// what is signalled, fired or due in mode `default`.
+    /// Everything that was queued before the stop runs first: what was submitted, the loop's
+    /// blocks, and what is signalled, fired or due in mode `default`.
     case finishQueued
     /// Queued work is refused; whoever waits for it is told.
     case finishCurrent

@@ -249,7 +249,8 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     /// - Thread: any thread.
     package var isToYield: Bool { queue.isInterrupted }
 
-    /// Whether the steps of tasks wait, as what was submitted does: not those of a job that is served.
+    /// Whether the steps of tasks wait, as what was submitted does: not those of a job that is
+    /// served.
     ///
     /// Told to stop it finishes them.
     ///
@@ -301,15 +302,16 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         }
     }
 
-    /// Lets the queue perform in the run that begins next, if life lets it: that may be one nested in a
-    /// request, which the outermost loop is not to come back from before.
+    /// Lets the queue perform in the run that begins next, if life lets it: that may be one nested
+    /// in a request, which the outermost loop is not to come back from before.
     private func goOnWithRequests() {
         // Before the look at the life cycle: a change that comes after it interrupts anew.
         queue.resume()
         if life.withLock({ $0.holdsWaiting }) { queue.interrupt() }
     }
 
-    /// Announces what a pause has held, where no run begins after it: in one that is nested in a job.
+    /// Announces what a pause has held, where no run begins after it: in one that is nested in a
+    /// job.
     private func announceHeld() {
         if !queue.isInterrupted { queue.announce() }
         madeExecutor.load()?.announceWaiting()
@@ -322,14 +324,14 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
             + (dropped > 0 ? " · dropped: \(dropped)" : "")
     }
 
-    /// The most passes of mode `default` after a stop, and then of what tasks have to do: something there
-    /// may signal itself for ever, or take step after step.
+    /// The most passes of mode `default` after a stop, and then of what tasks have to do: something
+    /// there may signal itself for ever, or take step after step.
     static let lastPassCountMax = 10
 
     /// Finishes what was queued before the stop, if that was asked for.
     private func drain() {
-        // Orders, blocks, and what a buffer was fired for, came before the stop. What is just being added to
-        // a buffer is left for another pass.
+        // Orders, blocks, and what a buffer was fired for, came before the stop. What is just being
+        // added to a buffer is left for another pass.
         for _ in 0..<Self.lastPassCountMax where stopPolicy == .finishQueued {
             pass(in: .default)
             if !loop.hasSignals(in: .default) { break }
@@ -356,8 +358,8 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
 package protocol WorkerAttachment: AnyObject, Sendable {
     /// The thread knows of it now. On the worker's thread.
     func workerAttached(_ core: WorkerCore)
-    /// The thread runs in a mode in which it takes work, for the first time: put sources into it. On
-    /// the worker's thread.
+    /// The thread runs in a mode in which it takes work, for the first time: put sources into it.
+    /// On the worker's thread.
     func workerEnters(_ mode: ThreadRunLoop.Mode, _ core: WorkerCore)
     /// The thread, started, paused, resumed or told to stop, is about to enter its next mode:
     /// signal sources that have work. On the worker's thread; also when nothing has changed.

@@ -1,5 +1,5 @@
-// The handle of a worker thread: start it, let go of it, stop it, wait for its end. What runs on the
-// thread is in WorkerCore.swift; how work gets there in WorkerThread+Submit.swift.
+// The handle of a worker thread: start it, let go of it, stop it, wait for its end. What runs on
+// the thread is in WorkerCore.swift; how work gets there in WorkerThread+Submit.swift.
 
 public import Kernel
 public import RunLoops
@@ -34,14 +34,14 @@ public final class WorkerThread: Sendable {
     ///
     /// - Parameters:
     ///   - name: shown by `ps`, debuggers and in this library's errors.
-    ///   - maxQueued: how many submitted items may wait, and how many performs for their delay or for
-    ///     another mode, at least 1; more are refused with `SubmitError.full`.
+    ///   - maxQueued: how many submitted items may wait, and how many performs for their delay or
+    ///     for another mode, at least 1; more are refused with `SubmitError.full`.
     ///   - whenFull: what happens to a submitted item when so many wait.
     ///   - stackByteCount: size of its stack; nil for the system's default.
-    ///   - spinLimit: how long the thread looks for more work before it sleeps, as long as work comes
-    ///     within that time; at most 10 ms, and usually 0: then it sleeps at once. Who is spared the
-    ///     system's wake-up gets a processor that is not asleep, for one that is kept busy
-    ///     meanwhile. In a mode that watches descriptors it sleeps at once all the same.
+    ///   - spinLimit: how long the thread looks for more work before it sleeps, as long as work
+    ///     comes within that time; at most 10 ms, and usually 0: then it sleeps at once. Who is
+    ///     spared the system's wake-up gets a processor that is not asleep, for one that is kept
+    ///     busy meanwhile. In a mode that watches descriptors it sleeps at once all the same.
     /// - Throws: EAGAIN when the system has no room for another thread.
     /// - Thread: any thread.
     /// - Blocks: never; the thread begins by itself.
@@ -100,7 +100,8 @@ public final class WorkerThread: Sendable {
 
     /// Whether the worker thread that the caller runs on was asked to stop; false on other threads.
     ///
-    /// For work that takes long, to end early. It need not hold the handle for that, and with it the thread.
+    /// For work that takes long, to end early. It need not hold the handle for that, and with it
+    /// the thread.
     ///
     /// - Thread: any thread.
     public static var isCurrentStopped: Bool { WorkerCore.current?.queue.refusesMore ?? false }

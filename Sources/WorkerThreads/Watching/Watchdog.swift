@@ -1,9 +1,9 @@
 // Reports what hangs: one thread that looks after any number of loops and sleeps unless it has to
-// look. How it knows when: while a loop sleeps, it is armed to tell (`LoopWatch.arm`), which it does
-// as it leaves its sleep; while one runs, the watchdog looks again when what runs would be over its
-// limit. So it is woken at most twice for each loop in the time of its limit, not once for each
-// callout; and not at all while every loop sleeps, or when one hangs that was reported: the loop
-// tells itself when that is over.
+// look. How it knows when: while a loop sleeps, it is armed to tell (`LoopWatch.arm`), which it
+// does as it leaves its sleep; while one runs, the watchdog looks again when what runs would be
+// over its limit. So it is woken at most twice for each loop in the time of its limit, not once for
+// each callout; and not at all while every loop sleeps, or when one hangs that was reported: the
+// loop tells itself when that is over.
 
 public import Kernel
 public import RunLoops
@@ -61,8 +61,8 @@ public final class Watchdog: Sendable {
     /// - Parameters:
     ///   - loop: of a thread other than the watchdog's.
     ///   - name: how the thread is called in reports.
-    ///   - limit: a callout that runs for so long without calling another and without a sleep of the
-    ///     loop is reported.
+    ///   - limit: a callout that runs for so long without calling another and without a sleep of
+    ///     the loop is reported.
     ///   - report: called on the watchdog's thread, once while a callout hangs and once when it is
     ///     over.
     /// - Thread: any thread.
@@ -81,8 +81,8 @@ public final class Watchdog: Sendable {
         guard watch.setGuardian(watched, limit: limit) else { return }
         // Not one that nobody is on: the watchdog would look, once, for nothing.
         if !loop.hasEnded { kennel.add(watched) }
-        // Ended or replaced meanwhile: then it was to be removed before it was there, or nobody is left
-        // to have it removed.
+        // Ended or replaced meanwhile: then it was to be removed before it was there, or nobody is
+        // left to have it removed.
         if loop.hasEnded || !watch.isGuarded(by: watched) {
             watch.dismissGuardian(watched)
             kennel.remove(watched)

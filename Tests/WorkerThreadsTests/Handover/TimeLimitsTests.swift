@@ -1,4 +1,5 @@
-// Time limits: each is called once when it has passed, and what is taken away leaves nothing behind.
+// Time limits: each is called once when it has passed, and what is taken away leaves nothing
+// behind.
 
 import RunLoopsTesting
 import Support

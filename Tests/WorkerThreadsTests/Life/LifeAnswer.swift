@@ -57,8 +57,8 @@ func waitUntil(_ isSo: () -> Bool) -> Bool {
     return true
 }
 
-/// Runs what tasks do that wait for an item, once they have been suspended: the threads that tasks share
-/// may all be playing.
+/// Runs what tasks do that wait for an item, once they have been suspended: the threads that tasks
+/// share may all be playing.
 enum LifeAudience {
     private static let worker = Result {
         // What looks for lost memory at the process's end can't see the blocks of an inbox.

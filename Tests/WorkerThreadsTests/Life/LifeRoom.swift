@@ -44,7 +44,8 @@ extension LifeBooks {
         return delays.count { ($0.dueAt ?? now) > now }...delays.count
     }
 
-    /// How many selectors may wait to be performed; the thread may have taken one that has not begun.
+    /// How many selectors may wait to be performed; the thread may have taken one that has not
+    /// begun.
     private func takenByPerforms(for player: LifePlayer) -> ClosedRange<Int> {
         let count = items.count { $0.waits(as: .performed) }
         return max(0, count - (isAlone(player) ? 0 : 1))...count

@@ -1,4 +1,5 @@
-// What a game knows of its pool: what was handed over and asked for, and where and in which order it ran.
+// What a game knows of its pool: what was handed over and asked for, and where and in which order
+// it ran.
 
 import Support
 import WorkerThreads
@@ -39,7 +40,8 @@ struct PoolItem: Sendable {
 
     var isKeyed: Bool { if case .key = address { true } else { false } }
 
-    /// Whether it waits, and gave way to another: its closure is gone, or the task that keeps it was told.
+    /// Whether it waits, and gave way to another: its closure is gone, or the task that keeps it
+    /// was told.
     var isGone: Bool {
         guard isPooled, progress == .waits else { return false }
         if let answer { return answer.outcome == .refused(.dropped(thread: "all")) }
@@ -96,7 +98,8 @@ struct PoolBooks: Sendable {
         if case .key = item.address {
             let unpaused = open.filter { !lives[$0].isPaused }
             let bound = items.last { $0.address == item.address && $0.progress.isOpen }
-            // A task that was cancelled in line keeps its key bound until somebody is given a place.
+            // A task that was cancelled in line keeps its key bound until somebody is given a
+            // place.
             let cancelled = items.filter {
                 $0.address == item.address && $0.task != nil && $0.progress == .cancelled
             }

@@ -1,4 +1,5 @@
-// Items with a key: one thread and their order as long as there are some, the least loaded otherwise.
+// Items with a key: one thread and their order as long as there are some, the least loaded
+// otherwise.
 
 import RunLoops
 import Support

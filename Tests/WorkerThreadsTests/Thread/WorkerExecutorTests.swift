@@ -39,7 +39,8 @@ private actor Owner {
     /// Goes after the thread's handle.
     private let last: AtItsEnd
 
-    /// - Parameter tell: told whether the executor is there still when all that the actor kept has gone.
+    /// - Parameter tell: told whether the executor is there still when all that the actor kept has
+    ///   gone.
     init(tell: @escaping @Sendable (Bool) -> Void) throws {
         worker = try WorkerThread(name: "owned")
         let executor = WeakReference(worker.executor)
