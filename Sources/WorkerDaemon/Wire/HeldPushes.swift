@@ -1,4 +1,5 @@
-// What a client that reads slowly has still to be told unasked: of each subject only the latest. Pure.
+// What a client that reads slowly has still to be told unasked: of each subject only the latest.
+// Pure.
 
 package import RESP
 internal import Structures
