@@ -34,8 +34,8 @@ let hasRivals = Context.environment["WORKERD_RIVALS"] == "1"
 
 /// Whether the referee and what it needs is all that there is.
 ///
-/// `WORKERD_PART=referee swift build --build-tests` makes it; `Scripts/referee --mutants` does so for
-/// each mutant.
+/// `WORKERD_PART=referee swift build --build-tests` makes it; `Scripts/referee --mutants` does so
+/// for each mutant.
 let isRefereeOnly = Context.environment["WORKERD_PART"] == "referee"
 
 let mimalloc: [SwiftSetting] = hasMimalloc ? [.define("MIMALLOC")] : []
@@ -77,7 +77,8 @@ func snippetTests(_ name: String, may: [Target.Dependency]) -> Target {
 
 /// A program that a test runs because the test runner can't be it.
 ///
-/// One with a main thread of its own, say, or one that hangs. It may import what it is compared with.
+/// One with a main thread of its own, say, or one that hangs. It may import what it is compared
+/// with.
 func testProgram(_ name: String, may more: [Target.Dependency] = []) -> Target {
     .executableTarget(
         name: "Program\(name)",
@@ -162,7 +163,8 @@ let package = Package(
                 + (hasRivals ? ["CRivals"] : []),
             swiftSettings: rules + (hasRivals ? [.define("RIVALS")] : [])),
 
-        // The samples of the README and the documentation, which a test compares with them and runs.
+        // The samples of the README and the documentation, which a test compares with them and
+        // runs.
         snippet("Greeter", may: ["WorkerDaemon"]),
         snippet("OneImport", may: ["WorkerThreads"]),
         snippet("Pool", may: ["WorkerThreads"]),

@@ -73,9 +73,9 @@ extension ThreadRunLoop {
 
     /// What one pass did.
     public struct Pass: Sendable, Equatable {
-        /// `finished` when there was nothing in the mode, `stopped` when the loop was stopped before the
-        /// pass, by an observer of the entry, say, so that none was made, else `timedOut`: also after a stop
-        /// in the pass.
+        /// `finished` when there was nothing in the mode, `stopped` when the loop was stopped
+        /// before the pass, by an observer of the entry, say, so that none was made, else
+        /// `timedOut`: also after a stop in the pass.
         public let result: RunResult
         /// Custom sources performed.
         public let sourceCount: Int

@@ -10,7 +10,8 @@ public enum WorkerClientError: Error, Equatable, Sendable {
     ///     `BUSY`, `NOAUTH`, `WRONGPASS`, `SHUTTINGDOWN`, `ERR`.
     ///   - message: for people.
     case daemon(word: String, message: String)
-    /// There is no connection, so the command was not sent, or not all of it, and is not carried out.
+    /// There is no connection, so the command was not sent, or not all of it, and is not carried
+    /// out.
     ///
     /// - Parameters:
     ///   - address: the path of the socket, or `host:port`.
@@ -22,11 +23,11 @@ public enum WorkerClientError: Error, Equatable, Sendable {
     case timedOut(after: Duration)
     /// What answers does not speak as workerd does; the connection was closed.
     case protocolFault(String)
-    /// The connection ended: whether a command without a reply was carried out is not known, nor what
-    /// becomes of a job that was watched.
+    /// The connection ended: whether a command without a reply was carried out is not known, nor
+    /// what becomes of a job that was watched.
     case closed(String)
-    /// More commands, or bytes of commands, are outstanding than the client's limit allows; this one
-    /// was not sent.
+    /// More commands, or bytes of commands, are outstanding than the client's limit allows; this
+    /// one was not sent.
     case tooManyOutstanding(limit: Int)
 }
 

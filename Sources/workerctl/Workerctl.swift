@@ -12,7 +12,8 @@ enum Workerctl {
     /// - Parameter arguments: without the program's name.
     /// - Returns: the exit status.
     static func run(_ arguments: [String]) -> Int32 {
-        // Else what is for a stream that is closed would end the program, or go to what got its number.
+        // Else what is for a stream that is closed would end the program, or go to what got its
+        // number.
         try? StandardStream.openMissing()
         var isJSON = arguments.prefix { $0 != "--" }.contains("--json")
         do throws(Failure) {
@@ -46,7 +47,8 @@ enum Workerctl {
         }
     }
 
-    /// Refuses arguments that Swift has read as other ones: a payload has to arrive as it was given.
+    /// Refuses arguments that Swift has read as other ones: a payload has to arrive as it was
+    /// given.
     private static func checkText() throws(Failure) {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = unsafe CommandLine.unsafeArgv[index],

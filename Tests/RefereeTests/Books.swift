@@ -272,8 +272,8 @@ struct Books {
         withRun { $0.hasRunBlock = true }
     }
 
-    /// The first observer is told that the loop is about to sleep: notes whether the run's mode holds
-    /// nothing, now that a block has run in this pass.
+    /// The first observer is told that the loop is about to sleep: notes whether the run's mode
+    /// holds nothing, now that a block has run in this pass.
     mutating func isAboutToSleep() {
         guard let run = runs.last, run.hasRunBlock else { return }
         let isEmpty = !program.items.indices.contains { index in

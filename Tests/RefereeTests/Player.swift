@@ -20,8 +20,8 @@ final class Player {
     private var timersSet: Set<Int> = []
     /// What another thread does during the sleep under way.
     private var errand: Errand?
-    /// The items that another thread has moved in this pass, and where they were before: that counts
-    /// until the pass has ended, by when both loops have moved them.
+    /// The items that another thread has moved in this pass, and where they were before: that
+    /// counts until the pass has ended, by when both loops have moved them.
     private var moved: [Int: [ModeName]] = [:]
     /// What the other thread did; nil when both loops have done it.
     private var pendingChange: Change?

@@ -344,7 +344,8 @@ extension Operation {
         }
     }
 
-    /// Whether it can tell if a change by another thread, which has moved some items, is made already.
+    /// Whether it can tell if a change by another thread, which has moved some items, is made
+    /// already.
     func mayMeet(_ change: Change, of moved: some Sequence<Int>) -> Bool {
         switch self {
         case .addCommonMode, .holdUp, .lookAtLoop: return true

@@ -73,8 +73,8 @@ package enum ThreadBacktrace {
     /// - Parameters:
     ///   - thread: a thread of this process that called `allowOnThisThread()` and does not end
     ///     meanwhile.
-    ///   - limit: how long to wait for it; one that holds signals back or is stuck in the kernel may
-    ///     never answer.
+    ///   - limit: how long to wait for it; one that holds signals back or is stuck in the kernel
+    ///     may never answer.
     /// - Returns: empty when it did not answer, or when the process has no signal left for this.
     /// - Thread: any thread but that one.
     /// - Blocks: for as long as the thread needs to be scheduled, at most for `limit`.

@@ -66,7 +66,8 @@ package enum Directory {
 
     /// The directory that something is in by its path: what stands in front of the last slash.
     ///
-    /// Of `/a/b`, `/a`; of `/a`, `/`; of `a`, `.`; and of `/a/b/`, in which nothing is named, `/a/b`.
+    /// Of `/a/b`, `/a`; of `/a`, `/`; of `a`, `.`; and of `/a/b/`, in which nothing is named,
+    /// `/a/b`.
     ///
     /// - Thread: any; asks no file.
     package static func parent(of path: String) -> String {

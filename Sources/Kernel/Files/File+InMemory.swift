@@ -1,10 +1,12 @@
-// A file that is nowhere but in memory: what somebody shall be given whole, and whatever becomes of us.
+// A file that is nowhere but in memory: what somebody shall be given whole, and whatever becomes of
+// us.
 
 internal import CLinux
 internal import Glibc
 
 extension File {
-    /// Makes a file without a name that has these bytes and never others; it is read from its beginning.
+    /// Makes a file without a name that has these bytes and never others; it is read from its
+    /// beginning.
     ///
     /// It is in memory as long as anybody has it open, in this process or in another one.
     ///

@@ -1,5 +1,5 @@
-// Making a file that outlives a power cut: a new one that nobody else has, its bytes on the disk, then the
-// name under which it is found.
+// Making a file that outlives a power cut: a new one that nobody else has, its bytes on the disk,
+// then the name under which it is found.
 
 internal import CLinux
 internal import Glibc
@@ -23,8 +23,8 @@ extension File {
     /// - Parameters:
     ///   - byteCount: how many of its first bytes are looked at.
     ///   - isOurs: whether a file that begins so may go.
-    /// - Returns: whether it is gone; false for a link, another user's file, one that is not ours, one that
-    ///   somebody has locked, and where there are no locks.
+    /// - Returns: whether it is gone; false for a link, another user's file, one that is not ours,
+    ///   one that somebody has locked, and where there are no locks.
     /// - Throws: ENOENT, EACCES.
     /// - Thread: any.
     /// - Blocks: for the disk.
@@ -34,7 +34,8 @@ extension File {
         guard let status = try status(of: path, followingLinks: false),
             status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid()
         else { return false }
-        // For writing, since some file systems lock nothing else; not to wait for a pipe's other end.
+        // For writing, since some file systems lock nothing else; not to wait for a pipe's other
+        // end.
         let file = try open("open \(path)", path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
         var header: [UInt8] = []
         guard case .bytes = try file.read(appendingTo: &header, atMost: byteCount), isOurs(header),

@@ -54,7 +54,8 @@ package enum File {
         return bytes
     }
 
-    /// The first line of what a file contains, without what ends it: a line feed, or both bytes of CRLF.
+    /// The first line of what a file contains, without what ends it: a line feed, or both bytes of
+    /// CRLF.
     package static func firstLine(of bytes: [UInt8]) -> [UInt8] {
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return bytes }
         let line = bytes[..<end]

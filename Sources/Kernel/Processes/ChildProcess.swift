@@ -46,8 +46,8 @@ package struct ChildProcess: ~Copyable, Sendable {
         ChildProcess.killAndReap(pid_t(processID), endDescriptor)
     }
 
-    /// Gives away the end that the child's standard input reads from; nil the second time, and for a
-    /// child that reads a file.
+    /// Gives away the end that the child's standard input reads from; nil the second time, and for
+    /// a child that reads a file.
     ///
     /// - Thread: the one that owns the child.
     package mutating func takeInput() -> Descriptor? { input.take() }
@@ -162,7 +162,8 @@ package struct ProcessDescriptor: ~Copyable, Sendable {
 
     /// How the process ended, if it is a child of this one; it is collected then.
     ///
-    /// - Returns: nil while it runs; `unknown` for a process that is no child, or was collected before.
+    /// - Returns: nil while it runs; `unknown` for a process that is no child, or was collected
+    ///   before.
     /// - Thread: any.
     /// - Blocks: never.
     /// - Source: waitid(2), P_PIDFD.

@@ -105,8 +105,8 @@ extension Signal {
         _ = signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Makes writing beyond the largest file that the process may have (RLIMIT_FSIZE) an error (EFBIG)
-    /// instead of the process's end.
+    /// Makes writing beyond the largest file that the process may have (RLIMIT_FSIZE) an error
+    /// (EFBIG) instead of the process's end.
     ///
     /// - Thread: any; it is for the whole process. Children get the default again.
     /// - Blocks: never.

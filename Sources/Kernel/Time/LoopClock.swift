@@ -43,8 +43,8 @@ public struct SystemClock: LoopClock {
     public func whenMoved(_ wake: @escaping @Sendable () -> Void) {}
 }
 
-/// Wall-clock time as it passes for one part of a program: the machine's, or one that goes by a clock
-/// that is moved by hand.
+/// Wall-clock time as it passes for one part of a program: the machine's, or one that goes by a
+/// clock that is moved by hand.
 package struct WallTime: Sendable {
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     private let read: @Sendable () -> Int64

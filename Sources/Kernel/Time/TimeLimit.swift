@@ -1,5 +1,5 @@
-// How much is left of a time limit: a call that a signal interrupts is made again with that, or signals that
-// come more often than it is long would put off its end for ever.
+// How much is left of a time limit: a call that a signal interrupts is made again with that, or
+// signals that come more often than it is long would put off its end for ever.
 
 /// A time limit that begins when it is made.
 struct TimeLimit {

@@ -1,5 +1,5 @@
-// An alarm on the wall clock, as something to read: it follows the clock when somebody sets it, which
-// the timers of a loop, being on the monotonic clock, do not.
+// An alarm on the wall clock, as something to read: it follows the clock when somebody sets it,
+// which the timers of a loop, being on the monotonic clock, do not.
 
 internal import CLinux
 internal import Glibc

@@ -1,5 +1,5 @@
-// Who waits for an end: a loop's, told last of all, when nothing is left in it, or that of another thing
-// that ends once.
+// Who waits for an end: a loop's, told last of all, when nothing is left in it, or that of another
+// thing that ends once.
 
 internal import Synchronization
 

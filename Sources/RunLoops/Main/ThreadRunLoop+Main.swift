@@ -29,7 +29,8 @@ extension ThreadRunLoop {
     /// - Blocks: never.
     /// - Source: CFRunLoopGetMain.
     public static var main: ThreadRunLoop {
-        // The main thread claims it, if it has not done so yet. One that has ended before never will.
+        // The main thread claims it, if it has not done so yet. One that has ended before never
+        // will.
         if !mainLoop.isOnThread, mainLoop.isUnclaimed, DispatchMainQueue.isLeft {
             mainLoop.abandonUnclaimed()
         }

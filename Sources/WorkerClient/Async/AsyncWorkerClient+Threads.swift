@@ -89,7 +89,8 @@ extension AsyncWorkerClient {
         do {
             try await run(.shutdown(manner))
         } catch let error as WorkerClientError {
-            // This side may have ended it for reasons of its own: then the daemon may still be there.
+            // This side may have ended it for reasons of its own: then the daemon may still be
+            // there.
             guard case .closed = error, hasDaemonLeft else { throw error }
         }
     }

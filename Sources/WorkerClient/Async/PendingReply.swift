@@ -57,9 +57,9 @@ final class PendingReply: Sendable {
 
 /// The connection's side of a reply: a place in the order of replies.
 ///
-/// A task that is cancelled leaves its place as it is, for the reply still comes. Whoever lets go of
-/// a place without an answer, on whatever way a connection or its thread ends, thereby tells the task
-/// that the connection is over; so no task waits for ever.
+/// A task that is cancelled leaves its place as it is, for the reply still comes. Whoever lets go
+/// of a place without an answer, on whatever way a connection or its thread ends, thereby tells the
+/// task that the connection is over; so no task waits for ever.
 final class ReplyPlace: Sendable {
     private let pending: PendingReply
     private let budget: Budget

@@ -1,4 +1,5 @@
-// Who is told which pushes: the connection's thread puts them here, tasks take them from their streams.
+// Who is told which pushes: the connection's thread puts them here, tasks take them from their
+// streams.
 
 internal import RESP
 internal import Synchronization
@@ -24,8 +25,9 @@ final class PushBoard: Sendable {
 
     /// Adds one who watches.
     ///
-    /// - Parameter watch: called first, while none can be removed or told of the connection's end: so what
-    ///   it says comes before what is said when this one goes. If it throws, nobody is added.
+    /// - Parameter watch: called first, while none can be removed or told of the connection's end:
+    ///   so what it says comes before what is said when this one goes. If it throws, nobody is
+    ///   added.
     func add(
         _ stream: Stream.Continuation, _ ticket: UInt64, for job: UInt64, watch: () throws -> Void
     ) throws {
@@ -37,8 +39,8 @@ final class PushBoard: Sendable {
 
     /// Removes one who watches.
     ///
-    /// - Parameter unwatch: called if that was the last one, before another can be added: so what it
-    ///   says comes before what the next one does.
+    /// - Parameter unwatch: called if that was the last one, before another can be added: so what
+    ///   it says comes before what the next one does.
     func remove(_ ticket: UInt64, for job: UInt64, unwatch: () -> Void) {
         state.withLock { state in
             guard state.streams[job]?.removeValue(forKey: ticket) != nil else { return }

@@ -1,6 +1,6 @@
 // Ending the waits of a client from another thread, for good. Each connection sleeps on a poller of
-// its own, for a poller is made for one sleeper: two of them on one would keep each other awake, and
-// take each other's wakes.
+// its own, for a poller is made for one sleeper: two of them on one would keep each other awake,
+// and take each other's wakes.
 
 internal import Kernel
 internal import Synchronization

@@ -7,8 +7,8 @@ import Support
 ///
 /// Items and loops are numbered; a number too large begins again at the first one.
 indirect enum Move: Sendable, Equatable {
-    /// Makes an item that is in no loop yet, and makes these moves in its first call, or as it enters or
-    /// leaves a mode for the first time, as its kind says.
+    /// Makes an item that is in no loop yet, and makes these moves in its first call, or as it
+    /// enters or leaves a mode for the first time, as its kind says.
     case make(MovedItem.Kind, [Move])
     case add(item: Int, loop: Int, mode: ThreadRunLoop.Mode)
     case remove(item: Int, mode: ThreadRunLoop.Mode)

@@ -148,8 +148,8 @@ extension MovingGame {
         switch item {
         case let item as ThreadRunLoop.Source:
             loop.add(item, to: mode)
-            // One that was signalled in no loop could wake none, and this may be its last callout before it
-            // sleeps.
+            // One that was signalled in no loop could wake none, and this may be its last callout
+            // before it sleeps.
             if item.isSignalled { loop.wakeUp() }
         case let item as ThreadRunLoop.Timer: loop.add(item, to: mode)
         case let item as ThreadRunLoop.Observer: loop.add(item, to: mode)

@@ -10,7 +10,8 @@ final class TestDaemon {
     let scratch: Scratch
     private var child: ChildProcess
 
-    /// Starts a daemon with the threads `images` and `mail/1`, `mail/2`, and waits until it listens.
+    /// Starts a daemon with the threads `images` and `mail/1`, `mail/2`, and waits until it
+    /// listens.
     ///
     /// - Parameters:
     ///   - listen: what `listen` has beside the Unix socket.
