@@ -209,7 +209,9 @@ let package = Package(
         .testTarget(
             name: "JobsTests", dependencies: ["Jobs", "StoreTwin", "Kernel", "Support"],
             exclude: ["Histories"], swiftSettings: rules),
-        tests("SQLiteJobsTests", may: ["SQLiteJobs", "Jobs", "Kernel", "Support", "CFaults"]),
+        tests(
+            "SQLiteJobsTests",
+            may: ["SQLiteJobs", "Jobs", "Kernel", "Support", "CFaults", "CSQLite"]),
         .testTarget(
             name: "WorkerDaemonTests",
             dependencies: [
