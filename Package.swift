@@ -170,6 +170,7 @@ let package = Package(
         snippet("Pool", may: ["WorkerThreads"]),
         snippet("LedgerActor", may: ["WorkerThreads"]),
         snippet("Articles", may: ["WorkerThreads", "RunLoops"]),
+        snippet("Services", may: ["WorkerDaemon", "WorkerClient"]),
         snippetTests("UserTests", may: ["RunLoopsTesting", "WorkerThreads", "RunLoops"]),
 
         // The programs that tests run.
