@@ -40,7 +40,7 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
     private var endlessSleepCount = 0
     package private(set) var scriptEnded: ScriptEnded?
 
-    /// So many sleeps are told; up to twice as many are recorded, and what came before is
+    /// So many sleeps are told; up to twice as many are recorded, and the earlier ones are
     /// forgotten.
     private static let recordedSleepLimit = 10_000
     /// So often the runs are ended before the test is: it runs the loop again and again.
@@ -72,8 +72,8 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
 
     /// Makes a descriptor ready, or silent again with an empty readiness.
     ///
-    /// It need not be open: nobody but this poller looks at it. It stays ready, as a descriptor
-    /// does that nobody reads from, until it is made silent.
+    /// It need not be open: only this poller looks at it. It stays ready, as a descriptor
+    /// does while its bytes are not read, until it is made silent.
     public func setReady(_ descriptor: CInt, _ ready: Readiness) {
         loop?.preconditionOnLoop()
         readiness[descriptor] = ready.isEmpty ? nil : ready
@@ -85,7 +85,7 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
     public struct Sleep: Sendable, Equatable {
         /// Why a sleep ended.
         public enum End: Sendable, Equatable {
-            /// Somebody woke the loop.
+            /// The loop was woken.
             case woken
             /// A descriptor that it watches was ready.
             case ready

@@ -26,7 +26,7 @@ extension WorkerClient {
         try run(.selectors)
     }
 
-    /// Holds what waits for a thread or pool; what runs is finished.
+    /// Holds the waiting jobs of a thread or pool; running jobs go on.
     ///
     /// If the daemon keeps jobs in a file, that outlives it.
     ///

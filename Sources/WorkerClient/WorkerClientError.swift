@@ -32,12 +32,12 @@ public enum WorkerClientError: Error, Equatable, Sendable {
 }
 
 extension WorkerClientError {
-    /// What whoever waits or comes later is told when the client itself was closed.
+    /// The error of waiting and later calls when the client itself was closed.
     static let closedHere = WorkerClientError.closed("the client was closed")
 
-    /// What ended a client, as it is told to a command that was not sent because of it.
+    /// The end of a client, as it is told to a command that was not sent because of it.
     ///
-    /// That the client was closed stays what it is: whoever did that knows.
+    /// That the client was closed stays as it is: the program did that itself.
     func asUnsent(to address: WorkerAddress) -> WorkerClientError {
         switch self {
         case .closedHere: self

@@ -1,4 +1,4 @@
-// From arguments to an exit status: read the line, find the command, run it, report what failed.
+// From arguments to an exit status: read the line, find the command, run it, report a failure.
 
 internal import Kernel
 internal import WorkerClient
@@ -64,7 +64,7 @@ enum Workerctl {
         let style = Style(for: .error)
         var text = style.bad("workerctl:") + " " + Terminal.printable(failure.description) + "\n"
         if let advice = failure.advice { text += "  try: \(Terminal.printable(advice))\n" }
-        // When nobody reads the errors, the exit status still tells.
+        // When standard error has no reader, the exit status still tells.
         try? StandardStream.error.write(everything: Array(text.utf8))
         if isJSON { try? Output.write(failure.json) }
     }

@@ -56,7 +56,7 @@ enum TimerDate {
     case at(Instant)
 }
 
-/// An interval that nobody lives to see pass.
+/// An interval that never passes in a test.
 let rareInterval = Duration.seconds(1_000_000)
 
 /// Something that is handed to another thread while its owner waits.

@@ -26,12 +26,12 @@ enum Rule: String, CaseIterable {
     /// CFRunLoop sends itself one wake-up for a run's time limit. A nested run takes it, and the
     /// outer one sleeps past its limit for ever. Ours does not even begin to sleep.
     case limitOfOuterRun
-    /// Ours makes a pass more where a wake-up may have been meant for somebody else: it keeps one
+    /// Ours makes a pass more where a wake-up may have been meant for another run: it keeps one
     /// that is sent outside of runs, or by a callout after the sleep, and after a nested run it
     /// looks once more before it sleeps. A pass too many costs little, one too few loses work.
     case onePassMore
-    /// CFRunLoop is woken by whoever queues a block, and makes a pass for it although the one under
-    /// way runs it. Ours sees that, and keeps no wake-up.
+    /// CFRunLoop is woken by the queueing of a block, and makes a pass for it although the one
+    /// under way runs it. Ours sees that, and keeps no wake-up.
     case wakeSaved
     /// CFRunLoop tells observers of the waiting although a port is ready. Ours does not, by Apple's
     /// guide, and the player hides it from both; but an observer of one time has had its time.

@@ -1,4 +1,4 @@
-// Watching with the asynchronous client, and who holds what: the sequence its client, and nobody
+// Watching with the asynchronous client, and who holds what: the sequence its client, and nothing
 // either of them when it is over. A script waits for the client's end, so one that is held hangs
 // it.
 

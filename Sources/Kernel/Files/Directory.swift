@@ -22,7 +22,7 @@ package enum Directory {
         }
     }
 
-    /// Makes a directory of its own under a name that nobody else has; only its owner may enter.
+    /// Makes a directory of its own under a name that no other file has; only its owner may enter.
     ///
     /// - Parameter prefix: how its path begins.
     /// - Returns: its path.

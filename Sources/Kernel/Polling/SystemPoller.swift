@@ -166,8 +166,8 @@ package final class SystemPoller: Poller {
 
     /// Rings the doorbell.
     ///
-    /// Whoever has closed it by mistake, one too often or with all that he did not know, is told:
-    /// the loop would sleep for ever, and nobody would know why.
+    /// Traps if other code has closed it by mistake, once too often or with all descriptors that it
+    /// did not know: the loop would sleep for ever, without a reason to be seen.
     private func ring() {
         var one: UInt64 = 1
         while unsafe Glibc.write(doorbellNumber.load(ordering: .acquiring), &one, 8) < 0 {

@@ -64,7 +64,7 @@ extension ChildProcess {
         let ourReport = readEnd(of: report)
         let endDescriptor = clinux_pidfd_open(processID)
         if endDescriptor < 0 {
-            // Without it nobody would learn of the child's end, so it must not live.
+            // Without it the child's end would go unnoticed, so it must not live.
             _ = kill(-processID, SIGKILL)
             _ = try? retrying("waitpid") { waitpid(processID, nil, 0) }
             throw SystemError(operation: SystemError.childWithoutEnd, errno: -endDescriptor)

@@ -3,10 +3,10 @@
 // nothing of time limits and of what the bytes mean.
 //
 // The rule about process ids: a child's id, which is its group's id too, belongs to it until it is
-// collected ("reaped"); afterwards the kernel may give it to anybody. So a group is signalled only
-// while its leader is not collected: `signalGroup` does nothing afterwards, and `reap` first looks
-// at the end without collecting (WNOWAIT; the leader stays a zombie and keeps the id), then
-// kills what is left of the group, and only then collects.
+// collected ("reaped"); afterwards the kernel may give it to any process. So a group is signalled
+// only while its leader is not collected: `signalGroup` does nothing afterwards, and `reap` first
+// looks at the end without collecting (WNOWAIT; the leader stays a zombie and keeps the id), then
+// kills the rest of the group, and only then collects.
 
 internal import CLinux
 internal import Glibc
@@ -97,7 +97,7 @@ package struct ChildProcess: ~Copyable, Sendable {
 
     /// Sends a signal to the child and to everything that it started in its group.
     ///
-    /// After the child was reaped it does nothing, as the id may be somebody else's by then.
+    /// After the child was reaped it does nothing, as the id may be another process's by then.
     ///
     /// - Throws: EPERM when all of the group have become other users'; an empty group is fine.
     /// - Thread: the one that owns the child.
@@ -128,7 +128,7 @@ package struct ChildProcess: ~Copyable, Sendable {
         case .notOurs: status = .unknown
         case .ended(let outcome):
             if !leavingGroup {
-                // ESRCH: nothing is left. EPERM: what is left is not ours to kill.
+                // ESRCH: no process remains. EPERM: those that remain are not ours to kill.
                 _ = kill(-pid_t(processID), SIGKILL)
             }
             _ = ChildProcess.wait(endDescriptor, WEXITED | WNOHANG)

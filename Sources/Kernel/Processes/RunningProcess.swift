@@ -29,7 +29,7 @@ package struct RunningProcess: ~Copyable {
     ) throws(SystemError) {
         for name in try Directory.names(in: "/proc") {
             guard let processID = pid_t(name), processID != getpid() else { continue }
-            // First, so that what is read is of the process that will be signalled, or of nobody.
+            // First, so that what is read is of the process that will be signalled, or of none.
             if let process = RunningProcess(processID) { body(process) }
         }
     }

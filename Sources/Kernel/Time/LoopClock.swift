@@ -36,7 +36,7 @@ public struct SystemClock: LoopClock {
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// True: nobody has to move it.
+    /// True: it moves by itself.
     public var runsByItself: Bool { true }
 
     /// Does nothing: this clock is never moved by hand.

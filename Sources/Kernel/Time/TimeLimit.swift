@@ -9,7 +9,7 @@ struct TimeLimit {
         end = SystemClock().now().advanced(by: .milliseconds(milliseconds))
     }
 
-    /// What is left of it, rounded up; 0 when it has passed.
+    /// The rest of it, rounded up; 0 when it has passed.
     var millisecondsLeft: Int {
         let left = SystemClock().now().duration(to: end)
         return max(0, Int(left.clamped(toUnitsOf: .milliseconds(1))))

@@ -91,9 +91,9 @@ extension ThreadRunLoop {
 
         /// Takes it out of all its modes; it is never called again.
         ///
-        /// On the loop's own thread it has left when this returns, whoever made it invalid first.
-        /// On another thread the loop does it in its next pass; a call that has begun is not waited
-        /// for, and none begins afterwards.
+        /// On the loop's own thread it has left when this returns, also if another thread made it
+        /// invalid first. On another thread the loop does it in its next pass; a call that has
+        /// begun is not waited for, and none begins afterwards.
         ///
         /// - Thread: any thread.
         /// - Blocks: never.
@@ -118,8 +118,8 @@ extension ThreadRunLoop {
             }
             let home = homes.first
             lock.unlock()
-            // The main thread may have to claim its loop first; nobody's loop does nothing any
-            // more.
+            // The main thread may have to claim its loop first; a loop without a thread does
+            // nothing any more.
             home?.link.loop?.onThread { [self] in depart() }
         }
 
@@ -213,7 +213,7 @@ extension ThreadRunLoop {
         /// Notes that it is no longer in a mode in which it was.
         ///
         /// - Returns: whether that was the last one of an item that had been made invalid before:
-        ///   whoever did that has asked the loop to let go of it, which comes too late for one that
+        ///   that thread has asked the loop to let go of it, which comes too late for one that
         ///   ends.
         @discardableResult
         private func forget(_ state: ModeState) -> Bool {

@@ -4,7 +4,7 @@ internal import Kernel
 internal import Synchronization
 
 extension ThreadRunLoop {
-    /// Somebody who is told what the loop is about to do.
+    /// An item that is told of the loop's next step.
     ///
     /// Observers keep no run alive. An observer is not told again while it is being told (by a
     /// nested run, say).

@@ -30,7 +30,7 @@ extension ThreadRunLoop {
         /// none.
         var lastTurn: UInt64 = 0
 
-        /// A port that watches a descriptor which somebody else owns and keeps open meanwhile.
+        /// A port that watches a descriptor which other code owns and keeps open meanwhile.
         ///
         /// Level-triggered: it is handled in each pass for as long as it is ready. That goes for
         /// `closed` too, which nothing ends but an empty `interest` or taking the port out of its
@@ -42,7 +42,7 @@ extension ThreadRunLoop {
         ///
         /// Make the port invalid on the loop's thread, and close the descriptor after that. Where
         /// its open file has other descriptors still, those of a child process among them, the
-        /// kernel goes on reporting one that was closed first, and nobody can tell it to stop any
+        /// kernel goes on reporting one that was closed first, and it can't be told to stop any
         /// more. On another thread, `perform { port.invalidate(); close(descriptor) }` does both.
         ///
         /// - Parameters:
@@ -155,7 +155,7 @@ extension ThreadRunLoop {
         override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
             guard let watched else {
                 state.signalledPorts.insertByOrder(self)
-                // A signal sent before it was in a loop had nobody to wake.
+                // A signal sent before it was in a loop had no loop to wake.
                 if isSignalled { loop.wakeUp() }
                 return
             }

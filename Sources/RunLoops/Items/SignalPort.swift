@@ -30,7 +30,7 @@ public final class SignalPort: Sendable {
 
         init(_ signals: consuming SignalDescriptor) { self.signals = signals }
 
-        /// Takes what is there now: each signal is pending once at most.
+        /// Takes a pending signal: each signal is pending once at most.
         func next() -> ReceivedSignal? { try? signals.next() }
     }
 

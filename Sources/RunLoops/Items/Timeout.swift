@@ -1,12 +1,12 @@
-// A time-out: a closure with a date, for those who have a hundred thousand of them. It is no
-// object: it lies in the heap of its mode, and who has scheduled it keeps a number. It knows
+// A time-out: a closure with a date, for programs that have a hundred thousand of them. It is no
+// object: it lies in the heap of its mode, and its owner keeps a number. It knows
 // nothing of other threads and of other modes; what needs them is a timer.
 
 public import Kernel
 internal import Structures
 
 extension ThreadRunLoop {
-    /// What waits for its date in the heap of a mode.
+    /// An entry in the heap of a mode.
     enum Waiting {
         case timer(Timer)
         case timeout(@Sendable () -> Void)
@@ -152,8 +152,8 @@ extension ThreadRunLoop {
     /// Puts a closure off to a while from now, or has it called earlier, as `reschedule(_:at:)`
     /// does.
     ///
-    /// For what is to be called when nothing has come for so long: with each thing that comes, once
-    /// more.
+    /// For a closure that is to be called after so long without an event: called at each event,
+    /// once more.
     ///
     /// - Parameters:
     ///   - timeout: what it was scheduled as.

@@ -16,8 +16,8 @@ extension ThreadRunLoop {
     ///
     /// - Source: CFRunLoopTimer; Apple, Threading Programming Guide, "Timer Sources".
     public final class Timer: Item, @unchecked Sendable {
-        // SAFETY: everything that can change is confined as `Item` says; who adds it first may be
-        // any thread, and fixes its date under a lock.
+        // SAFETY: everything that can change is confined as `Item` says; the thread that adds it
+        // first may be any thread, and fixes its date under a lock.
 
         /// What is called on the loop's thread.
         public typealias Handler = @Sendable (Timer) -> Void
@@ -40,7 +40,8 @@ extension ThreadRunLoop {
         private var tellsPlace = false
         /// Whether `date` is the delay that it was made with, counted from the origin.
         ///
-        /// Cleared when it is first added (releasing): who finds it clear may read the date.
+        /// Cleared when it is first added (releasing): a thread that finds it clear may read the
+        /// date.
         private let isYetToBegin = Atomic<Bool>(false)
         /// The number of the loop that calls it right now; 0 for none.
         private var callingLoop: UInt32 = 0

@@ -23,7 +23,7 @@ public struct Confined<Value>: @unchecked Sendable {
 
     /// The value.
     ///
-    /// It is for this thread: the compiler does not see who hands a reference to it on to another
+    /// It is for this thread: the compiler does not see a reference being handed on to another
     /// one.
     ///
     /// - Thread: the loop's own thread (traps elsewhere).

@@ -123,7 +123,7 @@ final class ModeState: @unchecked Sendable {
         return handle
     }
 
-    /// Gives back what a mode keeps that has become empty, when the loop ends: somebody may keep
+    /// Gives back what a mode keeps that has become empty, when the loop ends: its users may keep
     /// the loop for longer.
     func giveBack() {
         descriptors = nil

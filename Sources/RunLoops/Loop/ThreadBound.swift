@@ -1,6 +1,6 @@
-// A value that lives and dies on one loop's thread, whoever holds the box. The loop owns it, by an
-// observer that is told nothing: so it goes when the observer becomes invalid, which always happens
-// on that thread, be it that the thread ends.
+// A value that lives and dies on one loop's thread, wherever the box is let go of. The loop owns
+// it, by an observer that is told nothing: so it goes when the observer becomes invalid, which
+// always happens on that thread, be it that the thread ends.
 
 /// A value that is made, used and let go of on one loop's thread.
 ///
@@ -44,7 +44,7 @@ public final class ThreadBound<Value>: @unchecked Sendable {
 
     /// The value.
     ///
-    /// It is for this thread: the compiler does not see who hands a reference to it on to another
+    /// It is for this thread: the compiler does not see a reference being handed on to another
     /// one.
     ///
     /// - Thread: the loop's own thread (traps elsewhere).

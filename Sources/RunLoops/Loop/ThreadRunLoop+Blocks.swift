@@ -157,7 +157,7 @@ extension ThreadRunLoop {
     /// Puts back the blocks that an outer run has not come to: the nested run that now begins may
     /// be waiting for one of them.
     ///
-    /// What waits already has had its turn in the outer run, so it arrived before them.
+    /// Blocks that wait already have had their turn in the outer run, so they arrived before these.
     func returnDueBlocks() {
         guard holdsBlocks else { return }
         while let block = dueBlocks.popFirst() { pendingBlocks.append(block) }

@@ -76,7 +76,7 @@ extension ThreadRunLoop {
         return result
     }
 
-    /// Said to whoever runs the loop on another thread.
+    /// Said to a caller that runs the loop on another thread.
     private var whereItRuns: String {
         isMain
             ? "the main loop runs on the main thread only; an asynchronous main has left that after "
@@ -111,7 +111,7 @@ extension ThreadRunLoop {
 
     /// A run under way.
     ///
-    /// The mode it is in is not in here, but handed on beside it: so nobody need keep that
+    /// The mode it is in is not in here, but handed on beside it: so no reference is kept
     /// meanwhile.
     private struct Run {
         let deadline: Instant
@@ -174,8 +174,8 @@ extension ThreadRunLoop {
 
     /// Whether a port is ready, so that the loop does not go to sleep.
     ///
-    /// Looking at the descriptors costs a system call; where nobody observes the waiting, nobody
-    /// can tell the difference, and the sleep itself looks.
+    /// Looking at the descriptors costs a system call; where no observer is told of the waiting,
+    /// none can tell the difference, and the sleep itself looks.
     private func isPortReady(_ run: inout Run, _ state: ModeState) -> Bool {
         let isSignalled = state.hasSignalledPort
         guard let set = state.descriptors?.set else { return isSignalled }
@@ -381,7 +381,7 @@ extension ThreadRunLoop {
     }
 
     /// Keeps of the events that were not handled yet what is true still: a nested run may have
-    /// handled some, and whoever reads a descriptor that is not ready may block for ever.
+    /// handled some, and a handler that reads a descriptor that is not ready may block for ever.
     private func lookAgain(_ run: inout Run, _ state: ModeState, from next: Int) {
         run.runsWhenReported = runCount
         let waiting = Set(run.ready[next...].map(\.token))

@@ -26,7 +26,7 @@ final class ThreadPools {
     private var lastObserver: ThreadRunLoop.Observer?
 
     private static let local = ThreadLocal<ThreadPools>()
-    /// The places of Cocoa's observers; nobody else's are meant to lie beyond.
+    /// The places of Cocoa's observers; no others are meant to lie beyond.
     private static let lastOrder = Int(Int32.max)
 
     private init() {}

@@ -23,14 +23,14 @@ package import Kernel
 internal import Structures
 internal import Synchronization
 
-/// Who looks after a measured loop.
+/// The object that looks after a measured loop.
 package protocol LoopGuardian: AnyObject, Sendable {
     /// The loop has left its sleep after the alarm was armed; on the loop's thread.
     func loopWoke()
     /// A callout is over that took longer than the limit; on the loop's thread.
     func calloutEnded(
         _ callout: ThreadRunLoop.RunningCallout, number: UInt64, after duration: Duration)
-    /// The loop's thread ends, or somebody else looks after the loop; on any thread.
+    /// The loop's thread ends, or another guardian looks after the loop; on any thread.
     func loopEnded()
 }
 
@@ -182,7 +182,7 @@ package final class LoopWatch: @unchecked Sendable {
         restart()
     }
 
-    /// Lets nobody reach the thread any more; it ends.
+    /// Makes the thread unreachable; it ends.
     func close() {
         let guardian = reached.withLock { reached in
             reached.hasEnded = true
@@ -265,7 +265,7 @@ package final class LoopWatch: @unchecked Sendable {
 
     private var guardian: (any LoopGuardian)? { reached.withLock { $0.guardian } }
 
-    /// Lets somebody look after the loop.
+    /// Gives the loop a guardian.
     ///
     /// - Parameter limit: callouts that take longer are told of.
     /// - Returns: false when its thread has ended.
@@ -285,9 +285,9 @@ package final class LoopWatch: @unchecked Sendable {
         reached.withLock { $0.guardian === guardian }
     }
 
-    /// Lets nobody look after the loop any more.
+    /// Dismisses the loop's guardian.
     ///
-    /// - Parameter guardian: only this one; nil for whoever does.
+    /// - Parameter guardian: only this one; nil for any.
     package func dismissGuardian(_ guardian: (any LoopGuardian)? = nil) {
         let former = reached.withLock { reached -> (any LoopGuardian)? in
             if let guardian, reached.guardian !== guardian { return nil }
@@ -300,7 +300,7 @@ package final class LoopWatch: @unchecked Sendable {
 
     /// Asks to be told when the loop leaves its sleep.
     ///
-    /// - Returns: false when it is not asleep (any more): then nobody tells.
+    /// - Returns: false when it is not asleep (any more): then the loop does not tell.
     package func arm() -> Bool {
         alarm.store(true, ordering: .sequentiallyConsistent)  // LoopWatch.E2
         if read().isAsleep { return true }

@@ -9,7 +9,7 @@ extension AsyncWorkerClient {
     /// }
     /// ```
     ///
-    /// Who takes long between two elements is given the latest only; the last one is always the
+    /// A task that takes long between two elements gets the latest only; the last one is always the
     /// job's end. Letting go of the sequence ends the watch; until then, it keeps the client.
     ///
     /// - Returns: a sequence that throws `.daemon` with NOJOB, or why the client is over.

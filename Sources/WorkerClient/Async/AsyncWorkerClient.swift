@@ -17,12 +17,12 @@ public import WorkerThreads
 /// ```
 ///
 /// All commands share one connection, whose replies come in the order of the commands: a command
-/// that waits for a job holds back the replies behind it, though not the work. Who waits for long
-/// jobs and wants quick answers meanwhile makes two clients.
+/// that waits for a job holds back the replies behind it, though not the work. A program that waits
+/// for long jobs and wants quick answers meanwhile makes two clients.
 ///
 /// A task that is cancelled stops waiting and throws `CancellationError`; its command, once sent,
 /// is carried out all the same. When the connection ends, every task that waits is told so, and the
-/// client is over: make a new one. What was not sent by then, and what comes later, is
+/// client is over: make a new one. A command that was not sent by then, and each later one, is
 /// `.notConnected`, unless it was `close()` that ended it.
 public final class AsyncWorkerClient: Sendable {
     /// Where the daemon is.

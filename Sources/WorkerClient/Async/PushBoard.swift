@@ -1,10 +1,10 @@
-// Who is told which pushes: the connection's thread puts them here, tasks take them from their
-// streams.
+// The streams that get each push: the connection's thread puts them here, tasks take them from
+// their streams.
 
 internal import RESP
 internal import Synchronization
 
-/// The streams of those who watch jobs.
+/// The streams of watched jobs.
 final class PushBoard: Sendable {
     typealias Stream = AsyncThrowingStream<JobNews, any Error>
 
@@ -26,7 +26,7 @@ final class PushBoard: Sendable {
     /// Adds one who watches.
     ///
     /// - Parameter watch: called first, while none can be removed or told of the connection's end:
-    ///   so what it says comes before what is said when this one goes. If it throws, nobody is
+    ///   so what it says comes before what is said when this one goes. If it throws, no stream is
     ///   added.
     func add(
         _ stream: Stream.Continuation, _ ticket: UInt64, for job: UInt64, watch: () throws -> Void
@@ -50,7 +50,7 @@ final class PushBoard: Sendable {
         }
     }
 
-    /// Hands a push to those who watch its job.
+    /// Hands a push to the streams that watch its job.
     func take(_ push: RESPValue) throws(WorkerClientError) {
         guard let news = try JobNews(push) else { return }
         let streams = state.withLock { state in

@@ -26,7 +26,7 @@ public struct JobSummary: Sendable, Equatable {
         public static let done = State(rawValue: "done")
         /// Ended without one.
         public static let failed = State(rawValue: "failed")
-        /// Ended because somebody asked for it.
+        /// Ended because a client asked for it.
         public static let cancelled = State(rawValue: "cancelled")
         /// Ended because it had not begun in time.
         public static let expired = State(rawValue: "expired")

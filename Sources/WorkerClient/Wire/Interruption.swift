@@ -42,7 +42,7 @@ final class Interruption: Sendable {
 
     /// Wakes this one, too, when the time comes.
     ///
-    /// Who is added too late is not woken: it asks `isOver` before it sleeps.
+    /// A poller that is added too late is not woken: its thread asks `isOver` before it sleeps.
     fileprivate func add(_ poller: SystemPoller) {
         state.withLock { $0.pollers[ObjectIdentifier(poller)] = poller }
     }

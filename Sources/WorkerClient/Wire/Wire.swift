@@ -1,4 +1,4 @@
-// A socket to the daemon and the parser of what comes in: what both clients have in common. Knows
+// A socket to the daemon and the parser of its bytes: what both clients have in common. Knows
 // neither how readiness is waited for nor what the replies are for.
 
 internal import Glibc
@@ -58,7 +58,7 @@ struct Wire: ~Copyable {
         }
     }
 
-    /// Reads what is there, once.
+    /// Reads the bytes that have arrived, once.
     ///
     /// - Throws: `.closed` at the end, too.
     /// - Returns: whether anything was there.

@@ -4,7 +4,7 @@
 package import RESP
 internal import Structures
 
-/// Pushes that wait until the client has read what is on its way.
+/// Pushes that wait until the client has read the bytes in flight.
 package struct HeldPushes {
     private var latest: [UInt64: RESPValue] = [:]
     /// Each subject once, in the order in which they were first held.

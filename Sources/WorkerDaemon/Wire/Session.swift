@@ -84,7 +84,7 @@ final class Session {
     private var hasHungUp = false
     private var closesWhenSent = false
     private var isFlushScheduled = false
-    /// What is told unasked, once the client has read what is on its way to it.
+    /// Pushes for later, once the client has read the bytes in flight to it.
     private var heldPushes = HeldPushes()
     private var isExecuting = false
     /// Questions of the client that wait for room for their answers.
@@ -270,7 +270,7 @@ final class Session {
     private func fill(_ slot: ReplyToken, _ answer: Answer) {
         guard socket != nil else { return }
         defer { noteOutput() }
-        // Before this one is added: one large reply may go over, whoever reads it gets it.
+        // Before this one is added: one large reply may go over; a client that reads gets it.
         if outputByteCount > limits.outputByteCountMax {
             return close("\(outputByteCount) bytes wait to be sent (limits.outputBacklog)")
         }

@@ -11,7 +11,7 @@ public enum WhenFull: Sendable, Hashable {
     /// It is refused, with `SubmitError.full`.
     case refuse
     /// Its sender waits until there is room, in the order of arrival: a thread is blocked, a task
-    /// suspended. On the worker's own thread, which nobody else would make room for, a sender that
+    /// suspended. On the worker's own thread, which alone makes room, a sender that
     /// would block is refused.
     ///
     /// Two workers that each wait for room in the other's queue wait for ever.
@@ -42,9 +42,9 @@ final class Admission<Place: Sendable>: Sendable {
     }
 }
 
-/// A request that there was no room for, and who is blocked until there is.
+/// A request that there was no room for, and the blocked sender's place to learn of its admission.
 ///
-/// Nobody is where the request's sender waits for its result anyway.
+/// No sender is blocked that waits for the request's result anyway.
 struct Newcomer: Sendable {
     let request: PerformRequest
     let priority: SubmitPriority

@@ -2,9 +2,9 @@
 // one of the three wins, on whichever threads they meet. Knows nothing of queues and loops.
 //
 // Values of `state`
-//    fresh    nobody can be told yet: its sender is still making ready to wait
+//    fresh    no sender can be told yet: it is still making ready to wait
 //    waiting  its turn has not come
-//    decided  started, refused or cancelled: whoever made it so owns `run` and `tell`
+//    decided  started, refused or cancelled: the thread that made it so owns `run` and `tell`
 //
 // CancellableRequest.E1 arm       fresh ─▶ waiting
 //    arm: compareExchange, releasing what the sender prepared (its continuation). Fails only if E2
@@ -29,7 +29,7 @@ internal import Synchronization
 @usableFromInline
 class CancellableRequest: @unchecked Sendable {
     // SAFETY: `state` is atomic. What subclasses add is written by the sender before E1 and then
-    // touched only by whoever has decided the request, once.
+    // touched only by the thread that has decided the request, once.
 
     private enum State {
         static let fresh: UInt8 = 0
@@ -47,7 +47,7 @@ class CancellableRequest: @unchecked Sendable {
 
     /// Lets it be performed or refused from now on.
     ///
-    /// - Returns: false when it was cancelled before: nobody will tell its sender.
+    /// - Returns: false when it was cancelled before: its sender will not be told.
     @usableFromInline
     final func arm() -> Bool {
         state.compareExchange(
@@ -118,9 +118,9 @@ class CancellableRequest: @unchecked Sendable {
 /// continuation of it, which it would look up whenever it touches one. So is `WaitedPerform`.
 @usableFromInline
 @safe final class AwaitedPerform<Result>: CancellableRequest, @unchecked Sendable {
-    // SAFETY: as `CancellableRequest` says: it is resumed once, by whoever has decided the request.
-    // So accesses don't overlap, either. The closure is the request's own (`sending`), and so is
-    // what it returns: nothing else refers to the result, or it may be used on any thread
+    // SAFETY: as `CancellableRequest` says: it is resumed once, by the thread that has decided the
+    // request. So accesses don't overlap, either. The closure is the request's own (`sending`), and
+    // so is what it returns: nothing else refers to the result, or it may be used on any thread
     // (`Sendable`).
     @exclusivity(unchecked) @usableFromInline var body: (() throws -> Result)?
     @exclusivity(unchecked)
@@ -262,7 +262,7 @@ class CancellableRequest: @unchecked Sendable {
     }
 }
 
-/// A request that nobody waits for, but that can be taken back.
+/// A request without a waiting sender, which can be taken back.
 final class TicketedPerform: CancellableRequest, @unchecked Sendable {
     // SAFETY: as `CancellableRequest` says; the closure was handed over by its sender.
     private var body: (() -> Void)?

@@ -100,7 +100,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     /// - Blocks: never; a system call only if the loop sleeps.
     @inlinable
     public func fire() {
-        // Signalled already: whoever did it wakes the loop, and what was added before this is seen
+        // Signalled already: that sender wakes the loop, and what was added before this is seen
         // by the same perform.
         if !source.isSignalled { source.signalAndWake() }
     }
@@ -116,7 +116,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
 
     /// Takes the buffer out of its modes for good and refuses later commands.
     ///
-    /// - Returns: the commands that nobody will perform, in order.
+    /// - Returns: the commands that will not be performed, in order.
     /// - Thread: the loop's own thread, or any thread once no loop performs it.
     @discardableResult
     public func invalidate() -> [Command] {

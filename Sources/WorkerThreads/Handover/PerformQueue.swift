@@ -33,7 +33,7 @@ final class PerformQueue: @unchecked Sendable {
     private let traits: Atomic<UInt8>
     /// Set with every change of life, taken when the loop enters its next mode.
     ///
-    /// What runs one request after another looks at it in between. Publishes nothing.
+    /// A loop over requests looks at it in between. Publishes nothing.
     private let interrupted = Atomic<Bool>(false)
     private let dropped = Atomic<Int>(0)
 
@@ -157,7 +157,7 @@ final class PerformQueue: @unchecked Sendable {
         }
     }
 
-    /// Lets the thread perform what waits.
+    /// Lets the thread perform the waiting requests.
     @inline(never)
     private func wakeThread() {
         source.signal()
@@ -192,7 +192,7 @@ final class PerformQueue: @unchecked Sendable {
     /// - Thread: any thread.
     var droppedCount: Int { dropped.load(ordering: .relaxed) }
 
-    /// Refuses later requests; what waits is still performed.
+    /// Refuses later requests; waiting ones are still performed.
     ///
     /// - Thread: any thread.
     func refuseMore() { setTrait(Trait.refuses, true) }
@@ -209,7 +209,7 @@ final class PerformQueue: @unchecked Sendable {
     /// - Thread: any thread.
     var refusesMore: Bool { traits.load(ordering: .relaxed) & Trait.refuses != 0 }
 
-    /// Makes what runs one request after another let the loop look around first.
+    /// Makes a loop over requests let the run loop look around first.
     ///
     /// - Thread: any thread.
     func interrupt() { interrupted.store(true, ordering: .sequentiallyConsistent) }
@@ -217,12 +217,12 @@ final class PerformQueue: @unchecked Sendable {
     /// Takes the interruption back; on the worker's thread.
     func resume() { interrupted.store(false, ordering: .sequentiallyConsistent) }
 
-    /// Whether what runs one request after another should let the loop look around first.
+    /// Whether a loop over requests should let the run loop look around first.
     ///
     /// - Thread: any thread.
     var isInterrupted: Bool { interrupted.load(ordering: .sequentiallyConsistent) }
 
-    /// Announces what waits; on the worker's thread, when a run in one of the modes begins.
+    /// Announces waiting requests; on the worker's thread, when a run in one of the modes begins.
     ///
     /// That may be a run nested in a request, which may be waiting for one of those behind it.
     /// While it is told to yield the queue does not announce it again, or a loop that is held in
@@ -305,7 +305,7 @@ final class PerformQueue: @unchecked Sendable {
             }
             request.perform()
         }
-        // What is left is for the next pass.
+        // The rest is for the next pass.
         wakeThread()
     }
 }

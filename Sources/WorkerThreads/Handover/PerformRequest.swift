@@ -2,7 +2,7 @@
 
 internal import RunLoops
 
-/// One request: a closure, and who is to be told if it never runs.
+/// One request: a closure, and its sender's way to learn that it never runs.
 @usableFromInline
 enum PerformRequest: @unchecked Sendable {
     // SAFETY: a plain closure is one that its sender has handed over (`sending`) or that any thread

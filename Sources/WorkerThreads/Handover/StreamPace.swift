@@ -10,7 +10,7 @@ internal import RunLoops
 
 /// Whether things come in a stream, and for how long more of them may gather.
 ///
-/// Who hands over a few and waits for what comes of them is no stream, and served at once.
+/// A producer that hands over a few and waits for their results is no stream, and served at once.
 @usableFromInline
 package struct StreamPace {
     /// As many in a row are a stream.

@@ -68,7 +68,7 @@ struct TaskTimeLimit: Sendable {
         return { task.cancel() }
     }
 
-    /// Lets go of what is to be called; it may be on its way.
+    /// Lets go of the closure to be called; the call may be under way.
     func cancel() { cancelling() }
 }
 
@@ -79,7 +79,7 @@ package final class TimeLimits<Time: Clock<Duration>>: Sendable {
         /// The dates for which tasks sleep, each of them earlier than the one before.
         var wakeUps: [Int64] = []
 
-        /// - Returns: whether the caller is to sleep until then: nobody wakes up earlier.
+        /// - Returns: whether the caller is to sleep until then: no sleeper wakes up earlier.
         mutating func beginSleeping(until date: Int64) -> Bool {
             if let earliest = wakeUps.last, earliest <= date { return false }
             wakeUps.append(date)

@@ -46,7 +46,7 @@ extension PoolBoard {
         if count == 1 { bindings[key] = nil } else { bindings[key]?.count = count - 1 }
     }
 
-    /// What is compared to find who has the least to do: paused ones last, then how much waits.
+    /// A member's load, by which the least busy is found: paused ones last, then by waiting items.
     private func load(of member: Int, _ life: LifeCycle) -> (Int, Int) {
         (life.isPaused ? 1 : 0, own[member].count + (isIdle(member) ? 0 : 1))
     }

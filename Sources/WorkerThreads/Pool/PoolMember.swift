@@ -6,7 +6,7 @@ internal import RunLoops
 internal import Structures
 internal import Synchronization
 
-/// The queues of a pool, shared by its members and whoever submits.
+/// The queues of a pool, shared by its members and its senders.
 final class PoolQueues: Sendable {
     let board: Mutex<PoolBoard<PerformRequest>>
     /// Tells this pool's tickets from those of others, also of one that is gone and lay here
@@ -75,7 +75,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         core.loop.wakeUp()
     }
 
-    /// Makes it known to whoever wakes it; on first use, or before anybody can find it.
+    /// Makes it known to its wakers; on first use, or before other threads can find it.
     func prepare() {
         let source = ThreadRunLoop.Source { [unowned self] in performBatch() }
         let observer = ThreadRunLoop.Observer([.entry, .exit]) { [unowned self] _, activity in
@@ -85,7 +85,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         self.observer = observer
     }
 
-    /// Leaves the queues to its successor, who is in its seat already.
+    /// Leaves the queues to its successor, which has its seat already.
     func giveUpSeat() {
         queues.board.withLock { _ in
             isReplaced.store(true, ordering: .relaxed)
@@ -105,7 +105,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     /// - Thread: any thread.
     var isCurrent: Bool { core.loop.isOnThread }
 
-    /// Waits until its thread has ended, or its seat is somebody else's.
+    /// Waits until its thread has ended, or its seat is another member's.
     ///
     /// - Thread: any thread but its own.
     func waitUntilGone() {
@@ -126,7 +126,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         return isOut || core.ended.wait(until: deadline)
     }
 
-    /// Suspends the task until its thread has ended, or its seat is somebody else's.
+    /// Suspends the task until its thread has ended, or its seat is another member's.
     nonisolated(nonsending) func gone() async throws {
         try await endObservers.wait()
         if !isOut { try await core.loop.endObservers.wait() }
@@ -171,8 +171,8 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
 
     func workerEnded(_ core: WorkerCore) {
         let finishes = core.stopPolicy == .finishQueued
-        // What came in at the same moment as the thread was done was taken, and runs as well: as
-        // long as there is some the member has not ended, and its keys are nobody else's.
+        // Work that came in at the same moment as the thread was done was taken, and runs as well:
+        // as long as there is some the member has not ended, and its keys are no other member's.
         while finishes, let request = takeNext() { request.perform() }
         let (left, heir, admitted) = queues.board.withLock {
             board -> ([PerformRequest], Int?, [Admission]) in
@@ -183,8 +183,8 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         tell(admitted)
         if let heir { wakeOther?(heir) }
         let refusedCount = left.refuseAll(.stopped(thread: core.name))
-        // Under the lock: who takes its seat at this moment takes its count over, with this or
-        // without.
+        // Under the lock: a successor that takes its seat at this moment takes its count over, with
+        // this or without.
         queues.board.withLock { _ in
             core.abandonedCount.add(refusedCount, ordering: .relaxed)
             if isOut { queues.formerAbandonedCount.add(refusedCount, ordering: .relaxed) }
@@ -201,7 +201,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     /// the member is attached.
     var wakeOther: (@Sendable (Int) -> Void)?
 
-    /// Tells newcomers what became of them, and wakes whoever has to run what has a place now.
+    /// Tells newcomers what became of them, and wakes the members for work that has a place now.
     private func tell(_ admissions: [Admission]) {
         for admission in admissions {
             guard let member = admission.tell() else { continue }

@@ -89,7 +89,7 @@ extension WorkerPool {
             }
             return .waits(nil, left: left)
         }
-        // Nobody else may be left to make room.
+        // No other member may be left to make room.
         if members.contains(where: { $0.isCurrent }) {
             if let key { board.unbind(key) }
             return .full

@@ -158,7 +158,7 @@ extension WorkerPool {
                     Self.remove(ticket, from: queues, parts)
                 }
             }
-            // Not the pool: it would be kept by what waits in it.
+            // Not the pool: it would be kept by the requests in it.
             let placed: @Sendable (Ticket) -> Void = { [queues, parts] ticket in
                 if !place.take(ticket) { Self.remove(ticket, from: queues, parts) }
             }
@@ -171,12 +171,12 @@ extension WorkerPool {
         }
     }
 
-    /// Where a request waits, for whoever cancels the task that waits for it.
+    /// Where a request waits, to be found when its task is cancelled.
     private final class Place: Sendable {
         private enum State {
             case unknown
             case known(Ticket)
-            /// Cancelled before anybody knew: a place that it gets now is nobody's.
+            /// Cancelled before the place was known: one that it gets now is given back.
             case left
         }
 
@@ -236,7 +236,8 @@ extension WorkerPool {
         return .answered(NotedPerform(request, posted: posted))
     }
 
-    /// Queues a request and wakes a member for it; one that nobody waits for may block its sender.
+    /// Queues a request and wakes a member for it; one without a waiting sender may block the
+    /// caller.
     private func push(
         _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority,
         _ key: SubmitKey?
@@ -271,7 +272,7 @@ extension WorkerPool {
             return (ticket, wake)
         case .waits(let admission, let left):
             for newcomer in left { _ = newcomer.tell() }
-            // Who gives it a place wakes the member.
+            // The thread that gives it a place wakes the member.
             guard let admission else { return (nil, nil) }
             return (try admission.wait(), nil)
         case .full: throw .full(thread: name, limit: queues.limit)

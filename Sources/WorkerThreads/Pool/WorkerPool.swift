@@ -22,7 +22,7 @@ public enum SubmitPriority: Int, Sendable, Hashable, CaseIterable {
 /// let size = try await pool.submit(onThread: "images") { 42 }
 /// ```
 ///
-/// Letting go of the pool stops its threads, but for a member of which somebody keeps the handle.
+/// Letting go of the pool stops its threads, but for a member whose handle is kept elsewhere.
 public final class WorkerPool: Sendable {
     /// The name that addresses all members.
     public let name: String
@@ -152,7 +152,7 @@ public final class WorkerPool: Sendable {
         indexes[name].map { members[$0] }
     }
 
-    /// Holds what is submitted from now on, and what waits; what runs is finished.
+    /// Holds new and waiting items; running ones are finished.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.
@@ -184,7 +184,7 @@ public final class WorkerPool: Sendable {
     /// For one that is replaced meanwhile it waits no longer, but for the one in its place.
     ///
     /// - Thread: any thread but a member's.
-    /// - Blocks: until somebody stops them and they have ended.
+    /// - Blocks: until they were stopped and have ended.
     public func join() {
         // From the first one again: an ended member may have been replaced as well.
         while let member = firstToEnd() { member.waitUntilGone() }

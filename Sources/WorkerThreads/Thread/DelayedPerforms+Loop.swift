@@ -6,7 +6,7 @@ internal import Structures
 internal import Synchronization
 
 extension ThreadRunLoop {
-    /// What waits for its delay in this loop; nil as long as nothing has.
+    /// The performs that wait for their delay in this loop; nil before the first.
     var delayedPerforms: DelayedPerforms? { companion.load() as? DelayedPerforms }
 
     private var madeDelayedPerforms: DelayedPerforms {

@@ -34,7 +34,7 @@ extension ThreadRunLoop {
 
     /// Suspends the task until a descriptor can be read; this loop watches it meanwhile.
     ///
-    /// An end of file can be read, and so can what came before the other side went.
+    /// An end of file can be read, and so can the bytes before it.
     ///
     /// - Throws: as `ready(_:for:mode:)` does.
     /// - Thread: any task; it goes on where it ran before.

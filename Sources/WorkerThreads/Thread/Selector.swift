@@ -101,7 +101,7 @@ extension WorkerThread {
     /// - Returns: how many were cancelled.
     /// - Thread: any thread.
     /// - Blocks: never.
-    /// - Complexity: O(1) in what waits for other targets; naming selector and argument, in what
+    /// - Complexity: O(1) in the performs of other targets; naming selector and argument, in what
     ///   else waits for the target too.
     /// - Source: cancelPreviousPerformRequestsWithTarget:selector:object:.
     @discardableResult

@@ -20,7 +20,7 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         /// Whether its loop is the thread's still: then they wait, or an actor would be there and
         /// here.
         var areHeld = true
-        /// The executor, for as long as somebody runs them: a step may let go of all else that
+        /// The executor, for as long as they are run: a step may let go of all else that
         /// keeps it.
         var runner: WorkerExecutor?
 
@@ -47,8 +47,9 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     private let lateThread = Atomic<Int32>(0)
     /// How many threads are queueing a step right now.
     ///
-    /// Nobody keeps the executor for them: once a step is queued it may run, and let go of the last
-    /// that does. So the thread, which keeps it as well, does not end before they are done.
+    /// No reference keeps the executor for them: once a step is queued it may run, and let go of
+    /// the last that does. So the thread, which keeps it as well, does not end before they are
+    /// done.
     private let addingCount = Atomic<Int>(0)
 
     init(loop: ThreadRunLoop, queue: PerformQueue) {
@@ -119,10 +120,10 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         return number != 0 && number == SystemThread.ID.current.number
     }
 
-    /// Runs what waits, and takes nothing any more; on the worker's thread, or before anybody has
-    /// it.
+    /// Runs waiting steps, and takes nothing any more; on the worker's thread, or before others
+    /// have it.
     ///
-    /// What comes later waits until the loop has ended: its items are told of that on the thread,
+    /// A later step waits until the loop has ended: its items are told of that on the thread,
     /// and what they call may be the actors'.
     func close() {
         // From the inbox as long as it is open: one of them may run the loop until one behind it
@@ -158,12 +159,12 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         if !inbox.rest() { announce() }
     }
 
-    /// Announces what waits, when a run in one of the modes begins; on the worker's thread.
+    /// Announces waiting steps, when a run in one of the modes begins; on the worker's thread.
     func announceWaiting() {
         if !inbox.isResting { source.signal() }
     }
 
-    /// Lets the thread run what waits.
+    /// Lets the thread run waiting steps.
     private func announce() {
         source.signal()
         loop.wakeUp()
@@ -175,7 +176,7 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     /// Lets a step that came after the thread's end run, once its loop has ended as well.
     private func addLate(_ step: UnownedJob) { changeLate { $0.steps.append(step) } }
 
-    /// Changes what is late, and lets it run unless somebody does that already.
+    /// Changes the late steps, and lets them run unless a thread does that already.
     ///
     /// Elsewhere: the thread that ends is to run nothing any more, and who begins or resumes a task
     /// may hold a lock that the task takes.

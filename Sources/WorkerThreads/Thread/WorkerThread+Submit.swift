@@ -106,7 +106,8 @@ extension WorkerThread {
     @discardableResult
     public func cancel(_ ticket: Ticket) -> Bool {
         guard ticket.thread == ObjectIdentifier(core) else { return false }
-        // Its timer, this, or the thread's end: whoever takes it out of what waits has won.
+        // Its timer, this, or the thread's end: the one that takes it out of the waiting performs
+        // has won.
         if ticket.isDelayed && cancelPreviousPerforms(target: ticket.request) == 0 { return false }
         return ticket.request.cancel()
     }

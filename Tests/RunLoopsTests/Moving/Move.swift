@@ -14,7 +14,7 @@ indirect enum Move: Sendable, Equatable {
     case remove(item: Int, mode: ThreadRunLoop.Mode)
     /// Takes an item out of all modes, and puts it into a loop at once, be it the same one.
     case carry(item: Int, loop: Int, mode: ThreadRunLoop.Mode)
-    /// Takes an item out of all modes; from then on it is for anybody to put into a loop.
+    /// Takes an item out of all modes; from then on any thread may put it into a loop.
     case free(item: Int)
     case invalidate(item: Int)
     case signal(item: Int)

@@ -45,7 +45,7 @@ final class MovingGame: Sendable {
         return faults
     }
 
-    /// What is left of a game when all its threads have ended.
+    /// The rest of a game when all its threads have ended.
     private struct End {
         var faults: [String]
         var game: WeakReference<MovingGame>

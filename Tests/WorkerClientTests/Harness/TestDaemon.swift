@@ -37,7 +37,7 @@ final class TestDaemon {
         guard let errors = child.takeErrors() else { throw Unexpected("no standard error") }
         self.child = consume child
         try Self.waitUntilListening(on: scratch.file("s"), errors)
-        // Nobody may ever wait for room in the pipe.
+        // No writer may ever wait for room in the pipe.
         let drain = Drain(errors)
         _ = try SystemThread(name: "log") { drain.run() }
     }
@@ -75,7 +75,7 @@ final class TestDaemon {
     }
 }
 
-/// Reads what nobody is interested in, until its writer has ended.
+/// Reads and drops the bytes of a pipe, until its writer has ended.
 private final class Drain: Sendable {
     private let descriptor: Descriptor
 

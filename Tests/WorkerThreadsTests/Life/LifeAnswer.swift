@@ -8,7 +8,7 @@ import WorkerThreads
 
 /// What became of an item, as its sender heard it.
 enum LifeOutcome: Sendable, Equatable {
-    /// It was taken; for who waits for its end, it has run.
+    /// It was taken; for a sender that waits for its end, it has run.
     case done
     case cancelled
     case refused(SubmitError)
@@ -36,7 +36,7 @@ final class LifeAnswer: Sendable {
 
     /// Waits until something was told, far longer than it takes.
     ///
-    /// - Returns: nil when nobody has told anything.
+    /// - Returns: nil when nothing was told.
     func wait() -> LifeOutcome? {
         waitUntil { outcome != nil }
         return outcome

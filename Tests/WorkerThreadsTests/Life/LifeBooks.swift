@@ -39,7 +39,7 @@ struct LifeItem: Sendable {
     var isSent = false
     /// Why it was refused.
     var refusal: SubmitError?
-    /// What its sender is told, if that is somebody who waits for it.
+    /// What its sender is told, if that one waits for it.
     var answer: LifeAnswer?
     var task: Task<Void, Never>?
     /// Goes with its closure.
@@ -130,7 +130,7 @@ struct LifeBooks: Sendable {
 
     init(room: LifeRoom) { self.room = room }
 
-    /// What waits in the thread's queue.
+    /// The items that wait in the thread's queue.
     private var submittedThatWait: [Int] {
         items.indices.filter { items[$0].isExpected }
     }
@@ -316,7 +316,7 @@ struct LifeBooks: Sendable {
                 faults.append("item \(number) was left out at the end")
             }
         }
-        // Nobody gets in any more who waited for room then.
+        // No sender gets in any more that waited for room then.
         if life.stop == .finishQueued && !linedAtStop.contains(leftCount) {
             faults.append("\(leftCount) were left out, \(linedAtStop) waited for room")
         }

@@ -10,7 +10,7 @@ struct LifeRoom: Sendable {
 }
 
 extension LifeBooks {
-    /// Whether nobody but the player can be taking an item out of the queue right now.
+    /// Whether only the player can be taking an item out of the queue right now.
     func isAlone(_ player: LifePlayer) -> Bool { player == .thread || holdsSubmitted }
 
     /// Items in the queue or in line for it, but for those whose senders may not have come yet.

@@ -1,4 +1,4 @@
-// A pool of worker threads is played with at random, from outside and by what runs on it, and has
+// A pool of worker threads is played with at random, from outside and by its own items, and has
 // to keep the promises of its documentation at every moment.
 
 import RunLoops
@@ -55,7 +55,7 @@ final class PoolGame: Sendable {
         }
     }
 
-    /// What runs on one that was replaced may replace another one.
+    /// An item on one that was replaced may replace another one.
     private func joinFormers() {
         var joinedCount = 0
         while true {

@@ -45,7 +45,7 @@ private struct Timekeeper {
         let gate = try worker.hold()
         let ran = Flag(false)
         let deadline = time.inSeconds(5)
-        // Its thread keeps time and is busy: the limit is told of by nobody but the turn.
+        // Its thread keeps time and is busy: only the turn can tell of the limit.
         let keeper = try time.thread.hold()
         let asked = Task { [clock = time.clock] in
             try await worker.submit(before: deadline, clock: clock) { ran.set() }

@@ -21,7 +21,7 @@ private final class Performer: Sendable {
     }
 }
 
-/// An argument that is equal to others, and cancels what is to be performed on it when it is
+/// An argument that is equal to others, and cancels performs on it when it is
 /// hashed, is compared, or ends.
 private final class Equal: Sendable, Hashable {
     let worker: WorkerThread

@@ -238,7 +238,7 @@ private func keepTheFrame() {}
         try worker.post {
             worker.unwatch()
             gate.pass()
-            // Nobody measures when this begins.
+            // The thread is not measured when this begins.
             ThreadRunLoop.current.perform(inModes: [.job]) { inner.pass() }
             _ = ThreadRunLoop.current.run(mode: .job, until: .distantPast)
         }
