@@ -128,15 +128,11 @@ let package = Package(
 
         // The daemon: the wire, the job's life, the service.
         target("RESP"),
-        .target(
-            name: "CGatheredLog", dependencies: ["CSQLite"],
-            linkerSettings: [.linkedLibrary("sqlite3")]),
         target("Jobs", may: ["Structures", "Wording"]),
         target(
             "SQLiteJobs",
             may: [
                 "WorkerThreads", "RunLoops", "Kernel", "Structures", "Jobs", "Wording", "CSQLite",
-                "CGatheredLog",
             ]),
         target(
             "WorkerDaemon",
@@ -153,7 +149,9 @@ let package = Package(
             swiftSettings: rules + mimalloc),
         program("workerd", may: ["WorkerDaemon", "Memory"]),
         program("workerctl", may: ["WorkerClient", "Kernel", "Wording"]),
-        .target(name: "CMeasure", dependencies: ["CSQLite", "CGatheredLog"]),
+        .target(
+            name: "CMeasure", dependencies: ["CSQLite"],
+            linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(
             name: "workbench",
             // Structures only for its inlined code: a change there compiles workbench anew.
