@@ -34,8 +34,8 @@ let hasRivals = Context.environment["WORKERD_RIVALS"] == "1"
 
 /// Whether the referee and what it needs is all that there is.
 ///
-/// `WORKERD_PART=referee swift build --build-tests` makes it; `Scripts/referee --mutants` does so for
-/// each mutant.
+/// `WORKERD_PART=referee swift build --build-tests` makes it; `Scripts/referee --mutants` does so
+/// for each mutant.
 let isRefereeOnly = Context.environment["WORKERD_PART"] == "referee"
 
 let mimalloc: [SwiftSetting] = hasMimalloc ? [.define("MIMALLOC")] : []
@@ -77,7 +77,8 @@ func snippetTests(_ name: String, may: [Target.Dependency]) -> Target {
 
 /// A program that a test runs because the test runner can't be it.
 ///
-/// One with a main thread of its own, say, or one that hangs. It may import what it is compared with.
+/// One with a main thread of its own, say, or one that hangs. It may import what it is compared
+/// with.
 func testProgram(_ name: String, may more: [Target.Dependency] = []) -> Target {
     .executableTarget(
         name: "Program\(name)",
@@ -127,15 +128,11 @@ let package = Package(
 
         // The daemon: the wire, the job's life, the service.
         target("RESP"),
-        .target(
-            name: "CGatheredLog", dependencies: ["CSQLite"],
-            linkerSettings: [.linkedLibrary("sqlite3")]),
         target("Jobs", may: ["Structures", "Wording"]),
         target(
             "SQLiteJobs",
             may: [
                 "WorkerThreads", "RunLoops", "Kernel", "Structures", "Jobs", "Wording", "CSQLite",
-                "CGatheredLog",
             ]),
         target(
             "WorkerDaemon",
@@ -152,7 +149,9 @@ let package = Package(
             swiftSettings: rules + mimalloc),
         program("workerd", may: ["WorkerDaemon", "Memory"]),
         program("workerctl", may: ["WorkerClient", "Kernel", "Wording"]),
-        .target(name: "CMeasure", dependencies: ["CSQLite", "CGatheredLog"]),
+        .target(
+            name: "CMeasure", dependencies: ["CSQLite"],
+            linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(
             name: "workbench",
             // Structures only for its inlined code: a change there compiles workbench anew.
@@ -162,12 +161,14 @@ let package = Package(
                 + (hasRivals ? ["CRivals"] : []),
             swiftSettings: rules + (hasRivals ? [.define("RIVALS")] : [])),
 
-        // The samples of the README and the documentation, which a test compares with them and runs.
+        // The samples of the README and the documentation, which a test compares with them and
+        // runs.
         snippet("Greeter", may: ["WorkerDaemon"]),
         snippet("OneImport", may: ["WorkerThreads"]),
         snippet("Pool", may: ["WorkerThreads"]),
         snippet("LedgerActor", may: ["WorkerThreads"]),
         snippet("Articles", may: ["WorkerThreads", "RunLoops"]),
+        snippet("Services", may: ["WorkerDaemon", "WorkerClient"]),
         snippetTests("UserTests", may: ["RunLoopsTesting", "WorkerThreads", "RunLoops"]),
 
         // The programs that tests run.
@@ -207,7 +208,9 @@ let package = Package(
         .testTarget(
             name: "JobsTests", dependencies: ["Jobs", "StoreTwin", "Kernel", "Support"],
             exclude: ["Histories"], swiftSettings: rules),
-        tests("SQLiteJobsTests", may: ["SQLiteJobs", "Jobs", "Kernel", "Support", "CFaults"]),
+        tests(
+            "SQLiteJobsTests",
+            may: ["SQLiteJobs", "Jobs", "Kernel", "Support", "CFaults", "CSQLite"]),
         .testTarget(
             name: "WorkerDaemonTests",
             dependencies: [

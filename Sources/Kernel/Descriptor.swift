@@ -6,14 +6,14 @@ internal import Glibc
 
 /// A file descriptor that is closed when its owner lets go of it.
 ///
-/// - Thread: any thread; the owner sees to it that nobody uses it after the close.
+/// - Thread: any thread; the owner sees to it that it is not used after the close.
 public struct Descriptor: ~Copyable, Sendable {
     /// The number the kernel knows it by; valid as long as this value lives.
     public let number: CInt
 
     /// Takes over an open descriptor.
     ///
-    /// - Parameter number: an open descriptor that nobody else closes.
+    /// - Parameter number: an open descriptor that no other code closes.
     public init(owning number: CInt) {
         require(number >= 0, "a descriptor is not negative, is \(number)")
         self.number = number

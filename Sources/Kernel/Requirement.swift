@@ -2,8 +2,8 @@
 
 /// Ends the program unless a rule of use is kept, and says which one.
 ///
-/// In an optimised build too, where `precondition` is silent, and whoever has to find out what was wrong
-/// has a broken program and no word.
+/// It does so in an optimised build too, where `precondition` ends the program without a word of
+/// the reason.
 ///
 /// - Parameters:
 ///   - isKept: whether it is.

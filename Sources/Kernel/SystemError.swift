@@ -14,7 +14,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The error number, positive.
     public let errno: CInt
 
-    /// Notes what failed.
+    /// An error of an operation.
     public init(operation: String, errno: CInt) {
         self.operation = operation
         self.errno = errno

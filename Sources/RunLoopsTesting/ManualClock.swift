@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// It begins at zero. Give it to a worker (`WorkerThread(name:clock:)`) or a thread of your own
 /// (`ThreadRunLoop.makeCurrent(clock:)`), then move it: the timers that are due by then fire, and
-/// nobody waits for anything.
+/// no thread waits for real time.
 ///
 /// - Thread: any thread.
 public final class ManualClock: LoopClock {
@@ -25,7 +25,7 @@ public final class ManualClock: LoopClock {
     /// What it shows.
     public func now() -> Instant { state.withLock { $0.now } }
 
-    /// False: somebody has to move it.
+    /// False: the test moves it.
     public var runsByItself: Bool { false }
 
     /// Registers a closure that is called after each move; run loops do so by themselves.
@@ -33,7 +33,7 @@ public final class ManualClock: LoopClock {
         state.withLock { $0.wakers.append(wake) }
     }
 
-    /// Lets time pass, in one leap, and wakes everybody who sleeps by this clock.
+    /// Lets time pass, in one leap, and wakes all that sleep by this clock.
     ///
     /// A repeating timer that was due several times on the way fires once, as it does when its
     /// thread is held up. Advance step by step to see each.

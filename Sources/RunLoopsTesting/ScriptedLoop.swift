@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Runs `body` on a new thread whose run loop sleeps by a script.
 ///
-/// Everything happens on that thread, in a known order: what the script does, what the loop calls,
-/// and `body` itself. Return what is to be checked, and check it where the test is.
+/// Everything happens on that thread, in a known order: the script, the loop's calls,
+/// and `body` itself. Return the values to check, and check them in the test.
 ///
 /// ```swift
 /// let fired = try withScriptedLoop { loop, poller in
@@ -73,9 +73,9 @@ extension ThreadRunLoop {
 
     /// What one pass did.
     public struct Pass: Sendable, Equatable {
-        /// `finished` when there was nothing in the mode, `stopped` when the loop was stopped before the
-        /// pass, by an observer of the entry, say, so that none was made, else `timedOut`: also after a stop
-        /// in the pass.
+        /// `finished` when there was nothing in the mode, `stopped` when the loop was stopped
+        /// before the pass, by an observer of the entry, say, so that none was made, else
+        /// `timedOut`: also after a stop in the pass.
         public let result: RunResult
         /// Custom sources performed.
         public let sourceCount: Int

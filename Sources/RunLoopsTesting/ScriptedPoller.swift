@@ -12,13 +12,14 @@ internal import Synchronization
 /// comes first. So an hour passes at once, and everything happens in a known order.
 ///
 /// A sleep that nothing could ever end ends all runs under way, and `withScriptedLoop` throws
-/// ``ScriptEnded``. Who then runs the loop again and again, as `runForever()` does, is ended by a trap
-/// that says the same.
+/// ``ScriptEnded``. Who then runs the loop again and again, as `runForever()` does, is ended by a
+/// trap that says the same.
 ///
 /// - Thread: the loop's own thread, where the script runs too (traps elsewhere).
 public final class ScriptedPoller: Poller, @unchecked Sendable {
-    // SAFETY: `wakePending` and `sleeping` are atomic. All else is touched on the loop's thread only:
-    // public entries assert it, the loop calls the others there. `loop` is set before the first.
+    // SAFETY: `wakePending` and `sleeping` are atomic. All else is touched on the loop's thread
+    // only: public entries assert it, the loop calls the others there. `loop` is set before the
+    // first.
 
     private struct Step {
         let time: Instant
@@ -39,7 +40,8 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
     private var endlessSleepCount = 0
     package private(set) var scriptEnded: ScriptEnded?
 
-    /// So many sleeps are told; up to twice as many are recorded, and what came before is forgotten.
+    /// So many sleeps are told; up to twice as many are recorded, and the earlier ones are
+    /// forgotten.
     private static let recordedSleepLimit = 10_000
     /// So often the runs are ended before the test is: it runs the loop again and again.
     private static let endlessSleepLimit = 1_000
@@ -70,8 +72,8 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
 
     /// Makes a descriptor ready, or silent again with an empty readiness.
     ///
-    /// It need not be open: nobody but this poller looks at it. It stays ready, as a descriptor
-    /// does that nobody reads from, until it is made silent.
+    /// It need not be open: only this poller looks at it. It stays ready, as a descriptor
+    /// does while its bytes are not read, until it is made silent.
     public func setReady(_ descriptor: CInt, _ ready: Readiness) {
         loop?.preconditionOnLoop()
         readiness[descriptor] = ready.isEmpty ? nil : ready
@@ -83,7 +85,7 @@ public final class ScriptedPoller: Poller, @unchecked Sendable {
     public struct Sleep: Sendable, Equatable {
         /// Why a sleep ended.
         public enum End: Sendable, Equatable {
-            /// Somebody woke the loop.
+            /// The loop was woken.
             case woken
             /// A descriptor that it watches was ready.
             case ready

@@ -1,4 +1,5 @@
-// A worker thread whose time a test moves, and a way to wait until it has done what there was to do.
+// A worker thread whose time a test moves, and a way to wait until it has done what there was to
+// do.
 
 internal import Glibc
 public import Kernel
@@ -43,13 +44,13 @@ extension WorkerThread {
 
     /// Waits until the thread has done everything that there was to do, and sleeps, or has ended.
     ///
-    /// What the caller submitted, sent or signalled before has then run, and so has every timer that
-    /// is due by the thread's clock. What other threads submit meanwhile may have or may not. What
-    /// is held (while it is paused, or for another mode) stays held.
+    /// What the caller submitted, sent or signalled before has then run, and so has every timer
+    /// that is due by the thread's clock. What other threads submit meanwhile may have or may not.
+    /// What is held (while it is paused, or for another mode) stays held.
     ///
-    /// Bytes are not waited for: the thread sleeps until the kernel has told it of a descriptor that it
-    /// watches. Wait for what its port's handler does with them, or let a script make it ready
-    /// (``ScriptedPoller/setReady(_:_:)``).
+    /// Bytes are not waited for: the thread sleeps until the kernel has told it of a descriptor
+    /// that it watches. Wait for what its port's handler does with them, or let a script make it
+    /// ready (``ScriptedPoller/setReady(_:_:)``).
     ///
     /// - Parameter limit: how long to wait, in real time.
     /// - Throws: ``NotSettled`` when it was still busy by then.

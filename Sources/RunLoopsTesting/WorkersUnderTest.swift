@@ -1,5 +1,5 @@
-// Several worker threads whose time a test moves, and a way to wait until all of them have done what
-// they gave one another to do.
+// Several worker threads whose time a test moves, and a way to wait until all of them have done
+// what they gave one another to do.
 
 internal import Glibc
 public import Kernel
@@ -9,8 +9,9 @@ public import WorkerThreads
 extension Collection<WorkerThread> {
     /// Waits until there is a moment at which all of these threads sleep, or have ended.
     ///
-    /// What the caller submitted before, and whatever these threads have handed to one another for it,
-    /// has run by then. Settled one after another, the first might get new work from the second.
+    /// What the caller submitted before, and whatever these threads have handed to one another for
+    /// it, has run by then. Settled one after another, the first might get new work from the
+    /// second.
     ///
     /// ```swift
     /// try [sender, receiver].settle()

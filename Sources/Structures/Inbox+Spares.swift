@@ -16,11 +16,6 @@
 internal import Synchronization
 
 extension Inbox {
-    /// The number of spare blocks.
-    ///
-    /// - Thread: any; out of date as soon as it is known.
-    package var spareBlockCount: Int { Int(InboxWord.index(spares.load(ordering: .relaxed))) }
-
     /// Returns a block with no published slot and no successor, owned by the caller.
     func makeBlock() -> Block {
         let chain = spares.exchange(0, ordering: .acquiringAndReleasing)  // Inbox.E5

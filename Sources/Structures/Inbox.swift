@@ -79,7 +79,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     /// The last block and its claimed slots; every producer writes it.
     @usableFromInline let word = Atomic<UInt>(InboxWord.unopened)
     /// Spare blocks (`Inbox+Spares.swift`).
-    @usableFromInline let spares = Atomic<UInt>(0)
+    @usableFromInline package let spares = Atomic<UInt>(0)
     /// The first block of all, or 0 before there is one and after it was left.
     @usableFromInline let firstBlock = Atomic<UInt>(0)
 

@@ -4,7 +4,7 @@
 // SetOnce.E1 publish
 //    storeIfNil: compareExchange ─▶ load, isSet: word.load
 //    release ─▶ acquire: carries everything that was done to the object before it was stored.
-// Without E1 a reader sees a half-made object.
+// Without SetOnce.E1 a reader sees a half-made object.
 
 public import Synchronization
 

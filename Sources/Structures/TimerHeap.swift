@@ -104,10 +104,6 @@ package struct TimerHeap<Payload> {
     @inlinable
     package var count: Int { timers.count }
 
-    /// The number of entries in the heap, those of removed or updated timers included.
-    @inlinable
-    package var entryCount: Int { entries.count }
-
     /// Whether there is no timer.
     @inlinable
     package var isEmpty: Bool { timers.isEmpty }

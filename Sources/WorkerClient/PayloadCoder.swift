@@ -1,5 +1,5 @@
-// Payloads and results as values, by a coder of the user's own: the library brings none, so that a program
-// that needs no Foundation links none.
+// Payloads and results as values, by a coder of the user's own: the library brings none, so that a
+// program that needs no Foundation links none.
 
 /// Turns values into payloads, and results into values.
 ///

@@ -28,7 +28,8 @@ public struct WorkerAddress: Sendable, Hashable, CustomStringConvertible {
     /// - Parameters:
     ///   - hostAndPort: a numeric address, such as `127.0.0.1:7711` or `[::1]:7711`, or
     ///     `localhost:7711`; other names are not looked up.
-    ///   - password: what the daemon's `listen.passwordFile` says; nil to be told that it is needed.
+    ///   - password: what the daemon's `listen.passwordFile` says; nil to be told that it is
+    ///     needed.
     public static func tcp(_ hostAndPort: String, password: String?) -> WorkerAddress {
         WorkerAddress(
             door: .tcp(hostAndPort: hostAndPort), password: password.map { Array($0.utf8) })

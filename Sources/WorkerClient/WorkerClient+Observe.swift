@@ -1,5 +1,5 @@
-// Observing a job with the blocking client, on a connection of its own: other threads' commands need
-// not wait for the job's end.
+// Observing a job with the blocking client, on a connection of its own: other threads' commands
+// need not wait for the job's end.
 
 internal import RESP
 
@@ -8,8 +8,8 @@ extension WorkerClient {
     ///
     /// - Parameters:
     ///   - id: the job's number.
-    ///   - body: called on this thread; when it returns false, that was the last time. Who takes long
-    ///     in it is told only the latest.
+    ///   - body: called on this thread; when it returns false, that was the last time. A body that
+    ///     takes long in it is told only the latest.
     /// - Throws: `.daemon` with NOJOB; `.closed` when the daemon goes down first.
     /// - Thread: any thread.
     /// - Blocks: until the job has ended.

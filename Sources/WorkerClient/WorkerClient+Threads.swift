@@ -26,7 +26,7 @@ extension WorkerClient {
         try run(.selectors)
     }
 
-    /// Holds what waits for a thread or pool; what runs is finished.
+    /// Holds the waiting jobs of a thread or pool; running jobs go on.
     ///
     /// If the daemon keeps jobs in a file, that outlives it.
     ///
@@ -94,7 +94,8 @@ extension WorkerClient {
     ///
     /// - Throws: `.daemon` when it refuses; a connection that ends is what was asked for.
     /// - Thread: any thread.
-    /// - Blocks: until the daemon has closed the connection, which it does when its jobs have ended.
+    /// - Blocks: until the daemon has closed the connection, which it does when its jobs have
+    ///   ended.
     public func shutdown(
         _ manner: ShutdownManner = .finishRunning
     ) throws(WorkerClientError) {

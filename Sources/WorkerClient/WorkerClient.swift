@@ -80,7 +80,8 @@ public final class WorkerClient: Sendable {
             if !current.isGivenUp { connection = consume current }
             return reply
         }
-        // The daemon has ended the one that there was, or there was none: it has not had all of the command.
+        // The daemon has ended the one that there was, or there was none: it has not had all of the
+        // command.
         var fresh = try Connection.open(address, options, interruption)
         guard let reply = try fresh.exchange(command, within: limit) else {
             throw Connection.hungUp(address)

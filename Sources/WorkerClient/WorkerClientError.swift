@@ -10,7 +10,8 @@ public enum WorkerClientError: Error, Equatable, Sendable {
     ///     `BUSY`, `NOAUTH`, `WRONGPASS`, `SHUTTINGDOWN`, `ERR`.
     ///   - message: for people.
     case daemon(word: String, message: String)
-    /// There is no connection, so the command was not sent, or not all of it, and is not carried out.
+    /// There is no connection, so the command was not sent, or not all of it, and is not carried
+    /// out.
     ///
     /// - Parameters:
     ///   - address: the path of the socket, or `host:port`.
@@ -22,21 +23,21 @@ public enum WorkerClientError: Error, Equatable, Sendable {
     case timedOut(after: Duration)
     /// What answers does not speak as workerd does; the connection was closed.
     case protocolFault(String)
-    /// The connection ended: whether a command without a reply was carried out is not known, nor what
-    /// becomes of a job that was watched.
+    /// The connection ended: whether a command without a reply was carried out is not known, nor
+    /// what becomes of a job that was watched.
     case closed(String)
-    /// More commands, or bytes of commands, are outstanding than the client's limit allows; this one
-    /// was not sent.
+    /// More commands, or bytes of commands, are outstanding than the client's limit allows; this
+    /// one was not sent.
     case tooManyOutstanding(limit: Int)
 }
 
 extension WorkerClientError {
-    /// What whoever waits or comes later is told when the client itself was closed.
+    /// The error of waiting and later calls when the client itself was closed.
     static let closedHere = WorkerClientError.closed("the client was closed")
 
-    /// What ended a client, as it is told to a command that was not sent because of it.
+    /// The end of a client, as it is told to a command that was not sent because of it.
     ///
-    /// That the client was closed stays what it is: whoever did that knows.
+    /// That the client was closed stays as it is: the program did that itself.
     func asUnsent(to address: WorkerAddress) -> WorkerClientError {
         switch self {
         case .closedHere: self

@@ -10,8 +10,9 @@ internal import WorkerThreads
 extension Daemon {
     /// Runs the daemon until it is told to go down, by a signal or a client.
     ///
-    /// The program itself ends it in the same way: with SIGTERM to its own process, or the `shutdown()`
-    /// of a client. A handler must not wait for that, as it would wait for its own end.
+    /// The program itself ends it in the same way: with SIGTERM to its own process, or the
+    /// `shutdown()` of a client. A handler must not wait for that, as it would wait for its own
+    /// end.
     ///
     /// - Returns: the status with which the process should exit: 0 after an orderly end.
     /// - Thread: the main thread, before any other is started: the signals SIGTERM, SIGINT, SIGHUP
@@ -232,8 +233,8 @@ private final class RunningDaemon {
                     service.schedules.close()
                     throw error
                 }
-                // Not before: a daemon that can't listen runs nothing. And while the one before it had
-                // the doors or the store, these were its own.
+                // Not before: a daemon that can't listen runs nothing. And while the one before it
+                // had the doors or the store, these were its own.
                 if !configuration.selectors.isEmpty { children.mark.endLeftPrograms(log) }
                 service.driver.restore(recovery)
                 service.schedules.start(
@@ -398,7 +399,8 @@ private final class RunningDaemon {
     /// Ends the process now, and every child with it.
     private func endAtOnce(status: Int32) -> Never {
         log.warning("ending at once; jobs that ran are abandoned")
-        // The socket's file may be a successor's by now. If it is still ours, it is replaced as dead.
+        // The socket's file may be a successor's by now. If it is still ours, it is replaced as
+        // dead.
         children.killAll(within: .milliseconds(500)) { ProcessExit.now(status: status) }
     }
 }

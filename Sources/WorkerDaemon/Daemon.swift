@@ -1,5 +1,5 @@
-// The daemon as a library: configure it, register handlers, run it. What it does while it runs is in
-// Daemon+Run.swift.
+// The daemon as a library: configure it, register handlers, run it. What it does while it runs is
+// in Daemon+Run.swift.
 
 internal import Jobs
 internal import Kernel
@@ -45,8 +45,8 @@ public final class Daemon {
     ///
     /// - Parameters:
     ///   - socket: the path of its socket, at most 107 bytes.
-    ///   - threads: its worker threads by name, 1 to 64 of the characters `A-Z a-z 0-9 _ . -` but not
-    ///     `main`, `io` or `journal`; a number above 1 makes a pool.
+    ///   - threads: its worker threads by name, 1 to 64 of the characters `A-Z a-z 0-9 _ . -` but
+    ///     not `main`, `io`, `journal` or `backup`; a number above 1 makes a pool.
     public convenience init(socket: String, threads: [String: Int]) {
         var configuration = Configuration()
         configuration.listen.unix = socket
@@ -84,8 +84,14 @@ public final class Daemon {
 
     /// Registers a closure as a selector.
     ///
-    /// It runs on the thread that the job is for and blocks it, as a library that must stay on one
-    /// thread wants it; jobs behind it wait their turn.
+    /// The closure runs on the job's thread and blocks it, so it may use libraries that must stay
+    /// on one thread; later jobs wait their turn.
+    ///
+    /// `CANCEL` of a running job, its time limit and a shutdown set `job.isCancelled`; nothing
+    /// interrupts the closure. The job ends as `cancelled` (or with `TIMEOUT`) if the closure then
+    /// throws `CancellationError`, as `done` if it returns a result, and as `failed` if it throws
+    /// another error. If it runs for `stuckAfter` longer, the thread is shown as stuck, and
+    /// replaced where its `whenStuck` says so.
     ///
     /// - Parameters:
     ///   - selector: its name; a selector of the same name is replaced.
@@ -100,8 +106,10 @@ public final class Daemon {
 
     /// Registers an asynchronous closure as a selector.
     ///
-    /// Its task prefers the thread that the job is for; the thread serves it, and nothing else,
-    /// until it has returned. A cancel or the time limit cancels the task.
+    /// The closure's task prefers the job's thread, which serves it, and no other job, until it has
+    /// returned. `CANCEL` of a running job, its time limit and a shutdown set `job.isCancelled` and
+    /// cancel the task, so `Task.sleep` and the like throw. The job ends by what the closure then
+    /// does, as that of a synchronous closure.
     ///
     /// - Parameters:
     ///   - selector: its name; a selector of the same name is replaced.
@@ -116,7 +124,8 @@ public final class Daemon {
 
     /// Registers a closure that returns nothing as a selector; its job's result is empty.
     ///
-    /// For example `daemon.register("log") { job in print(job.text) }`. The closure runs on the thread that the job is for and blocks it, as one with a result does.
+    /// For example `daemon.register("log") { job in print(job.text) }`. The closure runs on the
+    /// job's thread and blocks it, and a cancel does to it what it does to a closure with a result.
     ///
     /// - Parameters:
     ///   - selector: its name; a selector of the same name is replaced.
@@ -133,9 +142,11 @@ public final class Daemon {
             }, retries)
     }
 
-    /// Registers an asynchronous closure that returns nothing as a selector; its job's result is empty.
+    /// Registers an asynchronous closure that returns nothing as a selector; its job's result is
+    /// empty.
     ///
-    /// Its task prefers the thread that the job is for, as that of a closure with a result does.
+    /// Its task prefers the job's thread, and a cancel does to it what it does to that of a closure
+    /// with a result.
     ///
     /// - Parameters:
     ///   - selector: its name; a selector of the same name is replaced.

@@ -1,5 +1,6 @@
-// A daemon without doors, signals or a thread `main`: whoever owns it serves its loop pass by pass, on a
-// clock that is moved by hand, and may drop it as a crash does. All else is the daemon that users run.
+// A daemon without doors, signals or a thread `main`: whoever owns it serves its loop pass by pass,
+// on a clock that is moved by hand, and may drop it as a crash does. All else is the daemon that
+// users run.
 
 package import Jobs
 package import Kernel
@@ -7,7 +8,8 @@ package import WorkerThreads
 
 /// A daemon whose thread `io` is the caller's.
 ///
-/// For simulations: the driver, the journal, the groups and the wire are the real ones, their threads too.
+/// For simulations: the driver, the journal, the groups and the wire are the real ones, their
+/// threads too.
 ///
 /// - Thread: the one that made it, whose run loop goes by the same clock.
 package final class SteppedDaemon {
@@ -23,7 +25,8 @@ package final class SteppedDaemon {
     ///   - daemon: its configuration, of which `listen` is left aside, and its handlers.
     ///   - clocks: the time by which it goes.
     ///   - window: how many of the jobs that wait in its store are in memory at a time.
-    ///   - other: opens a store in place of the configured one; given the selectors that are served.
+    ///   - other: opens a store in place of the configured one; given the selectors that are
+    ///     served.
     /// - Throws: as starting the daemon does.
     /// - Blocks: for the disk.
     package init(
@@ -63,10 +66,12 @@ package final class SteppedDaemon {
     /// How often a count had to be repaired; 0 unless the daemon has a fault.
     package var miscountCount: Int { service.driver.scheduler.queues.miscounts.count }
 
-    /// How many jobs failed ones have made the driver look at, for whether they have to wait behind them.
+    /// How many jobs failed ones have made the driver look at, for whether they have to wait behind
+    /// them.
     package var lookedAtCount: Int { service.driver.scheduler.orders.lookedAtCount }
 
-    /// Whether a worker has reported a failed attempt, and takes nothing before the caller's thread has heard it.
+    /// Whether a worker has reported a failed attempt, and takes nothing before the caller's thread
+    /// has heard it.
     package func awaitsDriver(_ worker: WorkerThread) -> Bool {
         service.driver.runner?.isWaiting(worker.name) == true
     }

@@ -1,4 +1,5 @@
-// How the callouts of an object's own items reach it: they are made before it is, and must not keep it.
+// How the callouts of an object's own items reach it: they are made before it is, and must not keep
+// it.
 
 /// A way back to the object that has made it.
 final class BackReference<Target: AnyObject & Sendable>: @unchecked Sendable {

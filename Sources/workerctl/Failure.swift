@@ -1,4 +1,4 @@
-// What failed, on what, and what to try; and the status that the program exits with.
+// The failed action, its object, and a remedy; and the status that the program exits with.
 
 internal import WorkerClient
 
@@ -17,7 +17,7 @@ struct Failure: Error, CustomStringConvertible {
         static let timeout: Int32 = 124
     }
 
-    /// What failed and on what: `can't perform 'echo' on thread 'images'`.
+    /// The failed action and its object: `can't perform 'echo' on thread 'images'`.
     let what: String
     let reason: String
     /// The word for programs; nil unless the daemon said no.
@@ -64,7 +64,7 @@ extension Failure {
     /// What the client reports.
     ///
     /// - Parameters:
-    ///   - what: what failed and on what.
+    ///   - what: the failed action and its object.
     ///   - program: `workerctl` with the address that it was given, for commands to try.
     init(_ error: WorkerClientError, what: String, program: String) {
         switch error {

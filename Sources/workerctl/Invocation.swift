@@ -88,14 +88,14 @@ struct Invocation {
 
     /// Connects to the daemon and does something with it.
     ///
-    /// - Parameter what: what failed if it fails, and on what: `can't cancel job 5`.
+    /// - Parameter what: the action and its object, for an error: `can't cancel job 5`.
     func withDaemon<Result>(
         _ what: @autoclosure () -> String,
         _ body: (WorkerClient) throws(WorkerClientError) -> Result
     ) throws(Failure) -> Result {
         let address = try address()
         do throws(WorkerClientError) {
-            // Who asks for a result gets it, however large the configuration lets it be.
+            // A result is shown, however large the configuration lets it be.
             let options = ClientOptions(replyByteCountMax: .max)
             return try body(try WorkerClient(address, options: options))
         } catch {

@@ -1,4 +1,4 @@
-// From arguments to an exit status: read the line, find the command, run it, report what failed.
+// From arguments to an exit status: read the line, find the command, run it, report a failure.
 
 internal import Kernel
 internal import WorkerClient
@@ -12,7 +12,8 @@ enum Workerctl {
     /// - Parameter arguments: without the program's name.
     /// - Returns: the exit status.
     static func run(_ arguments: [String]) -> Int32 {
-        // Else what is for a stream that is closed would end the program, or go to what got its number.
+        // Else what is for a stream that is closed would end the program, or go to what got its
+        // number.
         try? StandardStream.openMissing()
         var isJSON = arguments.prefix { $0 != "--" }.contains("--json")
         do throws(Failure) {
@@ -46,7 +47,8 @@ enum Workerctl {
         }
     }
 
-    /// Refuses arguments that Swift has read as other ones: a payload has to arrive as it was given.
+    /// Refuses arguments that Swift has read as other ones: a payload has to arrive as it was
+    /// given.
     private static func checkText() throws(Failure) {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = unsafe CommandLine.unsafeArgv[index],
@@ -62,7 +64,7 @@ enum Workerctl {
         let style = Style(for: .error)
         var text = style.bad("workerctl:") + " " + Terminal.printable(failure.description) + "\n"
         if let advice = failure.advice { text += "  try: \(Terminal.printable(advice))\n" }
-        // When nobody reads the errors, the exit status still tells.
+        // When standard error has no reader, the exit status still tells.
         try? StandardStream.error.write(everything: Array(text.utf8))
         if isJSON { try? Output.write(failure.json) }
     }

@@ -1,4 +1,5 @@
-// The blocks of code in a text for readers: between fences in Markdown, or in a comment of a source.
+// The blocks of code in a text for readers: between fences in Markdown, or in a comment of a
+// source.
 
 import Testing
 

@@ -94,8 +94,8 @@ private struct Console {
 
     /// Whether a command prints what the document says.
     ///
-    /// `…` stands for any text, alone on a line for any lines. Moments, spans of time and the widths
-    /// of columns are not compared.
+    /// `…` stands for any text, alone on a line for any lines. Moments, spans of time and the
+    /// widths of columns are not compared.
     static func isAlike(_ expected: [String], _ printed: [String]) -> Bool {
         var rest = lines(printed)[...]
         let parts = lines(expected).split(separator: "…", omittingEmptySubsequences: false)

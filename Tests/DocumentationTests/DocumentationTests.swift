@@ -1,5 +1,5 @@
-// What a reader copies is what is built here, and it prints what the documentation says: every block
-// of Swift in the README, in Documents, in the articles and in comments is a sample below
+// What a reader copies is what is built here, and it prints what the documentation says: every
+// block of Swift in the README, in Documents, in the articles and in comments is a sample below
 // Tests/Snippets.
 
 import Kernel
@@ -22,7 +22,8 @@ import Testing
         }
         #expect(!names.isEmpty)
         for name in names { #expect(manifest.contains(".library(name: \"\(name)\",")) }
-        // Without a name, a package at a path is called as its folder, and its products are not found.
+        // Without a name, a package at a path is called as its folder, and its products are not
+        // found.
         let name = manifest.components(after: "let package = Package(\n    name: ").first ?? ""
         for path in block.text.components(after: ".package(") where path.contains("path: ") {
             #expect(path.hasPrefix("name: \(name.prefix { $0 != "," }), path: "))

@@ -25,8 +25,10 @@ func text(_ path: String) throws -> String {
     String(decoding: try repositoryFile(path), as: UTF8.self)
 }
 
-/// The modules whose documentation `Scripts/docs` builds.
-let documentedModules = ["RunLoops", "WorkerThreads", "RunLoopsTesting"]
+/// The modules of the products, whose documentation `Scripts/docs` builds.
+let documentedModules = [
+    "RunLoops", "WorkerThreads", "RunLoopsTesting", "WorkerClient", "WorkerDaemon",
+]
 
 /// The documents that users read.
 func userDocuments() throws -> [String] {

@@ -1,4 +1,5 @@
-// The documents tell readers where things are: a file that was moved or renamed since is found here.
+// The documents tell readers where things are: a file that was moved or renamed since is found
+// here.
 
 import Testing
 

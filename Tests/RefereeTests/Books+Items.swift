@@ -151,8 +151,9 @@ extension Books {
         }
     }
 
-    /// Whether several timers of the innermost run's mode are due, one of them for a date that was past
-    /// when it was set: that date counts in which order they are called, but not for CFRunLoop.
+    /// Whether several timers of the innermost run's mode are due, one of them for a date that was
+    /// past when it was set: that date counts in which order they are called, but not for
+    /// CFRunLoop.
     var isOneOfSeveralDueLongPast: Bool {
         guard let mode = runs.last?.mode else { return false }
         let due = timers.filter { index, timer in
@@ -192,8 +193,8 @@ extension Books {
         timers[item]?.wasPast = due == .past
     }
 
-    /// Waits before a date is set to now until the timer's next place has come, so that the dates that
-    /// follow keep to its places.
+    /// Waits before a date is set to now until the timer's next place has come, so that the dates
+    /// that follow keep to its places.
     ///
     /// - Returns: the unit of that place; nil for a timer that has none.
     mutating func waitsToSetNow(_ item: Int) -> Int? {
@@ -260,8 +261,8 @@ extension Books {
 
     // MARK: CoreFoundation's timer in the kernel
 
-    /// Whether the kernel's timer of a mode is armed though no timer waits there, or for the date of
-    /// one that is being called in another mode.
+    /// Whether the kernel's timer of a mode is armed though no timer waits there, or for the date
+    /// of one that is being called in another mode.
     func isStale(_ mode: ModeName) -> Bool {
         let isCalled = timers.contains { index, timer in
             timer.isFiring && timer.calledIn != mode && isIn(index, mode)

@@ -1,6 +1,6 @@
 // What has to be known of a program under way to tell where a rule applies, and whether a sleep
 // will end by itself: the runs under way and the wake-ups. It follows the operations and callouts,
-// and asks the machine only who is in which mode. Items are kept in Books+Items.swift.
+// and asks the machine only which items are in which mode. Items are kept in Books+Items.swift.
 
 import RunLoops
 
@@ -21,7 +21,7 @@ struct Books {
         var hasNestedRun = false
         /// Whether something other than a timer has ended the sleep, and no timer was called yet.
         var isWoken = false
-        /// Whether a timer was due, or nobody but a timer was to come, when the loop went to sleep.
+        /// Whether a timer was due, or only a timer was to come, when the loop went to sleep.
         var sleepsTowardsTimer = false
         /// The unit at which the sleep is to end by itself.
         var sleepsUntil: Int?
@@ -158,8 +158,8 @@ struct Books {
         }
     }
 
-    /// The loop is about to sleep, and nobody will end it but what was sent already, or a port that
-    /// is signalled now.
+    /// The loop is about to sleep, and only a signal that was sent already will end it, or a port
+    /// that is signalled now.
     mutating func sleepsInEarnest() -> Rule? {
         sleeps()
         guard let run = runs.last else { return nil }
@@ -213,7 +213,7 @@ struct Books {
         if hasPolled || blockDepth > 0 { isWakeLeft = true }
     }
 
-    /// Whoever queues a block wakes the loop for it.
+    /// Queueing a block wakes the loop for it.
     mutating func wakesForBlock(from caller: Caller) {
         wakes()
         if caller == .itself && !runs.isEmpty { isWakeSaved = true }
@@ -272,8 +272,8 @@ struct Books {
         withRun { $0.hasRunBlock = true }
     }
 
-    /// The first observer is told that the loop is about to sleep: notes whether the run's mode holds
-    /// nothing, now that a block has run in this pass.
+    /// The first observer is told that the loop is about to sleep: notes whether the run's mode
+    /// holds nothing, now that a block has run in this pass.
     mutating func isAboutToSleep() {
         guard let run = runs.last, run.hasRunBlock else { return }
         let isEmpty = !program.items.indices.contains { index in

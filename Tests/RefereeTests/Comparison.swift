@@ -26,9 +26,9 @@ struct Comparison {
 
     /// Plays a program on both machines, each on a thread of its own.
     ///
-    /// Where the kernel kept a thread from running until something was late, and so what was observed
-    /// is chance, it is played again at half the pace, and at the slowest again and again. What is late
-    /// by as many units in three slow plays was not held up: it is late.
+    /// Where the kernel kept a thread from running until something was late, and so what was
+    /// observed is chance, it is played again at half the pace, and at the slowest again and again.
+    /// What is late by as many units in three slow plays was not held up: it is late.
     ///
     /// - Parameter kind: what is compared with CFRunLoop: ours, or a mutant of it.
     static func of<Ours: Machine>(

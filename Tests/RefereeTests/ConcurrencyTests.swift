@@ -1,5 +1,5 @@
-// Threads that reach a loop while it runs, nobody waiting for them: what comes of it is in no fixed order, but
-// nothing may be lost, on either loop.
+// Threads that reach a loop while it runs, with no thread waiting for them: the effects are in no
+// fixed order, but nothing may be lost, on either loop.
 
 import Dispatch
 import Foundation
@@ -50,7 +50,7 @@ private final class StormBook {
         }
     }
 
-    /// What runs that return after a source have served of all that was signalled before.
+    /// The sources, of all signalled before, that were served by runs which return after a source.
     private func served<M: Machine>(by kind: M.Type) throws -> [String] {
         try onNewThread {
             Player.playStorm(Storm.program, on: M.self) { machine in
@@ -92,7 +92,8 @@ private final class StormBook {
 
     /// Starts a thread that queues blocks, and signals something after each.
     ///
-    /// Each of its signals comes before one of its blocks: the last one is seen by the time that all have run.
+    /// Each of its signals comes before one of its blocks: the last one is seen by the time that
+    /// all have run.
     private static func start(
         _ thread: Int, _ machine: any Machine, _ book: StormBook
     ) -> DispatchSemaphore {

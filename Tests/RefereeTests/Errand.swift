@@ -12,8 +12,8 @@ final class Errand {
 
     /// Sends another thread.
     ///
-    /// - Parameter duringSleep: whether it waits until the loop sleeps: the machine's thread is then
-    ///   about to sleep, and waits for the errand when it woke up.
+    /// - Parameter duringSleep: whether it waits until the loop sleeps: the machine's thread is
+    ///   then about to sleep, and waits for the errand when it woke up.
     init(for machine: any Machine, duringSleep: Bool, _ act: @escaping (any Machine) -> Void) {
         let machine = Carried(value: machine)
         let act = Carried(value: { act(machine.value) })

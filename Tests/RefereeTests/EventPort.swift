@@ -1,10 +1,11 @@
-// The descriptors of the ports that are compared: event descriptors, which CFRunLoop's version-1 sources
-// are made of on Linux, and pipes, which hold a message for each signal.
+// The descriptors of the ports that are compared: event descriptors, which CFRunLoop's version-1
+// sources are made of on Linux, and pipes, which hold a message for each signal.
 
 import Foundation
 import Kernel
 
-/// A descriptor that is readable while a signal waits: a counter, or a pipe with a message for each.
+/// A descriptor that is readable while a signal waits: a counter, or a pipe with a message for
+/// each.
 final class EventPort: Sendable {
     /// What a loop watches.
     let number: CInt
@@ -21,8 +22,8 @@ final class EventPort: Sendable {
         return unsafeBitCast(symbol, to: Make.self)
     }()
 
-    /// - Parameter carriesData: whether each signal is there until it was taken by itself; else they are
-    ///   one mark.
+    /// - Parameter carriesData: whether each signal is there until it was taken by itself; else
+    ///   they are one mark.
     init(carriesData: Bool = false) {
         if carriesData {
             var ends: [CInt] = [-1, -1]

@@ -75,7 +75,8 @@ struct Generator {
         ]
     }
 
-    /// Now and then some observers are of one order: they are told in the sequence in which they were added.
+    /// Now and then some observers are of one order: they are told in the sequence in which they
+    /// were added.
     private mutating func makeEquals() {
         equals = []
         guard random.chance(40) else { return }
@@ -196,7 +197,8 @@ struct Generator {
 
     /// A mode for an item.
     ///
-    /// Of observers of equal order the sequence counts, in which CFRunLoop leaves open what is common.
+    /// Of observers of equal order the sequence counts, in which CFRunLoop leaves open what is
+    /// common.
     private mutating func mode(for item: Int) -> ModeName {
         let mode = mode()
         return mode == .common && equals.contains(item) ? .standard : mode

@@ -1,4 +1,5 @@
-// What a program sees when it looks at an item or at the loop, in words that are the same for both machines.
+// What a program sees when it looks at an item or at the loop, in words that are the same for both
+// machines.
 
 import Kernel
 
@@ -36,8 +37,8 @@ struct Look {
 
     /// When the first timer of a mode is due.
     ///
-    /// Not asked while one is called: CFRunLoop counts it, for the date for which it is called. Ours does
-    /// not, as it waits for nothing.
+    /// Not asked while one is called: CFRunLoop counts it, for the date for which it is called.
+    /// Ours does not, as it waits for nothing.
     private func nextTime(in mode: ModeName) -> String {
         let isOneCalled = books.timers.contains { $1.isFiring && machine.contains($0, in: mode) }
         if isOneCalled { return "unknown" }

@@ -5,7 +5,8 @@ import RunLoops
 
 /// A run loop with the items of a program, on the thread that made it.
 ///
-/// - Thread: its own; `change`, `signal`, `wakeUp`, `stop`, `enqueue`, `perform` and `isWaiting` any.
+/// - Thread: its own; `change`, `signal`, `wakeUp`, `stop`, `enqueue`, `perform` and `isWaiting`
+///   any.
 protocol Machine: AnyObject, SendableMetatype {
     /// Whether observers are told of the waiting although a port is ready, so that there is none.
     static var tellsOfWaitingWithReadyPort: Bool { get }
@@ -55,7 +56,7 @@ enum TimerDate {
     case at(Instant)
 }
 
-/// An interval that nobody lives to see pass.
+/// An interval that never passes in a test.
 let rareInterval = Duration.seconds(1_000_000)
 
 /// Something that is handed to another thread while its owner waits.

@@ -38,7 +38,7 @@ import Testing
         for path in mutants {
             let lines = try text(path).split(separator: "\n", omittingEmptySubsequences: false)
             let file = try #require(lines.first { $0.hasPrefix("--- a/") }).dropFirst(6)
-            // What was there before: the lines of the change that are not new.
+            // The old text: the lines of the change that are not new.
             let hunk = lines.drop { !$0.hasPrefix("@@") }
             let parts = hunk.split { $0.hasPrefix("@@") }.map { part in
                 part.filter { !$0.hasPrefix("+") && !$0.isEmpty }.map { $0.dropFirst() + "\n" }

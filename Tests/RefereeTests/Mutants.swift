@@ -1,6 +1,6 @@
-// Mutants of our loop for the referee to find: each has one fault, which it shows by playing another program
-// than it was given, or by leaving something out. Mutants of the loop's own code are in Tests/Mutants, for
-// `Scripts/referee --mutants`.
+// Mutants of our loop for the referee to find: each has one fault, which it shows by playing
+// another program than it was given, or by leaving something out. Mutants of the loop's own code
+// are in Tests/Mutants, for `Scripts/referee --mutants`.
 
 import Kernel
 import RunLoops

@@ -42,7 +42,8 @@ private let timersThatFellTogether = Program(
             .standard, .sleeps([Ending(act: .wakeUp, caller: .itself)]), returnsAfterSource: true),
     ])
 
-/// The same, without all that had no part in it: both timers repeat in one mode, one was set to now.
+/// The same, without all that had no part in it: both timers repeat in one mode, one was set to
+/// now.
 private let timersInOneMode = Program(
     items: [
         Item(
@@ -88,8 +89,8 @@ private let blockThenSource = Program(
         .run(.standard, .brief, returnsAfterSource: false),
     ])
 
-/// A timer that is set in another's callout while both are due: as a time-out of ours it would be for
-/// the next round, so it is not played as one.
+/// A timer that is set in another's callout while both are due: as a time-out of ours it would be
+/// for the next round, so it is not played as one.
 ///
 /// From seed 2043.
 private let timerSetInItsRound = Program(
@@ -102,7 +103,8 @@ private let timerSetInItsRound = Program(
         .run(.standard, .poll, returnsAfterSource: false),
     ])
 
-/// A timer of the round is called by a run nested in the round, and is due again when the round comes to it.
+/// A timer of the round is called by a run nested in the round, and is due again when the round
+/// comes to it.
 ///
 /// From seed 451877712550.
 private let dueAgainInItsRound = Program(
@@ -117,7 +119,8 @@ private let dueAgainInItsRound = Program(
         .run(.standard, .poll, returnsAfterSource: false),
     ])
 
-/// A mode that another thread makes common holds nothing yet; then an item is added to the common modes.
+/// A mode that another thread makes common holds nothing yet; then an item is added to the common
+/// modes.
 ///
 /// Whether it is in that mode at once is open. From seed 891459505159.
 private let commonAndThenAdded = Program(

@@ -90,7 +90,7 @@ final class OurMachine: Machine {
     }
 
     func change(_ change: Change) {
-        // Who adds or removes wakes the loop; who makes invalid, if the item is in it.
+        // Adding and removing wakes the loop; making invalid does, if the item is in it.
         switch change {
         case .add(let item, let mode): add(item, to: mode)
         case .remove(let item, let mode): remove(item, from: mode)

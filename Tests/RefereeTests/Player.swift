@@ -1,5 +1,5 @@
 // Plays a program on a machine and notes what is observed. It keeps a run from sleeping in earnest:
-// right before each sleep it does what ends it, unless a timer or port that is due will.
+// right before each sleep it does something that ends it, unless a timer or port that is due will.
 
 import Kernel
 import RunLoops
@@ -14,14 +14,14 @@ final class Player {
     private var rounds: [Int]
     /// Modes that sources entered and left in the operation under way: the sequence is open.
     private var registrations: [String] = []
-    /// How the sleeps of each run under way end; nil in a brief one, whose sleeps nobody ends.
+    /// How the sleeps of each run under way end; nil in a brief one, whose sleeps are not ended.
     private var endings: [[Ending]?] = []
     /// Timers whose own callouts have set their date.
     private var timersSet: Set<Int> = []
     /// What another thread does during the sleep under way.
     private var errand: Errand?
-    /// The items that another thread has moved in this pass, and where they were before: that counts
-    /// until the pass has ended, by when both loops have moved them.
+    /// The items that another thread has moved in this pass, and where they were before: that
+    /// counts until the pass has ended, by when both loops have moved them.
     private var moved: [Int: [ModeName]] = [:]
     /// What the other thread did; nil when both loops have done it.
     private var pendingChange: Change?

@@ -69,10 +69,10 @@ enum Due: Sendable, Equatable {
     case soon(Int)
 }
 
-/// What comes after a timer was called.
+/// The effect of a timer's call on its dates.
 enum Interval: Sendable, Equatable {
     case once
-    /// It repeats, but nobody lives to see it.
+    /// It repeats, but never in a test.
     case rarely
     /// It repeats every so many turns of the timetable.
     case often(Int)
@@ -97,7 +97,7 @@ enum Limit: Sendable {
     case past
     /// Until it has gone to sleep once more than these say: each ends one sleep, a stop the last.
     case sleeps([Ending])
-    /// A few milliseconds, in which nobody but the program itself wakes the loop.
+    /// A few milliseconds, in which only the program itself wakes the loop.
     case brief
 
     var isBrief: Bool { if case .brief = self { true } else { false } }
@@ -344,7 +344,8 @@ extension Operation {
         }
     }
 
-    /// Whether it can tell if a change by another thread, which has moved some items, is made already.
+    /// Whether it can tell if a change by another thread, which has moved some items, is made
+    /// already.
     func mayMeet(_ change: Change, of moved: some Sequence<Int>) -> Bool {
         switch self {
         case .addCommonMode, .holdUp, .lookAtLoop: return true

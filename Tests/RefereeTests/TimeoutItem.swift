@@ -1,5 +1,5 @@
-// A timer of a program as our loop's time-out: whether the program uses it as one, and what stands in
-// for the timer then.
+// A timer of a program as our loop's time-out: whether the program uses it as one, and what stands
+// in for the timer then.
 
 import Kernel
 import RunLoops
@@ -86,10 +86,10 @@ final class TimeoutItem: Sendable {
 extension Program {
     /// Whether a timer is used as our time-outs can be.
     ///
-    /// It fires once, is only ever put into one mode, by the loop's own thread, and does not run the
-    /// loop as it is called, which could tell that it is no longer in the mode that its own callout
-    /// has taken it from. Nor is it set while timers are called: one that is due would not be called
-    /// in that round any more, since to set a time-out is to schedule it anew.
+    /// It fires once, is only ever put into one mode, by the loop's own thread, and does not run
+    /// the loop as it is called, which could tell that it is no longer in the mode that its own
+    /// callout has taken it from. Nor is it set while timers are called: one that is due would not
+    /// be called in that round any more, since to set a time-out is to schedule it anew.
     func isTimeout(_ index: Int) -> Bool {
         guard case .timer(_, every: .once) = items[index].kind else { return false }
         let own = items[index].scripts.flatMap { $0.flatMap(\.withThoseInBlocks) }
@@ -109,7 +109,8 @@ extension Program {
         return modes.count == 1 && !modes.contains(.common) && !maySetWhileTimersFire(index)
     }
 
-    /// Whether a timer's callout sets the date of another one, or something that it runs the loop for.
+    /// Whether a timer's callout sets the date of another one, or something that it runs the loop
+    /// for.
     private func maySetWhileTimersFire(_ index: Int) -> Bool {
         let timersRun = items.contains { item in
             item.isTimer

@@ -1,15 +1,15 @@
 // The time of a play: a count of units that moves only in the loop's sleeps, and where the program
 // says that the thread is busy. It says when something
-// is due by the clock, and notices when the kernel kept the thread from running for so long that the
-// clock and the count went apart, which makes the play void: what came of it is chance.
+// is due by the clock, and notices when the kernel kept the thread from running for so long that
+// the clock and the count went apart, which makes the play void: its outcome is chance.
 
 import Foundation
 import Kernel
 
 /// The units that went by in a play, and how they map to the clock.
 ///
-/// Timers are due at even units, each at its own, and time limits end at odd ones: no two things are
-/// ever due at the same moment, and what comes first does not hang on how fast the machine is.
+/// Timers are due at even units, each at its own, and time limits end at odd ones: no two things
+/// are ever due at the same moment, and their order does not depend on how fast the machine is.
 struct Timetable {
     /// How long a unit is.
     let unit: Duration

@@ -1,5 +1,5 @@
-// The rows of the project's table "what a run loop must be seen to do", by number: what is observed,
-// in which order, on a scripted kernel and a clock that is moved by hand.
+// The rows of the project's table "what a run loop must be seen to do", by number: what is
+// observed, in which order, on a scripted kernel and a clock that is moved by hand.
 
 import Kernel
 import RunLoops

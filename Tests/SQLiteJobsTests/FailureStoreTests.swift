@@ -10,33 +10,36 @@ import Testing
         let directory = try StoreDirectory()
         var limits = StoreLimits()
         limits.uniqueMilliseconds = 100
-        let store = try directory.open(limits: limits)
-        func give(_ name: UInt8, to id: UInt64, at now: Int64) throws -> JobID? {
-            var other: JobID?
-            try store.transaction(at: now) { () throws(StoreFault) in
-                other = try store.giveName([name], to: JobID(id), at: now)
-                if other == nil { try store.accept(.sample(id)) }
+        do {
+            let store = try directory.open(limits: limits)
+            func give(_ name: UInt8, to id: UInt64, at now: Int64) throws -> JobID? {
+                var other: JobID?
+                try store.transaction(at: now) { () throws(StoreFault) in
+                    other = try store.giveName([name], to: JobID(id), at: now)
+                    if other == nil { try store.accept(.sample(id)) }
+                }
+                return other
             }
-            return other
-        }
-        #expect(try give(7, to: 1, at: 0) == nil)
-        #expect(try give(7, to: 2, at: 99) == JobID(1))
-        #expect(try give(7, to: 3, at: 5_000) == JobID(1))
-        try store.transaction(at: 5_000) { () throws(StoreFault) in
-            try store.end(JobID(1), nil, .cancelled, at: 5_000)
-        }
-        #expect(try give(7, to: 4, at: 5_001) == nil)
-        #expect(try give(7, to: 5, at: 5_002) == JobID(4))
-        // Old names whose jobs have ended are dropped as new ones come; those of live jobs stay.
-        for id in 10..<30 {
-            #expect(try give(UInt8(id), to: UInt64(id), at: 6_000) == nil)
-            try store.transaction(at: 6_000) { () throws(StoreFault) in
-                try store.end(JobID(UInt64(id)), nil, .cancelled, at: 6_000)
+            #expect(try give(7, to: 1, at: 0) == nil)
+            #expect(try give(7, to: 2, at: 99) == JobID(1))
+            #expect(try give(7, to: 3, at: 5_000) == JobID(1))
+            try store.transaction(at: 5_000) { () throws(StoreFault) in
+                try store.end(JobID(1), nil, .cancelled, at: 5_000)
             }
+            #expect(try give(7, to: 4, at: 5_001) == nil)
+            #expect(try give(7, to: 5, at: 5_002) == JobID(4))
+            // Old names whose jobs have ended are dropped as new ones come; those of live jobs
+            // stay.
+            for id in 10..<30 {
+                #expect(try give(UInt8(id), to: UInt64(id), at: 6_000) == nil)
+                try store.transaction(at: 6_000) { () throws(StoreFault) in
+                    try store.end(JobID(UInt64(id)), nil, .cancelled, at: 6_000)
+                }
+            }
+            for id in 30..<34 { #expect(try give(UInt8(id), to: UInt64(id), at: 9_000) == nil) }
+            #expect(try give(7, to: 50, at: 9_000) == JobID(4))
         }
-        for id in 30..<34 { #expect(try give(UInt8(id), to: UInt64(id), at: 9_000) == nil) }
-        #expect(try store.uniqueNameCount() == 5)
-        #expect(try give(7, to: 50, at: 9_000) == JobID(4))
+        #expect(directory.rowCount(of: "unique_names") == 5)
     }
 
     @Test func `a failed job runs again with its payload, due and with its attempts forgiven`()

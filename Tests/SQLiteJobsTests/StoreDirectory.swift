@@ -1,5 +1,6 @@
 // The common part of the store's tests: a directory of their own and short forms of the calls.
 
+import CSQLite
 import Jobs
 import SQLiteJobs
 import Support
@@ -30,6 +31,22 @@ extension StoreDirectory {
         VALUES (\(id), 'mail', 'send', x'01', \(Priority.normal.rawValue), \(held), 0, 0, 1,
             \(dueAt.map { "\($0)" } ?? "NULL"))
         """
+    }
+
+    /// The number of rows of a table, in a store that is not open; nil if SQLite does not say.
+    func rowCount(of table: String) -> Int? {
+        var connection: OpaquePointer?
+        var statement: OpaquePointer?
+        defer {
+            unsafe sqlite3_finalize(statement)
+            unsafe sqlite3_close(connection)
+        }
+        guard unsafe sqlite3_open(database, &connection) == SQLITE_OK,
+            unsafe sqlite3_prepare_v2(
+                connection, "SELECT count(*) FROM \(table)", -1, &statement, nil) == SQLITE_OK,
+            unsafe sqlite3_step(statement) == SQLITE_ROW
+        else { return nil }
+        return Int(unsafe sqlite3_column_int64(statement, 0))
     }
 
     /// The fault with which opening fails; nil if it does not.

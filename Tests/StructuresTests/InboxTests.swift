@@ -6,6 +6,11 @@ import Structures
 import Synchronization
 import Testing
 
+extension Inbox {
+    /// The number of spare blocks, as `Inbox+Spares.swift` lays the word out.
+    fileprivate var spareBlockCount: Int { Int(spares.load(ordering: .relaxed) & 0xFFFF) }
+}
+
 @Suite(.serialized, .timeLimit(.minutes(2))) struct `An inbox` {
     /// One element of a concurrent test: its producer, and its number among that producer's
     /// elements.

@@ -1,5 +1,6 @@
-// Watching with the asynchronous client, and who holds what: the sequence its client, and nobody
-// either of them when it is over. A script waits for the client's end, so one that is held hangs it.
+// Watching with the asynchronous client, and who holds what: the sequence its client, and nothing
+// either of them when it is over. A script waits for the client's end, so one that is held hangs
+// it.
 
 import Testing
 import WorkerClient

@@ -102,7 +102,7 @@ struct `Blocking client and odd servers` {
         let timeout = clientError { _ = try client.fire("a") }
         #expect(timeout == .timedOut(after: .milliseconds(30)))
         // The reply to the first command can't be taken for this one's: it is another connection.
-        // What waits for a job waits as long as it takes, so no limit is over on a busy machine.
+        // A wait for a job takes as long as the job, so no limit is over on a busy machine.
         #expect(try client.result(of: 2, wait: .forever) == Array("b".utf8))
         client.close()
         try late.finish()
@@ -262,7 +262,7 @@ struct `Blocking client and odd servers` {
         let words = try client.command(["THREADS"])
         #expect(words == .list(Array(repeating: .bytes(Array("1234".utf8)), count: 5)))
         let tooLarge = clientError { _ = try client.result(of: 1) }
-        // The daemon has done nothing wrong: what is to be changed is the client's limit.
+        // The daemon has done nothing wrong: the client's limit has to change.
         #expect(tooLarge == .closed("it has 9 bytes, and replyByteCountMax of this client is 8"))
         client.close()
         try server.finish()

@@ -59,7 +59,8 @@ import WorkerClient
         let waiter = try TestThread(name: "waiter") {
             #expect(clientError { _ = try client.result(of: id, wait: .forever) } == closed)
         }
-        // Who is woken for nothing looks around and sleeps again: some look would find it awake.
+        // A thread that is woken in vain looks around and sleeps again: some look would find it
+        // awake.
         while client.sleepingThreadCount < 2 {}
         let restlessCount = (0..<100_000).count { _ in client.sleepingThreadCount != 2 }
         #expect(restlessCount == 0)

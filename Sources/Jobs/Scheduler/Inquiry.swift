@@ -31,12 +31,12 @@ enum Inquiry {
 }
 
 /// The questions under way, by the tickets of their answers.
-struct Inquiries {
+package struct Inquiries {
     private var waiting: [UInt64: Inquiry] = [:]
     private var lastTicket: UInt64 = 0
 
     /// How many answers are awaited.
-    var count: Int { waiting.count }
+    package var count: Int { waiting.count }
 
     /// The ticket under which an answer is expected.
     mutating func expect(_ inquiry: Inquiry) -> UInt64 {

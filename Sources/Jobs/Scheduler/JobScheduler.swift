@@ -44,7 +44,7 @@ package struct JobScheduler: ~Copyable {
     var served: ServedNames
     var names: UniqueNames
     var cancels = PendingCancels()
-    var inquiries = Inquiries()
+    package internal(set) var inquiries = Inquiries()
     var parkedExpiry = ParkedExpiry()
     var releases = Releases()
     /// Numbers below this one are kept back in the store.
@@ -91,9 +91,6 @@ package struct JobScheduler: ~Copyable {
 
     /// Whether clients are held back because too many bytes await their commit.
     package var holdsClientsBack: Bool { commits.isFull }
-
-    /// How many answers of the store are awaited.
-    package var awaitedAnswerCount: Int { inquiries.count }
 
     /// Counts that had to be repaired: lines for the log.
     package func takeFaults() -> [String] {
@@ -204,17 +201,6 @@ package struct JobScheduler: ~Copyable {
     /// Where and when the present attempt of a job has begun; nil if it has not.
     package func beginning(of job: JobEntry) -> (thread: String, startedAt: Int64)? {
         job.attempt.flatMap { environment.beginning(of: $0) }
-    }
-
-    /// Each queue in a line, for people who look for a fault.
-    package var queueDescriptions: [String] {
-        queues.all.map { queue in
-            "\(queue.name.thread) \(queue.name.priority.name): \(queue.window.extent), "
-                + "\(queue.window.inMemory.count) in turn in memory; delayed to "
-                + "\(queue.delayed.horizon), \(queue.delayed.inMemory.count) in memory"
-                + (queue.delayed.isLoading ? ", loading" : "")
-                + (queue.isLoadDue ? ", load due" : "")
-        }
     }
 
     /// Checks all counters against the jobs that they count.

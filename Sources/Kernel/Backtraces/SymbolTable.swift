@@ -1,9 +1,9 @@
 // The functions of an ELF file, from its symbol table. What is not as it should be is no table.
 //
-// Layout (elf(5), 64 bits, little endian): the header has at 40 the offset of the section headers, at
-// 58 the size of one, at 60 their count. A section header has at 4 its type, at 24 its offset, at 32
-// its size, at 40 the number of the section with its strings. A symbol (24 bytes) has at 0 the
-// offset of its name, at 4 its type in the lower four bits, at 8 its address, at 16 its size.
+// Layout (elf(5), 64 bits, little endian): the header has at 40 the offset of the section headers,
+// at 58 the size of one, at 60 their count. A section header has at 4 its type, at 24 its offset,
+// at 32 its size, at 40 the number of the section with its strings. A symbol (24 bytes) has at 0
+// the offset of its name, at 4 its type in the lower four bits, at 8 its address, at 16 its size.
 
 internal import Glibc
 

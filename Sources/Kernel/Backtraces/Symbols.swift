@@ -15,7 +15,8 @@ package enum Symbols {
     package static func describe(_ addresses: [UInt]) -> [String] {
         var tables: [String: SymbolTable] = [:]
         return addresses.enumerated().map { index, address in
-            // A return address may be behind the end of a function whose last instruction is a call.
+            // A return address may be behind the end of a function whose last instruction is a
+            // call.
             let inside = index == 0 ? address : address &- 1
             var found = unsafe clinux_symbol()
             guard unsafe clinux_find_symbol(inside, &found) != 0 else {

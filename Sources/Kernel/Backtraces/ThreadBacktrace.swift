@@ -12,12 +12,12 @@
 // which return EINTR as after any other signal.
 //
 // `state` of a capture
-//    0 unused, 2 filled in   belongs to whoever has taken it
+//    0 unused, 2 filled in   belongs to the thread that has taken it
 //    1 asked                 here, before the signal: belongs to the thread
 //    4 being filled in       the handler, which then releases the frames by 2
 //    3 given up              here, from 1: the handler gives it back by 0 and reads nothing
-// So a thread that answers late writes to no capture that is somebody else's, and looks at no word
-// that may be gone.
+// So a thread that answers late writes to no capture that another thread has by then, and looks at
+// no word that may be gone.
 
 internal import CLinux
 internal import Glibc
@@ -30,7 +30,7 @@ package enum ThreadBacktrace {
     private struct Capture: @unchecked Sendable {
         // SAFETY: the memory is never freed, and whose it is say `isTaken` and its `state`.
         let memory: UnsafeMutablePointer<clinux_capture>
-        /// Whether somebody waits for it.
+        /// Whether a thread waits for it.
         var isTaken = true
 
         var state: UInt32 { unsafe clinux_capture_state(memory) }
@@ -73,8 +73,8 @@ package enum ThreadBacktrace {
     /// - Parameters:
     ///   - thread: a thread of this process that called `allowOnThisThread()` and does not end
     ///     meanwhile.
-    ///   - limit: how long to wait for it; one that holds signals back or is stuck in the kernel may
-    ///     never answer.
+    ///   - limit: how long to wait for it; one that holds signals back or is stuck in the kernel
+    ///     may never answer.
     /// - Returns: empty when it did not answer, or when the process has no signal left for this.
     /// - Thread: any thread but that one.
     /// - Blocks: for as long as the thread needs to be scheduled, at most for `limit`.

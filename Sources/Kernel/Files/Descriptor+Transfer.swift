@@ -27,7 +27,7 @@ package enum WriteResult: Equatable, Sendable {
 }
 
 extension Descriptor {
-    /// Reads what is there, once.
+    /// Reads the bytes that have arrived, once.
     ///
     /// - Parameter buffer: where the bytes go; not empty, as reading nothing looks like the end.
     /// - Throws: ECONNRESET, EIO, EISDIR and the like.
@@ -51,7 +51,8 @@ extension Descriptor {
         return count == 0 ? .end : .bytes(count)
     }
 
-    /// Reads what is there, once, to the end of `bytes`, without clearing the room first.
+    /// Reads the bytes that have arrived, once, to the end of `bytes`, without clearing the room
+    /// first.
     ///
     /// - Parameters:
     ///   - bytes: grows by what was read; unchanged at the end, when it would block and on errors.
@@ -72,7 +73,7 @@ extension Descriptor {
         return result
     }
 
-    /// Reads what is there, once, into the free room of a buffer.
+    /// Reads the bytes that have arrived, once, into the free room of a buffer.
     ///
     /// - Parameters:
     ///   - room: has room for at least one byte; grows by what was read.
@@ -97,7 +98,7 @@ extension Descriptor {
 
     /// Writes once; perhaps only the first part.
     ///
-    /// - Throws: EPIPE and ECONNRESET when nobody reads any more, and the like. The process
+    /// - Throws: EPIPE and ECONNRESET when the other end is gone, and the like. The process
     ///   ignores SIGPIPE (`Signal.ignoreBrokenPipes`), or uses `send` on sockets.
     /// - Thread: the one that owns the descriptor.
     /// - Blocks: never when the descriptor is non-blocking.

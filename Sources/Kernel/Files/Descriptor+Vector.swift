@@ -19,7 +19,7 @@ extension Descriptor {
     ///   - chunks: what to write.
     ///   - offset: how many bytes of the first chunk are out already.
     /// - Returns: how many bytes went out, counted over all chunks from `offset` on.
-    /// - Throws: EPIPE and ECONNRESET when nobody reads any more, and the like.
+    /// - Throws: EPIPE and ECONNRESET when the other end is gone, and the like.
     /// - Thread: the one that owns the descriptor.
     /// - Blocks: never when the descriptor is non-blocking.
     /// - Complexity: O(chunks written); no byte is copied, nothing is allocated.

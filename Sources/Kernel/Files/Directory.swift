@@ -22,7 +22,7 @@ package enum Directory {
         }
     }
 
-    /// Makes a directory of its own under a name that nobody else has; only its owner may enter.
+    /// Makes a directory of its own under a name that no other file has; only its owner may enter.
     ///
     /// - Parameter prefix: how its path begins.
     /// - Returns: its path.
@@ -66,7 +66,8 @@ package enum Directory {
 
     /// The directory that something is in by its path: what stands in front of the last slash.
     ///
-    /// Of `/a/b`, `/a`; of `/a`, `/`; of `a`, `.`; and of `/a/b/`, in which nothing is named, `/a/b`.
+    /// Of `/a/b`, `/a`; of `/a`, `/`; of `a`, `.`; and of `/a/b/`, in which nothing is named,
+    /// `/a/b`.
     ///
     /// - Thread: any; asks no file.
     package static func parent(of path: String) -> String {

@@ -1,12 +1,14 @@
-// A file that is nowhere but in memory: what somebody shall be given whole, and whatever becomes of us.
+// A file that is nowhere but in memory: to be handed over whole, whatever becomes of
+// us.
 
 internal import CLinux
 internal import Glibc
 
 extension File {
-    /// Makes a file without a name that has these bytes and never others; it is read from its beginning.
+    /// Makes a file without a name that has these bytes and never others; it is read from its
+    /// beginning.
     ///
-    /// It is in memory as long as anybody has it open, in this process or in another one.
+    /// It is in memory as long as a descriptor of it is open, in this process or in another one.
     ///
     /// - Parameter label: what it is called in `/proc/PID/fd`; up to 249 bytes.
     /// - Throws: EMFILE, ENFILE, ENOMEM; EFBIG where this process may write no file of that size.

@@ -1,5 +1,5 @@
-// Making a file that outlives a power cut: a new one that nobody else has, its bytes on the disk, then the
-// name under which it is found.
+// Making a file that outlives a power cut: a new one that no other process has, its bytes on the
+// disk, then the name under which it is found.
 
 internal import CLinux
 internal import Glibc
@@ -7,7 +7,7 @@ internal import Glibc
 extension File {
     /// Makes a file that is not there, and fails if something is.
     ///
-    /// A link in its place is not followed, so that nobody can have something else written.
+    /// A link in its place is not followed, so that no other user can have another file written.
     ///
     /// - Parameter mode: its mode bits; the process's umask takes its part.
     /// - Returns: the file, open for writing.
@@ -18,13 +18,13 @@ extension File {
         try open("make \(path)", path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
     }
 
-    /// Removes a file of this process's user that was left behind: one that nobody has locked.
+    /// Removes a file of this process's user that was left behind: one that is not locked.
     ///
     /// - Parameters:
     ///   - byteCount: how many of its first bytes are looked at.
     ///   - isOurs: whether a file that begins so may go.
-    /// - Returns: whether it is gone; false for a link, another user's file, one that is not ours, one that
-    ///   somebody has locked, and where there are no locks.
+    /// - Returns: whether it is gone; false for a link, another user's file, one that is not ours,
+    ///   one that is locked, and where there are no locks.
     /// - Throws: ENOENT, EACCES.
     /// - Thread: any.
     /// - Blocks: for the disk.
@@ -34,7 +34,8 @@ extension File {
         guard let status = try status(of: path, followingLinks: false),
             status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid()
         else { return false }
-        // For writing, since some file systems lock nothing else; not to wait for a pipe's other end.
+        // For writing, since some file systems lock nothing else; not to wait for a pipe's other
+        // end.
         let file = try open("open \(path)", path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
         var header: [UInt8] = []
         guard case .bytes = try file.read(appendingTo: &header, atMost: byteCount), isOurs(header),
@@ -55,9 +56,9 @@ extension File {
 }
 
 extension Descriptor {
-    /// Locks a file for whoever has this descriptor, until it is closed or its process has died.
+    /// Locks a file for the holders of this descriptor, until it is closed or its process has died.
     ///
-    /// - Returns: false if somebody else has, and where the file system knows no locks.
+    /// - Returns: false if it is locked already, and where the file system knows no locks.
     /// - Thread: any.
     /// - Blocks: never.
     /// - Source: flock(2).
@@ -68,7 +69,7 @@ extension Descriptor {
         }
     }
 
-    /// Waits until what was written to a file is on the disk, by whomever.
+    /// Waits until what was written to a file is on the disk, whichever process wrote it.
     ///
     /// - Throws: EIO, ENOSPC: what was written may be lost, and a later call does not say so.
     /// - Thread: any.

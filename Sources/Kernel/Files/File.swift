@@ -54,7 +54,8 @@ package enum File {
         return bytes
     }
 
-    /// The first line of what a file contains, without what ends it: a line feed, or both bytes of CRLF.
+    /// The first line of a file, without its end: a line feed, or both bytes of
+    /// CRLF.
     package static func firstLine(of bytes: [UInt8]) -> [UInt8] {
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return bytes }
         let line = bytes[..<end]
@@ -80,7 +81,7 @@ package enum File {
         }
     }
 
-    /// Gives a file another path, in place of what is there.
+    /// Gives a file another path, in place of the file that is there.
     ///
     /// - Throws: ENOENT, EACCES, EXDEV (another file system).
     /// - Thread: any.
@@ -185,7 +186,7 @@ package enum File {
         try retrying("chmod \(path)") { unsafe chmod(path, mode) }
     }
 
-    /// What tells a file from all others as long as somebody has it open.
+    /// What tells a file from all others as long as it is open.
     struct Identity: Equatable {
         fileprivate let device: dev_t
         fileprivate let number: ino_t

@@ -1,6 +1,7 @@
-// A file as memory: what is stored there is with the kernel at once and outlives the process, without a
-// call for each of it. A store that the disk has no room for, or a file system that has failed, would end
-// the process (SIGBUS): such a page is replaced by memory that nobody else sees (CLinux/filememory.h).
+// A file as memory: what is stored there is with the kernel at once and outlives the process,
+// without a call for each of it. A store that the disk has no room for, or a file system that has
+// failed, would end the process (SIGBUS): such a page is replaced by memory that no other process
+// sees (CLinux/filememory.h).
 
 internal import CLinux
 internal import Glibc
@@ -8,8 +9,8 @@ internal import Synchronization
 
 /// The words of a file that stay readable for others when this process has died.
 ///
-/// Its room on the disk is taken when it is made. What can't be brought to the file all the same, since
-/// the file system has failed or never writes in place, is lost in silence.
+/// Its room on the disk is taken when it is made. What can't be brought to the file all the same,
+/// since the file system has failed or never writes in place, is lost in silence.
 ///
 /// - Thread: any thread.
 @safe
@@ -73,8 +74,8 @@ package final class FileMemory: Sendable {
 
     deinit { _ = unsafe munmap(UnsafeMutableRawPointer(words), count * MemoryLayout<UInt64>.size) }
 
-    /// Stores words, the first of them last: whoever finds it finds the others, unless somebody stores
-    /// there at the same time.
+    /// Stores words, the first of them last: a reader that finds it finds the others, unless
+    /// another thread stores there at the same time.
     ///
     /// - Blocks: for the disk, if the page has left the memory.
     @inline(never)  // What the handler knows of a thread exists once, in this file.
@@ -83,7 +84,7 @@ package final class FileMemory: Sendable {
         guard !values.isEmpty else { return }
         unsafe clinux_guard(words + start, values.count * MemoryLayout<UInt64>.size)
         defer { clinux_unguard() }
-        // What was there is no more before it is half of something else.
+        // The old words are gone before they are half of others.
         unsafe words[start].store(0, ordering: .relaxed)
         atomicMemoryFence(ordering: .releasing)
         for place in 1..<values.count {
@@ -94,7 +95,8 @@ package final class FileMemory: Sendable {
 }
 
 extension File {
-    /// Reads a file of words as `FileMemory` leaves it, so many at a time; the last part may have fewer.
+    /// Reads a file of words as `FileMemory` leaves it, so many at a time; the last part may have
+    /// fewer.
     ///
     /// A link is not followed.
     ///

@@ -1,4 +1,4 @@
-// The three streams a program is started with, which nobody owns, and the writing of everything
+// The three streams a program is started with, which have no owner, and the writing of everything
 // to a descriptor that may make us wait, for logs and command line tools.
 
 internal import CLinux
@@ -22,7 +22,7 @@ package enum StandardStream: CInt, Sendable, CaseIterable {
 
     /// Writes all of `bytes`.
     ///
-    /// - Throws: EPIPE when nobody reads, ENOSPC, EIO.
+    /// - Throws: EPIPE when the reader is gone, ENOSPC, EIO.
     /// - Thread: any; two threads' bytes may mix when they are more than PIPE_BUF (4,096).
     /// - Blocks: until the reader took everything.
     package func write(everything bytes: [UInt8]) throws(SystemError) {
@@ -33,7 +33,7 @@ package enum StandardStream: CInt, Sendable, CaseIterable {
     ///
     /// - Parameter milliseconds: how long is waited for a reader that takes nothing.
     /// - Returns: how many were written.
-    /// - Throws: EPIPE when nobody reads, ENOSPC, EIO.
+    /// - Throws: EPIPE when the reader is gone, ENOSPC, EIO.
     /// - Thread: one at a time, or what others write comes in between, and is waited for.
     /// - Blocks: so long at most, each time that the reader takes nothing.
     /// - Source: poll(2), pipe(7): what is writable takes PIPE_BUF bytes.
@@ -94,7 +94,7 @@ extension Descriptor {
 
     /// Writes all of `bytes`, also to a descriptor that is set non-blocking.
     ///
-    /// - Throws: EPIPE when nobody reads, ENOSPC, EIO.
+    /// - Throws: EPIPE when the reader is gone, ENOSPC, EIO.
     /// - Thread: the one that owns the descriptor.
     /// - Blocks: until the reader took everything.
     package borrowing func write(everything bytes: [UInt8]) throws(SystemError) {
@@ -138,7 +138,7 @@ private func writeAll(_ bytes: [UInt8], to number: CInt) throws(SystemError) {
             }
         } catch {
             guard error.errno == EAGAIN else { throw error }
-            // Somebody else who shares the terminal or pipe may have set it non-blocking.
+            // Another process that shares the terminal or pipe may have set it non-blocking.
             try waitUntilReady(number, for: CShort(POLLOUT))
         }
     }

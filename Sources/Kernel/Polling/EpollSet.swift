@@ -76,8 +76,8 @@ internal import Glibc
         return appended
     }
 
-    /// Waits with a time limit in nanoseconds, which kernels before 5.11 (and valgrind) don't know, and
-    /// which the call filters of containers refuse that are older than it (EPERM).
+    /// Waits with a time limit in nanoseconds, which kernels before 5.11 (and valgrind) don't know,
+    /// and which the call filters of containers refuse that are older than it (EPERM).
     private func waitFinely(_ nanoseconds: Int64) -> CInt {
         var timeout = timespec(
             tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))

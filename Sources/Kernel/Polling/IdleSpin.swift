@@ -1,16 +1,16 @@
 // Whether a thread that has run out of work looks for more for a moment before it sleeps.
 //
 // Putting a processor to sleep and waking it again takes 10 to 60 µs on a virtual machine, several
-// times what the thread's own switch costs. Who is asked again within that time slept for nothing. So
-// it looks instead, but only while looking pays, which the latest gap between two pieces of work
-// tells, as it does the kernel's haltpoll governor for idle virtual processors.
+// times what the thread's own switch costs. A thread that gets work again within that time slept in
+// vain. So it looks instead, but only while looking pays, which the latest gap between two pieces
+// of work tells, as it does the kernel's haltpoll governor for idle virtual processors.
 
 internal import Synchronization
 
 /// How long a thread looks for work before it sleeps, and whether that pays at the moment.
 ///
-/// What is looked for in vain is the limit, once for each burst of work: one gap that is longer ends
-/// the looking, one that is not begins it again.
+/// What is looked for in vain is the limit, once for each burst of work: one gap that is longer
+/// ends the looking, one that is not begins it again.
 ///
 /// - Thread: any thread may make it; the rest is its owner's.
 /// - Source: the kernel's documentation, virt/guest-halt-polling; sched_getaffinity(2).

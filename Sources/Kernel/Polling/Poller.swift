@@ -17,12 +17,13 @@ public struct Readiness: OptionSet, Sendable, Hashable, CustomStringConvertible 
     public static let writable = Readiness(rawValue: 2)
     /// The other side is gone or the descriptor is broken; reported whether asked for or not.
     ///
-    /// What is read then is what came before and the end of file, what is written fails with EPIPE: a
-    /// port that is interested in reading or in writing is told that too.
+    /// A read then gives the earlier bytes and the end of file, a write fails with EPIPE:
+    /// a port that is interested in reading or in writing is told that too.
     public static let closed = Readiness(rawValue: 4)
-    /// Something out of the ordinary, EPOLLPRI: a connection's urgent byte, a change of a pseudoterminal's
-    /// master in packet mode, an edge of a pin or another attribute in `/sys` (which reports `closed` with
-    /// it), a stall that a monitor in `/proc/pressure` was set to tell of.
+    /// Something out of the ordinary, EPOLLPRI: a connection's urgent byte, a change of a
+    /// pseudoterminal's master in packet mode, an edge of a pin or another attribute in `/sys`
+    /// (which reports `closed` with it), a stall that a monitor in `/proc/pressure` was set to tell
+    /// of.
     ///
     /// - Source: poll(2), POLLPRI.
     public static let urgent = Readiness(rawValue: 8)

@@ -1,26 +1,33 @@
 // Sleeping and waking with the real kernel: on a futex while there is no descriptor to watch, in
 // epoll otherwise. Knows nothing of run loops.
 //
-// The word, its values and who writes them:
+// Values of the word:
 //   0 awake     the loop runs and will look at everything before it sleeps   written by the loop
-//   1 woken     somebody woke it; not yet noticed                            written by wakers
+//   1 woken     a waker woke it; the loop has not noticed yet                written by wakers
 //   2 parked    the loop sleeps on this word as a futex, or is about to      written by the loop
 //   3 polling   the loop sleeps in epoll_wait, or is about to                written by the loop
 //
-// Edges (all operations on the word are sequentially consistent):
-//   E1 no lost wake   waker: publish work, word.exchange(1) │ loop: word.cas(0→2|3), then sleep
-//        Either the exchange comes first, then the cas fails and the loop does not sleep; or the
-//        cas comes first, then the waker sees 2 or 3 and makes the system call.
-//   E2 the work is seen   waker: publish work ─▶ word.exchange(1) ─▶ loop: word.exchange(0) reads 1
-//        release ─▶ acquire: what was published before the wake is visible after the sleep.
-//   E3 a wake already pending   waker: word.load sees 1 and returns without writing
-//        The loop's exchange(0) that takes that 1 comes later in the order of all operations than
-//        the load, and the loop looks for work only after it: the work is seen by that look.
-//   E4 a late doorbell   waker: exchange(1) saw 3, then eventfd write │ loop: back already for
-//        another reason, word 0 or 3 again. The write then ends the next epoll_wait with word
-//        still 3: it is stale, the loop goes back to sleep. The event is edge-triggered, so the
-//        counter never has to be read.
-// The futex compares the word itself, so a wake between cas(0→2) and FUTEX_WAIT returns EAGAIN.
+// All operations on the word are sequentially consistent.
+//
+// SystemPoller.E1 no lost wake
+//    waker: publish work, word.exchange(1) │ loop: word.cas(0→2|3), then sleep
+//    Either the exchange comes first: then the cas fails and the loop does not sleep. Or the cas
+//    comes first: then the waker sees 2 or 3 and makes the system call.
+// SystemPoller.E2 the work is seen
+//    waker: publish work ─▶ word.exchange(1) ─▶ loop: word.exchange(0) reads 1
+//    release ─▶ acquire: what was published before the wake is visible after the sleep.
+// SystemPoller.E3 a wake is pending already
+//    waker: word.load sees 1 and returns without writing
+//    The loop's exchange(0) that takes that 1 comes later in the order of all operations than the
+//    load, and the loop looks for work only after it: that look sees the work.
+// SystemPoller.E4 a late doorbell
+//    waker: exchange(1) saw 3, then eventfd write │ loop: back already for another reason, word 0 or
+//    3 again
+//    The write then ends the next epoll_wait with word still 3: it is stale, and the loop goes back
+//    to sleep. The event is edge-triggered, so the counter never has to be read.
+//
+// The futex compares the word itself, so a wake between cas(0→2) and FUTEX_WAIT ends that wait at
+// once.
 
 internal import CLinux
 internal import Glibc
@@ -102,7 +109,8 @@ package final class SystemPoller: Poller {
     private func spinThenPark(until deadline: Instant) -> Bool {
         let begin = clock.now()
         let end = min(begin.advanced(byNanoseconds: spin.length), deadline)
-        // A wake that is seen here is taken below: E1 is the same whenever the waker came.
+        // A wake that is seen here is taken below: SystemPoller.E1 is the same whenever the waker
+        // came.
         while word.load(ordering: .relaxed) != Word.woken, clock.now() < end { clinux_relax() }
         var none: [ReadyEvent] = []
         let wasWoken = sleep(on: nil, until: deadline, ready: &none)
@@ -114,8 +122,9 @@ package final class SystemPoller: Poller {
         on set: (any PollSet)?, until deadline: Instant, ready: inout [ReadyEvent]
     ) -> Bool {
         let sleeping = set == nil ? Word.parked : Word.polling
+        // SystemPoller.E1
         let (slept, _) = word.compareExchange(
-            expected: Word.awake, desired: sleeping, ordering: .sequentiallyConsistent)  // E1
+            expected: Word.awake, desired: sleeping, ordering: .sequentiallyConsistent)
         guard slept else {
             takeWake()
             check(set, ready: &ready)
@@ -128,12 +137,13 @@ package final class SystemPoller: Poller {
         } else {
             _blockingWaitForWork(parkedUntil: limit)
         }
-        return word.exchange(Word.awake, ordering: .sequentiallyConsistent) == Word.woken  // E2
+        // SystemPoller.E2
+        return word.exchange(Word.awake, ordering: .sequentiallyConsistent) == Word.woken
     }
 
     package func takeWake() {
         if word.load(ordering: .sequentiallyConsistent) == Word.woken {
-            _ = word.exchange(Word.awake, ordering: .sequentiallyConsistent)  // E2
+            _ = word.exchange(Word.awake, ordering: .sequentiallyConsistent)  // SystemPoller.E2
         }
     }
 
@@ -142,10 +152,11 @@ package final class SystemPoller: Poller {
     }
 
     package func wake() {
-        if word.load(ordering: .sequentiallyConsistent) == Word.woken { return }  // E3
-        switch word.exchange(Word.woken, ordering: .sequentiallyConsistent) {  // E1, E2
+        if word.load(ordering: .sequentiallyConsistent) == Word.woken { return }  // SystemPoller.E3
+        // SystemPoller.E1, SystemPoller.E2
+        switch word.exchange(Word.woken, ordering: .sequentiallyConsistent) {
         case Word.parked:
-            _ = unsafe clinux_futex_wake(address, 1)
+            word.wakeSleepers(1)
         case Word.polling:
             ring()
         default:
@@ -155,8 +166,8 @@ package final class SystemPoller: Poller {
 
     /// Rings the doorbell.
     ///
-    /// Whoever has closed it by mistake, one too often or with all that he did not know, is told: the
-    /// loop would sleep for ever, and nobody would know why.
+    /// Traps if other code has closed it by mistake, once too often or with all descriptors that it
+    /// did not know: the loop would sleep for ever, without a reason to be seen.
     private func ring() {
         var one: UInt64 = 1
         while unsafe Glibc.write(doorbellNumber.load(ordering: .acquiring), &one, 8) < 0 {
@@ -179,21 +190,7 @@ package final class SystemPoller: Poller {
     @inline(never)
     private func _blockingWaitForWork(parkedUntil deadline: Instant) {
         while word.load(ordering: .sequentiallyConsistent) == Word.parked {
-            let result: CInt
-            if deadline == .distantFuture {
-                result = unsafe clinux_futex_wait(address, Word.parked, nil)
-            } else {
-                // A deadline before the origin would be an invalid time: it has passed anyway.
-                let due = max(deadline.nanoseconds, 0)
-                var time = timespec(
-                    tv_sec: Int(due / 1_000_000_000), tv_nsec: Int(due % 1_000_000_000))
-                result = unsafe clinux_futex_wait(address, Word.parked, &time)
-            }
-            // EAGAIN: the word changed before the kernel looked. EINTR: a signal. Both look again.
-            if result == -ETIMEDOUT { return }
-            require(
-                result == 0 || result == -EAGAIN || result == -EINTR,
-                "futex wait failed with errno \(-result)")
+            guard word.sleep(while: Word.parked, until: deadline) else { return }
         }
     }
 
@@ -210,13 +207,7 @@ package final class SystemPoller: Poller {
             let count = set.wait(nanoseconds: remaining, ready: &ready)
             if count > 0 || word.load(ordering: .sequentiallyConsistent) != Word.polling { return }
             if deadline != .distantFuture && clock.now() >= deadline { return }
-            // E4: a stale doorbell or a signal; the deadline has not passed.
+            // SystemPoller.E4: a stale doorbell or a signal; the deadline has not passed.
         }
-    }
-
-    /// Where the word lives: the kernel sleeps on this address.
-    private var address: UnsafeRawPointer {
-        // SAFETY: an Atomic stored in a class never moves, and its storage is the bare four bytes.
-        unsafe withUnsafePointer(to: word) { unsafe UnsafeRawPointer($0) }
     }
 }

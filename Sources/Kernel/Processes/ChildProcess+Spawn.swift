@@ -35,9 +35,9 @@ extension ChildProcess {
     /// Starts a program in a process group of its own, with pipes as its standard streams.
     ///
     /// The child's ends are blocking, ours are not. The child blocks no signal and ignores none.
-    /// It gets no other descriptor, not even what a library opened without close-on-exec, but for the
-    /// one that it may report to. Limits hold from the moment this returns: the program may have run
-    /// its first instructions without them.
+    /// It gets no other descriptor, not even what a library opened without close-on-exec, but for
+    /// the one that it may report to. Limits hold from the moment this returns: the program may
+    /// have run its first instructions without them.
     ///
     /// - Parameter file: the child's standard input in place of a pipe that we write to.
     /// - Throws: what exec says, with the program's path: ENOENT (no such program, or none that its
@@ -64,7 +64,7 @@ extension ChildProcess {
         let ourReport = readEnd(of: report)
         let endDescriptor = clinux_pidfd_open(processID)
         if endDescriptor < 0 {
-            // Without it nobody would learn of the child's end, so it must not live.
+            // Without it the child's end would go unnoticed, so it must not live.
             _ = kill(-processID, SIGKILL)
             _ = try? retrying("waitpid") { waitpid(processID, nil, 0) }
             throw SystemError(operation: SystemError.childWithoutEnd, errno: -endDescriptor)

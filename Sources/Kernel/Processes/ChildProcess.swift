@@ -3,10 +3,10 @@
 // nothing of time limits and of what the bytes mean.
 //
 // The rule about process ids: a child's id, which is its group's id too, belongs to it until it is
-// collected ("reaped"); afterwards the kernel may give it to anybody. So a group is signalled only
-// while its leader is not collected: `signalGroup` does nothing afterwards, and `reap` first looks
-// at the end without collecting (WNOWAIT; the leader stays a zombie and keeps the id), then
-// kills what is left of the group, and only then collects.
+// collected ("reaped"); afterwards the kernel may give it to any process. So a group is signalled
+// only while its leader is not collected: `signalGroup` does nothing afterwards, and `reap` first
+// looks at the end without collecting (WNOWAIT; the leader stays a zombie and keeps the id), then
+// kills the rest of the group, and only then collects.
 
 internal import CLinux
 internal import Glibc
@@ -46,8 +46,8 @@ package struct ChildProcess: ~Copyable, Sendable {
         ChildProcess.killAndReap(pid_t(processID), endDescriptor)
     }
 
-    /// Gives away the end that the child's standard input reads from; nil the second time, and for a
-    /// child that reads a file.
+    /// Gives away the end that the child's standard input reads from; nil the second time, and for
+    /// a child that reads a file.
     ///
     /// - Thread: the one that owns the child.
     package mutating func takeInput() -> Descriptor? { input.take() }
@@ -97,7 +97,7 @@ package struct ChildProcess: ~Copyable, Sendable {
 
     /// Sends a signal to the child and to everything that it started in its group.
     ///
-    /// After the child was reaped it does nothing, as the id may be somebody else's by then.
+    /// After the child was reaped it does nothing, as the id may be another process's by then.
     ///
     /// - Throws: EPERM when all of the group have become other users'; an empty group is fine.
     /// - Thread: the one that owns the child.
@@ -128,7 +128,7 @@ package struct ChildProcess: ~Copyable, Sendable {
         case .notOurs: status = .unknown
         case .ended(let outcome):
             if !leavingGroup {
-                // ESRCH: nothing is left. EPERM: what is left is not ours to kill.
+                // ESRCH: no process remains. EPERM: those that remain are not ours to kill.
                 _ = kill(-pid_t(processID), SIGKILL)
             }
             _ = ChildProcess.wait(endDescriptor, WEXITED | WNOHANG)
@@ -162,7 +162,8 @@ package struct ProcessDescriptor: ~Copyable, Sendable {
 
     /// How the process ended, if it is a child of this one; it is collected then.
     ///
-    /// - Returns: nil while it runs; `unknown` for a process that is no child, or was collected before.
+    /// - Returns: nil while it runs; `unknown` for a process that is no child, or was collected
+    ///   before.
     /// - Thread: any.
     /// - Blocks: never.
     /// - Source: waitid(2), P_PIDFD.

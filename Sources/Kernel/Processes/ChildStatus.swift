@@ -9,7 +9,7 @@ public enum ChildStatus: Equatable, Sendable, CustomStringConvertible {
     case exited(Int)
     /// A signal ended it.
     case signalled(Signal, coreDumped: Bool)
-    /// Somebody else collected it, or SIGCHLD is ignored: nobody can tell.
+    /// Other code collected it, or SIGCHLD is ignored: the status is lost.
     case unknown
 
     /// Whether it ended by itself and says that all went well.

@@ -1,4 +1,4 @@
-// Ending the process without asking anybody.
+// Ending the process at once, without its exit handlers.
 
 internal import Glibc
 

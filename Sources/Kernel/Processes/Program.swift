@@ -69,7 +69,7 @@ package enum Program {
         throw .notFound(name: name, searched: directories.map(String.init))
     }
 
-    /// Why nobody knows what this program was called with; nil if that is known.
+    /// Why the arguments of this program are unknown; nil if that is known.
     ///
     /// Swift reads it in `/proc`, and without finds nothing, not even the program's name.
     ///
@@ -81,7 +81,7 @@ package enum Program {
 
     /// The environment of this process; of a name that occurs twice the first holds.
     ///
-    /// - Thread: any, as long as nobody calls setenv.
+    /// - Thread: any, as long as no thread calls setenv.
     /// - Blocks: never.
     package static func inheritedEnvironment() -> [String: String] {
         var environment: [String: String] = [:]

@@ -29,7 +29,7 @@ package struct RunningProcess: ~Copyable {
     ) throws(SystemError) {
         for name in try Directory.names(in: "/proc") {
             guard let processID = pid_t(name), processID != getpid() else { continue }
-            // First, so that what is read is of the process that will be signalled, or of nobody.
+            // First, so that what is read is of the process that will be signalled, or of none.
             if let process = RunningProcess(processID) { body(process) }
         }
     }
@@ -41,8 +41,8 @@ package struct RunningProcess: ~Copyable {
         descriptor = Descriptor(owning: number)
     }
 
-    /// The value of an environment variable that the process was started with; nil if there was none,
-    /// and if this user may not know.
+    /// The value of an environment variable that the process was started with; nil if there was
+    /// none, and if this user may not know.
     ///
     /// - Thread: any.
     /// - Blocks: never for long.
@@ -55,8 +55,8 @@ package struct RunningProcess: ~Copyable {
             .map { String(decoding: $0.dropFirst(beginning.count), as: UTF8.self) }
     }
 
-    /// What the file in memory is called that the process has as its standard input (`File.inMemory`); nil if
-    /// it has something else there, and if this user may not know.
+    /// What the file in memory is called that the process has as its standard input
+    /// (`File.inMemory`); nil if it has something else there, and if this user may not know.
     ///
     /// - Thread: any.
     /// - Blocks: never.
@@ -79,7 +79,8 @@ package struct RunningProcess: ~Copyable {
         return group < 0 ? nil : Int(group)
     }
 
-    /// The session that a process belongs to, which it leaves by setsid only; nil when it has ended.
+    /// The session that a process belongs to, which it leaves by setsid only; nil when it has
+    /// ended.
     ///
     /// - Parameter processID: 0 is this process.
     /// - Thread: any.

@@ -22,7 +22,7 @@ public struct Signal: Hashable, Sendable, CustomStringConvertible {
     public static let user1 = Signal(SIGUSR1)
     /// Free for programs.
     public static let user2 = Signal(SIGUSR2)
-    /// A write to a pipe that nobody reads.
+    /// A write to a pipe without a reader.
     public static let brokenPipe = Signal(SIGPIPE)
     /// A timer of alarm(2).
     public static let alarm = Signal(SIGALRM)
@@ -105,8 +105,8 @@ extension Signal {
         _ = signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Makes writing beyond the largest file that the process may have (RLIMIT_FSIZE) an error (EFBIG)
-    /// instead of the process's end.
+    /// Makes writing beyond the largest file that the process may have (RLIMIT_FSIZE) an error
+    /// (EFBIG) instead of the process's end.
     ///
     /// - Thread: any; it is for the whole process. Children get the default again.
     /// - Blocks: never.
@@ -142,8 +142,8 @@ extension Signal {
 
     /// Sends the signal to every process of a group.
     ///
-    /// For whoever ends in a hurry and has only numbers left; otherwise `ChildProcess` signals its
-    /// own group and knows whether it still may.
+    /// For a process that ends in a hurry and has only numbers left; otherwise `ChildProcess`
+    /// signals its own group and knows whether it still may.
     ///
     /// - Parameter group: at least 2: a group of children that are not reaped yet.
     /// - Throws: ESRCH (no such group), EPERM (all of it another user's).

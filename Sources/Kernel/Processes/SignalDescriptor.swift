@@ -25,7 +25,7 @@ package struct SignalDescriptor: ~Copyable, Sendable {
 
     /// Makes one for a set of signals.
     ///
-    /// - Parameter signals: not SIGKILL and SIGSTOP, which nobody can receive.
+    /// - Parameter signals: not SIGKILL and SIGSTOP, which no process can receive.
     /// - Throws: EMFILE, ENFILE, ENOMEM.
     /// - Thread: any.
     /// - Blocks: never.

@@ -3,8 +3,8 @@
 extension Signal {
     /// The names of the threads of this process that do not hold all of these signals back.
     ///
-    /// One such thread is enough for a signal that is sent to the process to have its effect. Threads
-    /// that start or end meanwhile may be passed over.
+    /// One such thread is enough for a signal that is sent to the process to have its effect.
+    /// Threads that start or end meanwhile may be passed over.
     ///
     /// - Throws: ENOENT where there is no `/proc`; EMFILE.
     /// - Thread: any.

@@ -8,7 +8,7 @@ package enum Datagram {
     /// Sends a message.
     ///
     /// - Parameter name: the socket's path, or `@` and a name that is no file's.
-    /// - Throws: ENOENT, ECONNREFUSED (nobody there), EACCES, EAGAIN (its queue is full), EMSGSIZE;
+    /// - Throws: ENOENT, ECONNREFUSED (no reader), EACCES, EAGAIN (its queue is full), EMSGSIZE;
     ///   ENAMETOOLONG and EINVAL for what is no name of a socket.
     /// - Thread: any.
     /// - Blocks: never.

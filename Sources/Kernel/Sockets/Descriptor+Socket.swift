@@ -41,7 +41,7 @@ extension Descriptor {
 
     /// Writes a span to a socket, once, without SIGPIPE whatever the process does about it.
     ///
-    /// - Throws: EPIPE and ECONNRESET when nobody reads any more.
+    /// - Throws: EPIPE and ECONNRESET when the other end is gone.
     /// - Thread: the one that owns the descriptor.
     /// - Blocks: never when the descriptor is non-blocking.
     /// - Source: send(2), MSG_NOSIGNAL.

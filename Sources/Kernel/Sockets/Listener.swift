@@ -7,19 +7,19 @@ internal import Glibc
 package enum AcceptResult: ~Copyable, Sendable {
     /// A connection, non-blocking and close-on-exec.
     case connection(Descriptor)
-    /// Nobody is waiting; the poller reports when somebody is.
+    /// No client waits; the poller reports when one does.
     case wouldBlock
-    /// Somebody is waiting, but the process or the machine has no descriptor or memory for them.
+    /// A client waits, but the process or the machine has no descriptor or memory for it.
     ///
-    /// The poller goes on reporting it: whoever listens should stop asking until a connection was
+    /// The poller goes on reporting it: the owner should stop asking until a connection was
     /// closed.
     case outOfDescriptors
 }
 
 /// A socket that listens; non-blocking and close-on-exec.
 ///
-/// Letting go of it ends the listening and removes its socket file, if it made one and nobody has
-/// replaced it.
+/// Letting go of it ends the listening and removes its socket file, if it made one and no other
+/// process has replaced it.
 package struct Listener: ~Copyable, Sendable {
     /// How many connections may wait to be accepted; the kernel takes less if
     /// `net.core.somaxconn` is less.
@@ -33,7 +33,7 @@ package struct Listener: ~Copyable, Sendable {
 
     /// Listens at an address.
     ///
-    /// At a path: a socket file that nobody listens on is replaced. At a port: a port whose last
+    /// At a path: a socket file without a listener is replaced. At a port: a port whose last
     /// connections are still dying is taken (SO_REUSEADDR), IPv6 takes IPv6 only (IPV6_V6ONLY), and
     /// the connections send small pieces at once (TCP_NODELAY).
     ///

@@ -67,7 +67,8 @@ struct SocketFile: Equatable, Sendable {
     /// Call it while the socket is still open; see the type's comment.
     func removeIfOurs() {
         guard let current = try? SocketFile(path), current == self else { return }
-        // Nobody is left to tell if this fails: a dead socket file is replaced by the next server.
+        // No caller is left to tell if this fails: a dead socket file is replaced by the next
+        // server.
         try? File.remove(path)
     }
 
@@ -86,7 +87,7 @@ struct SocketFile: Equatable, Sendable {
         }
     }
 
-    /// Removes a socket file that nobody listens on; throws when it is anything else.
+    /// Removes a socket file without a listener; throws when it is anything else.
     private static func removeDead(_ address: UnixAddress) throws(SocketError) {
         let status = try asSocketError { () throws(SystemError) in
             try File.status(of: address.path, followingLinks: false)

@@ -82,7 +82,7 @@ package struct TCPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func parse(_ host: String, family: CInt, byteCount: Int) -> [UInt8]? {
-        // inet_pton stops at a NUL, so that what comes after it would go unnoticed.
+        // inet_pton stops at a NUL, so that the rest would go unnoticed.
         if host.utf8.contains(0) { return nil }
         var bytes = [UInt8](repeating: 0, count: byteCount)
         return unsafe inet_pton(family, host, &bytes) == 1 ? bytes : nil

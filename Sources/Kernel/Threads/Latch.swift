@@ -7,7 +7,7 @@ package final class Latch: Sendable {
 
     package init() {}
 
-    /// Opens the door for everybody who waits and whoever comes later.
+    /// Opens the door for all threads that wait and all that come later.
     ///
     /// - Thread: any thread; opening twice is the same as once.
     package func open() { door.open() }
@@ -18,6 +18,15 @@ package final class Latch: Sendable {
     /// Waits until the door is open.
     ///
     /// - Thread: any thread.
-    /// - Blocks: until somebody opens it.
+    /// - Blocks: until another thread opens it.
     package func wait() { door.wait() }
+
+    /// Waits until the door is open, or until a date.
+    ///
+    /// - Returns: whether it is open.
+    /// - Thread: any thread.
+    /// - Blocks: until the door is opened, at most until the deadline.
+    package func wait(until deadline: ContinuousClock.Instant) -> Bool {
+        door.wait(until: deadline)
+    }
 }

@@ -1,11 +1,12 @@
 // The seam between the main thread's run loop and libdispatch: a descriptor to wait on, and a call
-// that runs what waits. Nothing is imported from Dispatch, and nothing of it is needed to link.
+// that runs the waiting work. Nothing is imported from Dispatch, and nothing of it is needed to
+// link.
 
 internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// A queue of work for one thread that somebody else keeps and that thread's run loop serves.
+/// A queue of work for one thread, which other code keeps and that thread's run loop serves.
 package protocol MainQueue: AnyObject, Sendable {
     /// Readable while work waits.
     var descriptor: CInt { get }

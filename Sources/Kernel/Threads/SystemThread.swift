@@ -67,8 +67,8 @@ package struct SystemThread: ~Copyable, Sendable {
 
     /// Gives the calling thread a name.
     package static func setCurrentName(_ name: String) {
-        // pthread_setname_np(3): more than 15 bytes are refused, so the end is cut, not the start, and
-        // between two characters, or who reads the name as text fails.
+        // pthread_setname_np(3): more than 15 bytes are refused, so the end is cut, not the start,
+        // and between two characters, or a reader of the name as text fails.
         let text = name.utf8
         var end =
             text.index(text.startIndex, offsetBy: 15, limitedBy: text.endIndex) ?? text.endIndex

@@ -1,12 +1,10 @@
 // A lock of four bytes, for objects of which there may be a million: the standard library's Mutex
 // looks up its type's metadata whenever such an object goes, which costs more than the object.
 //
-// Values of the word: 0 free · 1 held, nobody waits · 2 held, somebody may wait.
-// Edge: unlock's exchange(0) releases what was written under the lock; lock's exchange acquires it.
-// After U. Drepper, "Futexes Are Tricky" (2011), the second of its mutexes.
+// Values of the word: 0 free · 1 held, no thread waits · 2 held, some thread may wait.
+// WordLock.E1: unlock's exchange(0) releases what was written under the lock; lock's exchange
+// acquires it. After U. Drepper, "Futexes Are Tricky" (2011), the second of its mutexes.
 
-internal import CLinux
-internal import Glibc
 public import Synchronization
 
 /// A lock that is part of the object which it guards.
@@ -39,22 +37,11 @@ package struct WordLock: ~Copyable, Sendable {
 
     @usableFromInline
     borrowing func wait() {
-        while word.exchange(2, ordering: .acquiring) != 0 {
-            let result = unsafe clinux_futex_wait(address, 2, nil)
-            // Woken, or changed before the kernel looked, or a signal: all look again.
-            require(
-                result == 0 || result == -EAGAIN || result == -EINTR,
-                "futex wait failed with errno \(-result)")
-        }
+        while word.exchange(2, ordering: .acquiring) != 0 { _ = word.sleep(while: 2) }
     }
 
     @usableFromInline
     borrowing func wakeOne() {
-        _ = unsafe clinux_futex_wake(address, 1)
-    }
-
-    private var address: UnsafeRawPointer {
-        // SAFETY: the lock is part of a class, which never moves, and an Atomic is the bare word.
-        unsafe withUnsafePointer(to: word) { unsafe UnsafeRawPointer($0) }
+        word.wakeSleepers(1)
     }
 }

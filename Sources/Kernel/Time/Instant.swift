@@ -3,7 +3,7 @@
 /// A point in monotonic time, in nanoseconds since an origin that stays the same while the system
 /// is up.
 ///
-/// It never jumps when somebody sets the wall clock, and it is comparable between all threads of
+/// It does not jump when the wall clock is set, and it is comparable between all threads of
 /// the machine. `distantFuture` stands for "never".
 ///
 /// - Source: clock_gettime(2), CLOCK_MONOTONIC.

@@ -36,15 +36,15 @@ public struct SystemClock: LoopClock {
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// True: nobody has to move it.
+    /// True: it moves by itself.
     public var runsByItself: Bool { true }
 
     /// Does nothing: this clock is never moved by hand.
     public func whenMoved(_ wake: @escaping @Sendable () -> Void) {}
 }
 
-/// Wall-clock time as it passes for one part of a program: the machine's, or one that goes by a clock
-/// that is moved by hand.
+/// Wall-clock time as it passes for one part of a program: the machine's, or one that goes by a
+/// clock that is moved by hand.
 package struct WallTime: Sendable {
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     private let read: @Sendable () -> Int64

@@ -1,5 +1,5 @@
-// How much is left of a time limit: a call that a signal interrupts is made again with that, or signals that
-// come more often than it is long would put off its end for ever.
+// How much is left of a time limit: a call that a signal interrupts is made again with that, or
+// signals that come more often than it is long would put off its end for ever.
 
 /// A time limit that begins when it is made.
 struct TimeLimit {
@@ -9,7 +9,7 @@ struct TimeLimit {
         end = SystemClock().now().advanced(by: .milliseconds(milliseconds))
     }
 
-    /// What is left of it, rounded up; 0 when it has passed.
+    /// The rest of it, rounded up; 0 when it has passed.
     var millisecondsLeft: Int {
         let left = SystemClock().now().duration(to: end)
         return max(0, Int(left.clamped(toUnitsOf: .milliseconds(1))))

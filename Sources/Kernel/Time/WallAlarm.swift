@@ -1,5 +1,5 @@
-// An alarm on the wall clock, as something to read: it follows the clock when somebody sets it, which
-// the timers of a loop, being on the monotonic clock, do not.
+// An alarm on the wall clock, as something to read: it follows the clock when that is set,
+// which the timers of a loop, being on the monotonic clock, do not.
 
 internal import CLinux
 internal import Glibc
@@ -12,7 +12,7 @@ package struct WallAlarm: ~Copyable, Sendable {
     package enum Event: Sendable, Equatable {
         /// The time has come.
         case rang
-        /// Somebody has set the clock; the alarm has to be set anew.
+        /// The clock was set; the alarm has to be set anew.
         case clockWasSet
     }
 

@@ -9,18 +9,19 @@ public import Synchronization
 extension ThreadRunLoop {
     /// Something that can be put into modes of a run loop: a source, port, timer or observer.
     ///
-    /// It is in one loop only. Any thread may put it into another one after it has left its last mode,
-    /// and the common modes if it was added to them, be it from inside its own call.
+    /// It is in one loop only. Any thread may put it into another one after it has left its last
+    /// mode, and the common modes if it was added to them, be it from inside its own call.
     public class Item: @unchecked Sendable {
         // SAFETY: `valid` is atomic and changes under `lock`, `homes` is guarded by it. Subclasses
-        // confine what they add: it is written by the thread that makes the item and then only on the
-        // loop's thread.
+        // confine what they add: it is written by the thread that makes the item and then only on
+        // the loop's thread.
 
-        /// Smaller ones come first; equal ones in the sequence in which they were added, and ports on
-        /// descriptors in that in which the kernel reports them, after those that were signalled.
+        /// Smaller ones come first; equal ones in the sequence in which they were added, and ports
+        /// on descriptors in that in which the kernel reports them, after those that were
+        /// signalled.
         ///
-        /// Runs that return after a source take turns at ports of equal order. Timers have none, and are too
-        /// many to keep it.
+        /// Runs that return after a source take turns at ports of equal order. Timers have none,
+        /// and are too many to keep it.
         public var order: Int { 0 }
         @usableFromInline let valid = Atomic<Bool>(true)
         /// Whether it was added to the common modes; on the loop's thread.
@@ -31,7 +32,8 @@ extension ThreadRunLoop {
         private final var hasLeft = false
         /// Guards `homes`, and a timer's date until it is first added.
         ///
-        /// The homes change on the loop's thread only, where the lock is needed for changing them alone.
+        /// The homes change on the loop's thread only, where the lock is needed for changing them
+        /// alone.
         final let lock = WordLock()
         /// The modes that it is in, all of one loop.
         ///
@@ -40,8 +42,8 @@ extension ThreadRunLoop {
             _read { yield unsafe uncheckedHomes }
             _modify { yield unsafe &uncheckedHomes }
         }
-        // SAFETY: that accesses don't overlap is not looked for at run time; nothing is called out to
-        // while it is being changed.
+        // SAFETY: that accesses don't overlap is not looked for at run time; nothing is called out
+        // to while it is being changed.
         @exclusivity(unchecked) private var uncheckedHomes = ShortList<ModeState>()
 
         /// Tells of a mode of a loop.
@@ -73,10 +75,11 @@ extension ThreadRunLoop {
             return states.map(\.mode)
         }
 
-        /// Looks for what to call of it, if it has not been in another loop since it was in this one.
+        /// Looks for what to call of it, if it has not been in another loop since it was in this
+        /// one.
         ///
-        /// For a round that has listed it, on the loop's thread, after it has left the mode: another thread
-        /// may be about to put it into its own loop, and waits for this look.
+        /// For a round that has listed it, on the loop's thread, after it has left the mode:
+        /// another thread may be about to put it into its own loop, and waits for this look.
         final func ifLastIn<Call>(_ link: LoopLink, _ look: () -> Call?) -> Call? {
             lock.lock()
             defer { lock.unlock() }
@@ -88,9 +91,9 @@ extension ThreadRunLoop {
 
         /// Takes it out of all its modes; it is never called again.
         ///
-        /// On the loop's own thread it has left when this returns, whoever made it invalid first. On
-        /// another thread the loop does it in its next pass; a call that has begun is not waited for, and
-        /// none begins afterwards.
+        /// On the loop's own thread it has left when this returns, also if another thread made it
+        /// invalid first. On another thread the loop does it in its next pass; a call that has
+        /// begun is not waited for, and none begins afterwards.
         ///
         /// - Thread: any thread.
         /// - Blocks: never.
@@ -99,8 +102,9 @@ extension ThreadRunLoop {
             guard valid.load(ordering: .relaxed) else { return leaveIfHere() }
             valid.store(false, ordering: .releasing)
             if hasLeft || homes.isEmpty { return letGoOutside() }
-            // By far most often it is in one mode, and the caller is that loop's own thread. Only there
-            // may the mode be moved out, which saves a reference: the loop looks without the lock.
+            // By far most often it is in one mode, and the caller is that loop's own thread. Only
+            // there may the mode be moved out, which saves a reference: the loop looks without the
+            // lock.
             let isOnLoopThread =
                 homes.first.map { $0.link.thread.load(ordering: .relaxed) == pthread_self() }
             if isOnLoopThread == true, let home = homes.takeOnly() {
@@ -114,14 +118,16 @@ extension ThreadRunLoop {
             }
             let home = homes.first
             lock.unlock()
-            // The main thread may have to claim its loop first; nobody's loop does nothing any more.
+            // The main thread may have to claim its loop first; a loop without a thread does
+            // nothing any more.
             home?.link.loop?.onThread { [self] in depart() }
         }
 
-        /// Leaves the modes that it is in still, if the caller is their loop's thread; gives the lock back.
+        /// Leaves the modes that it is in still, if the caller is their loop's thread; gives the
+        /// lock back.
         ///
-        /// It was made invalid before: what another thread has asked of the loop may be on its way, or come
-        /// too late, if the loop ends.
+        /// It was made invalid before: what another thread has asked of the loop may be on its way,
+        /// or come too late, if the loop ends.
         private final func leaveIfHere() {
             let home = states.first
             lock.unlock()
@@ -130,13 +136,15 @@ extension ThreadRunLoop {
 
         /// Lets go of what it would have called while it is in no loop; gives the lock back.
         ///
-        /// It was made invalid: no loop takes it any more. The one that it was in may be calling it.
+        /// It was made invalid: no loop takes it any more. The one that it was in may be calling
+        /// it.
         private final func letGoOutside() {
             // Left as it is: the loop that it was in looks at it without the lock.
             let last = homes.first
             lock.unlock()
             guard let loop = last?.link.loop else { return letGo() }
-            // One that has ended calls nothing any more, and one that ends looks at nothing that has left it.
+            // One that has ended calls nothing any more, and one that ends looks at nothing that
+            // has left it.
             if !loop.onThread({ [self] in letGo() }) { letGo() }
         }
 
@@ -152,7 +160,8 @@ extension ThreadRunLoop {
         /// Puts it into a mode, and notes it.
         final func join(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
             lock.lock()
-            // Asked under the lock: who makes it invalid while it is in no loop lets go of its callouts.
+            // Asked under the lock: who makes it invalid while it is in no loop lets go of its
+            // callouts.
             guard valid.load(ordering: .relaxed) else { return lock.unlock() }
             // Kept until the lock is given back.
             let left = hasLeft ? homes.takeOnly() : nil
@@ -182,8 +191,9 @@ extension ThreadRunLoop {
 
         /// Takes it out of a mode, if it is there.
         ///
-        /// All that this thread does to it comes before it is known to have left its last mode: from then on
-        /// it may be another thread's, which puts it into its own loop, or lets go of what it would call.
+        /// All that this thread does to it comes before it is known to have left its last mode:
+        /// from then on it may be another thread's, which puts it into its own loop, or lets go of
+        /// what it would call.
         final func part(from state: ModeState) {
             guard isIn(state) else { return }
             let notice = whenLeft
@@ -202,8 +212,9 @@ extension ThreadRunLoop {
 
         /// Notes that it is no longer in a mode in which it was.
         ///
-        /// - Returns: whether that was the last one of an item that had been made invalid before: whoever did
-        ///   that has asked the loop to let go of it, which comes too late for one that ends.
+        /// - Returns: whether that was the last one of an item that had been made invalid before:
+        ///   that thread has asked the loop to let go of it, which comes too late for one that
+        ///   ends.
         @discardableResult
         private func forget(_ state: ModeState) -> Bool {
             lock.lock()
@@ -239,7 +250,8 @@ extension ThreadRunLoop {
         /// What is called when it has left a mode; on the loop's thread.
         var whenLeft: Notice? { nil }
 
-        /// Lets go of what it would have called, and so of all that this held; on the loop's thread.
+        /// Lets go of what it would have called, and so of all that this held; on the loop's
+        /// thread.
         func letGo() {}
     }
 }

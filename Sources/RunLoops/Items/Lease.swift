@@ -3,8 +3,8 @@
 extension ThreadRunLoop {
     /// Keeps a timer or an observer in a loop for as long as the lease lives.
     ///
-    /// The compiler sees to it that there is one lease, which ends once: at the end of its scope, with
-    /// the object that holds it, or by `end()`.
+    /// The compiler sees to it that there is one lease, which ends once: at the end of its scope,
+    /// with the object that holds it, or by `end()`.
     ///
     /// ```swift
     /// do {

@@ -1,5 +1,5 @@
-// What an item or a watch keeps of its loop: a way to wake it that outlives the loop, a way to reach
-// it that does not keep it, and the numbers of its thread.
+// What an item or a watch keeps of its loop: a way to wake it that outlives the loop, a way to
+// reach it that does not keep it, and the numbers of its thread.
 
 internal import Glibc
 internal import Kernel
@@ -20,15 +20,16 @@ extension ThreadRunLoop {
         private static let lastNumber = Atomic<UInt32>(0)
         /// The system's number for the loop's thread; 0 until the thread has claimed the loop.
         let threadNumber = Atomic<Int32>(0)
-        /// The loop's thread as the C library names it; `unclaimed` or `nobody` without one.
+        /// The loop's thread as the C library names it; `unclaimed` or `noThread` without one.
         ///
-        /// Who reads its own number has written it; others can only see that it is not theirs.
+        /// A thread that reads its own number has written it; others can only see that it is not
+        /// theirs.
         let thread: Atomic<pthread_t>
         /// In `thread` while the main thread has not yet claimed its loop.
         static var unclaimed: pthread_t { 0 }
         /// In `thread` while a loop is furnished that is yet to be claimed, and after its end: the
         /// system reuses the numbers of ended threads.
-        static var nobody: pthread_t { pthread_t.max }
+        static var noThread: pthread_t { pthread_t.max }
         fileprivate(set) weak var loop: ThreadRunLoop?
 
         init(poller: any Poller, thread: pthread_t) {

@@ -4,7 +4,7 @@ internal import Kernel
 internal import Synchronization
 
 extension ThreadRunLoop {
-    /// Somebody who is told what the loop is about to do.
+    /// An item that is told of the loop's next step.
     ///
     /// Observers keep no run alive. An observer is not told again while it is being told (by a
     /// nested run, say).
@@ -25,8 +25,8 @@ extension ThreadRunLoop {
         /// Where it was made, which is told of its calls while its loop is measured.
         let madeAt: CodeLocation
         private var handler: Handler?
-        /// Cleared (releasing) by the thread that has told it; another's loop may have it by then, and finds it
-        /// cleared (acquiring) before it tells it.
+        /// Cleared (releasing) by the thread that has told it; another's loop may have it by then,
+        /// and finds it cleared (acquiring) before it tells it.
         private let isBeingTold = Atomic<Bool>(false)
 
         /// An observer that is in no loop yet.
@@ -63,8 +63,8 @@ extension ThreadRunLoop {
         /// Tells it of what it is to be told.
         func tell(_ activity: Activity, _ handler: Handler) {
             Callout.tellObserver(self, activity, handler)
-            // Moved out of this call it is another thread's by now, which must not tell it once more
-            // before it is invalid.
+            // Moved out of this call it is another thread's by now, which must not tell it once
+            // more before it is invalid.
             if repeats { isBeingTold.store(false, ordering: .releasing) } else { invalidate() }
         }
 

@@ -26,22 +26,24 @@ extension ThreadRunLoop {
         private var watched: Watched?
         private var handles = ShortList<(state: ModeState, handle: DescriptorPorts.Handle)>()
         private var handler: Handler?
-        /// Which of its loop's calls of ports was its last one after which a run came back; 0 for none.
+        /// Which of its loop's calls of ports was its last one after which a run came back; 0 for
+        /// none.
         var lastTurn: UInt64 = 0
 
-        /// A port that watches a descriptor which somebody else owns and keeps open meanwhile.
+        /// A port that watches a descriptor which other code owns and keeps open meanwhile.
         ///
         /// Level-triggered: it is handled in each pass for as long as it is ready. That goes for
-        /// `closed` too, which nothing ends but an empty `interest` or taking the port out of its modes:
-        /// a handler that is told so and only returns keeps its thread busy.
+        /// `closed` too, which nothing ends but an empty `interest` or taking the port out of its
+        /// modes: a handler that is told so and only returns keeps its thread busy.
         ///
-        /// What is ready is looked for once in a pass. So let the descriptor be non-blocking, if anything else
-        /// on the thread reads from it: the handler may be told of what that has taken already.
+        /// What is ready is looked for once in a pass. So let the descriptor be non-blocking, if
+        /// anything else on the thread reads from it: the handler may be told of what that has
+        /// taken already.
         ///
-        /// Make the port invalid on the loop's thread, and close the descriptor after that. Where its
-        /// open file has other descriptors still, those of a child process among them, the kernel goes
-        /// on reporting one that was closed first, and nobody can tell it to stop any more. On another
-        /// thread, `perform { port.invalidate(); close(descriptor) }` does both.
+        /// Make the port invalid on the loop's thread, and close the descriptor after that. Where
+        /// its open file has other descriptors still, those of a child process among them, the
+        /// kernel goes on reporting one that was closed first, and it can't be told to stop any
+        /// more. On another thread, `perform { port.invalidate(); close(descriptor) }` does both.
         ///
         /// - Parameters:
         ///   - descriptor: an open descriptor; one port for each descriptor and mode.
@@ -75,8 +77,8 @@ extension ThreadRunLoop {
             super.init(order: order, madeAt: CodeLocation(fileID: fileID, line: line))
         }
 
-        /// A port of an owner that is in the making: it can't be mentioned in a closure yet, and says
-        /// later what handles the port.
+        /// A port of an owner that is in the making: it can't be mentioned in a closure yet, and
+        /// says later what handles the port.
         package init(order: Int, fileID: StaticString = #fileID, line: UInt = #line) {
             super.init(order: order, madeAt: CodeLocation(fileID: fileID, line: line))
         }
@@ -135,7 +137,8 @@ extension ThreadRunLoop {
             return true
         }
 
-        /// Lets the loop sleep though the other side is gone: that was told, and nothing else is wanted.
+        /// Lets the loop sleep though the other side is gone: that was told, and nothing else is
+        /// wanted.
         private func rest() {
             guard let watched else { return }
             for (state, handle) in handles {
@@ -152,7 +155,7 @@ extension ThreadRunLoop {
         override func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
             guard let watched else {
                 state.signalledPorts.insertByOrder(self)
-                // A signal sent before it was in a loop had nobody to wake.
+                // A signal sent before it was in a loop had no loop to wake.
                 if isSignalled { loop.wakeUp() }
                 return
             }

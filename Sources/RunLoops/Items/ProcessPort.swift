@@ -4,13 +4,13 @@ public import Kernel
 
 /// Tells a loop's thread of a process's end, once.
 ///
-/// For a child of this process that something else started, be it `posix_spawn` or another library. A
-/// child is collected before the handler is called, so nothing else may wait for it: Foundation's
-/// `Process`, which does, has a `terminationHandler` of its own. For other processes the handler learns
-/// that they ended, and not how.
+/// For a child of this process that something else started, be it `posix_spawn` or another library.
+/// A child is collected before the handler is called, so nothing else may wait for it: Foundation's
+/// `Process`, which does, has a `terminationHandler` of its own. For other processes the handler
+/// learns that they ended, and not how.
 ///
-/// Keep the port until then: its loop does not. Once the last reference to it is gone it is invalid;
-/// the process is left alone.
+/// Keep the port until then: its loop does not. Once the last reference to it is gone it is
+/// invalid; the process is left alone.
 ///
 /// ```swift
 /// let end = try ProcessPort(processID: child) { status in print("the child: \(status)") }
@@ -23,7 +23,8 @@ public final class ProcessPort: Sendable {
     /// The process's number.
     public let processID: Int
 
-    /// What the port's handler alone holds: the descriptor is closed once the port has left its loop.
+    /// What the port's handler alone holds: the descriptor is closed once the port has left its
+    /// loop.
     private final class Watched: Sendable {
         let process: ProcessDescriptor
 
@@ -39,8 +40,8 @@ public final class ProcessPort: Sendable {
     ///     invalid by then.
     ///   - fileID: the caller's file, told of its calls while its loop is measured.
     ///   - line: the caller's line.
-    /// - Throws: ESRCH when there is no such process; EMFILE, ENFILE or ENOMEM when there is no room for
-    ///   its descriptor.
+    /// - Throws: ESRCH when there is no such process; EMFILE, ENFILE or ENOMEM when there is no
+    ///   room for its descriptor.
     /// - Thread: any thread.
     /// - Blocks: never.
     public init(

@@ -4,12 +4,12 @@ public import Kernel
 
 /// Receives signals of the process on a loop's thread.
 ///
-/// The signals have to be blocked in every thread, or they have their usual effect. So make the port on
-/// the main thread before other threads are started: making it blocks its signals in the calling
-/// thread, and threads inherit that from the thread that starts them.
+/// The signals have to be blocked in every thread, or they have their usual effect. So make the
+/// port on the main thread before other threads are started: making it blocks its signals in the
+/// calling thread, and threads inherit that from the thread that starts them.
 ///
-/// Keep the port for as long as it is to receive: its loop does not. Once the last reference to it is
-/// gone it is invalid. Its signals stay blocked.
+/// Keep the port for as long as it is to receive: its loop does not. Once the last reference to it
+/// is gone it is invalid. Its signals stay blocked.
 ///
 /// ```swift
 /// let ends = try SignalPort([.terminate, .interrupt]) { received in
@@ -23,13 +23,14 @@ public import Kernel
 public final class SignalPort: Sendable {
     private let port: ThreadRunLoop.Port
 
-    /// What the port's handler alone holds: the descriptor is closed once the port has left its loop.
+    /// What the port's handler alone holds: the descriptor is closed once the port has left its
+    /// loop.
     private final class Reader: Sendable {
         let signals: SignalDescriptor
 
         init(_ signals: consuming SignalDescriptor) { self.signals = signals }
 
-        /// Takes what is there now: each signal is pending once at most.
+        /// Takes a pending signal: each signal is pending once at most.
         func next() -> ReceivedSignal? { try? signals.next() }
     }
 
@@ -43,7 +44,8 @@ public final class SignalPort: Sendable {
     ///   - fileID: the caller's file, told of its calls while its loop is measured.
     ///   - line: the caller's line.
     /// - Throws: EMFILE, ENFILE or ENOMEM when there is no room for its descriptor.
-    /// - Thread: the main thread before others are started, if it is to receive the process's signals.
+    /// - Thread: the main thread before others are started, if it is to receive the process's
+    ///   signals.
     /// - Blocks: never.
     public init(
         _ signals: Set<Signal>, order: Int = 0,

@@ -1,8 +1,10 @@
 // What custom sources and ports share: any thread signals them, and may wake their loop for it.
 //
-// Edge: signal: signalled.store(true), then home.load │ settled: home.store, then enter's look at
-// `isSignalled`; all sequentially consistent. Either the signal sees the loop and can wake it, or the
-// item that enters sees that it was signalled before.
+// SignalledItem.E1 no lost signal
+//    signal: signalled.store(true), then home.load
+//    settled: home.store, then enter's look at `isSignalled`
+//    Sequentially consistent: either the signal sees the loop and can wake it, or the item that
+//    enters sees that it was signalled before.
 
 internal import Kernel
 internal import Structures

@@ -1,4 +1,4 @@
-// A custom source: work that somebody signals and the loop performs. CFRunLoop's version 0.
+// A custom source: work that any thread signals and the loop performs. CFRunLoop's version 0.
 
 internal import Kernel
 
@@ -42,8 +42,8 @@ extension ThreadRunLoop {
             super.init(order: order, madeAt: CodeLocation(fileID: fileID, line: line))
         }
 
-        /// A source of an owner that is in the making: it can't be mentioned in a closure yet, and says
-        /// later what is performed.
+        /// A source of an owner that is in the making: it can't be mentioned in a closure yet, and
+        /// says later what is performed.
         package init(order: Int, fileID: StaticString = #fileID, line: UInt = #line) {
             super.init(order: order, madeAt: CodeLocation(fileID: fileID, line: line))
         }
@@ -66,8 +66,8 @@ extension ThreadRunLoop {
 
         /// Asks for a perform, and wakes the loop that it is in, if any.
         ///
-        /// A source that is in no loop is performed by the one that it is put into. Who does that from a
-        /// callout wakes it: the callout may be the last one before the loop sleeps.
+        /// A source that is in no loop is performed by the one that it is put into. A callout
+        /// that does that wakes the loop: the callout may be the last one before the loop sleeps.
         ///
         /// - Thread: any thread.
         /// - Blocks: never; a system call only if the loop sleeps.

@@ -1,12 +1,12 @@
-// A time-out: a closure with a date, for those who have a hundred thousand of them. It is no object:
-// it lies in the heap of its mode, and who has scheduled it keeps a number. It knows nothing of
-// other threads and of other modes; what needs them is a timer.
+// A time-out: a closure with a date, for programs that have a hundred thousand of them. It is no
+// object: it lies in the heap of its mode, and its owner keeps a number. It knows
+// nothing of other threads and of other modes; what needs them is a timer.
 
 public import Kernel
 internal import Structures
 
 extension ThreadRunLoop {
-    /// What waits for its date in the heap of a mode.
+    /// An entry in the heap of a mode.
     enum Waiting {
         case timer(Timer)
         case timeout(@Sendable () -> Void)
@@ -28,9 +28,9 @@ extension ThreadRunLoop {
 
     /// Calls a closure once, at a date, in a run in one mode.
     ///
-    /// It is called where and when a timer that fires once would be, in one order with the timers of
-    /// the mode, and keeps the mode alive until then. It costs about half of what a `Timer` does,
-    /// and one allocation in place of two. What it lacks for that: it is in one mode, which
+    /// It is called where and when a timer that fires once would be, in one order with the timers
+    /// of the mode, and keeps the mode alive until then. It costs about half of what a `Timer`
+    /// does, and one allocation in place of two. What it lacks for that: it is in one mode, which
     /// can't be `.common`; only the loop's own thread schedules and cancels it; and it can't be
     /// cancelled while it is called.
     ///
@@ -38,8 +38,8 @@ extension ThreadRunLoop {
     ///   - date: when it is called; a past one means in the next pass.
     ///   - tolerance: how much later it may be, so that neighbours share a wake-up; nil for none.
     ///   - mode: the mode.
-    ///   - body: what is called. What it holds is let go of when it was called or cancelled, or when
-    ///     the loop ends with its thread: then it is not called.
+    ///   - body: what is called. What it holds is let go of when it was called or cancelled, or
+    ///     when the loop ends with its thread: then it is not called.
     ///   - fileID: the caller's file, noted while the loop is measured.
     ///   - line: the caller's line.
     /// - Returns: what to cancel it by.
@@ -96,8 +96,8 @@ extension ThreadRunLoop {
 
     /// The closure of a time-out with a note of where it was scheduled.
     ///
-    /// In the closure and not beside it: a time-out of a loop that is not measured is no larger for it.
-    /// Out of line, as few are scheduled while the loop is measured.
+    /// In the closure and not beside it: a time-out of a loop that is not measured is no larger for
+    /// it. Out of line, as few are scheduled while the loop is measured.
     @inline(never)
     private func telling(
         _ body: consuming @escaping @Sendable () -> Void, _ fileID: StaticString, _ line: UInt
@@ -149,9 +149,11 @@ extension ThreadRunLoop {
         return Timeout(place: place, mode: timeout.mode, loop: timeout.loop)
     }
 
-    /// Puts a closure off to a while from now, or has it called earlier, as `reschedule(_:at:)` does.
+    /// Puts a closure off to a while from now, or has it called earlier, as `reschedule(_:at:)`
+    /// does.
     ///
-    /// For what is to be called when nothing has come for so long: with each thing that comes, once more.
+    /// For a closure that is to be called after so long without an event: called at each event,
+    /// once more.
     ///
     /// - Parameters:
     ///   - timeout: what it was scheduled as.
@@ -169,8 +171,8 @@ extension ThreadRunLoop {
 
     /// Calls a time-out that is due.
     ///
-    /// It has left the heap when it is called, so that a nested run does not call it again, but keeps
-    /// the mode alive, as a timer does.
+    /// It has left the heap when it is called, so that a nested run does not call it again, but
+    /// keeps the mode alive, as a timer does.
     ///
     /// - Returns: whether it was there still.
     func fireTimeout(at place: TimerHeap<Waiting>.Handle, in state: ModeState) -> Bool {

@@ -10,14 +10,14 @@ extension ThreadRunLoop {
     /// Where there are very many, each for one date and most of them cancelled before it, use
     /// `schedule(after:)`, which makes no object.
     ///
-    /// A repeating timer keeps to its grid: called late, it is called once for all the dates that it
-    /// missed, and is next due on the original grid. A timer that is called is no source: a run that
-    /// returns after a source goes on.
+    /// A repeating timer keeps to its grid: called late, it is called once for all the dates that
+    /// it missed, and is next due on the original grid. A timer that is called is no source: a run
+    /// that returns after a source goes on.
     ///
     /// - Source: CFRunLoopTimer; Apple, Threading Programming Guide, "Timer Sources".
     public final class Timer: Item, @unchecked Sendable {
-        // SAFETY: everything that can change is confined as `Item` says; who adds it first may be any
-        // thread, and fixes its date under a lock.
+        // SAFETY: everything that can change is confined as `Item` says; the thread that adds it
+        // first may be any thread, and fixes its date under a lock.
 
         /// What is called on the loop's thread.
         public typealias Handler = @Sendable (Timer) -> Void
@@ -26,8 +26,8 @@ extension ThreadRunLoop {
         public var interval: Duration? {
             intervalNanoseconds > 0 ? .nanoseconds(intervalNanoseconds) : nil
         }
-        /// How much later than its date it may fire, so that neighbours share one wake-up; of what it is set
-        /// to, at most half the interval is used.
+        /// How much later than its date it may fire, so that neighbours share one wake-up; of what
+        /// it is set to, at most half the interval is used.
         ///
         /// - Thread: the loop's own thread once it is in a loop.
         /// - Source: CFRunLoopTimerSetTolerance.
@@ -40,7 +40,8 @@ extension ThreadRunLoop {
         private var tellsPlace = false
         /// Whether `date` is the delay that it was made with, counted from the origin.
         ///
-        /// Cleared when it is first added (releasing): who finds it clear may read the date.
+        /// Cleared when it is first added (releasing): a thread that finds it clear may read the
+        /// date.
         private let isYetToBegin = Atomic<Bool>(false)
         /// The number of the loop that calls it right now; 0 for none.
         private var callingLoop: UInt32 = 0
@@ -53,8 +54,8 @@ extension ThreadRunLoop {
         /// Which belongs to which mode is asked of the heaps: each of the few that are in several
         /// modes is found where its place says so, and the others need not keep it.
         ///
-        /// SAFETY: that accesses don't overlap is not looked for at run time; nothing is called out to
-        /// while it is being changed.
+        /// SAFETY: that accesses don't overlap is not looked for at run time; nothing is called out
+        /// to while it is being changed.
         @exclusivity(unchecked)
         private var uncheckedPlaces = ShortList<TimerHeap<Waiting>.Handle>()
 
@@ -66,7 +67,8 @@ extension ThreadRunLoop {
         /// A timer that is in no loop yet.
         ///
         /// - Parameters:
-        ///   - fireDate: when it fires first; past, it fires in the next pass, and its grid is kept.
+        ///   - fireDate: when it fires first; past, it fires in the next pass, and its grid is
+        ///     kept.
         ///   - interval: time between firings; nil or zero fires once.
         ///   - tolerance: how much later it may fire; at most half the interval is used.
         ///   - handler: called on the loop's thread.
@@ -128,8 +130,8 @@ extension ThreadRunLoop {
         /// When it fires next; setting it moves the grid of a repeating timer along.
         ///
         /// Set from inside the timer's own call, only a date later than the one it was called for
-        /// counts. One that was made with a delay, and is in no loop yet, shows the date that it would
-        /// have if it were added now to a loop that goes by the kernel's clock.
+        /// counts. One that was made with a delay, and is in no loop yet, shows the date that it
+        /// would have if it were added now to a loop that goes by the kernel's clock.
         ///
         /// - Thread: the loop's own thread once it is in a loop.
         /// - Source: CFRunLoopTimerSetNextFireDate.
@@ -154,7 +156,8 @@ extension ThreadRunLoop {
             for state in states { stopWaiting(in: state) }
             Callout.fireTimer(self, handler)
             if intervalNanoseconds == 0 || !isValid {
-                // Also one that another thread has made invalid meanwhile: a loop that ends is not told of it.
+                // Also one that another thread has made invalid meanwhile: a loop that ends is not
+                // told of it.
                 invalidate()
             } else if endCall(for: calledFor, in: loop) {
                 for state in states { wait(in: state, until: date) }
@@ -162,8 +165,8 @@ extension ThreadRunLoop {
             return true
         }
 
-        /// Puts a repeating timer that was called back on its grid, unless it has been moved to another loop
-        /// meanwhile: then its next date is for that one's thread to say.
+        /// Puts a repeating timer that was called back on its grid, unless it has been moved to
+        /// another loop meanwhile: then its next date is for that one's thread to say.
         ///
         /// - Returns: whether it is to wait in this loop again.
         private func endCall(for calledFor: Instant, in loop: ThreadRunLoop) -> Bool {
@@ -182,10 +185,11 @@ extension ThreadRunLoop {
             return home != nil && isValid
         }
 
-        /// Takes over a repeating timer that another loop still calls, out of whose call it was moved.
+        /// Takes over a repeating timer that another loop still calls, out of whose call it was
+        /// moved.
         ///
-        /// - Returns: false when this loop calls it: it waits when that is over. The call of one that
-        ///   fires once is its last.
+        /// - Returns: false when this loop calls it: it waits when that is over. The call of one
+        ///   that fires once is its last.
         private func takeOver(for loop: ThreadRunLoop) -> Bool {
             guard callingLoop != loop.link.number, intervalNanoseconds > 0 else { return false }
             callingLoop = 0
@@ -212,7 +216,8 @@ extension ThreadRunLoop {
             if callingLoop == 0 || takeOver(for: loop) {
                 wait(in: state, until: date)
             } else if callingLoop != loop.link.number {
-                // Another loop calls it for the last time: here it is to be found if this one ends before.
+                // Another loop calls it for the last time: here it is to be found if this one ends
+                // before.
                 wait(in: state, until: .distantFuture)
             }
         }
@@ -267,7 +272,8 @@ extension ThreadRunLoop {
             if loop != nil { waitAnew() }
         }
 
-        /// Tells the heaps that it waits in of a new date or tolerance; while it is called it waits in none.
+        /// Tells the heaps that it waits in of a new date or tolerance; while it is called it waits
+        /// in none.
         private func waitAnew() {
             guard callingLoop == 0 else { return }
             for state in states {

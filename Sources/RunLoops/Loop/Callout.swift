@@ -53,8 +53,9 @@ enum Callout {
 
     /// Something to do after the call, so that it is no tail call and the frame stays on the stack.
     ///
-    /// - Parameter callout: nothing is done with it; but without it some of these functions would be the same,
-    ///   and the optimiser makes one of those that are, which has the name of one of them.
+    /// - Parameter callout: nothing is done with it; but without it some of these functions would
+    ///   be the same, and the optimiser makes one of those that are, which has the name of one of
+    ///   them.
     @inline(never)
     @_optimize(none)
     private static func keepFrame(of callout: StaticString = #function) {}

@@ -1,5 +1,6 @@
-// The descriptors of one mode, and the ports that wait for them. Confined to the loop's thread; made
-// when the mode gets its first descriptor, so that one without any sleeps on a futex and is smaller.
+// The descriptors of one mode, and the ports that wait for them. Confined to the loop's thread;
+// made when the mode gets its first descriptor, so that one without any sleeps on a futex and is
+// smaller.
 
 internal import Glibc
 internal import Kernel
@@ -13,8 +14,9 @@ final class DescriptorPorts {
     private var ports = SlotMap<ThreadRunLoop.Port>()
     /// Whose each descriptor is: the port that was added last.
     ///
-    /// One that was closed before its port was made invalid may have its number given to another, which
-    /// then has a port of its own: what the older port asks for later is not meant for that one.
+    /// One that was closed before its port was made invalid may have its number given to another,
+    /// which then has a port of its own: what the older port asks for later is not meant for that
+    /// one.
     private var owners: [CInt: Handle] = [:]
 
     /// Those that the kernel is not asked about, though they are in the mode.

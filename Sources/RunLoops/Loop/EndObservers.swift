@@ -1,5 +1,5 @@
-// Who waits for an end: a loop's, told last of all, when nothing is left in it, or that of another thing
-// that ends once.
+// Closures that wait for an end: a loop's, called last of all, when it is empty, or that of another
+// thing that ends once.
 
 internal import Synchronization
 
@@ -18,7 +18,8 @@ package final class EndObservers: Sendable {
     ///
     /// - Parameters:
     ///   - owner: whose it is, by which it is removed; each has one.
-    ///   - body: called on the thread that ends, or ends something; a loop is nobody's by then.
+    ///   - body: called on the thread that ends, or ends something; a loop has no owner thread by
+    ///     then.
     /// - Returns: false when it has ended: the closure is not called.
     /// - Thread: any thread.
     package func add(_ owner: AnyObject, _ body: @escaping @Sendable () -> Void) -> Bool {

@@ -13,8 +13,8 @@ final class ModeState: @unchecked Sendable {
     let link: ThreadRunLoop.LoopLink
     /// How many items keep this mode alive: all but observers.
     var liveCount = 0
-    /// How many timers and time-outs are in this mode, with those that fire right now and wait in no
-    /// heap.
+    /// How many timers and time-outs are in this mode, with those that fire right now and wait in
+    /// no heap.
     var timerCount = 0
 
     // SAFETY: each pass looks at the following several times. That accesses don't overlap is not
@@ -86,8 +86,8 @@ final class ModeState: @unchecked Sendable {
     /// Whether nothing could ever happen in this mode; observers alone keep nothing alive.
     var isEmpty: Bool { liveCount == 0 }
 
-    /// Everything in this mode but timers that fire right now, and time-outs, which are no items; in the
-    /// sequence in which it leaves a loop that ends.
+    /// Everything in this mode but timers that fire right now, and time-outs, which are no items;
+    /// in the sequence in which it leaves a loop that ends.
     var items: [ThreadRunLoop.Item] {
         var items: [ThreadRunLoop.Item] = sources.map { $0 }
         items += signalledPorts.map { $0 }
@@ -98,7 +98,8 @@ final class ModeState: @unchecked Sendable {
 
     /// Whether a port without a descriptor is signalled.
     @inline(__always) var hasSignalledPort: Bool {
-        // By index: who walks through an array keeps it meanwhile, and a pass does so several times.
+        // By index: who walks through an array keeps it meanwhile, and a pass does so several
+        // times.
         for index in signalledPorts.indices where signalledPorts[index].isSignalled { return true }
         return false
     }
@@ -122,8 +123,8 @@ final class ModeState: @unchecked Sendable {
         return handle
     }
 
-    /// Gives back what a mode keeps that has become empty, when the loop ends: somebody may keep the
-    /// loop for longer.
+    /// Gives back what a mode keeps that has become empty, when the loop ends: its users may keep
+    /// the loop for longer.
     func giveBack() {
         descriptors = nil
         var memory = TimerHeap<ThreadRunLoop.Waiting>()

@@ -32,7 +32,8 @@ extension ThreadRunLoop {
     ///   - body: what to run.
     ///   - fileID: the caller's file, noted while the loop is measured.
     ///   - line: the caller's line.
-    /// - Returns: false when the closure will never run: the loop's thread has ended, or there is no mode.
+    /// - Returns: false when the closure will never run: the loop's thread has ended, or there is
+    ///   no mode.
     /// - Thread: any thread.
     /// - Blocks: never.
     @discardableResult
@@ -43,7 +44,8 @@ extension ThreadRunLoop {
         perform(inModes: modes, mayBeHeld: false, body, fileID, line)
     }
 
-    /// Runs a closure as `perform` does, but not while the loop's owner holds what was handed to its thread.
+    /// Runs a closure as `perform` does, but not while the loop's owner holds what was handed to
+    /// its thread.
     @discardableResult
     package func performUnlessHeld(
         inModes modes: [Mode], _ body: @escaping @Sendable () -> Void,
@@ -130,7 +132,8 @@ extension ThreadRunLoop {
     private func runHeldBlocks(of state: ModeState) {
         for block in pendingBlocks { dueBlocks.append(block) }
         pendingBlocks.removeAll(keepingCapacity: pendingBlocks.count <= Self.keptBlockCount)
-        // Once one was held those behind it wait as well, even if one in between lets the thread go on.
+        // Once one was held those behind it wait as well, even if one in between lets the thread go
+        // on.
         var isHolding = false
         while let block = dueBlocks.popFirst() {
             guard isIn(block.modes, state.mode) else {
@@ -154,7 +157,7 @@ extension ThreadRunLoop {
     /// Puts back the blocks that an outer run has not come to: the nested run that now begins may
     /// be waiting for one of them.
     ///
-    /// What waits already has had its turn in the outer run, so it arrived before them.
+    /// Blocks that wait already have had their turn in the outer run, so they arrived before these.
     func returnDueBlocks() {
         guard holdsBlocks else { return }
         while let block = dueBlocks.popFirst() { pendingBlocks.append(block) }

@@ -1,7 +1,8 @@
 // Dates of Swift's continuous clock where a loop wants its own.
 
 extension ThreadRunLoop {
-    /// The instant of this loop's clock that is as far from now as another one is by the continuous clock.
+    /// The instant of this loop's clock that is as far from now as another one is by the continuous
+    /// clock.
     ///
     /// - Thread: any thread.
     public func instant(_ instant: ContinuousClock.Instant) -> Instant {
@@ -21,6 +22,31 @@ extension ThreadRunLoop {
         run(
             mode: mode, until: instant(deadline),
             returnAfterSourceHandled: returnAfterSourceHandled)
+    }
+
+    /// Calls a closure once, at a date of the continuous clock, in a run in one mode.
+    ///
+    /// See `schedule(at:tolerance:in:_:)`. The date is turned into one of the loop's clock at once.
+    ///
+    /// - Parameters:
+    ///   - date: when it is called; a past one means in the next pass.
+    ///   - tolerance: how much later it may be, so that neighbours share a wake-up; nil for none.
+    ///   - mode: the mode; not `.common`.
+    ///   - body: what is called, once, unless it is cancelled or the loop ends before.
+    ///   - fileID: the caller's file, noted while the loop is measured.
+    ///   - line: the caller's line.
+    /// - Returns: what to cancel it by.
+    /// - Thread: the loop's own thread.
+    /// - Blocks: never.
+    /// - Complexity: that of the one with a date of the loop's clock.
+    @discardableResult
+    public func schedule(
+        at date: ContinuousClock.Instant, tolerance: Duration? = nil, in mode: Mode = .default,
+        _ body: consuming @escaping @Sendable () -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Timeout {
+        schedule(
+            at: instant(date), tolerance: tolerance, in: mode, body, fileID: fileID, line: line)
     }
 }
 

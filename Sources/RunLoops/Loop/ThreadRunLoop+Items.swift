@@ -49,8 +49,8 @@ extension ThreadRunLoop {
     /// Adds a port to a mode, or with `.common` to every common mode, those to come too.
     ///
     /// - Throws: EEXIST when its descriptor has a port in that mode, EPERM when the kernel can't
-    ///   watch such a descriptor (a regular file or `/dev/null`, which are always ready to be read),
-    ///   EBADF when it is not open, ENOMEM, ENOSPC or EMFILE when the kernel has no room.
+    ///   watch such a descriptor (a regular file or `/dev/null`, which are always ready to be
+    ///   read), EBADF when it is not open, ENOMEM, ENOSPC or EMFILE when the kernel has no room.
     /// - Thread: any thread for a port without a descriptor; the loop's own thread for one with a
     ///   descriptor, because only there the error can be told.
     /// - Blocks: never.
@@ -63,7 +63,8 @@ extension ThreadRunLoop {
         try put(port, into: mode)
     }
 
-    /// Adds a source, or a port without a descriptor: it asks nothing of the kernel and so can't fail.
+    /// Adds a source, or a port without a descriptor: it asks nothing of the kernel and so can't
+    /// fail.
     ///
     /// - Returns: false when the loop's thread has ended: it takes nothing any more.
     /// - Thread: any thread.
@@ -126,8 +127,8 @@ extension ThreadRunLoop {
         }
     }
 
-    /// When the next timer or time-out of a mode is due; nil when none waits, as those don't that are being
-    /// called.
+    /// When the next timer or time-out of a mode is due; nil when none waits, as those don't that
+    /// are being called.
     ///
     /// - Thread: the loop's own thread.
     /// - Source: CFRunLoopGetNextTimerFireDate.
@@ -138,7 +139,8 @@ extension ThreadRunLoop {
 
     /// Does something on the loop's thread: at once when that is the caller's, else by a request.
     ///
-    /// - Returns: false when the loop's thread has ended: it has let go of what was in its modes already.
+    /// - Returns: false when the loop's thread has ended: it has let go of what was in its modes
+    ///   already.
     @discardableResult
     package func onThread(_ action: @escaping @Sendable () -> Void) -> Bool {
         if isOnThread {
@@ -165,8 +167,9 @@ extension ThreadRunLoop {
         guard mode == .common else { return try item.join(state(of: mode), of: self) }
         let before = item.modes
         let wasCommon = commonItems.contains(item)
-        // First of all: as it enters one of them, its callout may take it out again, or make another common.
-        // The list tells, and not the mark: once out it may be in another loop, whose thread marks it.
+        // First of all: as it enters one of them, its callout may take it out again, or make
+        // another common. The list tells, and not the mark: once out it may be in another loop,
+        // whose thread marks it.
         commonItems.append(item)
         item.isCommon = true
         do throws(SystemError) {
@@ -180,7 +183,8 @@ extension ThreadRunLoop {
             }
             throw error
         }
-        // It may have been made invalid before it entered the first, by a thread that saw it nowhere.
+        // It may have been made invalid before it entered the first, by a thread that saw it
+        // nowhere.
         if !item.isValid { leaveCommonItems(item) }
     }
 
@@ -197,14 +201,15 @@ extension ThreadRunLoop {
         }
     }
 
-    /// How often the modes are emptied at the end: what leaves may add something in its last callout, and
-    /// what always does so stays.
+    /// How often the modes are emptied at the end: what leaves may add something in its last
+    /// callout, and what always does so stays.
     private static let farewellCountMax = 10
 
-    /// Takes everything out of all modes, which is invalid then; on the loop's thread, when it ends.
+    /// Takes everything out of all modes, which is invalid then; on the loop's thread, when it
+    /// ends.
     ///
-    /// Last of all the observers of the default mode, the one that was added last first: with them end the
-    /// values of `ThreadBound`, which what goes before may use as it goes.
+    /// Last of all the observers of the default mode, the one that was added last first: with them
+    /// end the values of `ThreadBound`, which what goes before may use as it goes.
     func takeOutAll() {
         var count = 0
         repeat {

@@ -7,12 +7,13 @@ extension ThreadRunLoop {
     /// Runs a closure on the loop's thread and waits until it has run; there itself, at once.
     ///
     /// - Parameters:
-    ///   - modes: where it may run; `.common` stands for all common modes. Without any it does not run.
+    ///   - modes: where it may run; `.common` stands for all common modes. Without any it does not
+    ///     run.
     ///   - body: what to run.
     ///   - fileID: the caller's file, noted while the loop is measured.
     ///   - line: the caller's line.
-    /// - Returns: false when the closure never runs: the loop's thread has ended first, or there is no
-    ///   mode.
+    /// - Returns: false when the closure never runs: the loop's thread has ended first, or there is
+    ///   no mode.
     /// - Thread: any thread.
     /// - Blocks: until a run in one of the modes has come to it, which may be never.
     /// - Source: performSelector:onThread:withObject:waitUntilDone:modes:, whose rules these are.
@@ -47,7 +48,7 @@ extension ThreadRunLoop {
     }
 }
 
-/// What became of a block that somebody waits for.
+/// What became of a block that a thread waits for.
 private final class PerformOutcome: Sendable {
     /// Opens when the block has run, or was dropped.
     let settled = WordLatch()

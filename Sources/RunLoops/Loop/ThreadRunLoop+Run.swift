@@ -19,7 +19,8 @@ internal import Synchronization
 extension ThreadRunLoop {
     /// Runs the loop in a mode.
     ///
-    /// May be nested: called from inside a callout it runs until it ends, then the outer run goes on.
+    /// May be nested: called from inside a callout it runs until it ends, then the outer run goes
+    /// on.
     ///
     /// - Parameters:
     ///   - mode: what is served meanwhile; not `.common`.
@@ -49,16 +50,16 @@ extension ThreadRunLoop {
         beginRun(in: mode)
         let outerRunsBlocksNext = runsBlocksNext
         runsBlocksNext = false
-        // Begun before others' requests are done: a stop in a callout of those is this run's, and one of all
-        // runs that comes in a run nested there is this one's too.
+        // Begun before others' requests are done: a stop in a callout of those is this run's, and
+        // one of all runs that comes in a run nested there is this one's too.
         let isEmpty = isFinished(state)
         let result =
             isEmpty ? .finished : fromEntryToExit(deadline, returnAfterSourceHandled, state)
         runsBlocksNext = outerRunsBlocksNext
         endRun()
         if innermostMode == nil { isUnwinding = false }
-        // Forgets a stop that came too late for this run, and gives the outer run back its own. Where there was
-        // nothing to run, one that has come meanwhile is the outer run's.
+        // Forgets a stop that came too late for this run, and gives the outer run back its own.
+        // Where there was nothing to run, one that has come meanwhile is the outer run's.
         if !isEmpty || outerStop || isUnwinding {
             stopRequested.store(outerStop || isUnwinding, ordering: .sequentiallyConsistent)
         }
@@ -75,7 +76,7 @@ extension ThreadRunLoop {
         return result
     }
 
-    /// Said to whoever runs the loop on another thread.
+    /// Said to a caller that runs the loop on another thread.
     private var whereItRuns: String {
         isMain
             ? "the main loop runs on the main thread only; an asynchronous main has left that after "
@@ -110,7 +111,8 @@ extension ThreadRunLoop {
 
     /// A run under way.
     ///
-    /// The mode it is in is not in here, but handed on beside it: so nobody need keep that meanwhile.
+    /// The mode it is in is not in here, but handed on beside it: so no reference is kept
+    /// meanwhile.
     private struct Run {
         let deadline: Instant
         let returnsAfterSource: Bool
@@ -126,8 +128,8 @@ extension ThreadRunLoop {
             let handledSource = pass(&run, state)
             if handledSource && run.returnsAfterSource { return .handledSource }
             if hasPassed(run.deadline) { return .timedOut }
-            // First others' requests: a run nested in a callout of those may take the wake-up of a stop, with
-            // which the next pass would not sleep.
+            // First others' requests: a run nested in a callout of those may take the wake-up of a
+            // stop, with which the next pass would not sleep.
             let isEmpty = isFinished(state)
             if takeStop() { return .stopped }
             if isEmpty { return .finished }
@@ -172,13 +174,14 @@ extension ThreadRunLoop {
 
     /// Whether a port is ready, so that the loop does not go to sleep.
     ///
-    /// Looking at the descriptors costs a system call; where nobody observes the waiting, nobody can tell
-    /// the difference, and the sleep itself looks.
+    /// Looking at the descriptors costs a system call; where no observer is told of the waiting,
+    /// none can tell the difference, and the sleep itself looks.
     private func isPortReady(_ run: inout Run, _ state: ModeState) -> Bool {
         let isSignalled = state.hasSignalledPort
         guard let set = state.descriptors?.set else { return isSignalled }
-        // A signalled port leaves the sleep out. One that signals itself again in each call would keep the
-        // loop from ever looking: in the second of such passes it does, and if only one port is called, at once.
+        // A signalled port leaves the sleep out. One that signals itself again in each call would
+        // keep the loop from ever looking: in the second of such passes it does, and if only one
+        // port is called, at once.
         let owedLook = state.owesLook || run.returnsAfterSource
         state.owesLook = isSignalled && !owedLook
         let isObserved = !state.observed.isDisjoint(with: [.beforeWaiting, .afterWaiting])
@@ -221,8 +224,8 @@ extension ThreadRunLoop {
 
     /// What to call of an item in a round that has listed it.
     ///
-    /// One that was called before it may have taken it out of the mode, which does not matter, and given it
-    /// to another loop, whose thread alone may call it from then on.
+    /// One that was called before it may have taken it out of the mode, which does not matter, and
+    /// given it to another loop, whose thread alone may call it from then on.
     @inline(__always)
     private func callOfListed<Listed: Item, Call>(
         _ item: Listed, in list: ShortList<Listed>, of state: ModeState, _ look: () -> Call?
@@ -235,8 +238,8 @@ extension ThreadRunLoop {
     private func isListed<Listed: Item>(
         _ item: Listed, in list: ShortList<Listed>, of state: ModeState
     ) -> Bool {
-        // The item knows by itself, under its lock. For a few it is sooner found in the list; of thousands that
-        // are called in one round, each would be looked for among all.
+        // The item knows by itself, under its lock. For a few it is sooner found in the list; of
+        // thousands that are called in one round, each would be looked for among all.
         list.count > Self.searchedCount ? item.isIn(state) : list.contains { $0 === item }
     }
 
@@ -303,7 +306,8 @@ extension ThreadRunLoop {
         if isCalled { counts.timers.increment() }
     }
 
-    /// Handles what is ready, by `order`: the ports that were signalled and those that the poller reported.
+    /// Handles what is ready, by `order`: the ports that were signalled and those that the poller
+    /// reported.
     private func handlePorts(_ run: inout Run, _ state: ModeState) -> Bool {
         var handled = false
         let signalled = state.hasSignalledPort ? state.signalledPorts : ShortList()
@@ -334,11 +338,11 @@ extension ThreadRunLoop {
         }
     }
 
-    /// Handles the first that is ready by `order`, for a run that comes back after one: the others are
-    /// ready still in the next run.
+    /// Handles the first that is ready by `order`, for a run that comes back after one: the others
+    /// are ready still in the next run.
     ///
-    /// Of equal orders it is the one whose turn was the longest ago. The same sequence in each run would
-    /// let one that is always ready keep the others waiting for ever.
+    /// Of equal orders it is the one whose turn was the longest ago. The same sequence in each run
+    /// would let one that is always ready keep the others waiting for ever.
     private func handleOnePort(_ run: inout Run, _ state: ModeState) -> Bool {
         if runCount != run.runsWhenReported { lookAgain(&run, state, from: 0) }
         var ready: [(port: Port, event: ReadyEvent?)] = []
@@ -358,13 +362,15 @@ extension ThreadRunLoop {
         return false
     }
 
-    /// - Returns: whether it was signalled still, and in this mode: a port before it may have changed that.
+    /// - Returns: whether it was signalled still, and in this mode: a port before it may have
+    ///   changed that.
     private func handleSignalled(_ port: Port, _ state: ModeState) -> Bool {
         isListed(port, in: state.signalledPorts, of: state) && port.isSignalled
             && calling(.port, from: port.madeAt) { port.handleIfSignalled() }
     }
 
-    /// - Returns: false if its port has left the mode after the kernel had reported it, or wants it no longer.
+    /// - Returns: false if its port has left the mode after the kernel had reported it, or wants it
+    ///   no longer.
     private func handleReported(_ event: ReadyEvent, _ state: ModeState) -> Bool {
         guard let port = state.descriptors?.port(of: event) else { return false }
         return calling(.port, from: port.madeAt) { port.handle(event.readiness) }
@@ -375,7 +381,7 @@ extension ThreadRunLoop {
     }
 
     /// Keeps of the events that were not handled yet what is true still: a nested run may have
-    /// handled some, and whoever reads a descriptor that is not ready may block for ever.
+    /// handled some, and a handler that reads a descriptor that is not ready may block for ever.
     private func lookAgain(_ run: inout Run, _ state: ModeState, from next: Int) {
         run.runsWhenReported = runCount
         let waiting = Set(run.ready[next...].map(\.token))

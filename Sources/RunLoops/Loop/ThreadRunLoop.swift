@@ -34,11 +34,11 @@ public final class ThreadRunLoop: @unchecked Sendable {
     let link: LoopLink
     /// What other threads ask of the loop: blocks, and changes to its items.
     ///
-    /// Made when something is first asked, which of most workers' loops nothing is; who asks wakes the
-    /// loop afterwards.
+    /// Made when something is first asked, which of most workers' loops nothing is; the asking
+    /// thread wakes the loop afterwards.
     let madeRequests = SetOnce<Inbox<Request>>()
     var requests: Inbox<Request> { madeRequests.load() ?? madeRequests.storeIfNil(Inbox()) }
-    /// Whom to tell when the loop has ended; made when somebody first wants to know.
+    /// Closures to call when the loop has ended; made when the first is added.
     private let madeFarewells = SetOnce<EndObservers>()
     package var endObservers: EndObservers {
         madeFarewells.load() ?? madeFarewells.storeIfNil(EndObservers())
@@ -55,7 +55,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
     /// The default mode, there from the beginning.
     ///
-    /// It never changes, so that who uses it need not keep it meanwhile: counting it up and down
+    /// It never changes, so that a user need not keep it meanwhile: counting it up and down
     /// would be two locked operations for each time-out.
     let defaultState: ModeState
 
@@ -75,7 +75,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         _read { yield unsafe uncheckedCommonItems }
         _modify { yield unsafe &uncheckedCommonItems }
     }
-    /// Who is told when a run begins; let go of when the loop ends.
+    /// The owner, which is told when a run begins; let go of when the loop ends.
     ///
     /// - Thread: the loop's own thread.
     package var owner: (any RunLoopOwner)?
@@ -182,8 +182,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
     /// Makes the calling thread's run loop, with a poller of the caller's choice.
     ///
-    /// - Thread: a thread that has no run loop yet (traps otherwise), and not the main thread, whose
-    ///   loop is `main`.
+    /// - Thread: a thread that has no run loop yet (traps otherwise), and not the main thread,
+    ///   whose loop is `main`.
     package static func makeCurrent(
         poller: any Poller, mainQueue: (any MainQueue)? = nil
     ) -> ThreadRunLoop {
@@ -206,10 +206,10 @@ public final class ThreadRunLoop: @unchecked Sendable {
         ThreadRunLoop(poller: poller)
     }
 
-    /// Leaves the loop to the thread that will claim it: it is nobody's meanwhile.
+    /// Leaves the loop to the thread that will claim it: it has no thread meanwhile.
     ///
     /// - Thread: the one that has made it.
-    package func leave() { link.thread.store(LoopLink.nobody, ordering: .releasing) }
+    package func leave() { link.thread.store(LoopLink.noThread, ordering: .releasing) }
 
     /// Makes the loop the calling thread's, which has none yet.
     package func claim() {
@@ -223,7 +223,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         end()
     }
 
-    /// Ends a loop that is yet to be claimed, now that nobody will.
+    /// Ends a loop that is yet to be claimed, now that no thread will.
     ///
     /// - Thread: any thread; of several, one does it.
     func abandonUnclaimed() {
@@ -278,9 +278,9 @@ public final class ThreadRunLoop: @unchecked Sendable {
 
     /// Makes the innermost run under way return `stopped` at the end of its pass.
     ///
-    /// A run that ends with that pass for another reason, a source that was handled or its deadline, says
-    /// so instead. Called while no run is under way it is forgotten. That is why a thread is stopped by a flag
-    /// *and* a stop, with the flag looked at on the thread.
+    /// A run that ends with that pass for another reason, a source that was handled or its
+    /// deadline, says so instead. Called while no run is under way it is forgotten. That is why a
+    /// thread is stopped by a flag *and* a stop, with the flag looked at on the thread.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.
@@ -318,7 +318,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
         return innermostMode
     }
 
-    /// The modes that there are: the default one, and each that was run or that something was put into.
+    /// The modes that there are: the default one, and each that was run or that something was put
+    /// into.
     ///
     /// - Thread: the loop's own thread.
     /// - Source: CFRunLoopCopyAllModes.
@@ -345,7 +346,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
         return otherModes.count
     }
 
-    /// Tells the owner that a run begins, as a run itself does: so a mode can be furnished ahead of it.
+    /// Tells the owner that a run begins, as a run itself does: so a mode can be furnished ahead of
+    /// it.
     ///
     /// - Thread: the loop's own thread.
     package func prepareRun(of mode: Mode) { prepareRun(in: state(of: mode)) }
@@ -395,7 +397,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
         preconditionOnLoop()
         var left: [Request] = []
         requests.close(into: &left, waiting: SystemThread.yield)
-        // Whoever asked to add or to remove an item is told by its callouts that it came and went.
+        // Code that asked to add or to remove an item is told by its callouts that it came and
+        // went.
         isEnding = true
         for case .action(let action) in left { calling(.change) { action() } }
         for case .block(let block) in left { pendingBlocks.append(block) }
@@ -410,14 +413,14 @@ public final class ThreadRunLoop: @unchecked Sendable {
         if isMeasured { watch.load()?.finish() }
         otherModes.removeAll()
         defaultState.giveBack()
-        link.thread.store(LoopLink.nobody, ordering: .releasing)
-        atomicMemoryFence(ordering: .sequentiallyConsistent)  // W3
+        link.thread.store(LoopLink.noThread, ordering: .releasing)
+        atomicMemoryFence(ordering: .sequentiallyConsistent)  // LoopWatch.E3
         watch.load()?.close()
         endObservers.end()
     }
 }
 
-/// Who has made a loop for a thread of its own, and furnishes it.
+/// The maker of a loop for a thread of its own, which furnishes it.
 package protocol RunLoopOwner: AnyObject {
     /// A run begins, be it nested in another; nothing was done in it so far.
     ///

@@ -71,7 +71,7 @@ extension ThreadRunLoop {
     public enum RunResult: Int, Sendable, Hashable {
         /// The mode has no source, port or timer (left): nothing could ever happen in it.
         case finished = 1
-        /// Somebody called `stop()`.
+        /// `stop()` was called.
         case stopped = 2
         /// The deadline passed.
         case timedOut = 3

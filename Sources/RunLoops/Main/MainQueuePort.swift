@@ -10,8 +10,8 @@ internal import Kernel
 /// apart is that a run nested in the queue's work must not find it, because libdispatch does not
 /// begin the next piece of work before the one under way has ended: the run would wait for ever.
 final class MainQueuePort: @unchecked Sendable {
-    // SAFETY: confined to the loop's thread: `runBegins`, `runEnds` and the port's handler are called
-    // there only. Made by any thread, before the loop is known to others.
+    // SAFETY: confined to the loop's thread: `runBegins`, `runEnds` and the port's handler are
+    // called there only. Made by any thread, before the loop is known to others.
 
     private let open: @Sendable () throws(SystemError) -> (any MainQueue)?
     private var isOpened = false

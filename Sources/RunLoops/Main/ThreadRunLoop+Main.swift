@@ -4,7 +4,7 @@
 internal import Kernel
 
 extension ThreadRunLoop {
-    /// Made by whoever asks first; taken over by the main thread when it first meets it.
+    /// Made for the first thread that asks; taken over by the main thread when it first meets it.
     private static let mainLoop = ThreadRunLoop(
         unclaimedOn: SystemPoller(),
         mainQueue: MainQueuePort { () throws(SystemError) in try DispatchMainQueue() })
@@ -12,7 +12,7 @@ extension ThreadRunLoop {
     /// The main thread's run loop.
     ///
     /// Any thread may ask, at any time, and gets the same object. What it is given (blocks, items,
-    /// a wake-up) before the main thread runs it waits for the first run; nobody but the main
+    /// a wake-up) before the main thread runs it waits for the first run; only the main
     /// thread can run it. The main thread's `current` is this loop.
     ///
     /// Run in one of the common modes it serves the main dispatch queue, and so Swift's main actor:
@@ -29,7 +29,8 @@ extension ThreadRunLoop {
     /// - Blocks: never.
     /// - Source: CFRunLoopGetMain.
     public static var main: ThreadRunLoop {
-        // The main thread claims it, if it has not done so yet. One that has ended before never will.
+        // The main thread claims it, if it has not done so yet. One that has ended before never
+        // will.
         if !mainLoop.isOnThread, mainLoop.isUnclaimed, DispatchMainQueue.isLeft {
             mainLoop.abandonUnclaimed()
         }

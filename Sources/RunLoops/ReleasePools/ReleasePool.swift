@@ -3,10 +3,10 @@
 
 /// Keeps objects alive until the end of the current pass of the thread's run loop.
 ///
-/// Swift needs no such thing for its own references. It is for what hands out something borrowed: an
-/// unsafe pointer into an object, a handle of a C library, a reply that a callee reads until it
-/// returns to the loop. Autoreleased, the object outlives every callout of the pass, and is released
-/// before the thread sleeps.
+/// Swift needs no such thing for its own references. It is for what hands out something borrowed:
+/// an unsafe pointer into an object, a handle of a C library, a reply that a callee reads until it
+/// returns to the loop. Autoreleased, the object outlives every callout of the pass, and is
+/// released before the thread sleeps.
 ///
 /// ```swift
 /// let page = ReleasePool.autorelease(Page("1"))  // gone when this pass is over
@@ -21,8 +21,8 @@
 /// An object goes into the innermost pool: that of the innermost `with`, or of the innermost run. A
 /// run's pool is emptied before the loop sleeps, after all other observers were told so, and when
 /// the run ends. A loop too busy to sleep empties it at the start of a pass, once it has filled a
-/// page. Outside of runs and of `with`, objects are kept until the thread ends: a thread that does not
-/// live in a run loop, one of Swift's tasks among them, uses `with`.
+/// page. Outside of runs and of `with`, objects are kept until the thread ends: a thread that does
+/// not live in a run loop, one of Swift's tasks among them, uses `with`.
 ///
 /// - Source: NSAutoreleasePool; the two observers are those of Cocoa's main thread.
 public enum ReleasePool {

@@ -1,5 +1,6 @@
 // The pools of one thread: places in one stack of objects, one for each `with` and each run of the
-// loop. Confined to its thread; emptied by two observers, by the end of a scope, or by the thread's.
+// loop. Confined to its thread; emptied by two observers, by the end of a scope, or by the
+// thread's.
 
 internal import Kernel
 
@@ -16,8 +17,8 @@ final class ThreadPools {
 
     private let pages = ObjectPages()
     private var pools: [Pool] = []
-    /// That of the thread's loop, once it has one: cheaper to hold than the loop, which is asked for
-    /// with each object.
+    /// That of the thread's loop, once it has one: cheaper to hold than the loop, which is asked
+    /// for with each object.
     private var knownDepth: RunDepth?
     /// Told first of all that a run or a pass begins.
     private var firstObserver: ThreadRunLoop.Observer?
@@ -25,7 +26,7 @@ final class ThreadPools {
     private var lastObserver: ThreadRunLoop.Observer?
 
     private static let local = ThreadLocal<ThreadPools>()
-    /// The places of Cocoa's observers; nobody else's are meant to lie beyond.
+    /// The places of Cocoa's observers; no others are meant to lie beyond.
     private static let lastOrder = Int(Int32.max)
 
     private init() {}
@@ -76,8 +77,8 @@ final class ThreadPools {
         if index + 1 < pools.count { pools.removeSubrange((index + 1)...) }
     }
 
-    /// Closes the pool of a run that has ended, if its observers have not done so: they were not told of the
-    /// exit when the run's first object came in one of the calls that told it.
+    /// Closes the pool of a run that has ended, if its observers have not done so: they were not
+    /// told of the exit when the run's first object came in one of the calls that told it.
     fileprivate func closePools(deeperThan depth: Int) {
         guard self.depth > depth, let index = pools.firstIndex(where: { $0.depth > depth }) else {
             return
@@ -85,8 +86,8 @@ final class ThreadPools {
         close(index)
     }
 
-    /// Lets go of what was autoreleased after the observer had emptied the innermost run's pool, or in the
-    /// call that put it into the mode: that round is over without it.
+    /// Lets go of what was autoreleased after the observer had emptied the innermost run's pool, or
+    /// in the call that put it into the mode: that round is over without it.
     fileprivate func emptyForSleep() {
         if let index = indexOfRun { empty(index) }
     }

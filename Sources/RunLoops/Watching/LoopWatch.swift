@@ -1,35 +1,36 @@
 // The measuring side of a loop: what its thread does now and since when, written by that thread at
-// each change and read by any. It is there only once somebody has asked for it, and does not know
-// who watches.
+// each change and read by any. It is made when it is first asked for, and knows no watchers.
 //
 // `state`: 0 between callouts, or not known yet · 1 asleep · 2… a callout (`CalloutKind`)
 //
-// W1 a record is read whole   enter: sequence.store(odd), fields.store, sequence.store(even)
-//                             read: sequence.load, fields.load, sequence.load
-//    A field's release carries the odd number before it: who reads a new field finds another number
-//    than before in its last load and reads again. Without it a location could be put together from
-//    two.
-// W2 no hang is missed        leaving sleep: sequence.store(even), alarm.load
-//                             arm: alarm.store(true), then read
-//    sequentially consistent: either the loop sees the alarm and tells its guardian, or the guardian
-//    sees that the loop is no longer asleep.
-// W3 closed with its loop     end: requests.close, fence, then watch.load, and close
-//                             makeWatch: watch.storeIfNil, fence, then hasEnded, and close
-//    fences sequentially consistent: one of the two closes it, or both. Else a thread that has ended would be asked
-//    where it is, by a number that the system has given to another.
+// LoopWatch.E1 a record is read whole
+//    enter: sequence.store(odd), fields.store, sequence.store(even)
+//    read: sequence.load, fields.load, sequence.load
+//    A field's release carries the odd number before it. A reader of a new field finds another
+//    number in its last load than before, and reads again. Without it a location could be put
+//    together from two.
+// LoopWatch.E2 no hang is missed
+//    leaving sleep: sequence.store(even), alarm.load │ arm: alarm.store(true), then read
+//    Sequentially consistent: either the loop sees the alarm and tells its guardian, or the
+//    guardian sees that the loop is no longer asleep.
+// LoopWatch.E3 closed with its loop
+//    end: requests.close, fence, then watch.load, and close
+//    makeWatch: watch.storeIfNil, fence, then hasEnded, and close
+//    Fences sequentially consistent: one of the two closes it, or both. Else a thread that has
+//    ended would be asked where it is, by a number that the system has given to another.
 
 package import Kernel
 internal import Structures
 internal import Synchronization
 
-/// Who looks after a measured loop.
+/// The object that looks after a measured loop.
 package protocol LoopGuardian: AnyObject, Sendable {
     /// The loop has left its sleep after the alarm was armed; on the loop's thread.
     func loopWoke()
     /// A callout is over that took longer than the limit; on the loop's thread.
     func calloutEnded(
         _ callout: ThreadRunLoop.RunningCallout, number: UInt64, after duration: Duration)
-    /// The loop's thread ends, or somebody else looks after the loop; on any thread.
+    /// The loop's thread ends, or another guardian looks after the loop; on any thread.
     func loopEnded()
 }
 
@@ -53,16 +54,16 @@ package final class LoopWatch: @unchecked Sendable {
         let line = Atomic<UInt>(0)
 
         func store(_ location: CodeLocation?) {
-            address.store(location?.address ?? 0, ordering: .releasing)  // W1
-            byteCount.store(location?.byteCount ?? 0, ordering: .releasing)  // W1
-            line.store(location?.line ?? 0, ordering: .releasing)  // W1
+            address.store(location?.address ?? 0, ordering: .releasing)  // LoopWatch.E1
+            byteCount.store(location?.byteCount ?? 0, ordering: .releasing)  // LoopWatch.E1
+            line.store(location?.line ?? 0, ordering: .releasing)  // LoopWatch.E1
         }
 
         func load() -> CodeLocation? {
             let location = CodeLocation(
-                address: address.load(ordering: .acquiring),  // W1
-                byteCount: byteCount.load(ordering: .acquiring),  // W1
-                line: line.load(ordering: .acquiring))  // W1
+                address: address.load(ordering: .acquiring),  // LoopWatch.E1
+                byteCount: byteCount.load(ordering: .acquiring),  // LoopWatch.E1
+                line: line.load(ordering: .acquiring))  // LoopWatch.E1
             return location.line == 0 ? nil : location
         }
     }
@@ -90,7 +91,8 @@ package final class LoopWatch: @unchecked Sendable {
     ///
     /// It matters to all but a sleep, in which nothing else happens.
     private let isFresh = Atomic<Bool>(true)
-    /// Whether the loop ever was measured: who only wants to know where its thread is needs this, too.
+    /// Whether the loop ever was measured: who only wants to know where its thread is needs this,
+    /// too.
     private let wasMeasured = Atomic<Bool>(false)
     /// Set by a guardian that wants to know when the loop leaves its sleep.
     private let alarm = Atomic<Bool>(false)
@@ -134,33 +136,36 @@ package final class LoopWatch: @unchecked Sendable {
         let elapsed = isKnown ? max(0, now.nanoseconds - began.nanoseconds) : 0
         let number = sequence.load(ordering: .relaxed)
         current = next
-        sequence.store(number &+ 1, ordering: .relaxed)  // W1
+        sequence.store(number &+ 1, ordering: .relaxed)  // LoopWatch.E1
         add(elapsed, of: left)
-        isFresh.store(false, ordering: .releasing)  // W1
-        state.store(next.state, ordering: .releasing)  // W1
-        since.store(now.nanoseconds, ordering: .releasing)  // W1
+        isFresh.store(false, ordering: .releasing)  // LoopWatch.E1
+        state.store(next.state, ordering: .releasing)  // LoopWatch.E1
+        since.store(now.nanoseconds, ordering: .releasing)  // LoopWatch.E1
         place.store(next.location)
         guard left.state == Stretch.asleep else {
-            sequence.store(number &+ 2, ordering: .releasing)  // W1
+            sequence.store(number &+ 2, ordering: .releasing)  // LoopWatch.E1
             if elapsed >= limit.load(ordering: .relaxed) { tellEnd(left, began, number, elapsed) }
             return
         }
-        sequence.store(number &+ 2, ordering: .sequentiallyConsistent)  // W1, W2
-        guard alarm.load(ordering: .sequentiallyConsistent) else { return }  // W2
+        // LoopWatch.E1, LoopWatch.E2
+        sequence.store(number &+ 2, ordering: .sequentiallyConsistent)
+        guard alarm.load(ordering: .sequentiallyConsistent) else { return }  // LoopWatch.E2
         if alarm.exchange(false, ordering: .sequentiallyConsistent) { guardian?.loopWoke() }
     }
 
     private func add(_ elapsed: Int64, of left: Stretch) {
         if left.state == Stretch.asleep {
-            asleep.store(asleep.load(ordering: .relaxed) &+ elapsed, ordering: .releasing)  // W1
+            // LoopWatch.E1
+            asleep.store(asleep.load(ordering: .relaxed) &+ elapsed, ordering: .releasing)
         } else {
-            busy.store(busy.load(ordering: .relaxed) &+ elapsed, ordering: .releasing)  // W1
+            // LoopWatch.E1
+            busy.store(busy.load(ordering: .relaxed) &+ elapsed, ordering: .releasing)
         }
         guard left.state > Stretch.asleep, elapsed > longest.load(ordering: .relaxed) else {
             return
         }
-        longest.store(elapsed, ordering: .releasing)  // W1
-        longestState.store(left.state, ordering: .releasing)  // W1
+        longest.store(elapsed, ordering: .releasing)  // LoopWatch.E1
+        longestState.store(left.state, ordering: .releasing)  // LoopWatch.E1
         longestPlace.store(left.location)
     }
 
@@ -177,7 +182,7 @@ package final class LoopWatch: @unchecked Sendable {
         restart()
     }
 
-    /// Lets nobody reach the thread any more; it ends.
+    /// Makes the thread unreachable; it ends.
     func close() {
         let guardian = reached.withLock { reached in
             reached.hasEnded = true
@@ -206,30 +211,33 @@ package final class LoopWatch: @unchecked Sendable {
     /// What the thread does now.
     package func read() -> Reading {
         while true {
-            let before = sequence.load(ordering: .sequentiallyConsistent)  // W1, W2
+            // LoopWatch.E1, LoopWatch.E2
+            let before = sequence.load(ordering: .sequentiallyConsistent)
             if before & 1 == 0 {
                 let reading = readFields(before)
-                if sequence.load(ordering: .relaxed) == before { return reading }  // W1
+                if sequence.load(ordering: .relaxed) == before { return reading }  // LoopWatch.E1
             }
             SystemThread.yield()
         }
     }
 
     private func readFields(_ number: UInt64) -> Reading {
-        let state = state.load(ordering: .acquiring)  // W1
-        let since = Instant(nanoseconds: since.load(ordering: .acquiring))  // W1
+        let state = state.load(ordering: .acquiring)  // LoopWatch.E1
+        let since = Instant(nanoseconds: since.load(ordering: .acquiring))  // LoopWatch.E1
         let location = place.load()
         let isAsleep = state == Stretch.asleep
-        let isKnown = isAsleep || !isFresh.load(ordering: .acquiring)  // W1
+        let isKnown = isAsleep || !isFresh.load(ordering: .acquiring)  // LoopWatch.E1
         let kind = isKnown ? ThreadRunLoop.CalloutKind(rawValue: state) : nil
-        let longestDuration = Duration.nanoseconds(longest.load(ordering: .acquiring))  // W1
-        let longestKind = longestState.load(ordering: .acquiring)  // W1
+        // LoopWatch.E1
+        let longestDuration = Duration.nanoseconds(longest.load(ordering: .acquiring))
+        let longestKind = longestState.load(ordering: .acquiring)  // LoopWatch.E1
         let longestLocation = longestPlace.load()
         return Reading(
             number: number, isAsleep: isAsleep,
             callout: kind.map { .init(kind: $0, postedFrom: location, since: since) },
-            since: since, isKnown: isKnown, asleep: asleep.load(ordering: .acquiring),  // W1
-            busy: busy.load(ordering: .acquiring),  // W1
+            // LoopWatch.E1
+            since: since, isKnown: isKnown, asleep: asleep.load(ordering: .acquiring),
+            busy: busy.load(ordering: .acquiring),  // LoopWatch.E1
             longest: ThreadRunLoop.CalloutKind(rawValue: longestKind).map {
                 .init(kind: $0, postedFrom: longestLocation, duration: longestDuration)
             })
@@ -257,7 +265,7 @@ package final class LoopWatch: @unchecked Sendable {
 
     private var guardian: (any LoopGuardian)? { reached.withLock { $0.guardian } }
 
-    /// Lets somebody look after the loop.
+    /// Gives the loop a guardian.
     ///
     /// - Parameter limit: callouts that take longer are told of.
     /// - Returns: false when its thread has ended.
@@ -277,9 +285,9 @@ package final class LoopWatch: @unchecked Sendable {
         reached.withLock { $0.guardian === guardian }
     }
 
-    /// Lets nobody look after the loop any more.
+    /// Dismisses the loop's guardian.
     ///
-    /// - Parameter guardian: only this one; nil for whoever does.
+    /// - Parameter guardian: only this one; nil for any.
     package func dismissGuardian(_ guardian: (any LoopGuardian)? = nil) {
         let former = reached.withLock { reached -> (any LoopGuardian)? in
             if let guardian, reached.guardian !== guardian { return nil }
@@ -292,9 +300,9 @@ package final class LoopWatch: @unchecked Sendable {
 
     /// Asks to be told when the loop leaves its sleep.
     ///
-    /// - Returns: false when it is not asleep (any more): then nobody tells.
+    /// - Returns: false when it is not asleep (any more): then the loop does not tell.
     package func arm() -> Bool {
-        alarm.store(true, ordering: .sequentiallyConsistent)  // W2
+        alarm.store(true, ordering: .sequentiallyConsistent)  // LoopWatch.E2
         if read().isAsleep { return true }
         // If the loop was quicker, its guardian is told of what it knows already.
         alarm.store(false, ordering: .sequentiallyConsistent)
@@ -304,8 +312,8 @@ package final class LoopWatch: @unchecked Sendable {
     /// Where the thread is, if it still does what it did.
     ///
     /// - Parameter number: of what it did.
-    /// - Returns: return addresses, the innermost first; empty when it has gone on or ended, or does
-    ///   not answer.
+    /// - Returns: return addresses, the innermost first; empty when it has gone on or ended, or
+    ///   does not answer.
     /// - Thread: any but the loop's.
     /// - Blocks: until the thread has answered; it waits for that with its end.
     package func addresses(during number: UInt64) -> [UInt] {

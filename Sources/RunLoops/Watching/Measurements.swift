@@ -20,8 +20,8 @@ extension ThreadRunLoop {
         case perform = 7
         /// A step of a task or an actor runs.
         case task = 8
-        /// What another thread has asked for is done to the loop's items, `schedule` and `cancel` of a source
-        /// among that.
+        /// What another thread has asked for is done to the loop's items, `schedule` and `cancel`
+        /// of a source among that.
         case change = 9
 
         /// Its name in a sentence.
@@ -46,9 +46,9 @@ extension ThreadRunLoop {
     public struct RunningCallout: Sendable, Equatable, CustomStringConvertible {
         /// What is called.
         public let kind: CalloutKind
-        /// Where it was posted, if it was posted while the loop was measured; of a timer or a time-out,
-        /// where it was added or scheduled then; of a source, port or observer, where it was made,
-        /// whenever that was.
+        /// Where it was posted, if it was posted while the loop was measured; of a timer or a
+        /// time-out, where it was added or scheduled then; of a source, port or observer, where it
+        /// was made, whenever that was.
         public let postedFrom: CodeLocation?
         /// Since when nothing else has happened on the loop's thread, by the loop's clock.
         public let since: Instant
@@ -91,8 +91,8 @@ extension ThreadRunLoop {
 
     /// What was measured in a loop while it was measured.
     ///
-    /// A callout or a sleep that was under way when measuring was switched off counts to its end. If
-    /// it was switched on again before that, only a sleep does: a callout may have run the loop.
+    /// A callout or a sleep that was under way when measuring was switched off counts to its end.
+    /// If it was switched on again before that, only a sleep does: a callout may have run the loop.
     public struct Measurements: Sendable {
         /// Time asleep.
         public let asleep: Duration

@@ -6,8 +6,8 @@ internal import Structures
 internal import Synchronization
 
 extension ThreadRunLoop {
-    /// Whether the time of this loop's callouts and sleeps is measured, and where what runs in it was
-    /// posted is noted.
+    /// Whether the time of this loop's callouts and sleeps is measured, and the place
+    /// where its work was posted is noted.
     ///
     /// Off at first. While it is on, each callout and each sleep reads the clock twice, and what is
     /// posted is allocated a note of where and when. What is posted while it is off carries none.
@@ -38,8 +38,9 @@ extension ThreadRunLoop {
 
     private func makeWatch() -> LoopWatch {
         let watch = watch.storeIfNil(LoopWatch(clock: poller.clock, link: link))
-        atomicMemoryFence(ordering: .sequentiallyConsistent)  // W3
-        // A loop that ends may not have found it: its thread is not to be asked, or its number's next owner.
+        atomicMemoryFence(ordering: .sequentiallyConsistent)  // LoopWatch.E3
+        // A loop that ends may not have found it: its thread is not to be asked, or its number's
+        // next owner.
         if hasEnded { watch.close() }
         return watch
     }
@@ -127,7 +128,7 @@ extension ThreadRunLoop {
     }
 }
 
-/// Whether a loop is measured, and who has to know.
+/// Whether a loop is measured, and the closures to tell.
 struct Measuring {
     // In a struct: a bare closure in a generic container costs an allocation more.
     struct Listener: Sendable {
@@ -136,7 +137,7 @@ struct Measuring {
 
     var listeners = ShortList<Listener>()
 
-    /// Under the lock, so that who is told learns the last change last.
+    /// Under the lock, so that each closure learns the last change last.
     func setMeasured(_ isMeasured: Bool, _ loop: ThreadRunLoop) {
         guard loop.isMeasured != isMeasured else { return }
         if isMeasured { loop.madeWatch.restart() }
@@ -146,7 +147,8 @@ struct Measuring {
         loop.wakeUp()
     }
 
-    /// The loop has ended: nothing that is posted to it is measured any more, and nobody told.
+    /// The loop has ended: nothing that is posted to it is measured any more, and no closure is
+    /// told.
     mutating func end(_ isMeasured: Bool) {
         if isMeasured { for listener in listeners { listener.tell(false) } }
         listeners.removeAll()

@@ -2,7 +2,6 @@
 // errors as values. It knows no table and no job.
 
 internal import Jobs
-internal import CGatheredLog
 internal import CSQLite
 
 /// One connection to a database file.
@@ -25,7 +24,7 @@ internal import CSQLite
         try Self.refuseLostLog(of: path)
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
-        let code = unsafe sqlite3_open_v2(path, &opened, flags, gathered_log_vfs())
+        let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
         guard let opened = unsafe opened else {
             throw StoreFault(.failed, path: path, detail: "out of memory")
         }

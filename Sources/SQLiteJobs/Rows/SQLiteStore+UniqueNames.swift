@@ -69,9 +69,4 @@ extension SQLiteStore {
             try statement.run()
         }
     }
-
-    /// The number of names.
-    package func uniqueNameCount() throws(StoreFault) -> Int {
-        Int(try database.integer("SELECT count(*) FROM unique_names") ?? 0)
-    }
 }

@@ -9,8 +9,8 @@ extension AsyncWorkerClient {
     /// }
     /// ```
     ///
-    /// Who takes long between two elements is given the latest only; the last one is always the job's
-    /// end. Letting go of the sequence ends the watch; until then, it keeps the client.
+    /// A task that takes long between two elements gets the latest only; the last one is always the
+    /// job's end. Letting go of the sequence ends the watch; until then, it keeps the client.
     ///
     /// - Returns: a sequence that throws `.daemon` with NOJOB, or why the client is over.
     /// - Thread: any task.
@@ -27,7 +27,8 @@ extension AsyncWorkerClient {
             let call = Call<Int>.observe(id)
             do {
                 try pushes.add(continuation, ticket, for: id) {
-                    // As the reply is read: the connection may end a moment later, and is not the reason then.
+                    // As the reply is read: the connection may end a moment later, and is not the
+                    // reason then.
                     let early = try send(call).wait { answer in
                         do {
                             _ = try call.value(of: answer.get())

@@ -3,8 +3,8 @@
 extension AsyncWorkerClient {
     /// Makes a job again and again.
     ///
-    /// A schedule of this name that a client gave is replaced; with the same rhythm, the new one goes on
-    /// from where the old one is.
+    /// A schedule of this name that a client gave is replaced; with the same rhythm, the new one
+    /// goes on from where the old one is.
     ///
     /// - Parameters:
     ///   - name: 1 to 64 of the characters `A-Z a-z 0-9 _ . -`.
@@ -13,8 +13,8 @@ extension AsyncWorkerClient {
     ///   - selector: what handles its jobs.
     ///   - payload: what the handler gets, at most 64 KB.
     ///   - options: what becomes of missed runs, and how its jobs are to be performed.
-    /// - Throws: `.daemon` with NOTHREAD, NOSELECTOR, BUSY or SHUTTINGDOWN, or ERR for a rhythm that
-    ///   can't be.
+    /// - Throws: `.daemon` with NOTHREAD, NOSELECTOR, BUSY or SHUTTINGDOWN, or ERR for a rhythm
+    ///   that can't be.
     /// - Thread: any task.
     public func schedule(
         _ name: String, _ rhythm: ScheduleRhythm, onThread thread: String, selector: String,

@@ -23,7 +23,7 @@ extension AsyncWorkerClient {
         try await run(.selectors)
     }
 
-    /// Holds what waits for a thread or pool; what runs is finished.
+    /// Holds the waiting jobs of a thread or pool; running jobs go on.
     ///
     /// If the daemon keeps jobs in a file, that outlives it.
     ///
@@ -89,7 +89,8 @@ extension AsyncWorkerClient {
         do {
             try await run(.shutdown(manner))
         } catch let error as WorkerClientError {
-            // This side may have ended it for reasons of its own: then the daemon may still be there.
+            // This side may have ended it for reasons of its own: then the daemon may still be
+            // there.
             guard case .closed = error, hasDaemonLeft else { throw error }
         }
     }

@@ -16,13 +16,13 @@ public import WorkerThreads
 /// client.close()
 /// ```
 ///
-/// All commands share one connection, whose replies come in the order of the commands: a command that
-/// waits for a job holds back the replies behind it, though not the work. Who waits for long jobs
-/// and wants quick answers meanwhile makes two clients.
+/// All commands share one connection, whose replies come in the order of the commands: a command
+/// that waits for a job holds back the replies behind it, though not the work. A program that waits
+/// for long jobs and wants quick answers meanwhile makes two clients.
 ///
-/// A task that is cancelled stops waiting and throws `CancellationError`; its command, once sent, is
-/// carried out all the same. When the connection ends, every task that waits is told so, and the
-/// client is over: make a new one. What was not sent by then, and what comes later, is
+/// A task that is cancelled stops waiting and throws `CancellationError`; its command, once sent,
+/// is carried out all the same. When the connection ends, every task that waits is told so, and the
+/// client is over: make a new one. A command that was not sent by then, and each later one, is
 /// `.notConnected`, unless it was `close()` that ended it.
 public final class AsyncWorkerClient: Sendable {
     /// Where the daemon is.
@@ -61,8 +61,8 @@ public final class AsyncWorkerClient: Sendable {
     /// - Throws: `WorkerClientError.notConnected`, or `.daemon` with NOAUTH or WRONGPASS;
     ///   `CancellationError`.
     /// - Thread: any task.
-    /// - Blocks: no task; the serving thread while it connects, `options.connectTimeout` at most for
-    ///   each of connecting and greeting.
+    /// - Blocks: no task; the serving thread while it connects, `options.connectTimeout` at most
+    ///   for each of connecting and greeting.
     public static func connect(
         to address: WorkerAddress = .standard(), options: ClientOptions = ClientOptions(),
         on thread: WorkerThread? = nil
@@ -94,7 +94,8 @@ public final class AsyncWorkerClient: Sendable {
             address, options, budget, pipeline, pushes, ownThread: ownThread)
     }
 
-    /// Ends the connection: every task that waits throws `.closed`, and so does every later command.
+    /// Ends the connection: every task that waits throws `.closed`, and so does every later
+    /// command.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.

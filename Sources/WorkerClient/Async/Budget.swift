@@ -1,5 +1,5 @@
-// How much of an asynchronous client may be outstanding, and whether it is over. Shared by the tasks
-// that ask and the thread that serves them.
+// How much of an asynchronous client may be outstanding, and whether it is over. Shared by the
+// tasks that ask and the thread that serves them.
 
 internal import Synchronization
 

@@ -1,10 +1,10 @@
-// One reply that somebody waits for: given once, by whoever comes first, the daemon's answer, the
+// One reply that a task waits for: given once, by the first of the daemon's answer, the
 // task's cancellation, or the end of the connection.
 
 internal import RESP
 internal import Synchronization
 
-/// The side of a reply of who waits for it.
+/// The waiting side of a reply.
 final class PendingReply: Sendable {
     typealias Answer = Result<RESPValue, any Error>
     typealias Receiver = @Sendable (Answer) -> Void
@@ -12,7 +12,7 @@ final class PendingReply: Sendable {
     private enum State {
         case new
         case waited(Receiver)
-        /// Answered before anybody waited.
+        /// Answered before the task waited.
         case early(Answer)
         case over
     }
@@ -57,9 +57,9 @@ final class PendingReply: Sendable {
 
 /// The connection's side of a reply: a place in the order of replies.
 ///
-/// A task that is cancelled leaves its place as it is, for the reply still comes. Whoever lets go of
-/// a place without an answer, on whatever way a connection or its thread ends, thereby tells the task
-/// that the connection is over; so no task waits for ever.
+/// A task that is cancelled leaves its place as it is, for the reply still comes. Code that lets go
+/// of a place without an answer, on whatever way a connection or its thread ends, thereby tells the
+/// task that the connection is over; so no task waits for ever.
 final class ReplyPlace: Sendable {
     private let pending: PendingReply
     private let budget: Budget

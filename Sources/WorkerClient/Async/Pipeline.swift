@@ -38,7 +38,8 @@ struct PipelineHandle: Sendable {
 
 /// The connection itself, confined to its loop's thread.
 ///
-/// The loop's items hold it, so that it goes when they go: when it is closed, and when the loop ends.
+/// The loop's items hold it, so that it goes when they go: when it is closed, and when the loop
+/// ends.
 final class Pipeline {
     private var wire: Wire
     private let budget: Budget
@@ -148,8 +149,8 @@ final class Pipeline {
         }
     }
 
-    /// Finds the commands that did not go out, the last ones, of the first perhaps a part: the daemon can't
-    /// have carried out any of them.
+    /// Finds the commands that did not go out, the last ones, of the first perhaps a part: the
+    /// daemon can't have carried out any of them.
     private func noteUnsent() {
         var byteCount = outbox.byteCount
         for place in places.reversed() {

@@ -1,9 +1,10 @@
-// Who is told which pushes: the connection's thread puts them here, tasks take them from their streams.
+// The streams that get each push: the connection's thread puts them here, tasks take them from
+// their streams.
 
 internal import RESP
 internal import Synchronization
 
-/// The streams of those who watch jobs.
+/// The streams of watched jobs.
 final class PushBoard: Sendable {
     typealias Stream = AsyncThrowingStream<JobNews, any Error>
 
@@ -24,8 +25,9 @@ final class PushBoard: Sendable {
 
     /// Adds one who watches.
     ///
-    /// - Parameter watch: called first, while none can be removed or told of the connection's end: so what
-    ///   it says comes before what is said when this one goes. If it throws, nobody is added.
+    /// - Parameter watch: called first, while none can be removed or told of the connection's end:
+    ///   so what it says comes before what is said when this one goes. If it throws, no stream is
+    ///   added.
     func add(
         _ stream: Stream.Continuation, _ ticket: UInt64, for job: UInt64, watch: () throws -> Void
     ) throws {
@@ -37,8 +39,8 @@ final class PushBoard: Sendable {
 
     /// Removes one who watches.
     ///
-    /// - Parameter unwatch: called if that was the last one, before another can be added: so what it
-    ///   says comes before what the next one does.
+    /// - Parameter unwatch: called if that was the last one, before another can be added: so what
+    ///   it says comes before what the next one does.
     func remove(_ ticket: UInt64, for job: UInt64, unwatch: () -> Void) {
         state.withLock { state in
             guard state.streams[job]?.removeValue(forKey: ticket) != nil else { return }
@@ -48,7 +50,7 @@ final class PushBoard: Sendable {
         }
     }
 
-    /// Hands a push to those who watch its job.
+    /// Hands a push to the streams that watch its job.
     func take(_ push: RESPValue) throws(WorkerClientError) {
         guard let news = try JobNews(push) else { return }
         let streams = state.withLock { state in

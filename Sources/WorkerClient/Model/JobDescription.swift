@@ -26,12 +26,12 @@ public struct JobSummary: Sendable, Equatable {
         public static let done = State(rawValue: "done")
         /// Ended without one.
         public static let failed = State(rawValue: "failed")
-        /// Ended because somebody asked for it.
+        /// Ended because a client asked for it.
         public static let cancelled = State(rawValue: "cancelled")
         /// Ended because it had not begun in time.
         public static let expired = State(rawValue: "expired")
-        /// All that can be listed by, in the order of a job's life; those that are running include the
-        /// stuck ones.
+        /// All that can be listed by, in the order of a job's life; those that are running include
+        /// the stuck ones.
         public static let all: [State] = [
             .delayed, .buffered, .waiting, .running, .stuck, .done, .failed, .cancelled,
             .expired,
@@ -53,7 +53,8 @@ public struct JobSummary: Sendable, Equatable {
     public let priority: String
     /// How often it was begun, this time included.
     public let attempt: Int
-    /// Why its latest attempt failed, of a job that is tried again; nil if the daemon does not know.
+    /// Why its latest attempt failed, of a job that is tried again; nil if the daemon does not
+    /// know.
     public let lastFailure: String?
 }
 

@@ -41,8 +41,8 @@ public struct PerformOptions: Sendable, Equatable {
 
     /// What it has in common with those whose order counts, 1 to 256 bytes; nil for none.
     public var key: [UInt8]?
-    /// A name under which at most one job is accepted, 1 to 256 bytes, so that a submit can be repeated;
-    /// nil for none.
+    /// A name under which at most one job is accepted, 1 to 256 bytes, so that a submit can be
+    /// repeated; nil for none.
     public var uniqueName: [UInt8]?
     /// How it is tried again if it fails; nil leaves it to the selector's configuration.
     public var retry: Retry?

@@ -41,8 +41,8 @@ public struct ScheduleOptions: Sendable, Equatable {
     public var key: [UInt8]?
     /// How a job is tried again if it fails; nil leaves it to the selector's configuration.
     public var retry: PerformOptions.Retry?
-    /// How long after its acceptance a job ends if it has not begun; nil leaves it to the selector's
-    /// configuration.
+    /// How long after its acceptance a job ends if it has not begun; nil leaves it to the
+    /// selector's configuration.
     public var expiry: Duration?
     /// What people call its jobs, 1 to 256 bytes of UTF-8; nil for nothing.
     public var label: String?

@@ -53,7 +53,8 @@ public enum ThreadOrPool: Sendable, Equatable {
 public struct SelectorDescription: Sendable, Equatable {
     /// Its name.
     public let name: String
-    /// `Swift`, the program and its arguments, or `none` if the daemon's configuration no longer names it.
+    /// `Swift`, the program and its arguments, or `none` if the daemon's configuration no longer
+    /// names it.
     public let handler: String
     /// How many jobs in the daemon's file wait for it although nothing handles it.
     public let orphanedCount: Int

@@ -1,4 +1,4 @@
-// How a connection is made: connect, agree on the protocol, give the password. What fails here has
+// How a connection is made: connect, agree on the protocol, give the password. A failure here has
 // sent no command, and the error says what to try.
 
 internal import Glibc
@@ -89,7 +89,7 @@ extension Connection {
     ) throws(WorkerClientError) {
         let call = Call<Void>(arguments) { _ in }
         let deadline = self.deadline(after: limit)
-        // Who lets nobody in says so without having read anything.
+        // A daemon that refuses the connection says so without having read anything.
         _ = try send(call.encoded, before: deadline)
         try call.value(of: reply(before: deadline))
     }

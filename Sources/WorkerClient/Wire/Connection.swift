@@ -97,7 +97,7 @@ struct Connection: ~Copyable {
         return !outbox.isEmpty
     }
 
-    /// Waits for what comes next, a reply or a push.
+    /// Waits for the next reply or push.
     ///
     /// - Throws: `.timedOut`, `.closed`, `.protocolFault`; the connection is of no use afterwards.
     /// - Blocks: until there is one.

@@ -1,6 +1,6 @@
 // Ending the waits of a client from another thread, for good. Each connection sleeps on a poller of
-// its own, for a poller is made for one sleeper: two of them on one would keep each other awake, and
-// take each other's wakes.
+// its own, for a poller is made for one sleeper: two of them on one would keep each other awake,
+// and take each other's wakes.
 
 internal import Kernel
 internal import Synchronization
@@ -42,7 +42,7 @@ final class Interruption: Sendable {
 
     /// Wakes this one, too, when the time comes.
     ///
-    /// Who is added too late is not woken: it asks `isOver` before it sleeps.
+    /// A poller that is added too late is not woken: its thread asks `isOver` before it sleeps.
     fileprivate func add(_ poller: SystemPoller) {
         state.withLock { $0.pollers[ObjectIdentifier(poller)] = poller }
     }

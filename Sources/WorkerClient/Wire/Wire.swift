@@ -1,4 +1,4 @@
-// A socket to the daemon and the parser of what comes in: what both clients have in common. Knows
+// A socket to the daemon and the parser of its bytes: what both clients have in common. Knows
 // neither how readiness is waited for nor what the replies are for.
 
 internal import Glibc
@@ -18,8 +18,8 @@ struct Wire: ~Copyable {
 
     /// Takes over a connected socket.
     ///
-    /// - Parameter stringByteCountMax: of one string in a reply; more than a parser takes is as much
-    ///   as it takes.
+    /// - Parameter stringByteCountMax: of one string in a reply; more than a parser takes is as
+    ///   much as it takes.
     init(_ socket: consuming Descriptor, stringByteCountMax: Int) throws(SystemError) {
         try socket.setNonBlocking(true)
         self.socket = socket
@@ -58,7 +58,7 @@ struct Wire: ~Copyable {
         }
     }
 
-    /// Reads what is there, once.
+    /// Reads the bytes that have arrived, once.
     ///
     /// - Throws: `.closed` at the end, too.
     /// - Returns: whether anything was there.
@@ -84,8 +84,8 @@ struct Wire: ~Copyable {
 
     /// Sends as much of a queue as the socket takes.
     ///
-    /// - Returns: how many bytes went out; nil when the daemon reads no more. What it said before it
-    ///   hung up can still be read.
+    /// - Returns: how many bytes went out; nil when the daemon reads no more. What it said before
+    ///   it hung up can still be read.
     mutating func send(_ outbox: inout Outbox) throws(WorkerClientError) -> Int? {
         do throws(SystemError) {
             return try outbox.send(to: socket)

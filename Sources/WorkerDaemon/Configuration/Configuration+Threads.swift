@@ -20,7 +20,7 @@ extension Configuration {
         /// The number of threads of a configuration, all together.
         package static let totalCountMax = 4096
         /// The names of the daemon's own threads, which listings show beside the configured ones.
-        package static let reservedNames = ["main", "io", "journal"]
+        package static let reservedNames = ["main", "io", "journal", "backup"]
         static let reservedNameFault = "is a thread of the daemon itself: choose another name"
 
         package let name: String

@@ -8,8 +8,8 @@ package struct ConfigurationReader: Sendable {
 
     /// Makes a reader that asks about files through `files`.
     ///
-    /// - Parameter builtInSelectors: what schedules may name beside the configured selectors; nil if the
-    ///   program registers handlers later, and schedules are checked then.
+    /// - Parameter builtInSelectors: what schedules may name beside the configured selectors; nil
+    ///   if the program registers handlers later, and schedules are checked then.
     package init(files: FileChecks, builtInSelectors: Set<String>? = nil) {
         self.files = files
         self.builtInSelectors = builtInSelectors
@@ -26,8 +26,8 @@ package struct ConfigurationReader: Sendable {
 
     /// Checks a file whole without starting with it.
     ///
-    /// - Returns: what may have to be mended before the start, such as a directory that the service manager
-    ///   makes.
+    /// - Returns: what may have to be mended before the start, such as a directory that the service
+    ///   manager makes.
     /// - Throws: all other faults of the file, or the one reason why it could not be read.
     /// - Thread: any thread.
     /// - Blocks: while the file is read and programs are looked for.

@@ -11,7 +11,8 @@ protocol ConfigurationSection {
     mutating func read(from section: inout SectionReader)
 }
 
-/// The faults found so far, and on what terms a configuration is read; confined to the thread that reads.
+/// The faults found so far, and on what terms a configuration is read; confined to the thread that
+/// reads.
 final class FaultCollector {
     /// The selectors that need no configuration; nil if the program registers some later.
     let builtInSelectors: Set<String>?

@@ -41,7 +41,7 @@ final class Door {
         self.admit = admit
     }
 
-    /// Who is at the ends of a connection that has come in.
+    /// The two ends of a connection that has come in.
     func ends(of socket: borrowing Descriptor) -> PeerInfo {
         isTCP ? PeerInfo(ofTCP: socket, through: address) : PeerInfo(at: address)
     }

@@ -1,9 +1,10 @@
-// What a client that reads slowly has still to be told unasked: of each subject only the latest. Pure.
+// What a client that reads slowly has still to be told unasked: of each subject only the latest.
+// Pure.
 
 package import RESP
 internal import Structures
 
-/// Pushes that wait until the client has read what is on its way.
+/// Pushes that wait until the client has read the bytes in flight.
 package struct HeldPushes {
     private var latest: [UInt64: RESPValue] = [:]
     /// Each subject once, in the order in which they were first held.

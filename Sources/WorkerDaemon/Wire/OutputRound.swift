@@ -1,5 +1,5 @@
-// What was answered in a pass goes out at its end, all together: one block of the loop for all sessions,
-// however many of them were answered.
+// What was answered in a pass goes out at its end, all together: one block of the loop for all
+// sessions, however many of them were answered.
 
 internal import RunLoops
 

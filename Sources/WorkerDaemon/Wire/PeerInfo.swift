@@ -1,4 +1,4 @@
-// Who is at the two ends of a connection, as it is shown to people.
+// The two ends of a connection, as they are shown to people.
 
 internal import Kernel
 

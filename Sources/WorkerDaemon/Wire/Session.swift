@@ -12,8 +12,8 @@ protocol SessionDelegate: AnyObject {
     var holdsBack: Bool { get }
     /// Executes a command; answers through the session, now or later.
     func execute(_ command: Command, for session: Session)
-    /// So many bytes of answers wait for the client to read them, and of others for an earlier answer; few
-    /// count as none.
+    /// So many bytes of answers wait for the client to read them, and of others for an earlier
+    /// answer; few count as none.
     func session(_ session: Session, hasUnread byteCount: Int, early earlyByteCount: Int)
     /// The session has ended, for this reason.
     func sessionEnded(_ session: Session, reason: String)
@@ -76,15 +76,15 @@ final class Session {
     private var earlyByteCount = 0
     private var firstSlot: UInt64 = 0
     private var nextSlot: UInt64 = 0
-    // SAFETY: each command looks at these several times. That accesses don't overlap is not looked for
-    // at run time: nothing is called out to while one of them is being changed but the kernel.
+    // SAFETY: each command looks at these several times. That accesses don't overlap is not looked
+    // for at run time: nothing is called out to while one of them is being changed but the kernel.
     @exclusivity(unchecked) private var uncheckedParser: CommandParser
     @exclusivity(unchecked) private var uncheckedOutput = OutputQueue()
     private var hasInputEnded = false
     private var hasHungUp = false
     private var closesWhenSent = false
     private var isFlushScheduled = false
-    /// What is told unasked, once the client has read what is on its way to it.
+    /// Pushes for later, once the client has read the bytes in flight to it.
     private var heldPushes = HeldPushes()
     private var isExecuting = false
     /// Questions of the client that wait for room for their answers.
@@ -227,7 +227,8 @@ final class Session {
 
     /// Tells the client something that no command asked for, between two replies.
     ///
-    /// - Parameter subject: while the client does not read, a later push takes an earlier one's place.
+    /// - Parameter subject: while the client does not read, a later push takes an earlier one's
+    ///   place.
     func push(_ value: RESPValue, about subject: UInt64) {
         guard socket != nil else { return }
         if heldPushes.isEmpty, output.byteCount < Self.pushByteCountMax {
@@ -269,7 +270,7 @@ final class Session {
     private func fill(_ slot: ReplyToken, _ answer: Answer) {
         guard socket != nil else { return }
         defer { noteOutput() }
-        // Before this one is added: one large reply may go over, whoever reads it gets it.
+        // Before this one is added: one large reply may go over; a client that reads gets it.
         if outputByteCount > limits.outputByteCountMax {
             return close("\(outputByteCount) bytes wait to be sent (limits.outputBacklog)")
         }
@@ -289,7 +290,8 @@ final class Session {
         scheduleFlush()
     }
 
-    /// Takes nothing more from the client; closes once all that it asked before is answered and out.
+    /// Takes nothing more from the client; closes once all that it asked before is answered and
+    /// out.
     func closeWhenAnswered() {
         hasInputEnded = true
         scheduleFlush()
@@ -443,7 +445,8 @@ final class Session {
         }
     }
 
-    /// What an answer takes while it is held for the client: a result its bytes, a list more than it has on the wire.
+    /// What an answer takes while it is held for the client: a result its bytes, a list more than
+    /// it has on the wire.
     private static func byteCount(of answer: Answer) -> Int {
         switch answer {
         case .value(let value): value.heldByteCount

@@ -1,6 +1,6 @@
 // The places of clients that have yet to give the password. Pure.
 
-/// Who has a stranger's place.
+/// The holders of strangers' places.
 struct StrangerPlaces {
     private var networks: [UInt64: String] = [:]
     private var counts: [String: Int] = [:]

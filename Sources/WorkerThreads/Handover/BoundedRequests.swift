@@ -1,6 +1,6 @@
-// The requests of a thread with a limit at which senders wait or the oldest request gives way. Under
-// a lock, unlike the inbox: a producer takes out here what another has put in. It knows nothing of
-// loops, and what it decides is done by its owner once the lock is given back.
+// The requests of a thread with a limit at which senders wait or the oldest request gives way.
+// Under a lock, unlike the inbox: a producer takes out here what another has put in. It knows
+// nothing of loops, and what it decides is done by its owner once the lock is given back.
 
 internal import Kernel
 internal import Structures
@@ -11,13 +11,14 @@ public enum WhenFull: Sendable, Hashable {
     /// It is refused, with `SubmitError.full`.
     case refuse
     /// Its sender waits until there is room, in the order of arrival: a thread is blocked, a task
-    /// suspended. On the worker's own thread, which nobody else would make room for, a sender that
+    /// suspended. On the worker's own thread, which alone makes room, a sender that
     /// would block is refused.
     ///
     /// Two workers that each wait for room in the other's queue wait for ever.
     case wait
-    /// The oldest that waits is refused instead: whoever waits for it is told `SubmitError.dropped`,
-    /// and `droppedCount` counts it.
+    /// The oldest waiting item of the lowest priority is refused instead: its sender, if it waits,
+    /// is told `SubmitError.dropped`, and `droppedCount` counts it. If all waiting items go before
+    /// the new one by their priority, the new one is refused with `SubmitError.full`.
     case dropOldest
 }
 
@@ -41,11 +42,12 @@ final class Admission<Place: Sendable>: Sendable {
     }
 }
 
-/// A request that there was no room for, and who is blocked until there is.
+/// A request that there was no room for, and the blocked sender's place to learn of its admission.
 ///
-/// Nobody is where the request's sender waits for its result anyway.
+/// No sender is blocked that waits for the request's result anyway.
 struct Newcomer: Sendable {
     let request: PerformRequest
+    let priority: SubmitPriority
     let admission: Admission<Void>?
 
     func refuse(_ error: SubmitError) {
@@ -67,11 +69,27 @@ final class BoundedRequests: Sendable {
     }
 
     private struct State {
-        var requests = FIFO<PerformRequest>()
+        var requests = PriorityFIFO<PerformRequest>()
+        var nextSequence: UInt64 = 0
         /// Only while there is no room.
         var newcomers = WaitingLine<Newcomer>()
         var isResting = true
         var isClosed = false
+
+        mutating func append(_ request: PerformRequest, _ priority: SubmitPriority) {
+            _ = requests.push(request, lane: priority.rawValue, sequence: nextSequence)
+            nextSequence += 1
+        }
+
+        /// Takes out the oldest request of the lowest priority, for one of another priority.
+        ///
+        /// - Returns: nil when all requests go before that one.
+        mutating func dropOldest(for priority: SubmitPriority) -> PerformRequest? {
+            guard let oldest = requests.lowestTicket, oldest.lane >= priority.rawValue else {
+                return nil
+            }
+            return requests.remove(oldest)
+        }
     }
 
     private let state = Mutex(State())
@@ -84,41 +102,46 @@ final class BoundedRequests: Sendable {
     }
 
     /// - Parameter mayBlock: whether the caller can wait for room.
-    func add(_ request: PerformRequest, mayBlock: Bool) -> Addition {
+    func add(
+        _ request: PerformRequest, _ priority: SubmitPriority, mayBlock: Bool
+    ) -> Addition {
         // Let go of without the lock: what they hold is their senders' own.
         var left: [Newcomer] = []
         return state.withLock { state in
             if state.isClosed { return .closed }
             var dropped: PerformRequest?
             if state.requests.count >= limit {
-                guard drops else { return Self.line(up: request, mayBlock, &state, &left) }
-                dropped = state.requests.popFirst()
+                guard drops else {
+                    return Self.line(up: request, priority, mayBlock, &state, &left)
+                }
+                dropped = state.dropOldest(for: priority)
+                if dropped == nil { return .full }
             }
-            state.requests.append(request)
+            state.append(request, priority)
             defer { state.isResting = false }
             return .added(wakes: state.isResting, dropped: dropped)
         }
     }
 
     private static func line(
-        up request: PerformRequest, _ mayBlock: Bool, _ state: inout State,
-        _ left: inout [Newcomer]
+        up request: PerformRequest, _ priority: SubmitPriority, _ mayBlock: Bool,
+        _ state: inout State, _ left: inout [Newcomer]
     ) -> Addition {
         let isAwaited = request.isAwaited
         guard isAwaited || mayBlock else { return .full }
         let admission = isAwaited ? nil : Admission<Void>()
-        let newcomer = Newcomer(request: request, admission: admission)
+        let newcomer = Newcomer(request: request, priority: priority, admission: admission)
         // The task of one that is decided was cancelled.
         left = state.newcomers.join(newcomer, hasLeft: { $0.request.isDecided })
         return .waits(admission)
     }
 
-    /// Takes the oldest request; on the worker's thread.
+    /// Takes the oldest request of the highest priority; on the worker's thread.
     func popFirst() -> PerformRequest? {
         let (request, newcomer) = state.withLock { state -> (PerformRequest?, Newcomer?) in
-            guard let request = state.requests.popFirst() else { return (nil, nil) }
+            guard let request = state.requests.popFirst()?.element else { return (nil, nil) }
             guard let newcomer = state.newcomers.popFirst() else { return (request, nil) }
-            state.requests.append(newcomer.request)
+            state.append(newcomer.request, newcomer.priority)
             return (request, newcomer)
         }
         newcomer?.admission?.decide(.success(()))
@@ -163,7 +186,7 @@ final class BoundedRequests: Sendable {
         state.withLock { state in
             state.isClosed = true
             var left: [PerformRequest] = []
-            while let request = state.requests.popFirst() { left.append(request) }
+            while let request = state.requests.popFirst()?.element { left.append(request) }
             return left
         }
     }

@@ -2,21 +2,25 @@
 // one of the three wins, on whichever threads they meet. Knows nothing of queues and loops.
 //
 // Values of `state`
-//    fresh    nobody can be told yet: its sender is still making ready to wait
+//    fresh    no sender can be told yet: it is still making ready to wait
 //    waiting  its turn has not come
-//    decided  started, refused or cancelled: whoever made it so owns `run` and `tell`
+//    decided  started, refused or cancelled: the thread that made it so owns `run` and `tell`
 //
-// A1 arm      fresh ─▶ waiting   arm: compareExchange, releasing what the sender prepared (its
-//                                continuation). Fails only if A2 came first: then the sender tells
-//                                itself, and nothing is queued.
-// A2 give up  fresh ─▶ decided   cancel: exchange. Nobody waits yet, so nobody is told.
-// A3 start    waiting ─▶ decided perform: compareExchange, acquiring what A1 released; then `run`.
-// A4 refuse   waiting ─▶ decided refuse: compareExchange, as A3; then `tell`.
-// A5 cancel   waiting ─▶ decided cancel: exchange, acquiring as A3; then `tell`.
+// CancellableRequest.E1 arm       fresh ─▶ waiting
+//    arm: compareExchange, releasing what the sender prepared (its continuation). Fails only if E2
+//    came first: then the sender tells itself, and nothing is queued.
+// CancellableRequest.E2 give up   fresh ─▶ decided
+//    cancel: exchange. No sender waits yet, so none is told.
+// CancellableRequest.E3 start     waiting ─▶ decided
+//    perform: compareExchange, acquiring what E1 released; then `run`.
+// CancellableRequest.E4 refuse    waiting ─▶ decided
+//    refuse: compareExchange, as E3; then `tell`.
+// CancellableRequest.E5 cancel    waiting ─▶ decided
+//    cancel: exchange, acquiring as E3; then `tell`.
 //
-// A3, A4 and A5 leave the same value, and only one of them can take it: a cancelled request never
+// E3, E4 and E5 leave the same value, and only one of them can take it: a cancelled request never
 // runs, a running one is not told of a cancellation, and no sender is told twice. Without the
-// release of A1 and the acquire of A3–A5 the winner would read a half-written continuation.
+// release of E1 and the acquire of E3–E5 the winner would read a half-written continuation.
 
 internal import Kernel
 internal import Synchronization
@@ -24,8 +28,8 @@ internal import Synchronization
 /// A request that is run, refused or cancelled, once.
 @usableFromInline
 class CancellableRequest: @unchecked Sendable {
-    // SAFETY: `state` is atomic. What subclasses add is written by the sender before A1 and then
-    // touched only by whoever has decided the request, once.
+    // SAFETY: `state` is atomic. What subclasses add is written by the sender before E1 and then
+    // touched only by the thread that has decided the request, once.
 
     private enum State {
         static let fresh: UInt8 = 0
@@ -43,17 +47,17 @@ class CancellableRequest: @unchecked Sendable {
 
     /// Lets it be performed or refused from now on.
     ///
-    /// - Returns: false when it was cancelled before: nobody will tell its sender.
+    /// - Returns: false when it was cancelled before: its sender will not be told.
     @usableFromInline
     final func arm() -> Bool {
         state.compareExchange(
             expected: State.fresh, desired: State.waiting, ordering: .acquiringAndReleasing
-        ).exchanged  // A1
+        ).exchanged  // CancellableRequest.E1
     }
 
     /// Runs it, unless it was cancelled; on the thread that it is for.
     final func perform() {
-        if decide() { run() }  // A3
+        if decide() { run() }  // CancellableRequest.E3
     }
 
     /// Tells its sender that it will not run.
@@ -63,7 +67,7 @@ class CancellableRequest: @unchecked Sendable {
     @discardableResult
     @usableFromInline
     func refuse(_ error: SubmitError) -> Bool {
-        guard decide() else { return false }  // A4
+        guard decide() else { return false }  // CancellableRequest.E4
         tell(error)
         return true
     }
@@ -76,8 +80,8 @@ class CancellableRequest: @unchecked Sendable {
     @usableFromInline
     final func cancel() -> Bool {
         switch state.exchange(State.decided, ordering: .acquiringAndReleasing) {
-        case State.fresh: return true  // A2
-        case State.waiting:  // A5
+        case State.fresh: return true  // CancellableRequest.E2
+        case State.waiting:  // CancellableRequest.E5
             tell(CancellationError())
             return true
         default: return false
@@ -109,14 +113,15 @@ class CancellableRequest: @unchecked Sendable {
 
 /// A request that a task waits for.
 ///
-/// What begins it is inlined where the type of the result is known. The rest is compiled once for all
-/// types: not a word in it of those that are made of `Result`, such as an optional or a checked
+/// What begins it is inlined where the type of the result is known. The rest is compiled once for
+/// all types: not a word in it of those that are made of `Result`, such as an optional or a checked
 /// continuation of it, which it would look up whenever it touches one. So is `WaitedPerform`.
 @usableFromInline
 @safe final class AwaitedPerform<Result>: CancellableRequest, @unchecked Sendable {
-    // SAFETY: as `CancellableRequest` says: it is resumed once, by whoever has decided the request. So
-    // accesses don't overlap, either. The closure is the request's own (`sending`), and so is what it
-    // returns: nothing else refers to the result, or it may be used on any thread (`Sendable`).
+    // SAFETY: as `CancellableRequest` says: it is resumed once, by the thread that has decided the
+    // request. So accesses don't overlap, either. The closure is the request's own (`sending`), and
+    // so is what it returns: nothing else refers to the result, or it may be used on any thread
+    // (`Sendable`).
     @exclusivity(unchecked) @usableFromInline var body: (() throws -> Result)?
     @exclusivity(unchecked)
     @usableFromInline var continuation: UnsafeContinuation<Result, any Error>?
@@ -136,7 +141,8 @@ class CancellableRequest: @unchecked Sendable {
     /// - Parameters:
     ///   - push: queues the request.
     ///   - cancelled: called once the request was cancelled; on any thread.
-    /// - Throws: `CancellationError` as soon as the task is cancelled, if the closure has not begun.
+    /// - Throws: `CancellationError` as soon as the task is cancelled, if the closure has not
+    ///   begun.
     @inlinable
     nonisolated(nonsending) static func result(
         of body: sending @escaping () throws -> Result,
@@ -190,9 +196,9 @@ class CancellableRequest: @unchecked Sendable {
 /// A request that a thread waits for.
 @usableFromInline
 @safe final class WaitedPerform<Result>: CancellableRequest, @unchecked Sendable {
-    // SAFETY: `body` as `CancellableRequest` says; `place` and `error` are written before `told` opens,
-    // and read after it. The place is the waiting thread's, which stays with it until then. So
-    // accesses don't overlap, either.
+    // SAFETY: `body` as `CancellableRequest` says; `place` and `error` are written before `told`
+    // opens, and read after it. The place is the waiting thread's, which stays with it until then.
+    // So accesses don't overlap, either.
     @exclusivity(unchecked) @usableFromInline var body: (() throws -> Result)?
     @usableFromInline let place: UnsafeMutableBufferPointer<Result>
     @exclusivity(unchecked) @usableFromInline var error: (any Error)?
@@ -218,7 +224,8 @@ class CancellableRequest: @unchecked Sendable {
         of body: sending @escaping () throws -> Result,
         push: (consuming PerformRequest) throws(SubmitError) -> Void
     ) throws -> sending Result {
-        // SAFETY: the request alone has the closure and calls it once; the caller alone has the result.
+        // SAFETY: the request alone has the closure and calls it once; the caller alone has the
+        // result.
         nonisolated(unsafe) let body = body
         nonisolated(unsafe) let result = try unsafe withUnsafeTemporaryAllocation(
             of: Result.self, capacity: 1
@@ -255,7 +262,7 @@ class CancellableRequest: @unchecked Sendable {
     }
 }
 
-/// A request that nobody waits for, but that can be taken back.
+/// A request without a waiting sender, which can be taken back.
 final class TicketedPerform: CancellableRequest, @unchecked Sendable {
     // SAFETY: as `CancellableRequest` says; the closure was handed over by its sender.
     private var body: (() -> Void)?

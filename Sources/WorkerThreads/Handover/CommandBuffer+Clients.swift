@@ -46,7 +46,8 @@ extension CommandBuffer {
     /// - Returns: the client's name, for `unregisterClient`.
     /// - Thread: any thread.
     /// - Blocks: never.
-    /// - Source: Apple, Threading Programming Guide, "Coordinating with the Input Source's Clients".
+    /// - Source: Apple, Threading Programming Guide, "Coordinating with the Input Source's
+    ///   Clients".
     @discardableResult
     public func registerClient(
         scheduled: @escaping ClientNotice, cancelled: @escaping ClientNotice
@@ -61,8 +62,8 @@ extension CommandBuffer {
 
     /// Unregisters a client: it learns of nothing any more.
     ///
-    /// It is not told that the modes it knows of are over. On the loop's own thread it is not called
-    /// after this returns; from another thread, a call under way is not waited for.
+    /// It is not told that the modes it knows of are over. On the loop's own thread it is not
+    /// called after this returns; from another thread, a call under way is not waited for.
     ///
     /// - Returns: whether it was registered.
     /// - Thread: any thread.

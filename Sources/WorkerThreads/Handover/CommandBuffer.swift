@@ -11,8 +11,8 @@ internal import Synchronization
 /// Adding does not wake the thread. A firing does, and what was added before it is performed
 /// together, in order; many firings before the thread gets there are one.
 ///
-/// Keep it for as long as its commands are to be performed: its loop does not. Once the last reference
-/// to it is gone, what was added and not yet performed is let go of.
+/// Keep it for as long as its commands are to be performed: its loop does not. Once the last
+/// reference to it is gone, what was added and not yet performed is let go of.
 ///
 /// - Source: Apple, Threading Programming Guide, "Defining a Custom Input Source".
 public final class CommandBuffer<Command: Sendable>: Sendable {
@@ -100,7 +100,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     /// - Blocks: never; a system call only if the loop sleeps.
     @inlinable
     public func fire() {
-        // Signalled already: whoever did it wakes the loop, and what was added before this is seen
+        // Signalled already: that sender wakes the loop, and what was added before this is seen
         // by the same perform.
         if !source.isSignalled { source.signalAndWake() }
     }
@@ -116,7 +116,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
 
     /// Takes the buffer out of its modes for good and refuses later commands.
     ///
-    /// - Returns: the commands that nobody will perform, in order.
+    /// - Returns: the commands that will not be performed, in order.
     /// - Thread: the loop's own thread, or any thread once no loop performs it.
     @discardableResult
     public func invalidate() -> [Command] {

@@ -8,7 +8,8 @@ internal import Synchronization
 /// The commands of one buffer, added by many threads and drained by one.
 @usableFromInline
 final class CommandStore<Command: Sendable>: @unchecked Sendable {
-    // SAFETY: `batch` and `pace` are touched on the loop's thread only; the rest is safe from any thread.
+    // SAFETY: `batch` and `pace` are touched on the loop's thread only; the rest is safe from any
+    // thread.
 
     @usableFromInline let room: Room
     @usableFromInline let inbox = Inbox<Command>()

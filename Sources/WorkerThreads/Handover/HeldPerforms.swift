@@ -1,11 +1,11 @@
 // Perform requests for modes other than the queue's: they wait in the loop as blocks, and here, so
-// that a thread that ends before their mode runs can tell whoever waits for them.
+// that a thread that ends before their mode runs can tell the waiting senders.
 
 internal import Synchronization
 
 /// The requests of one thread that wait for a mode, by number.
 ///
-/// Whoever takes a request, the block that runs or the thread that ends, is the one to answer it.
+/// The taker of a request, the block that runs or the thread that ends, is the one to answer it.
 struct HeldPerforms: ~Copyable, Sendable {
     // Not private: the compiler (6.3) must see it where the thread's core is laid out.
     struct State {

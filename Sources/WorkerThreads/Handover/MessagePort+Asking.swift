@@ -1,5 +1,5 @@
-// Asking through a message port: send a message and wait for its answer, as a task, as a thread that
-// has nothing else to do, or through the thread's own loop, which serves a mode meanwhile.
+// Asking through a message port: send a message and wait for its answer, as a task, as a thread
+// that has nothing else to do, or through the thread's own loop, which serves a mode meanwhile.
 
 public import RunLoops
 internal import Kernel
@@ -49,12 +49,12 @@ extension MessagePort {
     /// - Parameters:
     ///   - body: what it says.
     ///   - id: tells kinds of messages apart.
-    ///   - timeout: how long to wait; nil for as long as it takes. Of zero it still sends, and an answer
-    ///     that comes at once may be in time.
+    ///   - timeout: how long to wait; nil for as long as it takes. Of zero it still sends, and an
+    ///     answer that comes at once may be in time.
     ///   - clock: what the time limit goes by.
     /// - Returns: the answer.
-    /// - Throws: `PortError`; `CancellationError` as soon as the task is cancelled. A message that was
-    ///   sent by then is received all the same, and its answer refused.
+    /// - Throws: `PortError`; `CancellationError` as soon as the task is cancelled. A message that
+    ///   was sent by then is received all the same, and its answer refused.
     /// - Thread: any task.
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func ask<Body, Reply>(
@@ -78,9 +78,9 @@ extension MessagePort {
 
     /// Sends a message and blocks the calling thread until its answer is there.
     ///
-    /// The thread waits in its run loop: in a mode of which it serves what is in it, or in one of its
-    /// own, in which nothing else happens. A stop of that loop ends the run around this, once the
-    /// answer is there.
+    /// The thread waits in its run loop: in a mode of which it serves what is in it, or in one of
+    /// its own, in which nothing else happens. A stop of that loop ends the run around this, once
+    /// the answer is there.
     ///
     /// - Parameters:
     ///   - body: what it says.
@@ -111,7 +111,8 @@ extension MessagePort {
         var wasStopped = false
         while true {
             if let result = answer.value {
-                // The stop was meant for a run that waited: for this one, and so for the one around.
+                // The stop was meant for a run that waited: for this one, and so for the one
+                // around.
                 if wasStopped { loop.stop() }
                 return try result.get()
             }

@@ -1,5 +1,5 @@
-// The messages of a port as an asynchronous sequence: the loop's thread hands over one whenever a task
-// asks for it. Until then they wait in the port, so that its limit counts all of them.
+// The messages of a port as an asynchronous sequence: the loop's thread hands over one whenever a
+// task asks for it. Until then they wait in the port, so that its limit counts all of them.
 
 internal import Kernel
 internal import RunLoops
@@ -9,11 +9,12 @@ internal import Synchronization
 extension MessagePort {
     /// The messages of a port, for a task.
     ///
-    /// The sequence ends when the port is invalid and its last message was taken, or when the port's loop
-    /// has ended: messages that wait then count in `abandonedCount`. A task that is cancelled gets nil.
+    /// The sequence ends when the port is invalid and its last message was taken, or when the
+    /// port's loop has ended: messages that wait then count in `abandonedCount`. A task that is
+    /// cancelled gets nil.
     ///
-    /// Several tasks may take messages: each message goes to one of them, in the order in which they
-    /// asked.
+    /// Several tasks may take messages: each message goes to one of them, in the order in which
+    /// they asked.
     public struct Messages: AsyncSequence, AsyncIteratorProtocol, Sendable {
         fileprivate let demand: Demand<Message>
         fileprivate let port: ThreadRunLoop.Port

@@ -18,12 +18,12 @@ public enum SendResult: Sendable, Hashable {
 
 /// A port to which any thread sends messages, received one by one on a loop's thread.
 ///
-/// It costs no descriptor. Like every port it keeps its mode alive, and what arrives while the loop
-/// runs in another mode is held. When its loop's thread ends, waiting messages are dropped and
-/// counted in `abandonedCount`, here and of the worker.
+/// It costs no descriptor. Like every port it keeps its mode alive, and messages that arrive while
+/// the loop runs in another mode are held. When its loop's thread ends, waiting messages are
+/// dropped and counted in `abandonedCount`, here and of the worker.
 ///
-/// Keep it for as long as it is to receive: its loop does not. Once the last reference to it is gone
-/// it is invalid, and whoever waits for an answer is told.
+/// Keep it for as long as it is to receive: its loop does not. Once the last reference to it is
+/// gone it is invalid, and senders that wait for an answer are told.
 ///
 /// - Source: NSMachPort in Apple's Threading Programming Guide, "Configuring a Port-Based Input
 ///   Source".
@@ -90,7 +90,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
     ///
     /// - Thread: any thread.
     public func add(to loop: ThreadRunLoop, mode: ThreadRunLoop.Mode = .default) {
-        // A loop whose thread has ended takes nothing: what waits here would wait for ever.
+        // A loop whose thread has ended takes nothing: waiting messages would wait for ever.
         if !loop.add(signalled: port, to: mode) {
             port.invalidate()
             mailbox.abandon()
@@ -99,7 +99,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
 
     /// Takes the port out of its modes for good and refuses later messages.
     ///
-    /// - Returns: the messages that nobody will receive, in order; none once its loop's thread has
+    /// - Returns: the messages that will not be received, in order; none once its loop's thread has
     ///   ended, with which they were let go of.
     /// - Thread: the loop's own thread, or any thread once no loop handles it.
     @discardableResult
@@ -126,11 +126,11 @@ public final class MessagePort<Message: Sendable>: Sendable {
     var receivingModes: [ThreadRunLoop.Mode] { port.modes }
 }
 
-/// What waits in a port, on both sides.
+/// The waiting messages of a port, on both sides.
 @usableFromInline
 final class Mailbox<Message: Sendable>: @unchecked Sendable {
-    // SAFETY: messages are taken out of `inbox` on the loop's thread only, or by whoever closes the
-    // box once no loop handles it. The rest is safe from any thread.
+    // SAFETY: messages are taken out of `inbox` on the loop's thread only, or by the thread that
+    // closes the box once no loop handles it. The rest is safe from any thread.
     @usableFromInline let inbox = Inbox<Message>()
     @usableFromInline let room: Room
     /// Messages that were dropped at the end of the loop's thread.
@@ -149,7 +149,7 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
 
     /// Takes no more.
     ///
-    /// - Returns: what waits, in order.
+    /// - Returns: the waiting messages, in order.
     @discardableResult
     func close() -> [Message] {
         var left: [Message] = []
@@ -159,7 +159,7 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
 }
 
 extension Mailbox {
-    /// Takes no more, and counts what waits: nobody receives it any more.
+    /// Takes no more, and counts the waiting messages, which will not be received.
     func abandon() {
         let count = close().count
         abandonedCount.add(count, ordering: .relaxed)
@@ -170,7 +170,7 @@ extension Mailbox {
 /// The receiving side of a port, which only its handler holds.
 ///
 /// So it goes when the port becomes invalid, be it that its loop's thread ends, and lets go of what
-/// waits: who waits for an answer to one of those messages is told.
+/// waits: senders that wait for an answer to one of those messages are told.
 @usableFromInline
 final class Receiver<Message: Sendable>: Sendable {
     @usableFromInline let mailbox: Mailbox<Message>
@@ -186,7 +186,7 @@ final class Receiver<Message: Sendable>: Sendable {
         mailbox.abandon()
     }
 
-    /// Receives what is there now; what arrives from now on is for the next pass.
+    /// Receives the messages of this moment; later ones are for the next pass.
     @inlinable
     func receiveArrived(_ port: ThreadRunLoop.Port) {
         let end = mailbox.inbox.end

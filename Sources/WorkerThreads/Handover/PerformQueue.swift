@@ -1,5 +1,6 @@
-// The perform requests of one thread: closures in order of arrival, each performed once on it.
-// The lock-free inbox takes them; a custom source runs them.
+// The perform requests of one thread: closures by priority, then in order of arrival, each
+// performed once on it. The lock-free inbox takes those of normal priority; a custom source runs
+// them.
 
 internal import Kernel
 internal import RunLoops
@@ -12,7 +13,13 @@ final class PerformQueue: @unchecked Sendable {
     // any thread.
 
     private let inbox = Inbox<PerformRequest>()
-    /// Instead of the inbox, where senders wait or the oldest gives way.
+    /// Requests of high and low priority; made for the first of them.
+    private let madeLanes = SetOnce<PriorityLanes>()
+    /// Whether there are lanes; set before the first request is pushed into one.
+    ///
+    /// Publishes nothing itself: PriorityLanes.E1 carries it.
+    private let hasLanes = Atomic<Bool>(false)
+    /// Instead of inbox and lanes, where senders wait or the oldest gives way.
     private let bounded: BoundedRequests?
     private let room: Room
     private let thread: String
@@ -26,7 +33,7 @@ final class PerformQueue: @unchecked Sendable {
     private let traits: Atomic<UInt8>
     /// Set with every change of life, taken when the loop enters its next mode.
     ///
-    /// What runs one request after another looks at it in between. Publishes nothing.
+    /// A loop over requests looks at it in between. Publishes nothing.
     private let interrupted = Atomic<Bool>(false)
     private let dropped = Atomic<Int>(0)
 
@@ -72,11 +79,14 @@ final class PerformQueue: @unchecked Sendable {
     /// the request, which costs as much again.
     @inline(__always)
     func push(
-        _ request: consuming PerformRequest, _ fileID: StaticString, _ line: UInt
+        _ request: consuming PerformRequest, _ priority: SubmitPriority = .normal,
+        _ fileID: StaticString, _ line: UInt
     ) throws(SubmitError) {
         // A stop is visible at once, not only when the thread has got round to it.
         let traits = traits.load(ordering: .relaxed)
-        if traits != 0 { return try pushSpecially(consume request, traits, fileID, line) }
+        if traits != 0 || priority != .normal {
+            return try pushSpecially(consume request, priority, traits, fileID, line)
+        }
         try enter(consume request)
     }
 
@@ -89,31 +99,46 @@ final class PerformQueue: @unchecked Sendable {
     /// Where a new block is needed, or the inbox is closed.
     @inline(never)
     private func enterBeyond(_ request: consuming PerformRequest) throws(SubmitError) {
-        switch inbox.push(consume request) {
+        try announce(inbox.push(consume request))
+    }
+
+    private func announce(
+        _ result: Inbox<PerformRequest>.PushResult
+    ) throws(SubmitError) {
+        switch result {
         case .first: wakeThread()
         case .queued: break
         case .closed: throw stopped()
         }
     }
 
+    /// The lanes of high and low priority.
+    private var lanes: PriorityLanes {
+        if let lanes = madeLanes.load() { return lanes }
+        hasLanes.store(true, ordering: .relaxed)
+        return madeLanes.storeIfNil(PriorityLanes())
+    }
+
     @inline(never)
     private func pushSpecially(
-        _ request: consuming PerformRequest, _ traits: UInt8, _ fileID: StaticString, _ line: UInt
+        _ request: consuming PerformRequest, _ priority: SubmitPriority, _ traits: UInt8,
+        _ fileID: StaticString, _ line: UInt
     ) throws(SubmitError) {
         if traits & Trait.refuses != 0 { throw stopped() }
         if traits & Trait.measured != 0 {
             let posted = Posted(fileID, line, at: poller.clock.now())
             request = .answered(NotedPerform(request, posted: posted))
         }
-        if let bounded { return try add(request, to: bounded) }
+        if let bounded { return try add(request, priority, to: bounded) }
         if traits & Trait.bounded != 0 && !room.take() { throw full() }
-        try enter(request)
+        if priority == .normal { return try enter(request) }
+        try announce(lanes.push(request, priority))
     }
 
     private func add(
-        _ request: PerformRequest, to bounded: BoundedRequests
+        _ request: PerformRequest, _ priority: SubmitPriority, to bounded: BoundedRequests
     ) throws(SubmitError) {
-        switch bounded.add(request, mayBlock: !loop.isOnThread) {
+        switch bounded.add(request, priority, mayBlock: !loop.isOnThread) {
         case .added(let wakes, let oldest):
             if wakes { wakeThread() }
             guard let oldest, oldest.refuse(.dropped(thread: thread)) else { return }
@@ -132,7 +157,7 @@ final class PerformQueue: @unchecked Sendable {
         }
     }
 
-    /// Lets the thread perform what waits.
+    /// Lets the thread perform the waiting requests.
     @inline(never)
     private func wakeThread() {
         source.signal()
@@ -145,7 +170,9 @@ final class PerformQueue: @unchecked Sendable {
     private func full() -> SubmitError { .full(thread: thread, limit: room.limit) }
 
     /// Whether nothing waits; on the worker's thread.
-    var isEmpty: Bool { bounded?.isEmpty ?? inbox.isEmpty }
+    var isEmpty: Bool {
+        bounded?.isEmpty ?? (inbox.isEmpty && (madeLanes.load()?.count ?? 0) == 0)
+    }
 
     /// The most that may wait.
     var limit: Int { room.limit }
@@ -153,7 +180,7 @@ final class PerformQueue: @unchecked Sendable {
     /// How many requests wait.
     ///
     /// - Thread: any thread; out of date as soon as it is known.
-    var depth: Int { bounded?.count ?? inbox.count }
+    var depth: Int { bounded?.count ?? (inbox.count + (madeLanes.load()?.count ?? 0)) }
 
     /// How many requests wait for room.
     ///
@@ -165,7 +192,7 @@ final class PerformQueue: @unchecked Sendable {
     /// - Thread: any thread.
     var droppedCount: Int { dropped.load(ordering: .relaxed) }
 
-    /// Refuses later requests; what waits is still performed.
+    /// Refuses later requests; waiting ones are still performed.
     ///
     /// - Thread: any thread.
     func refuseMore() { setTrait(Trait.refuses, true) }
@@ -182,7 +209,7 @@ final class PerformQueue: @unchecked Sendable {
     /// - Thread: any thread.
     var refusesMore: Bool { traits.load(ordering: .relaxed) & Trait.refuses != 0 }
 
-    /// Makes what runs one request after another let the loop look around first.
+    /// Makes a loop over requests let the run loop look around first.
     ///
     /// - Thread: any thread.
     func interrupt() { interrupted.store(true, ordering: .sequentiallyConsistent) }
@@ -190,18 +217,20 @@ final class PerformQueue: @unchecked Sendable {
     /// Takes the interruption back; on the worker's thread.
     func resume() { interrupted.store(false, ordering: .sequentiallyConsistent) }
 
-    /// Whether what runs one request after another should let the loop look around first.
+    /// Whether a loop over requests should let the run loop look around first.
     ///
     /// - Thread: any thread.
     var isInterrupted: Bool { interrupted.load(ordering: .sequentiallyConsistent) }
 
-    /// Announces what waits; on the worker's thread, when a run in one of the modes begins.
+    /// Announces waiting requests; on the worker's thread, when a run in one of the modes begins.
     ///
     /// That may be a run nested in a request, which may be waiting for one of those behind it.
     /// While it is told to yield the queue does not announce it again, or a loop that is held in
     /// its mode by a nested run would never sleep.
     func announce() {
-        if !(bounded?.isResting ?? inbox.isResting) { source.signal() }
+        let isResting =
+            bounded?.isResting ?? (inbox.isResting && madeLanes.load()?.isResting ?? true)
+        if !isResting { source.signal() }
     }
 
     /// Refuses later requests; on the worker's thread.
@@ -211,10 +240,15 @@ final class PerformQueue: @unchecked Sendable {
     func close(performing performsLast: Bool) -> Int {
         refuseMore()
         refuseNewcomers()
-        // From the queue as long as it is open: one of them may run the loop until one behind it has run.
+        // From the queue as long as it is open: one of them may run the loop until one behind it
+        // has run.
         while performsLast, let request = next() { request.perform() }
         var left = bounded?.close() ?? []
+        // Made here if there are none: a sender that has seen the thread running finds them closed.
+        let inLanes = bounded == nil ? lanes.close() : nil
+        left += inLanes?.urgent ?? []
         inbox.close(into: &left, waiting: SystemThread.yield)
+        left += inLanes?.low ?? []
         source.invalidate()
         guard performsLast else { return left.refuseAll(.stopped(thread: thread)) }
         for request in left { request.perform() }
@@ -223,19 +257,40 @@ final class PerformQueue: @unchecked Sendable {
 
     @inline(__always)
     private func next() -> PerformRequest? {
-        room.limit == .max ? inbox.popFirst() : nextOfLimited()
+        if isSpecial { return nextSpecially() }
+        guard let request = inbox.popFirst() else { return nil }
+        // After the look into the inbox: PriorityLanes.E1.
+        return hasLanes.load(ordering: .relaxed) ? exchange(request) : request
     }
 
+    /// Whether lanes or the bounded queue are looked at too, or places given back.
+    private var isSpecial: Bool { room.limit != .max || hasLanes.load(ordering: .relaxed) }
+
     @inline(never)
-    private func nextOfLimited() -> PerformRequest? {
+    private func nextSpecially() -> PerformRequest? {
         if let bounded { return bounded.popFirst() }
-        guard let request = inbox.popFirst() else { return nil }
+        guard let request = nextByPriority() else { return nil }
         room.giveBack()
         return request
     }
 
+    private func nextByPriority() -> PerformRequest? {
+        if let urgent = madeLanes.load()?.popUrgent() { return urgent }
+        if let normal = inbox.popFirst() { return exchange(normal) }
+        return madeLanes.load()?.popLow { inbox.isEmpty }
+    }
+
+    /// The request, or one of high priority that goes before it.
     @inline(never)
-    private func restLimited() -> Bool { bounded?.rest() ?? inbox.rest() }
+    private func exchange(_ request: PerformRequest) -> PerformRequest {
+        madeLanes.load()?.exchange(request) ?? request
+    }
+
+    @inline(never)
+    private func restSpecially() -> Bool {
+        if let bounded { return bounded.rest() }
+        return inbox.rest() && madeLanes.load()?.rest() ?? true
+    }
 
     private func performBatch() {
         whenBusy?()
@@ -244,13 +299,13 @@ final class PerformQueue: @unchecked Sendable {
             if isInterrupted { return }
             guard let request = next() else {
                 let hasGathered = StreamPace.gather(after: count)
-                if room.limit == .max ? inbox.rest() : restLimited() { return }
+                if isSpecial ? restSpecially() : inbox.rest() { return }
                 if !hasGathered { SystemThread.yield() }
                 break
             }
             request.perform()
         }
-        // What is left is for the next pass.
+        // The rest is for the next pass.
         wakeThread()
     }
 }

@@ -2,11 +2,11 @@
 
 internal import RunLoops
 
-/// One request: a closure, and who is to be told if it never runs.
+/// One request: a closure, and its sender's way to learn that it never runs.
 @usableFromInline
 enum PerformRequest: @unchecked Sendable {
-    // SAFETY: a plain closure is one that its sender has handed over (`sending`) or that any thread may
-    // call; it is called once, by the thread that has taken the request.
+    // SAFETY: a plain closure is one that its sender has handed over (`sending`) or that any thread
+    // may call; it is called once, by the thread that has taken the request.
     case plain(() -> Void)
     case answered(CancellableRequest)
 

@@ -1,12 +1,12 @@
-// Messages that want an answer: what is asked, and the port that takes the answer. Who waits for it,
-// and how, is in MessagePort+Asking.swift.
+// Messages that want an answer: the question, and the port that takes the answer. Waiting for
+// it is in MessagePort+Asking.swift.
 
 internal import Synchronization
 
 /// Why an answer did not come.
 public enum PortError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Nobody will answer: the port takes no messages, its loop's thread has ended, or whoever
-    /// received the message let go of it without a word.
+    /// No answer will come: the port takes no messages, its loop's thread has ended, or the code
+    /// that received the message let go of it without a word.
     case closed
     /// As many messages wait as the port may hold. Try again later.
     case full(limit: Int)
@@ -42,7 +42,7 @@ public enum PortError: Error, Equatable, Sendable, CustomStringConvertible {
 ///
 /// - Source: NSPortMessage.
 public struct Question<Body: Sendable, Reply: Sendable>: Sendable {
-    /// Tells kinds of messages apart, for those who need it; `msgid` in Cocoa.
+    /// Tells kinds of messages apart, for programs that need it; `msgid` in Cocoa.
     public let id: Int
     /// What it says.
     public let body: Body
@@ -59,8 +59,8 @@ public struct Question<Body: Sendable, Reply: Sendable>: Sendable {
 
 /// Takes the answer to a message, once.
 ///
-/// It can be kept, and answered later from any thread. Let go of without an answer, it tells whoever
-/// waits that none will come.
+/// It can be kept, and answered later from any thread. Let go of without an answer, it tells
+/// the waiting sender that none will come.
 public final class ReplyPort<Reply: Sendable>: Sendable {
     private let pending: PendingAnswer<Reply>
 
@@ -88,13 +88,13 @@ public final class ReplyPort<Reply: Sendable>: Sendable {
 
     /// Gives the answer.
     ///
-    /// - Returns: false when nobody waits any more, or an answer was given before.
+    /// - Returns: false when no sender waits any more, or an answer was given before.
     /// - Thread: any thread.
     /// - Blocks: never.
     @discardableResult
     public func send(_ reply: Reply) -> Bool { pending.settle(.success(reply)) }
 
-    /// Whether somebody waits for the answer still; out of date as soon as it is known.
+    /// Whether a sender waits for the answer still; out of date as soon as it is known.
     ///
     /// - Thread: any thread.
     public var isWanted: Bool { pending.isWanted }
@@ -103,16 +103,16 @@ public final class ReplyPort<Reply: Sendable>: Sendable {
 extension ReplyPort<Void> {
     /// Says that it is done.
     ///
-    /// - Returns: false when nobody waits any more, or it was said before.
+    /// - Returns: false when no sender waits any more, or it was said before.
     /// - Thread: any thread.
     @discardableResult
     public func send() -> Bool { send(()) }
 }
 
-/// Somebody who waits for an answer, seen from all who may end the waiting.
+/// A sender that waits for an answer, seen from all that may end the waiting.
 ///
-/// Those are: who answers, who lets go of the message, the time limit, a cancelled task. Whoever takes
-/// the closure has won.
+/// Those are: the answer, the message let go of, the time limit, a cancelled task. The one that
+/// takes the closure has won.
 final class PendingAnswer<Reply: Sendable>: Sendable {
     private let receive: Mutex<(@Sendable (Result<Reply, PortError>) -> Void)?>
 
@@ -122,7 +122,7 @@ final class PendingAnswer<Reply: Sendable>: Sendable {
 
     var isWanted: Bool { receive.withLock { $0 != nil } }
 
-    /// - Returns: whether this was what ended the waiting.
+    /// - Returns: whether this ended the waiting.
     @discardableResult
     func settle(_ result: Result<Reply, PortError>) -> Bool {
         guard let receive = receive.withLock({ $0.take() }) else { return false }

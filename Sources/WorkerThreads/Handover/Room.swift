@@ -20,7 +20,8 @@ struct Room: ~Copyable, Sendable {
     @inlinable
     func take() -> Bool {
         if limit == .max { return true }
-        // Not added first and taken back: meanwhile others would be refused for whom there is a place.
+        // Not added first and taken back: meanwhile others would be refused for whom there is a
+        // place.
         var taken = takenCount.load(ordering: .relaxed)
         while taken < limit {
             let attempt = takenCount.weakCompareExchange(

@@ -1,16 +1,16 @@
 // A thread lets what streams in gather for a moment, and then takes it at once.
 //
-// At the heels of its producers it would take a little at a time, and for each time the words by which
-// they hand over go to the other processor and back: some ten cache lines, 60 ns each on a virtual
-// machine, on both sides. It is what a network card does that holds its interrupt back while packets
-// come one upon the other.
+// At the heels of its producers it would take a little at a time, and for each time the words by
+// which they hand over go to the other processor and back: some ten cache lines, 60 ns each on a
+// virtual machine, on both sides. It is what a network card does that holds its interrupt back
+// while packets come one upon the other.
 
 internal import Kernel
 internal import RunLoops
 
 /// Whether things come in a stream, and for how long more of them may gather.
 ///
-/// Who hands over a few and waits for what comes of them is no stream, and served at once.
+/// A producer that hands over a few and waits for their results is no stream, and served at once.
 @usableFromInline
 package struct StreamPace {
     /// As many in a row are a stream.
@@ -37,7 +37,8 @@ package struct StreamPace {
         return true
     }
 
-    /// Waits a moment if what was taken the last time was part of a stream, and the thread has not slept since.
+    /// Waits a moment if what was taken the last time was part of a stream, and the thread has not
+    /// slept since.
     ///
     /// - Returns: whether it did.
     /// - Thread: the loop's, as `note`.

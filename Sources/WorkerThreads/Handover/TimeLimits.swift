@@ -1,8 +1,9 @@
 // Time limits of tasks that wait for something that nearly always comes in time.
 //
-// A task that sleeps until the limit, and is cancelled when the thing has come, would not do: of a cancelled
-// `Task.sleep` Swift's runtime keeps all that it needs to wake it, some 700 bytes, until its date. So limits
-// that go by a clock of the runtime's are kept here, and a few tasks sleep for all of them.
+// A task that sleeps until the limit, and is cancelled when the thing has come, would not do: of a
+// cancelled `Task.sleep` Swift's runtime keeps all that it needs to wake it, some 700 bytes, until
+// its date. So limits that go by a clock of the runtime's are kept here, and a few tasks sleep for
+// all of them.
 
 internal import Kernel
 internal import Structures
@@ -17,8 +18,8 @@ struct TaskTimeLimit: Sendable {
 
     /// Begins a time limit.
     ///
-    /// - Parameter passed: called when it has passed, or when the clock's own loop has ended: no time passes on
-    ///   that any more.
+    /// - Parameter passed: called when it has passed, or when the clock's own loop has ended: no
+    ///   time passes on that any more.
     init(
         after duration: Duration, by clock: some Clock<Duration>,
         _ passed: @escaping @Sendable () -> Void
@@ -67,7 +68,7 @@ struct TaskTimeLimit: Sendable {
         return { task.cancel() }
     }
 
-    /// Lets go of what is to be called; it may be on its way.
+    /// Lets go of the closure to be called; the call may be under way.
     func cancel() { cancelling() }
 }
 
@@ -78,7 +79,7 @@ package final class TimeLimits<Time: Clock<Duration>>: Sendable {
         /// The dates for which tasks sleep, each of them earlier than the one before.
         var wakeUps: [Int64] = []
 
-        /// - Returns: whether the caller is to sleep until then: nobody wakes up earlier.
+        /// - Returns: whether the caller is to sleep until then: no sleeper wakes up earlier.
         mutating func beginSleeping(until date: Int64) -> Bool {
             if let earliest = wakeUps.last, earliest <= date { return false }
             wakeUps.append(date)

@@ -16,7 +16,7 @@ final class Waiter<Value: Sendable>: Sendable {
 
     /// Ends the waiting.
     ///
-    /// - Returns: whether this was what ended it.
+    /// - Returns: whether this ended it.
     /// - Thread: any thread.
     @discardableResult
     func settle(_ result: Result<Value, any Error>) -> Bool {
@@ -58,7 +58,8 @@ final class Waiter<Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - start: sets in motion what will end the waiting; not called if that has ended already.
-    ///   - onCancel: called when the task is cancelled, be it before the start; has it settled soon.
+    ///   - onCancel: called when the task is cancelled, be it before the start; has it settled
+    ///     soon.
     /// - Throws: what it was settled with.
     nonisolated(nonsending) func waitUntilSettled(
         start: () -> Void, onCancel: @Sendable () -> Void
@@ -87,6 +88,6 @@ final class Waiter<Value: Sendable>: Sendable {
 }
 
 extension Duration {
-    /// More than anybody waits, 34,000 years: clocks count in fewer bits than a duration has.
+    /// Longer than any wait, 34,000 years: clocks count in fewer bits than a duration has.
     static var longestWait: Duration { .seconds(1 << 40) }
 }

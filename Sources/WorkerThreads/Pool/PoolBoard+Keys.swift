@@ -21,8 +21,8 @@ extension PoolBoard {
     /// Counts one more item of a key, and chooses a member for it.
     ///
     /// - Parameter life: what was asked of a member: the board hears of it only from its thread.
-    /// - Returns: the member to whose own queue the item belongs; nil when no member takes any, or when
-    ///   the key's own refuses what it has not begun and has not ended.
+    /// - Returns: the member to whose own queue the item belongs; nil when no member takes any, or
+    ///   when the key's own refuses what it has not begun and has not ended.
     /// - Complexity: O(1) for a key that has work, else O(members).
     package mutating func bind(_ key: SubmitKey, life: @Sendable (Int) -> LifeCycle) -> Int? {
         if !isClosed, let bound = bindings[key], !hasEnded(bound.member) {
@@ -46,7 +46,7 @@ extension PoolBoard {
         if count == 1 { bindings[key] = nil } else { bindings[key]?.count = count - 1 }
     }
 
-    /// What is compared to find who has the least to do: paused ones last, then how much waits.
+    /// A member's load, by which the least busy is found: paused ones last, then by waiting items.
     private func load(of member: Int, _ life: LifeCycle) -> (Int, Int) {
         (life.isPaused ? 1 : 0, own[member].count + (isIdle(member) ? 0 : 1))
     }

@@ -1,4 +1,4 @@
-// Who of a pool does what next, as a pure value: the queues, who is idle, and whom to wake. It is
+// Which member of a pool does what next, as a pure value: queues, idle members, wake-ups. It is
 // asked under the pool's lock; what it answers is done after the lock is given back.
 
 internal import Kernel
@@ -20,7 +20,7 @@ package struct PoolBoard<Work> {
         case idle
         /// Paused: it takes nothing until it is back.
         case away
-        /// Told to stop: it finishes its own work, and the shared if nobody else will.
+        /// Told to stop: it finishes its own work, and the shared work if no other member will.
         case leaving
         case ended
     }
@@ -108,8 +108,8 @@ package struct PoolBoard<Work> {
         return place(work, in: queue, lane: lane)
     }
 
-    /// Queues work as `push` does, also for a member that was told to stop and has not ended: it runs
-    /// its own work before.
+    /// Queues work as `push` does, also for a member that was told to stop and has not ended: it
+    /// runs its own work before.
     package mutating func place(
         _ work: Work, in queue: PoolQueue, lane: Int
     ) -> (ticket: PriorityFIFO<Work>.Ticket, wake: Int?) {
@@ -137,7 +137,7 @@ package struct PoolBoard<Work> {
             rest(member)
             return nil
         }
-        // Nobody woke it for this; while it is busy the next work is to wake somebody else.
+        // It was not woken for this; while it is busy the next work is to wake another member.
         _ = takeIdle(member)
         waitingCount -= 1
         let isMineFirst = if let mine, let common { mine < common } else { mine != nil }
@@ -185,7 +185,8 @@ package struct PoolBoard<Work> {
         if members[member] == .away { members[member] = .active }
     }
 
-    /// Notes that a member goes on with what it did before a nested run, in which it may have rested.
+    /// Notes that a member goes on with what it did before a nested run, in which it may have
+    /// rested.
     ///
     /// It looks at the queues before it rests again, but who knows when.
     ///

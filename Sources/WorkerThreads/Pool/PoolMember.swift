@@ -6,10 +6,11 @@ internal import RunLoops
 internal import Structures
 internal import Synchronization
 
-/// The queues of a pool, shared by its members and whoever submits.
+/// The queues of a pool, shared by its members and its senders.
 final class PoolQueues: Sendable {
     let board: Mutex<PoolBoard<PerformRequest>>
-    /// Tells this pool's tickets from those of others, also of one that is gone and lay here before.
+    /// Tells this pool's tickets from those of others, also of one that is gone and lay here
+    /// before.
     let number = PoolQueues.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     /// Publishes nothing.
     private static let lastNumber = Atomic<UInt64>(0)
@@ -51,7 +52,8 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     private var observer: ThreadRunLoop.Observer?
     /// Whether another one sits in its place: then the queues are no longer its affair.
     ///
-    /// Changed under the board's lock, and read under it or behind `endObservers`, which publish it.
+    /// Changed under the board's lock, and read under it or behind `endObservers`, which publish
+    /// it.
     private let isReplaced = Atomic<Bool>(false)
     /// Told when its thread is at its end, or it gave up its seat.
     private let endObservers = EndObservers()
@@ -73,7 +75,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         core.loop.wakeUp()
     }
 
-    /// Makes it known to whoever wakes it; on first use, or before anybody can find it.
+    /// Makes it known to its wakers; on first use, or before other threads can find it.
     func prepare() {
         let source = ThreadRunLoop.Source { [unowned self] in performBatch() }
         let observer = ThreadRunLoop.Observer([.entry, .exit]) { [unowned self] _, activity in
@@ -83,7 +85,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         self.observer = observer
     }
 
-    /// Leaves the queues to its successor, who is in its seat already.
+    /// Leaves the queues to its successor, which has its seat already.
     func giveUpSeat() {
         queues.board.withLock { _ in
             isReplaced.store(true, ordering: .relaxed)
@@ -103,7 +105,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     /// - Thread: any thread.
     var isCurrent: Bool { core.loop.isOnThread }
 
-    /// Waits until its thread has ended, or its seat is somebody else's.
+    /// Waits until its thread has ended, or its seat is another member's.
     ///
     /// - Thread: any thread but its own.
     func waitUntilGone() {
@@ -112,7 +114,19 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         if !isOut { core.ended.wait() }
     }
 
-    /// Suspends the task until its thread has ended, or its seat is somebody else's.
+    /// Waits as `waitUntilGone()`, at most until a deadline.
+    ///
+    /// - Returns: false when the deadline came first.
+    func waitUntilGone(until deadline: ContinuousClock.Instant) -> Bool {
+        let isTold = Latch()
+        if endObservers.add(isTold, isTold.open), !isTold.wait(until: deadline) {
+            endObservers.remove(isTold)
+            return false
+        }
+        return isOut || core.ended.wait(until: deadline)
+    }
+
+    /// Suspends the task until its thread has ended, or its seat is another member's.
     nonisolated(nonsending) func gone() async throws {
         try await endObservers.wait()
         if !isOut { try await core.loop.endObservers.wait() }
@@ -157,8 +171,8 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
 
     func workerEnded(_ core: WorkerCore) {
         let finishes = core.stopPolicy == .finishQueued
-        // What came in at the same moment as the thread was done was taken, and runs as well: as long as
-        // there is some the member has not ended, and its keys are nobody else's.
+        // Work that came in at the same moment as the thread was done was taken, and runs as well:
+        // as long as there is some the member has not ended, and its keys are no other member's.
         while finishes, let request = takeNext() { request.perform() }
         let (left, heir, admitted) = queues.board.withLock {
             board -> ([PerformRequest], Int?, [Admission]) in
@@ -169,7 +183,8 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         tell(admitted)
         if let heir { wakeOther?(heir) }
         let refusedCount = left.refuseAll(.stopped(thread: core.name))
-        // Under the lock: who takes its seat at this moment takes its count over, with this or without.
+        // Under the lock: a successor that takes its seat at this moment takes its count over, with
+        // this or without.
         queues.board.withLock { _ in
             core.abandonedCount.add(refusedCount, ordering: .relaxed)
             if isOut { queues.formerAbandonedCount.add(refusedCount, ordering: .relaxed) }
@@ -186,7 +201,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     /// the member is attached.
     var wakeOther: (@Sendable (Int) -> Void)?
 
-    /// Tells newcomers what became of them, and wakes whoever has to run what has a place now.
+    /// Tells newcomers what became of them, and wakes the members for work that has a place now.
     private func tell(_ admissions: [Admission]) {
         for admission in admissions {
             guard let member = admission.tell() else { continue }
@@ -194,8 +209,8 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         }
     }
 
-    /// Looks at the queues when a run begins, which may be nested in work that waits for other work,
-    /// and when one has ended: the run around it, or the work, goes on.
+    /// Looks at the queues when a run begins, which may be nested in work that waits for other
+    /// work, and when one has ended: the run around it, or the work, goes on.
     private func runChanged(_ activity: ThreadRunLoop.Activity) {
         if activity == .exit { handOn() }
         source?.signal()
@@ -206,7 +221,8 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         if let heir = queues.board.withLock({ isOut ? nil : $0.goOn(index) }) { wakeOther?(heir) }
     }
 
-    /// The thread begins what was submitted to it directly: the pool is not to count on it meanwhile.
+    /// The thread begins what was submitted to it directly: the pool is not to count on it
+    /// meanwhile.
     ///
     /// It looks at the queues afterwards.
     private func beginBeside() {

@@ -1,19 +1,20 @@
-// A place in a pool: who sits there changes when its thread is replaced (WorkerPool+Replacing.swift).
+// A place in a pool: who sits there changes when its thread is replaced
+// (WorkerPool+Replacing.swift).
 
 internal import Synchronization
 
-/// A member's place, by which others wake whoever sits there now.
+/// A member's place, by which others wake its present occupant.
 final class PoolSeat: Sendable {
     private let member: Mutex<PoolMember>
 
     init(_ member: PoolMember) { self.member = Mutex(member) }
 
-    /// Who sits there now.
+    /// The present occupant.
     ///
     /// - Thread: any thread.
     var occupant: PoolMember { member.withLock { $0 } }
 
-    /// Lets the one who sits there look at the queues.
+    /// Lets the occupant look at the queues.
     ///
     /// - Thread: any thread.
     func wake() { occupant.wake() }

@@ -6,8 +6,8 @@ internal import Synchronization
 /// Names what items have in common whose order counts: a customer, an order, a file.
 ///
 /// Items of a pool that are submitted with the same key run on the same thread, in their order, as
-/// long as one of them waits or runs; other keys go to the threads that have the least to do. A key is
-/// any bytes, or a text: `key: "customer 17"`.
+/// long as one of them waits or runs; other keys go to the threads that have the least to do. A key
+/// is any bytes, or a text: `key: "customer 17"`.
 public struct SubmitKey: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// Any bytes.
     public let bytes: [UInt8]

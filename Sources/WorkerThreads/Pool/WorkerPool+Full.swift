@@ -16,8 +16,8 @@ extension WorkerPool {
 
     /// Queues work, or lines it up for a place.
     ///
-    /// - Parameter placed: of work whose sender waits for its end anyway, and so for no place: called
-    ///   with its ticket if it gets its place later.
+    /// - Parameter placed: of work whose sender waits for its end anyway, and so for no place:
+    ///   called with its ticket if it gets its place later.
     func add(
         _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority,
         placed: (@Sendable (Ticket) -> Void)? = nil
@@ -89,7 +89,7 @@ extension WorkerPool {
             }
             return .waits(nil, left: left)
         }
-        // Nobody else may be left to make room.
+        // No other member may be left to make room.
         if members.contains(where: { $0.isCurrent }) {
             if let key { board.unbind(key) }
             return .full

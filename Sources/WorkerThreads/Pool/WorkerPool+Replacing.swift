@@ -1,5 +1,6 @@
 // Going on without a thread that does not come back from what it runs: a fresh one of the same name
-// takes its place and what waits for it. Nothing can end the old one; it ends if it ever comes back.
+// takes its place and its waiting work. Nothing can end the old one; it ends if it ever comes
+// back.
 
 public import Kernel
 internal import RunLoops
@@ -8,21 +9,22 @@ internal import Synchronization
 extension WorkerPool {
     /// Puts a fresh thread in a member's place, and leaves the old one to what it runs.
     ///
-    /// What waits in the pool's queue, and what waits there for this member alone or for its keys, is
-    /// taken by the fresh thread, in order; a member that is paused or told to stop stays so. The old
-    /// thread takes nothing any more: when what it runs is over it ends, and `join()` of the pool does
-    /// not wait for it. What was handed to the old thread by its own handle, not through the pool, is
-    /// refused then; sources, ports and timers of its loop, and actors that live on it, stay its own.
+    /// Work that waits in the pool's queue, also that for this member alone or for its keys,
+    /// is taken by the fresh thread, in order; a member that is paused or told to stop stays so.
+    /// The old thread takes nothing any more: when what it runs is over it ends, and `join()` of
+    /// the pool does not wait for it. What was handed to the old thread by its own handle, not
+    /// through the pool, is refused then; sources, ports and timers of its loop, and actors that
+    /// live on it, stay its own.
     ///
     /// For a thread that hangs, as a watchdog tells. One that only takes long goes on beside its
-    /// successor, so what both of them touch has to bear that. The fresh one is measured as the old one
-    /// was; a watchdog has to be told of it.
+    /// successor, so what both of them touch has to bear that. The fresh one is measured as the old
+    /// one was; a watchdog has to be told of it.
     ///
     /// - Parameter name: of a member.
     /// - Returns: the old thread and the fresh one; nil when no member has that name.
     /// - Throws: EAGAIN when the system has no room for a thread; then nothing has changed.
-    /// - Thread: any thread. What is asked meanwhile of the member by its own handle, and not of the
-    ///   pool, is asked of the old thread.
+    /// - Thread: any thread. What is asked meanwhile of the member by its own handle, and not of
+    ///   the pool, is asked of the old thread.
     /// - Blocks: never; the fresh thread begins by itself.
     @discardableResult
     public func replaceMember(
@@ -40,7 +42,7 @@ extension WorkerPool {
         let part = PoolMember(index: index, queues: queues, core: fresh.core)
         let parts = parts
         part.wakeOther = { other in parts[other].wake() }
-        // Who finds it in its seat may wake it before its thread knows of it.
+        // A sender that finds it in its seat may wake it before its thread knows of it.
         part.prepare()
         let life = old.core.life.withLock { $0 }
         // One that is told to stop is to begin nothing before it hears of that.

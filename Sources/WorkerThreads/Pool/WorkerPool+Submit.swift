@@ -1,4 +1,5 @@
-// Handing closures to a pool: waiting for nothing or for their results, taken back by their tickets.
+// Handing closures to a pool: waiting for nothing or for their results, taken back by their
+// tickets.
 
 internal import RunLoops
 internal import Structures
@@ -29,8 +30,8 @@ extension WorkerPool {
     ///   - line: the caller's line.
     /// - Throws: `noThread`, `stopped` or `full`.
     /// - Thread: any thread.
-    /// - Blocks: only if the pool is full and was made with `whenFull: .wait`: then the calling thread
-    ///   waits for room, except on a member, which gets `full`.
+    /// - Blocks: only if the pool is full and was made with `whenFull: .wait`: then the calling
+    ///   thread waits for room, except on a member, which gets `full`.
     public func post(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
         key: SubmitKey? = nil,
@@ -66,8 +67,8 @@ extension WorkerPool {
 
     /// Queues a closure as `enqueue` does, and leaves it to the caller to wake the member for it.
     ///
-    /// For callers that submit many at a time: a member that is woken for each of them runs it and is
-    /// asleep again before the next comes.
+    /// For callers that submit many at a time: a member that is woken for each of them runs it and
+    /// is asleep again before the next comes.
     ///
     /// - Returns: the ticket, and the wake-up that is owed, if the closure needs one.
     /// - Throws: `noThread`, `stopped` or `full`.
@@ -124,8 +125,8 @@ extension WorkerPool {
 
     /// Runs a closure on a thread of the pool and returns a fresh object that it made.
     ///
-    /// As the `submit` for `Sendable` results, but for a result of any type to which the closure keeps
-    /// no reference.
+    /// As the `submit` for `Sendable` results, but for a result of any type to which the closure
+    /// keeps no reference.
     ///
     /// - Throws: what the closure throws; `SubmitError`; `CancellationError`.
     /// - Thread: any task.
@@ -157,7 +158,7 @@ extension WorkerPool {
                     Self.remove(ticket, from: queues, parts)
                 }
             }
-            // Not the pool: it would be kept by what waits in it.
+            // Not the pool: it would be kept by the requests in it.
             let placed: @Sendable (Ticket) -> Void = { [queues, parts] ticket in
                 if !place.take(ticket) { Self.remove(ticket, from: queues, parts) }
             }
@@ -170,12 +171,12 @@ extension WorkerPool {
         }
     }
 
-    /// Where a request waits, for whoever cancels the task that waits for it.
+    /// Where a request waits, to be found when its task is cancelled.
     private final class Place: Sendable {
         private enum State {
             case unknown
             case known(Ticket)
-            /// Cancelled before anybody knew: a place that it gets now is nobody's.
+            /// Cancelled before the place was known: one that it gets now is given back.
             case left
         }
 
@@ -235,7 +236,8 @@ extension WorkerPool {
         return .answered(NotedPerform(request, posted: posted))
     }
 
-    /// Queues a request and wakes a member for it; one that nobody waits for may block its sender.
+    /// Queues a request and wakes a member for it; one without a waiting sender may block the
+    /// caller.
     private func push(
         _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority,
         _ key: SubmitKey?
@@ -270,7 +272,7 @@ extension WorkerPool {
             return (ticket, wake)
         case .waits(let admission, let left):
             for newcomer in left { _ = newcomer.tell() }
-            // Who gives it a place wakes the member.
+            // The thread that gives it a place wakes the member.
             guard let admission else { return (nil, nil) }
             return (try admission.wait(), nil)
         case .full: throw .full(thread: name, limit: queues.limit)

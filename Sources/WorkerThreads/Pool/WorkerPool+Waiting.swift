@@ -5,9 +5,9 @@ internal import RunLoops
 extension WorkerPool {
     /// Runs a closure on a thread of the pool and waits until it has run.
     ///
-    /// On a thread of the pool that may take it, it runs at once, in place, as on a `WorkerThread`. Two
-    /// members that each wait for the other one by its name wait for ever. What has a key is waited for
-    /// with `submit`, and `await`.
+    /// On a thread of the pool that may take it, it runs at once, in place, as on a `WorkerThread`.
+    /// Two members that each wait for the other one by its name wait for ever. What has a key is
+    /// waited for with `submit`, and `await`.
     ///
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.

@@ -1,10 +1,11 @@
-// Several worker threads under one name. Work for the pool waits in one queue, in order, and an idle
-// member takes the next; work for one member waits for that member.
+// Several worker threads under one name. Work for the pool waits in one queue, in order, and an
+// idle member takes the next; work for one member waits for that member.
 
 public import Kernel
 internal import Synchronization
 
-/// Which of two waiting items runs first; equal ones in the order of their submits.
+/// Which of two items that wait for a thread or a pool runs first; equal ones in the order of
+/// submits.
 public enum SubmitPriority: Int, Sendable, Hashable, CaseIterable {
     /// Before everything else.
     case high = 0
@@ -21,7 +22,7 @@ public enum SubmitPriority: Int, Sendable, Hashable, CaseIterable {
 /// let size = try await pool.submit(onThread: "images") { 42 }
 /// ```
 ///
-/// Letting go of the pool stops its threads, but for a member of which somebody keeps the handle.
+/// Letting go of the pool stops its threads, but for a member whose handle is kept elsewhere.
 public final class WorkerPool: Sendable {
     /// The name that addresses all members.
     public let name: String
@@ -45,8 +46,8 @@ public final class WorkerPool: Sendable {
     ///   - count: how many threads, at least 1.
     ///   - maxQueued: how many items may wait in all, at least 1; more are refused with
     ///     `SubmitError.full`.
-    ///   - whenFull: what happens to a submitted item when so many wait. The oldest to be dropped is
-    ///     that of the lowest priority; one that goes before the newer is not dropped for it.
+    ///   - whenFull: what happens to a submitted item when so many wait. The oldest to be dropped
+    ///     is that of the lowest priority; one that goes before the newer is not dropped for it.
     /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.
     /// - Thread: any thread.
     /// - Blocks: never; the threads begin by themselves.
@@ -76,8 +77,8 @@ public final class WorkerPool: Sendable {
     ///   - threads: a name for each member, all different.
     ///   - maxQueued: how many items may wait in all, at least 1; more are refused with
     ///     `SubmitError.full`.
-    ///   - whenFull: what happens to a submitted item when so many wait. The oldest to be dropped is
-    ///     that of the lowest priority; one that goes before the newer is not dropped for it.
+    ///   - whenFull: what happens to a submitted item when so many wait. The oldest to be dropped
+    ///     is that of the lowest priority; one that goes before the newer is not dropped for it.
     /// - Throws: EAGAIN when the system has no room for so many threads; none is left running.
     /// - Thread: any thread.
     /// - Blocks: never; the threads begin by themselves.
@@ -151,7 +152,7 @@ public final class WorkerPool: Sendable {
         indexes[name].map { members[$0] }
     }
 
-    /// Holds what is submitted from now on, and what waits; what runs is finished.
+    /// Holds new and waiting items; running ones are finished.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.
@@ -183,15 +184,19 @@ public final class WorkerPool: Sendable {
     /// For one that is replaced meanwhile it waits no longer, but for the one in its place.
     ///
     /// - Thread: any thread but a member's.
-    /// - Blocks: until somebody stops them and they have ended.
+    /// - Blocks: until they were stopped and have ended.
     public func join() {
         // From the first one again: an ended member may have been replaced as well.
-        while let member = parts.lazy.map(\.occupant).first(where: { !$0.hasEnded }) {
-            require(
-                !member.isCurrent, "pool \(name) can't wait for its end on its own thread")
-            member.waitUntilGone()
-        }
+        while let member = firstToEnd() { member.waitUntilGone() }
         members.forEach { $0.join() }
+    }
+
+    /// The first member that has not ended, for which the caller may wait.
+    func firstToEnd() -> PoolMember? {
+        let member = parts.lazy.map(\.occupant).first { !$0.hasEnded }
+        require(
+            member?.isCurrent != true, "pool \(name) can't wait for its end on its own thread")
+        return member
     }
 
     /// How many submitted items never ran because their thread was stopped before their turn.

@@ -6,7 +6,7 @@ internal import Structures
 internal import Synchronization
 
 extension ThreadRunLoop {
-    /// What waits for its delay in this loop; nil as long as nothing has.
+    /// The performs that wait for their delay in this loop; nil before the first.
     var delayedPerforms: DelayedPerforms? { companion.load() as? DelayedPerforms }
 
     private var madeDelayedPerforms: DelayedPerforms {
@@ -17,7 +17,8 @@ extension ThreadRunLoop {
             fatalError("a loop keeps delayed performs, not \(made)")
         }
         if performs === own {
-            // A worker has closed them before. Of one that has ended already, nothing is taken either.
+            // A worker has closed them before. Of one that has ended already, nothing is taken
+            // either.
             let thread = threadName
             let isToEnd = endObservers.add(own) { [unowned own] in _ = own.close(thread: thread) }
             if !isToEnd { _ = own.close(thread: thread) }
@@ -64,8 +65,8 @@ extension ThreadRunLoop {
         }
         let timer = Timer(after: delay) { [unowned performs] _ in
             let loop = ThreadRunLoop.current
-            // Another one that was due in the same pass has paused or stopped the thread, or what that
-            // held back is yet to have its turn.
+            // Another one that was due in the same pass has paused or stopped the thread, or what
+            // that held back is yet to have its turn.
             if loop.holdsRequests || performs.holdsBack {
                 performs.holdBack(perform, in: loop, modes: modes)
             } else {
@@ -81,14 +82,14 @@ extension ThreadRunLoop {
 }
 
 extension DelayedPerforms {
-    /// Whether one that has come due was held back, and has not had its turn since: those that come due
-    /// behind it wait as well.
+    /// Whether one that has come due was held back, and has not had its turn since: those that come
+    /// due behind it wait as well.
     ///
     /// - Thread: the loop's own thread.
     var holdsBack: Bool { heldBackCount.load(ordering: .relaxed) > 0 }
 
-    /// Performs one that has come due once its thread holds nothing any more, behind those that were held
-    /// back before.
+    /// Performs one that has come due once its thread holds nothing any more, behind those that
+    /// were held back before.
     ///
     /// - Thread: the loop's own thread.
     func holdBack(

@@ -7,7 +7,7 @@ internal import Synchronization
 /// The performs of one loop that wait for their delay; there once something has waited.
 ///
 /// A lock decides between the timer that fires and the cancel that comes at the same moment:
-/// whoever takes the entry has won.
+/// the one that takes the entry has won.
 final class DelayedPerforms: Sendable {
     /// What is performed on a target.
     struct Call: Sendable {
@@ -22,8 +22,8 @@ final class DelayedPerforms: Sendable {
 
     /// What a call is found by under the lock.
     ///
-    /// Of the argument only its hash: how it is hashed and compared is code of its own, which may take
-    /// locks, or ask for performs, and so has its turn without the lock.
+    /// Of the argument only its hash: how it is hashed and compared is code of its own, which may
+    /// take locks, or ask for performs, and so has its turn without the lock.
     struct Name: Sendable, Hashable {
         let selector: String
         let argumentHash: Int
@@ -76,8 +76,8 @@ final class DelayedPerforms: Sendable {
         }
     }
 
-    /// How many have come due and were held back since (`DelayedPerforms+Loop.swift`); changed on the loop's
-    /// thread only.
+    /// How many have come due and were held back since (`DelayedPerforms+Loop.swift`); changed on
+    /// the loop's thread only.
     ///
     /// Publishes nothing.
     let heldBackCount = Atomic<Int>(0)
@@ -117,7 +117,7 @@ final class DelayedPerforms: Sendable {
         }
     }
 
-    /// - Returns: whether it was still there: it is performed by whoever took it.
+    /// - Returns: whether it was still there: the caller that takes it performs it.
     func take(_ id: UInt64) -> Bool {
         state.withLock { $0.remove(id) } != nil
     }
@@ -131,7 +131,7 @@ final class DelayedPerforms: Sendable {
             state.ids(target: target, selector: selector, argumentHash: hash)
                 .map { id in (id: id, argument: state.entries[id]?.call.argument) }
         }
-        // Without the lock, as `Name` says. Who is performed meanwhile is not found any more.
+        // Without the lock, as `Name` says. A perform that runs meanwhile is not found any more.
         let meant = argument == nil ? found : found.filter { $0.argument == argument }
         let cancelled = state.withLock { state in meant.compactMap { state.remove($0.id) } }
         for entry in cancelled { entry.timer?.invalidate() }

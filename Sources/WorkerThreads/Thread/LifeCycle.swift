@@ -12,12 +12,12 @@ extension ThreadRunLoop.Mode {
     public static let draining: ThreadRunLoop.Mode = "draining"
 }
 
-/// What happens to queued work when a worker thread stops; what runs is always let finish.
+/// What happens to queued work when a worker thread stops; a running item always finishes.
 public enum StopPolicy: Sendable, Hashable {
-    /// Everything that was queued before the stop runs first: what was submitted, the loop's blocks, and
-    /// what is signalled, fired or due in mode `default`.
+    /// Everything that was queued before the stop runs first: what was submitted, the loop's
+    /// blocks, and what is signalled, fired or due in mode `default`.
     case finishQueued
-    /// Queued work is refused; whoever waits for it is told.
+    /// Queued work is refused; waiting senders are told.
     case finishCurrent
 }
 
@@ -31,7 +31,7 @@ package struct LifeCycle: Sendable, Equatable {
     /// False once it was asked to stop: the flag that its thread looks at after every run.
     package var shouldKeepRunning: Bool { stop == nil }
 
-    /// Whether nothing that waits may begin: paused, or told to finish only what runs.
+    /// Whether nothing that waits may begin: paused, or told to finish only the running item.
     package var holdsWaiting: Bool { stop.map { $0 == .finishCurrent } ?? isPaused }
 
     /// The mode in which its loop runs next.
@@ -65,9 +65,9 @@ package struct LifeCycle: Sendable, Equatable {
         return true
     }
 
-    /// Asks it to stop because nobody holds it any more: what was taken still runs.
+    /// Asks it to stop because its last handle is gone: what was taken still runs.
     ///
-    /// Nobody is left who could be told of a refusal. A stop that was asked for before stays as it
+    /// No owner is left to be told of a refusal. A stop that was asked for before stays as it
     /// is.
     ///
     /// - Returns: whether that changed anything.

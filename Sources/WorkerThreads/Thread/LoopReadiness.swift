@@ -6,17 +6,18 @@ public import RunLoops
 extension ThreadRunLoop {
     /// Suspends the task until a descriptor is ready; this loop watches it meanwhile.
     ///
-    /// When this returns or throws, the loop does not watch the descriptor any more, and it may be closed.
+    /// When this returns or throws, the loop does not watch the descriptor any more, and it may be
+    /// closed.
     ///
     /// - Parameters:
-    ///   - descriptor: an open descriptor, which stays open meanwhile. A mode watches it once: while a
-    ///     port or another task waits for it in the same mode, this throws EEXIST.
+    ///   - descriptor: an open descriptor, which stays open meanwhile. A mode watches it once:
+    ///     while a port or another task waits for it in the same mode, this throws EEXIST.
     ///   - interest: what to wait for. Without it, the descriptor's end is waited for (`closed`).
     ///   - mode: in which mode of the loop it is watched.
     /// - Returns: what the descriptor is ready for.
-    /// - Throws: `SystemError` when the kernel can't watch it (a regular file, which is always ready,
-    ///   EPERM; EBADF; EEXIST); `CancellationError` once the loop's thread has taken a cancelled task's
-    ///   descriptor back; `LoopEnded`.
+    /// - Throws: `SystemError` when the kernel can't watch it (a regular file, which is always
+    ///   ready, EPERM; EBADF; EEXIST); `CancellationError` once the loop's thread has taken a
+    ///   cancelled task's descriptor back; `LoopEnded`.
     /// - Thread: any task; it goes on where it ran before.
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func ready(
@@ -33,7 +34,7 @@ extension ThreadRunLoop {
 
     /// Suspends the task until a descriptor can be read; this loop watches it meanwhile.
     ///
-    /// An end of file can be read, and so can what came before the other side went.
+    /// An end of file can be read, and so can the bytes before it.
     ///
     /// - Throws: as `ready(_:for:mode:)` does.
     /// - Thread: any task; it goes on where it ran before.

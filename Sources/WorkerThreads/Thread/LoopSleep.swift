@@ -1,5 +1,5 @@
-// Tasks that wait for a time by a run loop's clock: a timer of the loop ends their sleep. Swift's own
-// Task.sleep takes part through the clock that is here, `Task.sleep(for:clock:)`.
+// Tasks that wait for a time by a run loop's clock: a timer of the loop ends their sleep. Swift's
+// own Task.sleep takes part through the clock that is here, `Task.sleep(for:clock:)`.
 
 public import Kernel
 public import RunLoops
@@ -39,6 +39,25 @@ extension ThreadRunLoop {
         } cancelled: {
             sleeping.invalidate()
         }
+    }
+
+    /// Suspends the task until a date of the continuous clock; a timer of the loop resumes it.
+    ///
+    /// The date is turned into one of the loop's clock at once: if that clock is moved by hand, the
+    /// sleep ends when it has been moved so far.
+    ///
+    /// - Parameters:
+    ///   - deadline: when to go on; a past one does in the loop's next pass.
+    ///   - tolerance: how much later it may be, so that neighbours share a wake-up.
+    ///   - modes: in which modes of the loop the time can come; one at least.
+    /// - Throws: `CancellationError` as soon as the task is cancelled; `LoopEnded`.
+    /// - Thread: any task; it goes on where it ran before.
+    /// - Blocks: no thread; the task is suspended.
+    public nonisolated(nonsending) func sleep(
+        until deadline: ContinuousClock.Instant, tolerance: Duration? = nil,
+        modes: [Mode] = [.common]
+    ) async throws {
+        try await sleep(until: instant(deadline), tolerance: tolerance, modes: modes)
     }
 
     /// Suspends the task for a while by this loop's clock; a timer of the loop resumes it.
@@ -134,6 +153,21 @@ extension WorkerThread {
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func sleep(
         until deadline: Instant, tolerance: Duration? = nil
+    ) async throws {
+        try await runLoop.sleep(until: deadline, tolerance: tolerance, modes: Self.taskModes)
+    }
+
+    /// Suspends the task until a date of the continuous clock; a timer of the thread's loop resumes
+    /// it.
+    ///
+    /// - Parameters:
+    ///   - deadline: when to go on.
+    ///   - tolerance: how much later it may be, so that neighbours share a wake-up.
+    /// - Throws: `CancellationError` as soon as the task is cancelled; `LoopEnded`.
+    /// - Thread: any task; it goes on where it ran before.
+    /// - Blocks: no thread; the task is suspended.
+    public nonisolated(nonsending) func sleep(
+        until deadline: ContinuousClock.Instant, tolerance: Duration? = nil
     ) async throws {
         try await runLoop.sleep(until: deadline, tolerance: tolerance, modes: Self.taskModes)
     }

@@ -10,8 +10,8 @@ extension ThreadRunLoop {
     /// try ThreadRunLoop.main.perform(show, on: window, with: picture, waitUntilDone: true)
     /// ```
     ///
-    /// On the thread itself, waiting means at once, in place; not waiting, in its next pass. All that
-    /// one thread asks for is performed in order.
+    /// On the thread itself, waiting means at once, in place; not waiting, in its next pass. All
+    /// that one thread asks for is performed in order.
     ///
     /// - Parameters:
     ///   - selector: what to do.
@@ -47,8 +47,8 @@ extension ThreadRunLoop {
     ///
     /// - Parameters:
     ///   - selector: what to do.
-    ///   - target: what to do it to; kept alive until it is done or cancelled, or the loop ends with
-    ///     its thread: then it is not done.
+    ///   - target: what to do it to; kept alive until it is done or cancelled, or the loop ends
+    ///     with its thread: then it is not done.
     ///   - argument: what to do it with; kept as long as the target.
     ///   - delay: from now, by the loop's clock.
     ///   - modes: in which modes of the loop it may be performed; without any it is not.
@@ -80,7 +80,7 @@ extension ThreadRunLoop {
     /// - Returns: how many were cancelled.
     /// - Thread: any thread.
     /// - Blocks: never.
-    /// - Complexity: O(1) in what waits for other targets; naming selector and argument, in what
+    /// - Complexity: O(1) in the performs of other targets; naming selector and argument, in what
     ///   else waits for the target too.
     /// - Source: cancelPreviousPerformRequestsWithTarget:selector:object:.
     @discardableResult

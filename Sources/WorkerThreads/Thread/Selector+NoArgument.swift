@@ -36,7 +36,8 @@ extension WorkerThread {
             fileID: fileID, line: line)
     }
 
-    /// Performs a selector without an argument once a delay has passed, as the one with an argument is.
+    /// Performs a selector without an argument once a delay has passed, as the one with an argument
+    /// is.
     public func perform<Target>(
         _ selector: Selector<Target, NoArgument>, on target: Target, afterDelay delay: Duration,
         modes: [ThreadRunLoop.Mode] = [.default],
@@ -49,7 +50,8 @@ extension WorkerThread {
 }
 
 extension ThreadRunLoop {
-    /// Performs a selector without an argument on the loop's thread, as the one with an argument is.
+    /// Performs a selector without an argument on the loop's thread, as the one with an argument
+    /// is.
     public func perform<Target>(
         _ selector: Selector<Target, NoArgument>, on target: Target, waitUntilDone: Bool = false,
         modes: [ThreadRunLoop.Mode] = [.common],
@@ -60,7 +62,8 @@ extension ThreadRunLoop {
             fileID: fileID, line: line)
     }
 
-    /// Performs a selector without an argument once a delay has passed, as the one with an argument is.
+    /// Performs a selector without an argument once a delay has passed, as the one with an argument
+    /// is.
     public func perform<Target>(
         _ selector: Selector<Target, NoArgument>, on target: Target, afterDelay delay: Duration,
         modes: [ThreadRunLoop.Mode] = [.default],

@@ -34,8 +34,9 @@ extension WorkerThread {
     ///   - target: what to do it to; kept alive until it is done.
     ///   - argument: what to do it with.
     ///   - waitUntilDone: whether to block the caller until it has been performed.
-    ///   - modes: in which modes of the loop it may be performed; without any it is not. In `.default` alone
-    ///     it keeps its order with what is submitted, in others with the blocks of the loop.
+    ///   - modes: in which modes of the loop it may be performed; without any it is not. In
+    ///     `.default` alone it keeps its order with what is submitted, in others with the blocks of
+    ///     the loop.
     ///   - fileID: the caller's file, noted while the thread is measured.
     ///   - line: the caller's line.
     /// - Throws: `stopped` or `full` when it was refused.
@@ -100,7 +101,7 @@ extension WorkerThread {
     /// - Returns: how many were cancelled.
     /// - Thread: any thread.
     /// - Blocks: never.
-    /// - Complexity: O(1) in what waits for other targets; naming selector and argument, in what
+    /// - Complexity: O(1) in the performs of other targets; naming selector and argument, in what
     ///   else waits for the target too.
     /// - Source: cancelPreviousPerformRequestsWithTarget:selector:object:.
     @discardableResult
@@ -114,7 +115,7 @@ extension WorkerThread {
         _ request: PerformRequest, _ modes: [ThreadRunLoop.Mode], _ fileID: StaticString,
         _ line: UInt
     ) throws(SubmitError) {
-        if modes == [.default] { return try push(request, fileID, line) }
+        if modes == [.default] { return try push(request, .normal, fileID, line) }
         guard !isStopped else { throw .stopped(thread: name) }
         let id = try core.held.add(request, thread: name, limit: queue.limit)
         // What was to run in the default mode is finished while draining, as the queue's is.

@@ -62,7 +62,8 @@ extension ThreadRunLoop.TimerClock {
     ///
     /// - Parameters:
     ///   - interval: between two dates; at least a nanosecond.
-    ///   - tolerance: how much later than its date a tick may come; at most half the interval is used.
+    ///   - tolerance: how much later than its date a tick may come; at most half the interval is
+    ///     used.
     public func ticks(every interval: Duration, tolerance: Duration? = nil) -> ThreadRunLoop.Ticks {
         let interval = max(interval, .nanoseconds(1))
         return ThreadRunLoop.Ticks(

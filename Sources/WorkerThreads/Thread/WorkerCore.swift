@@ -1,4 +1,4 @@
-// The thread's own side of a worker: what runs on it from the first line to the last. The handle
+// The thread's own side of a worker: all of its code, from the first line to the last. The handle
 // (`WorkerThread`) holds the core; the core never holds the handle, so that letting go of the last
 // handle can stop the thread.
 
@@ -41,7 +41,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         address in
         guard let address = unsafe address else { return }
         let core = unsafe Unmanaged<WorkerCore>.fromOpaque(address).takeRetainedValue()
-        // Nobody would perform what it has taken, nor tell who waits for it.
+        // What it has taken would not be performed, and waiting senders not be told.
         require(
             core.ended.isOpen,
             "what ran on thread \(core.name) has ended it, as pthread_exit and Foundation's "
@@ -73,7 +73,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
             return order
         }
 
-        /// - Returns: those that nobody has obeyed.
+        /// - Returns: those that were not obeyed.
         mutating func close() -> FIFO<Order> {
             areClosed = true
             defer { waiting.removeAll() }
@@ -144,11 +144,11 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
             _ = loop.run(mode: life.mode)
         }
         drain()
-        // Who was told that an order is taken can rely on it.
+        // A caller that was told of an order's being taken can rely on it.
         for order in orders.withLock({ $0.close() }) { obey(order) }
         for attachment in attachments { attachment.workerEnded(self) }
         attachments.removeAll()
-        // What came in at the same moment as the thread was done was taken, and runs as well.
+        // Work that came in at the same moment as the thread was done was taken, and runs as well.
         let leftCount =
             queue.close(performing: stopPolicy == .finishQueued)
             + held.close(thread: name) + loop.closeDelayedPerforms(thread: name)
@@ -244,12 +244,13 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         }
     }
 
-    /// Whether what runs one request after another should let the loop look around first.
+    /// Whether a loop over requests should let the run loop look around first.
     ///
     /// - Thread: any thread.
     package var isToYield: Bool { queue.isInterrupted }
 
-    /// Whether the steps of tasks wait, as what was submitted does: not those of a job that is served.
+    /// Whether the steps of tasks wait, as what was submitted does: not those of a job that is
+    /// served.
     ///
     /// Told to stop it finishes them.
     ///
@@ -286,7 +287,8 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         case .lifeChanged:
             wantsOuterStop = true
             goOnWithRequests()
-            // Before what runs goes on to the next: a member of a pool leaves that to others now.
+            // Before the running item is followed by the next: a member of a pool leaves that to
+            // others now.
             announceLife()
             // The nested run of a job goes on; what it is nested in ends after it.
             if isServingJob { announceHeld() } else { loop.stopAllRuns() }
@@ -301,35 +303,36 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         }
     }
 
-    /// Lets the queue perform in the run that begins next, if life lets it: that may be one nested in a
-    /// request, which the outermost loop is not to come back from before.
+    /// Lets the queue perform in the run that begins next, if life lets it: that may be one nested
+    /// in a request, which the outermost loop is not to come back from before.
     private func goOnWithRequests() {
         // Before the look at the life cycle: a change that comes after it interrupts anew.
         queue.resume()
         if life.withLock({ $0.holdsWaiting }) { queue.interrupt() }
     }
 
-    /// Announces what a pause has held, where no run begins after it: in one that is nested in a job.
+    /// Announces what a pause has held, where no run begins after it: in one that is nested in a
+    /// job.
     private func announceHeld() {
         if !queue.isInterrupted { queue.announce() }
         madeExecutor.load()?.announceWaiting()
     }
 
-    /// A line about what waits; on the thread.
+    /// A line about waiting items; on the thread.
     func describeQueue() -> String {
         let dropped = queue.droppedCount
         return "\n  submitted, waiting: \(queue.depth)"
             + (dropped > 0 ? " · dropped: \(dropped)" : "")
     }
 
-    /// The most passes of mode `default` after a stop, and then of what tasks have to do: something there
-    /// may signal itself for ever, or take step after step.
+    /// The most passes of mode `default` after a stop, and then of what tasks have to do: something
+    /// there may signal itself for ever, or take step after step.
     static let lastPassCountMax = 10
 
     /// Finishes what was queued before the stop, if that was asked for.
     private func drain() {
-        // Orders, blocks, and what a buffer was fired for, came before the stop. What is just being added to
-        // a buffer is left for another pass.
+        // Orders, blocks, and what a buffer was fired for, came before the stop. What is just being
+        // added to a buffer is left for another pass.
         for _ in 0..<Self.lastPassCountMax where stopPolicy == .finishQueued {
             pass(in: .default)
             if !loop.hasSignals(in: .default) { break }
@@ -356,8 +359,8 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
 package protocol WorkerAttachment: AnyObject, Sendable {
     /// The thread knows of it now. On the worker's thread.
     func workerAttached(_ core: WorkerCore)
-    /// The thread runs in a mode in which it takes work, for the first time: put sources into it. On
-    /// the worker's thread.
+    /// The thread runs in a mode in which it takes work, for the first time: put sources into it.
+    /// On the worker's thread.
     func workerEnters(_ mode: ThreadRunLoop.Mode, _ core: WorkerCore)
     /// The thread, started, paused, resumed or told to stop, is about to enter its next mode:
     /// signal sources that have work. On the worker's thread; also when nothing has changed.

@@ -1,6 +1,7 @@
-// Swift's own Task.sleep, routed to the loop's timers. Swift 6.3 lets a task's preferred executor do
-// the waiting if it is a scheduling executor. That protocol is experimental: this file is compiled for
-// that version alone, nothing else relies on it, and `worker.clock` is what every version has.
+// Swift's own Task.sleep, routed to the loop's timers. Swift 6.3 lets a task's preferred executor
+// do the waiting if it is a scheduling executor. That protocol is experimental: this file is
+// compiled for that version alone, nothing else relies on it, and `worker.clock` is what every
+// version has.
 
 #if compiler(>=6.3) && compiler(<6.4)
     @_spi(ExperimentalScheduling) public import _Concurrency

@@ -7,18 +7,21 @@ internal import Synchronization
 
 /// Runs actors and tasks on one thread: a worker's, or any other that runs its loop.
 ///
-/// On a worker also while the thread serves a job in mode `job`: an asynchronous job's own tasks run there.
-/// Tasks that are not done when the thread ends go on, one step at a time, on the threads that Swift's
-/// tasks share: they must be able to finish, if only to see that they are cancelled.
+/// On a worker also while the thread serves a job in mode `job`: an asynchronous job's own tasks
+/// run there. Tasks that are not done when the thread ends go on, one step at a time, on the
+/// threads that Swift's tasks share: they must be able to finish, if only to see that they are
+/// cancelled.
 public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     // SAFETY: all of it is safe from any thread; steps are taken out of `inbox` on the loop's only.
 
     /// Steps that the thread does not run any more.
     private struct Late {
         var steps = FIFO<UnownedJob>()
-        /// Whether its loop is the thread's still: then they wait, or an actor would be there and here.
+        /// Whether its loop is the thread's still: then they wait, or an actor would be there and
+        /// here.
         var areHeld = true
-        /// The executor, for as long as somebody runs them: a step may let go of all else that keeps it.
+        /// The executor, for as long as they are run: a step may let go of all else that
+        /// keeps it.
         var runner: WorkerExecutor?
 
         /// - Returns: whether the caller is to run them.
@@ -44,8 +47,9 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     private let lateThread = Atomic<Int32>(0)
     /// How many threads are queueing a step right now.
     ///
-    /// Nobody keeps the executor for them: once a step is queued it may run, and let go of the last that
-    /// does. So the thread, which keeps it as well, does not end before they are done.
+    /// No reference keeps the executor for them: once a step is queued it may run, and let go of
+    /// the last that does. So the thread, which keeps it as well, does not end before they are
+    /// done.
     private let addingCount = Atomic<Int>(0)
 
     init(loop: ThreadRunLoop, queue: PerformQueue) {
@@ -58,11 +62,12 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         for mode in modes { loop.add(source, to: mode) }
     }
 
-    /// An executor for a thread that is no worker: it runs tasks whenever the thread runs its loop in one of
-    /// the common modes.
+    /// An executor for a thread that is no worker: it runs tasks whenever the thread runs its loop
+    /// in one of the common modes.
     ///
-    /// The loop keeps the executor until the loop ends, so make one for each loop. It is a source: a run in
-    /// a common mode does not end for lack of others. For a worker's thread use `WorkerThread.executor`.
+    /// The loop keeps the executor until the loop ends, so make one for each loop. It is a source:
+    /// a run in a common mode does not end for lack of others. For a worker's thread use
+    /// `WorkerThread.executor`.
     ///
     /// - Parameter loop: the thread's run loop; `.main` for the main thread's.
     /// - Thread: any thread.
@@ -99,14 +104,14 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         if result == .closed { addLate(step) }
     }
 
-    /// Traps unless the caller runs on the thread, or after its end in a step that goes on elsewhere; what
-    /// `assumeIsolated` asks.
+    /// Traps unless the caller runs on the thread, or after its end in a step that goes on
+    /// elsewhere; what `assumeIsolated` asks.
     public func checkIsolated() {
         require(isIsolating, "not on the actor's worker thread")
     }
 
-    /// Whether the caller runs on the thread, or after its end in a step that goes on elsewhere; what Swift
-    /// asks before it traps.
+    /// Whether the caller runs on the thread, or after its end in a step that goes on elsewhere;
+    /// what Swift asks before it traps.
     public func isIsolatingCurrentContext() -> Bool? { isIsolating }
 
     private var isIsolating: Bool {
@@ -115,12 +120,14 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         return number != 0 && number == SystemThread.ID.current.number
     }
 
-    /// Runs what waits, and takes nothing any more; on the worker's thread, or before anybody has it.
+    /// Runs waiting steps, and takes nothing any more; on the worker's thread, or before others
+    /// have it.
     ///
-    /// What comes later waits until the loop has ended: its items are told of that on the thread, and
-    /// what they call may be the actors'.
+    /// A later step waits until the loop has ended: its items are told of that on the thread,
+    /// and what they call may be the actors'.
     func close() {
-        // From the inbox as long as it is open: one of them may run the loop until one behind it has run.
+        // From the inbox as long as it is open: one of them may run the loop until one behind it
+        // has run.
         for _ in 0..<WorkerCore.lastPassCountMax where !inbox.isEmpty { runArrived() }
         source.invalidate()
         var left: [UnownedJob] = []
@@ -152,12 +159,12 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         if !inbox.rest() { announce() }
     }
 
-    /// Announces what waits, when a run in one of the modes begins; on the worker's thread.
+    /// Announces waiting steps, when a run in one of the modes begins; on the worker's thread.
     func announceWaiting() {
         if !inbox.isResting { source.signal() }
     }
 
-    /// Lets the thread run what waits.
+    /// Lets the thread run waiting steps.
     private func announce() {
         source.signal()
         loop.wakeUp()
@@ -169,10 +176,10 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     /// Lets a step that came after the thread's end run, once its loop has ended as well.
     private func addLate(_ step: UnownedJob) { changeLate { $0.steps.append(step) } }
 
-    /// Changes what is late, and lets it run unless somebody does that already.
+    /// Changes the late steps, and lets them run unless a thread does that already.
     ///
-    /// Elsewhere: the thread that ends is to run nothing any more, and who begins or resumes a task may hold
-    /// a lock that the task takes.
+    /// Elsewhere: the thread that ends is to run nothing any more, and who begins or resumes a task
+    /// may hold a lock that the task takes.
     private func changeLate(_ change: (inout sending Late) -> Void) {
         let isRunner = late.withLock { late in
             change(&late)
@@ -208,9 +215,11 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     }
 }
 
-/// What the source of a plain loop's executor holds alone: it goes when the loop ends, and closes the executor.
+/// What the source of a plain loop's executor holds alone: it goes when the loop ends, and closes
+/// the executor.
 private final class ExecutorKeeper: @unchecked Sendable {
-    // SAFETY: set while the source is in no loop; looked at on the loop's thread, and by the last that lets go.
+    // SAFETY: set while the source is in no loop; looked at on the loop's thread, and by the last
+    // that lets go.
     var executor: WorkerExecutor?
 
     deinit { executor?.close() }

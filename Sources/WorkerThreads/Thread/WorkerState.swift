@@ -1,14 +1,15 @@
-// A value that a worker's thread has to itself, given to closures instead of being looked up by them: so the
-// compiler checks that nothing else touches it.
+// A value that a worker's thread has to itself, given to closures instead of being looked up by
+// them: so the compiler checks that nothing else touches it.
 
 internal import Kernel
 public import RunLoops
 
 /// A value that belongs to a worker's thread, and the only way to it: closures that run there.
 ///
-/// The value need not be `Sendable`. Each closure gets it as its argument, on the thread. It can't be
-/// looked at elsewhere, so there is no check at run time that could stop the program, as there is in
-/// `ThreadBound.value` and in an actor's `assumeIsolated`: what would break the rule does not compile.
+/// The value need not be `Sendable`. Each closure gets it as its argument, on the thread. It can't
+/// be looked at elsewhere, so there is no check at run time that could stop the program, as there
+/// is in `ThreadBound.value` and in an actor's `assumeIsolated`: what would break the rule does not
+/// compile.
 ///
 /// ```swift
 /// let worker = try WorkerThread(name: "counter")
@@ -36,25 +37,28 @@ public struct WorkerState<Value>: Sendable {
     /// - Thread: any thread; closures that one thread posts keep their order.
     /// - Blocks: as `WorkerThread.post` does.
     public func post(
-        _ body: @escaping @Sendable (Value) -> Void,
+        priority: SubmitPriority = .normal, _ body: @escaping @Sendable (Value) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
         let bound = bound
-        try worker.post({ body(bound.value) }, fileID: fileID, line: line)
+        try worker.post(
+            priority: priority, { body(bound.value) }, fileID: fileID, line: line)
     }
 
     /// Runs a closure on the thread, with the value, and returns its result.
     ///
-    /// - Throws: what the closure throws; `SubmitError`; `CancellationError` when the task was cancelled
-    ///   before its turn.
+    /// - Throws: what the closure throws; `SubmitError`; `CancellationError` when the task was
+    ///   cancelled before its turn.
     /// - Thread: any task.
     /// - Blocks: no thread; the task is suspended until the closure has run.
     public nonisolated(nonsending) func submit<Result: Sendable>(
+        priority: SubmitPriority = .normal,
         _ body: @escaping @Sendable (Value) throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) async throws -> Result {
         let bound = bound
-        return try await worker.submit({ try body(bound.value) }, fileID: fileID, line: line)
+        return try await worker.submit(
+            priority: priority, { try body(bound.value) }, fileID: fileID, line: line)
     }
 
     /// Runs a closure on the thread, with the value, and blocks until it has run.
@@ -64,11 +68,13 @@ public struct WorkerState<Value>: Sendable {
     /// - Thread: any thread.
     /// - Blocks: until the closure has run.
     public func submitAndWait<Result: Sendable>(
+        priority: SubmitPriority = .normal,
         _ body: @escaping @Sendable (Value) throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws -> Result {
         let bound = bound
-        return try worker.submitAndWait({ try body(bound.value) }, fileID: fileID, line: line)
+        return try worker.submitAndWait(
+            priority: priority, { try body(bound.value) }, fileID: fileID, line: line)
     }
 
     /// Calls a closure with the value again and again, for as long as the lease lives.

@@ -1,5 +1,5 @@
-// Deadlines: a closure that begins in time or never, a wait for the end that gives up, and a stop that
-// finishes queued work for so long and no longer.
+// Deadlines: a closure that begins in time or never, a wait for the end that gives up, and a stop
+// that finishes queued work for so long and no longer.
 
 internal import Kernel
 internal import Synchronization
@@ -23,12 +23,13 @@ struct Deadline: Sendable {
 extension WorkerThread {
     /// Runs a closure on the thread if its turn comes before a deadline, and returns its result.
     ///
-    /// If the deadline passes first, this throws `SubmitError.late` at once, also while the thread is
-    /// busy, and the closure never runs. A closure that has begun runs to its end, however long it
-    /// takes. The place of a late closure counts for `maxQueued` until its turn would have come.
+    /// If the deadline passes first, this throws `SubmitError.late` at once, also while the thread
+    /// is busy, and the closure never runs. A closure that has begun runs to its end, however long
+    /// it takes. The place of a late closure counts for `maxQueued` until its turn would have come.
     ///
     /// - Parameters:
     ///   - deadline: when the closure must have begun, for example `.now + .seconds(5)`.
+    ///   - priority: high before normal before low; equal ones in the order of submits.
     ///   - body: what to run.
     ///   - fileID: the caller's file, noted while the thread is measured.
     ///   - line: the caller's line.
@@ -37,21 +38,23 @@ extension WorkerThread {
     /// - Thread: any task.
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func submit<Result: Sendable>(
-        before deadline: ContinuousClock.Instant,
+        before deadline: ContinuousClock.Instant, priority: SubmitPriority = .normal,
         _ body: sending @escaping () throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) async throws -> Result {
         try await submit(
-            before: deadline, clock: ContinuousClock(), body, fileID: fileID, line: line)
+            before: deadline, clock: ContinuousClock(), priority: priority, body,
+            fileID: fileID, line: line)
     }
 
     /// Runs a closure on the thread if its turn comes before a deadline by a clock.
     ///
-    /// As `submit(before:_:)`, by any clock: another thread's, or one that a test moves.
+    /// As `submit(before:priority:_:)`, by any clock: another thread's, or one that a test moves.
     ///
     /// - Parameters:
     ///   - deadline: when the closure must have begun.
     ///   - clock: the deadline's clock.
+    ///   - priority: high before normal before low; equal ones in the order of submits.
     ///   - body: what to run.
     ///   - fileID: the caller's file, noted while the thread is measured.
     ///   - line: the caller's line.
@@ -60,7 +63,7 @@ extension WorkerThread {
     /// - Thread: any task.
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func submit<Result: Sendable, Time: Clock<Duration>>(
-        before deadline: Time.Instant, clock: Time,
+        before deadline: Time.Instant, clock: Time, priority: SubmitPriority = .normal,
         _ body: sending @escaping () throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) async throws -> Result {
@@ -75,17 +78,18 @@ extension WorkerThread {
         }) { request throws(SubmitError) in
             if deadline.hasPassed { throw late }
             limit = deadline.whenPassed { [request] in request.refuse(late) }
-            try push(request, fileID, line)
+            try push(request, priority, fileID, line)
         }
     }
 
     /// Runs an asynchronous closure on the thread if its turn comes before a deadline.
     ///
-    /// The deadline is for the closure's beginning. See `submit(before:_:)` and the `submit` for
-    /// asynchronous closures.
+    /// The deadline is for the closure's beginning. See `submit(before:priority:_:)` and the
+    /// `submit` for asynchronous closures.
     ///
     /// - Parameters:
     ///   - deadline: when the closure must have begun.
+    ///   - priority: high before normal before low; equal ones in the order of submits.
     ///   - body: what to run.
     ///   - fileID: the caller's file, noted while the thread is measured.
     ///   - line: the caller's line.
@@ -94,11 +98,39 @@ extension WorkerThread {
     /// - Thread: any task.
     /// - Blocks: no thread; the task is suspended.
     public nonisolated(nonsending) func submit<Result: Sendable>(
-        before deadline: ContinuousClock.Instant,
+        before deadline: ContinuousClock.Instant, priority: SubmitPriority = .normal,
         _ body: sending @escaping @concurrent () async throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) async throws -> Result {
-        try await submit(before: deadline, {}, fileID: fileID, line: line)
+        try await submit(
+            before: deadline, clock: ContinuousClock(), priority: priority, {},
+            fileID: fileID, line: line)
+        return try await withTaskExecutorPreference(executor) { try await body() }
+    }
+
+    /// Runs an asynchronous closure on the thread if its turn comes before a deadline by a clock.
+    ///
+    /// The deadline is for the closure's beginning. See `submit(before:clock:priority:_:)` and the
+    /// `submit` for asynchronous closures.
+    ///
+    /// - Parameters:
+    ///   - deadline: when the closure must have begun.
+    ///   - clock: the deadline's clock.
+    ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
+    /// - Throws: `SubmitError.late`; what the closure throws; `SubmitError` when it was refused;
+    ///   `CancellationError` when the task was cancelled before its turn.
+    /// - Thread: any task.
+    /// - Blocks: no thread; the task is suspended.
+    public nonisolated(nonsending) func submit<Result: Sendable, Time: Clock<Duration>>(
+        before deadline: Time.Instant, clock: Time, priority: SubmitPriority = .normal,
+        _ body: sending @escaping @concurrent () async throws -> Result,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) async throws -> Result {
+        try await submit(
+            before: deadline, clock: clock, priority: priority, {}, fileID: fileID, line: line)
         return try await withTaskExecutorPreference(executor) { try await body() }
     }
 
@@ -109,12 +141,7 @@ extension WorkerThread {
     /// - Blocks: until the thread has ended, at most until the deadline.
     public func join(until deadline: ContinuousClock.Instant) -> Bool {
         require(!isCurrent, "thread \(name) can't wait for its own end")
-        // The system's clock for waiting stands still while the machine is suspended: it is asked again.
-        while !core.ended.isOpen {
-            let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero else { return false }
-            core.ended.wait(until: SystemClock().now().advanced(by: left))
-        }
+        guard core.ended.wait(until: deadline) else { return false }
         join()
         return true
     }
@@ -151,8 +178,8 @@ extension WorkerPool {
     /// Runs a closure on a thread of the pool if its turn comes before a deadline, and returns its
     /// result.
     ///
-    /// If the deadline passes first, this throws `SubmitError.late` at once, also while all members are
-    /// busy, and the closure never runs. A closure that has begun runs to its end.
+    /// If the deadline passes first, this throws `SubmitError.late` at once, also while all members
+    /// are busy, and the closure never runs. A closure that has begun runs to its end.
     ///
     /// - Parameters:
     ///   - deadline: when the closure must have begun, for example `.now + .seconds(5)`.
@@ -199,6 +226,73 @@ extension WorkerPool {
                 if deadline.hasPassed { throw SubmitError.late(thread: thread) }
                 return try body()
             }, onThread: name, priority, key, fileID, line, before: deadline)
+    }
+
+    /// Runs an asynchronous closure on a thread of the pool if its turn comes before a deadline.
+    ///
+    /// The deadline is for the closure's beginning. See `submit(before:onThread:priority:key:_:)`
+    /// and the `submit` for asynchronous closures.
+    ///
+    /// - Parameters:
+    ///   - deadline: when the closure must have begun, for example `.now + .seconds(5)`.
+    ///   - name: the pool's name or nil for any member, or the name of one member.
+    ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - key: closures of the same key begin on one thread, in order.
+    ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
+    /// - Throws: `SubmitError.late`; what the closure throws; `SubmitError` when it was refused;
+    ///   `CancellationError` when the task was cancelled before its turn.
+    /// - Thread: any task.
+    /// - Blocks: no thread; the task is suspended until the closure has returned.
+    public nonisolated(nonsending) func submit<Result: Sendable>(
+        before deadline: ContinuousClock.Instant, onThread name: String? = nil,
+        priority: SubmitPriority = .normal, key: SubmitKey? = nil,
+        _ body: sending @escaping @concurrent () async throws -> Result,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) async throws -> Result {
+        let executor = try await submit(
+            before: deadline, clock: ContinuousClock(), onThread: name, priority: priority,
+            key: key, { Self.currentExecutor() }, fileID: fileID, line: line)
+        return try await withTaskExecutorPreference(executor) { try await body() }
+    }
+
+    /// Runs an asynchronous closure on a thread of the pool if its turn comes before a deadline by
+    /// a clock.
+    ///
+    /// As the one with a deadline of the continuous clock, by any clock.
+    ///
+    /// - Throws: `SubmitError.late`; what the closure throws; `SubmitError` when it was refused;
+    ///   `CancellationError` when the task was cancelled before its turn.
+    /// - Thread: any task.
+    /// - Blocks: no thread; the task is suspended until the closure has returned.
+    public nonisolated(nonsending) func submit<Result: Sendable, Time: Clock<Duration>>(
+        before deadline: Time.Instant, clock: Time, onThread name: String? = nil,
+        priority: SubmitPriority = .normal, key: SubmitKey? = nil,
+        _ body: sending @escaping @concurrent () async throws -> Result,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) async throws -> Result {
+        let executor = try await submit(
+            before: deadline, clock: clock, onThread: name, priority: priority, key: key,
+            { Self.currentExecutor() }, fileID: fileID, line: line)
+        return try await withTaskExecutorPreference(executor) { try await body() }
+    }
+
+    /// Waits until all members have ended, or until a deadline.
+    ///
+    /// As `join()`, which waits as long as it takes. A deadline that has passed asks whether they
+    /// have ended.
+    ///
+    /// - Returns: whether all members have ended, with their run loops and all that was in them.
+    /// - Thread: any thread but a member's; several may wait.
+    /// - Blocks: until the members have ended, at most until the deadline.
+    public func join(until deadline: ContinuousClock.Instant) -> Bool {
+        // From the first one again: an ended member may have been replaced as well.
+        while let member = firstToEnd() {
+            guard member.waitUntilGone(until: deadline) else { return false }
+        }
+        members.forEach { $0.join() }
+        return true
     }
 
     /// Asks all members to end, and to give up queued work once a time has passed.

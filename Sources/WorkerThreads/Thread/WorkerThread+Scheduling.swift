@@ -1,5 +1,5 @@
-// How the system schedules a worker's thread: on which processors, and how readily it gives way. And what
-// a thread does when it has nothing to do.
+// How the system schedules a worker's thread: on which processors, and how readily it gives way.
+// And what a thread does when it has nothing to do.
 
 public import Kernel
 public import RunLoops
@@ -11,10 +11,11 @@ extension WorkerThread {
     /// Threads that code on it starts later inherit that.
     ///
     /// - Parameter processors: their numbers, from 0 on, at least one.
-    /// - Throws: EINVAL when none of them is there or may be used by this process; ESRCH when the thread
-    ///   has ended.
+    /// - Throws: EINVAL when none of them is there or may be used by this process; ESRCH when the
+    ///   thread has ended.
     /// - Thread: any thread, also the thread itself.
-    /// - Blocks: until the thread's loop gets to it, also while it is paused: as long as what it runs.
+    /// - Blocks: until the thread's loop gets to it, also while it is paused: as long as what it
+    ///   runs.
     /// - Source: sched_setaffinity(2).
     public func setProcessors(_ processors: Set<Int>) throws(SystemError) {
         try onItself("sched_setaffinity") { () throws(SystemError) in
@@ -29,7 +30,8 @@ extension WorkerThread {
     /// - Parameter niceness: -20, the least nice, to 19; others are clamped to that.
     /// - Throws: EACCES or EPERM when it may not become less nice; ESRCH when the thread has ended.
     /// - Thread: any thread, also the thread itself.
-    /// - Blocks: until the thread's loop gets to it, also while it is paused: as long as what it runs.
+    /// - Blocks: until the thread's loop gets to it, also while it is paused: as long as what it
+    ///   runs.
     /// - Source: setpriority(2), which on Linux is about one thread.
     public func setNiceness(_ niceness: Int) throws(SystemError) {
         try onItself("setpriority") { () throws(SystemError) in
@@ -39,8 +41,8 @@ extension WorkerThread {
 
     /// Calls a closure each time the thread has done all there was and is about to sleep.
     ///
-    /// Work that the closure posts is done before the thread sleeps; then it is called again. It is not
-    /// called while the thread is paused or serves a job.
+    /// Work that the closure posts is done before the thread sleeps; then it is called again. It is
+    /// not called while the thread is paused or serves a job.
     ///
     /// - Parameters:
     ///   - order: smaller ones are called first.

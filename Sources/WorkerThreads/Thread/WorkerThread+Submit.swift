@@ -15,45 +15,59 @@ extension WorkerThread {
 
     /// Queues a closure for the thread and returns without waiting for it.
     ///
-    /// Closures run one after another, in the order in which they were posted or submitted. A closure
-    /// that was taken runs, unless the thread is stopped with `.finishCurrent` before its turn. For its
-    /// result use `submit`, which tasks await, or `submitAndWait`, which blocks.
+    /// Closures run one after another; those of one priority in the order in which they were posted
+    /// or submitted. A closure that was taken runs, unless the thread is stopped with
+    /// `.finishCurrent` before its turn. For its result use `submit`, which tasks await, or
+    /// `submitAndWait`, which blocks.
     ///
     /// The closure may capture objects that are not `Sendable`, if the caller uses them no more.
     ///
+    /// - Parameters:
+    ///   - priority: high before normal before low. Closures of normal priority are queued without
+    ///     a lock, the others with one.
+    ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
     /// - Throws: `stopped` once the thread was asked to stop, `full` at its limit.
     /// - Thread: any thread; closures that one thread posts keep their order.
     /// - Blocks: only if the queue is full and the worker was made with `whenFull: .wait`: then the
     ///   calling thread waits for room, except on the worker itself, which gets `full`. It makes a
     ///   system call only if the worker sleeps.
     public func post(
+        priority: SubmitPriority = .normal,
         _ body: consuming sending @escaping () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) {
-        try queue.push(.plain(consume body), fileID, line)
+        try queue.push(.plain(consume body), priority, fileID, line)
     }
 
     /// Queues a closure as `post` does, and returns a ticket with which it can be cancelled.
     ///
+    /// - Parameters:
+    ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
     /// - Returns: a ticket for `cancel`.
     /// - Throws: `stopped` or `full`.
     /// - Thread: any thread, also a task; closures that one thread queues keep their order.
     /// - Blocks: as `post` does.
     @discardableResult
     public func enqueue(
+        priority: SubmitPriority = .normal,
         _ body: sending @escaping () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) -> Ticket {
         let request = TicketedPerform(body)
-        try push(.answered(request), fileID, line)
+        try push(.answered(request), priority, fileID, line)
         return Ticket(thread: ObjectIdentifier(core), request: request)
     }
 
     /// Runs a closure on the thread once a delay has passed, unless it is cancelled first.
     ///
     /// What a delayed perform is to a method: it runs in mode `default`, by a timer of the thread's
-    /// loop; one whose delay has not passed when the thread is stopped never runs, and is counted by
-    /// `abandonedCount`.
+    /// loop; one whose delay has not passed when the thread is stopped never runs, and is counted
+    /// by `abandonedCount`.
     ///
     /// ```swift
     /// let ticket = try worker.enqueue(after: .seconds(30)) { print("still nothing") }
@@ -83,8 +97,8 @@ extension WorkerThread {
 
     /// Takes a closure back, if it has not begun.
     ///
-    /// Its place in the queue counts for `maxQueued` until its turn would have come; that of one which
-    /// waits for its delay is free at once.
+    /// Its place in the queue counts for `maxQueued` until its turn would have come; that of one
+    /// which waits for its delay is free at once.
     ///
     /// - Returns: whether that was so: then it never runs. False for another thread's ticket.
     /// - Thread: any thread.
@@ -92,7 +106,8 @@ extension WorkerThread {
     @discardableResult
     public func cancel(_ ticket: Ticket) -> Bool {
         guard ticket.thread == ObjectIdentifier(core) else { return false }
-        // Its timer, this, or the thread's end: whoever takes it out of what waits has won.
+        // Its timer, this, or the thread's end: the one that takes it out of the waiting performs
+        // has won.
         if ticket.isDelayed && cancelPreviousPerforms(target: ticket.request) == 0 { return false }
         return ticket.request.cancel()
     }
@@ -103,12 +118,17 @@ extension WorkerThread {
     /// let answer = try await worker.submit { 6 * 7 }
     /// ```
     ///
-    /// If the task is cancelled before the closure's turn, this throws at once and the closure never
-    /// runs. A closure that has begun runs to its end, and its result is returned. The place of a
-    /// cancelled closure in the queue counts for `maxQueued` until its turn would have come.
+    /// If the task is cancelled before the closure's turn, this throws at once and the closure
+    /// never runs. A closure that has begun runs to its end, and its result is returned. The place
+    /// of a cancelled closure in the queue counts for `maxQueued` until its turn would have come.
     ///
     /// The closure may capture objects that are not `Sendable`, if the caller uses them no more.
     ///
+    /// - Parameters:
+    ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
     /// - Throws: what the closure throws; `SubmitError` when it was refused or the thread was
     ///   stopped before its turn came; `CancellationError` when the task was cancelled before.
     /// - Thread: any task; the closure is queued without a hop from wherever the task runs.
@@ -116,34 +136,46 @@ extension WorkerThread {
     ///   it is suspended for room in the queue as well.
     @inlinable
     public nonisolated(nonsending) func submit<Result: Sendable>(
+        priority: SubmitPriority = .normal,
         _ body: sending @escaping () throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) async throws -> Result {
         try await AwaitedPerform.result(of: body) { request throws(SubmitError) in
-            try push(request, fileID, line)
+            try push(request, priority, fileID, line)
         }
     }
 
     /// Runs a closure on the thread and returns a fresh object that it made.
     ///
-    /// As the `submit` for `Sendable` results. The result may be of any type, if the closure keeps no
-    /// reference to it: the compiler checks that.
+    /// As the `submit` for `Sendable` results. The result may be of any type, if the closure keeps
+    /// no reference to it: the compiler checks that.
     ///
+    /// - Parameters:
+    ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
     /// - Throws: what the closure throws; `SubmitError`; `CancellationError`.
     /// - Thread: any task.
     /// - Blocks: no thread; the task is suspended until the closure has run.
     @inlinable
     public nonisolated(nonsending) func submit<Result>(
+        priority: SubmitPriority = .normal,
         _ body: sending @escaping () throws -> sending Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) async throws -> sending Result {
         try await AwaitedPerform.result(of: body) { request throws(SubmitError) in
-            try push(request, fileID, line)
+            try push(request, priority, fileID, line)
         }
     }
 
     /// Runs a closure on the thread and blocks until it has run; on the thread itself, at once.
     ///
+    /// - Parameters:
+    ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
     /// - Returns: the closure's result.
     /// - Throws: what the closure throws; `SubmitError` when it was refused.
     /// - Thread: any thread.
@@ -151,36 +183,45 @@ extension WorkerThread {
     /// - Source: performSelector:onThread:withObject:waitUntilDone:, whose rules these are.
     @inlinable
     public func submitAndWait<Result: Sendable>(
+        priority: SubmitPriority = .normal,
         _ body: sending @escaping () throws -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws -> Result {
         if isCurrent { return try body() }
         return try WaitedPerform.result(of: body) { request throws(SubmitError) in
-            try push(request, fileID, line)
+            try push(request, priority, fileID, line)
         }
     }
 
-    /// Runs a closure on the thread, blocks until it has run, and returns a fresh object that it made.
+    /// Runs a closure on the thread, blocks until it has run, and returns a fresh object that it
+    /// made.
     ///
+    /// - Parameters:
+    ///   - priority: high before normal before low; equal ones in the order of submits.
+    ///   - body: what to run.
+    ///   - fileID: the caller's file, noted while the thread is measured.
+    ///   - line: the caller's line.
     /// - Returns: the closure's result, to which the closure keeps no reference.
     /// - Throws: what the closure throws; `SubmitError` when it was refused.
     /// - Thread: any thread.
     /// - Blocks: until the closure has run.
     @inlinable
     public func submitAndWait<Result>(
+        priority: SubmitPriority = .normal,
         _ body: sending @escaping () throws -> sending Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws -> sending Result {
         if isCurrent { return try body() }
         return try WaitedPerform.result(of: body) { request throws(SubmitError) in
-            try push(request, fileID, line)
+            try push(request, priority, fileID, line)
         }
     }
 
     @usableFromInline
     func push(
-        _ request: consuming PerformRequest, _ fileID: StaticString, _ line: UInt
+        _ request: consuming PerformRequest, _ priority: SubmitPriority,
+        _ fileID: StaticString, _ line: UInt
     ) throws(SubmitError) {
-        try queue.push(consume request, fileID, line)
+        try queue.push(consume request, priority, fileID, line)
     }
 }

@@ -1,5 +1,5 @@
-// The handle of a worker thread: start it, let go of it, stop it, wait for its end. What runs on the
-// thread is in WorkerCore.swift; how work gets there in WorkerThread+Submit.swift.
+// The handle of a worker thread: start it, let go of it, stop it, wait for its end. The thread's
+// own code is in WorkerCore.swift; how work gets there in WorkerThread+Submit.swift.
 
 public import Kernel
 public import RunLoops
@@ -34,14 +34,14 @@ public final class WorkerThread: Sendable {
     ///
     /// - Parameters:
     ///   - name: shown by `ps`, debuggers and in this library's errors.
-    ///   - maxQueued: how many submitted items may wait, and how many performs for their delay or for
-    ///     another mode, at least 1; more are refused with `SubmitError.full`.
+    ///   - maxQueued: how many submitted items may wait, and how many performs for their delay or
+    ///     for another mode, at least 1; more are refused with `SubmitError.full`.
     ///   - whenFull: what happens to a submitted item when so many wait.
     ///   - stackByteCount: size of its stack; nil for the system's default.
-    ///   - spinLimit: how long the thread looks for more work before it sleeps, as long as work comes
-    ///     within that time; at most 10 ms, and usually 0: then it sleeps at once. Who is spared the
-    ///     system's wake-up gets a processor that is not asleep, for one that is kept busy
-    ///     meanwhile. In a mode that watches descriptors it sleeps at once all the same.
+    ///   - spinLimit: how long the thread looks for more work before it sleeps, as long as work
+    ///     comes within that time; at most 10 ms, and usually 0: then it sleeps at once. A sender
+    ///     that is spared the system's wake-up gets a processor that is not asleep, for one that is
+    ///     kept busy meanwhile. In a mode that watches descriptors it sleeps at once all the same.
     /// - Throws: EAGAIN when the system has no room for another thread.
     /// - Thread: any thread.
     /// - Blocks: never; the thread begins by itself.
@@ -76,7 +76,8 @@ public final class WorkerThread: Sendable {
     }
 
     deinit {
-        // Nobody is left to join it: the thread ends by itself, and detached leaves nothing behind.
+        // No handle is left to join it: the thread ends by itself, and detached leaves nothing
+        // behind.
         core.change { $0.letGo() }
     }
 
@@ -100,12 +101,13 @@ public final class WorkerThread: Sendable {
 
     /// Whether the worker thread that the caller runs on was asked to stop; false on other threads.
     ///
-    /// For work that takes long, to end early. It need not hold the handle for that, and with it the thread.
+    /// For work that takes long, to end early. It need not hold the handle for that, and with it
+    /// the thread.
     ///
     /// - Thread: any thread.
     public static var isCurrentStopped: Bool { WorkerCore.current?.queue.refusesMore ?? false }
 
-    /// Holds everything that is submitted from now on, and what waits; what runs is finished.
+    /// Holds new and waiting items; the running one is finished.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.
@@ -150,11 +152,11 @@ public final class WorkerThread: Sendable {
     /// Waits until the thread has ended, with its run loop and all that was in it.
     ///
     /// - Thread: any thread but this one; several may wait.
-    /// - Blocks: until somebody stops the thread and it has ended.
+    /// - Blocks: until the thread was stopped and has ended.
     public func join() {
         require(!isCurrent, "thread \(name) can't wait for its own end")
         core.ended.wait()
-        // A system thread is joined once: whoever comes later waits for the one who does it.
+        // A system thread is joined once: later callers wait for the one that does it.
         guard let mine = thread.withLock({ $0.take() }) else { return joined.wait() }
         mine.join()
         joined.open()

@@ -1,9 +1,9 @@
 // Reports what hangs: one thread that looks after any number of loops and sleeps unless it has to
-// look. How it knows when: while a loop sleeps, it is armed to tell (`LoopWatch.arm`), which it does
-// as it leaves its sleep; while one runs, the watchdog looks again when what runs would be over its
-// limit. So it is woken at most twice for each loop in the time of its limit, not once for each
-// callout; and not at all while every loop sleeps, or when one hangs that was reported: the loop
-// tells itself when that is over.
+// look. How it knows when: while a loop sleeps, it is armed to tell (`LoopWatch.arm`), which it
+// does as it leaves its sleep; while one runs, the watchdog looks again when the callout would be
+// over its limit. So it is woken at most twice for each loop in the time of its limit, not once for
+// each callout; and not at all while every loop sleeps, or when one hangs that was reported: the
+// loop tells itself when that is over.
 
 public import Kernel
 public import RunLoops
@@ -34,7 +34,7 @@ public final class Watchdog: Sendable {
     /// Its thread, so that a test can wait for it.
     package var worker: WorkerThread { kennel.worker }
 
-    /// When it looks again at what it watches, if nobody wakes it before.
+    /// When it looks again at what it watches, if it is not woken before.
     package var nextLook: Instant { kennel.nextLook }
 
     /// How many loops it looks after.
@@ -61,8 +61,8 @@ public final class Watchdog: Sendable {
     /// - Parameters:
     ///   - loop: of a thread other than the watchdog's.
     ///   - name: how the thread is called in reports.
-    ///   - limit: a callout that runs for so long without calling another and without a sleep of the
-    ///     loop is reported.
+    ///   - limit: a callout that runs for so long without calling another and without a sleep of
+    ///     the loop is reported.
     ///   - report: called on the watchdog's thread, once while a callout hangs and once when it is
     ///     over.
     /// - Thread: any thread.
@@ -77,12 +77,12 @@ public final class Watchdog: Sendable {
         let watch = loop.madeWatch
         let watched = WatchedLoop(
             name: name, watch: watch, limit: limit, report: report, kennel: kennel)
-        // First: an alarm that is armed before would be told to nobody.
+        // First: an alarm that is armed before would have no guardian to tell.
         guard watch.setGuardian(watched, limit: limit) else { return }
-        // Not one that nobody is on: the watchdog would look, once, for nothing.
+        // Not one without a thread: the watchdog would look, once, for nothing.
         if !loop.hasEnded { kennel.add(watched) }
-        // Ended or replaced meanwhile: then it was to be removed before it was there, or nobody is left
-        // to have it removed.
+        // Ended or replaced meanwhile: then it was to be removed before it was there, or no owner
+        // is left to have it removed.
         if loop.hasEnded || !watch.isGuarded(by: watched) {
             watch.dismissGuardian(watched)
             kennel.remove(watched)
@@ -103,7 +103,7 @@ public final class Watchdog: Sendable {
     /// - Thread: any thread.
     /// - Blocks: until it is written.
     public static func writeToStandardError(_ report: Report) {
-        // Nobody is left to be told when standard error is gone.
+        // There is no one to tell when standard error is gone.
         try? StandardStream.error.write(everything: Array("\(report)\n".utf8))
     }
 }
@@ -160,7 +160,7 @@ final class Kennel: Sendable {
 
     /// Has its thread report, after what it has begun to report; on any thread.
     func submit(_ body: @escaping @Sendable () -> Void) {
-        // Refused only once the watchdog is gone: then nobody wants to know.
+        // Refused only once the watchdog is gone: then its reports have no reader.
         try? worker.post(body)
     }
 

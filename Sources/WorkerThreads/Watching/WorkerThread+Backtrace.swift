@@ -1,4 +1,4 @@
-// Where a worker is right now, for whoever wonders why it does not come back.
+// Where a worker is right now, for a search why it does not come back.
 
 internal import Kernel
 internal import RunLoops

@@ -4,8 +4,8 @@ public import Kernel
 internal import RunLoops
 
 extension WorkerThread {
-    /// Whether the thread's callouts and sleeps are timed, and where what it runs was submitted from
-    /// is noted.
+    /// Whether the thread's callouts and sleeps are timed, and where what it runs was submitted
+    /// from is noted.
     ///
     /// Off at first, and then it costs nothing. What was submitted before is not noted.
     ///
@@ -30,8 +30,8 @@ extension WorkerThread {
     /// ```
     ///
     /// - Parameters:
-    ///   - limit: a callout that runs for so long without calling another and without a sleep of the
-    ///     loop is reported.
+    ///   - limit: a callout that runs for so long without calling another and without a sleep of
+    ///     the loop is reported.
     ///   - watchdog: who watches; nil for the one that all share.
     ///   - report: called on the watchdog's thread, once while a callout hangs and once when it is
     ///     over.

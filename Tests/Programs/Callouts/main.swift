@@ -1,5 +1,5 @@
-// A program that hangs in one callout of each kind, each on a thread of its own. When all of them are
-// there it stops at SIGTRAP, so that the debugger that runs it can be asked what it sees.
+// A program that hangs in one callout of each kind, each on a thread of its own. When all of them
+// are there it stops at SIGTRAP, so that the debugger that runs it can be asked what it sees.
 
 import Dispatch
 import Glibc

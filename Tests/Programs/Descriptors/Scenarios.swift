@@ -49,7 +49,8 @@ let scenarios: [String: @Sendable () throws -> Bool] = [
     // Traps.
     "doorbell-closed-by-another": {
         let poller = SystemPoller()
-        // The kernel gives the lowest numbers that are free: the set's is the first, and then comes the bell's.
+        // The kernel gives the lowest numbers that are free: the set's is the first, and then comes
+        // the bell's.
         let lowest = dup(2)
         close(lowest)
         let set = try poller.makeSet()

@@ -1,5 +1,5 @@
-// A program that plays one scenario in which it matters which descriptors are open. A process with tests
-// can't be it: a thread of Dispatch's opens some of its own, whenever it likes.
+// A program that plays one scenario in which it matters which descriptors are open. A process with
+// tests can't be it: a thread of Dispatch's opens some of its own, whenever it likes.
 //
 //     ProgramDescriptors SCENARIO
 //

@@ -1,5 +1,5 @@
-// A daemon whose jobs write down that they began: a line each, `thread id attempt`, in the file that
-// the environment names. A line is one write(2), which a kill of the process does not undo.
+// A daemon whose jobs write down that they began: a line each, `thread id attempt`, in the file
+// that the environment names. A line is one write(2), which a kill of the process does not undo.
 
 import Glibc
 import WorkerDaemon

@@ -97,8 +97,8 @@ struct OurLoop: MainLoop {
     loop.run("A", seconds: 0)
 }
 
-/// Another thread asks for the main loop first, and gives it work; the main thread, which has it from
-/// there, runs it.
+/// Another thread asks for the main loop first, and gives it work; the main thread, which has it
+/// from there, runs it.
 @MainActor func early(_ loop: any MainLoop, _ trace: Trace) {
     let box = LoopBox()
     let done = Gate()

@@ -1,5 +1,5 @@
-// A program whose main thread runs a run loop: what a test runner, whose main thread is not its own,
-// can't be. It plays one scenario on our loop or on CoreFoundation's and prints what happened.
+// A program whose main thread runs a run loop: what a test runner, whose main thread is not its
+// own, can't be. It plays one scenario on our loop or on CoreFoundation's and prints what happened.
 //
 //     ProgramMainQueue ours|theirs SCENARIO
 

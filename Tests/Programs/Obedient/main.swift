@@ -1,5 +1,5 @@
-// A daemon whose handlers do what a test tells them, line by line, through a fifo; the payload names it.
-// What waits for the next line listens to nothing else: no cancel, no time limit.
+// A daemon whose handlers do what a test tells them, line by line, through a fifo; the payload
+// names it. What waits for the next line listens to nothing else: no cancel, no time limit.
 
 import Glibc
 import WorkerDaemon
@@ -46,8 +46,8 @@ func obey(_ job: JobContext) throws -> String {
     return result
 }
 
-/// Starts a thread as any program may that knows nothing of the daemon's signals, and waits until it runs:
-/// before, it holds back all signals.
+/// Starts a thread as any program may that knows nothing of the daemon's signals, and waits until
+/// it runs: before, it holds back all signals.
 func startIdleThread() {
     var ends: [CInt] = [0, 0]
     pipe(&ends)

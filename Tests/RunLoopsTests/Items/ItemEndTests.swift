@@ -6,9 +6,9 @@ import RunLoopsTesting
 import Support
 import Testing
 
-/// Somebody who holds a timer whose handler holds him.
+/// An object that holds a timer whose handler holds it.
 private final class Owner: @unchecked Sendable {
-    // SAFETY: written before anybody else knows of it.
+    // SAFETY: written before another thread knows of it.
     private(set) var timer: ThreadRunLoop.Timer?
     private let gone: Flag
 
@@ -64,7 +64,8 @@ private final class Owner: @unchecked Sendable {
         #expect(!gone.isSet)
     }
 
-    /// The timer of an owner whom nobody else holds; it was in a loop's mode, and is not any more.
+    /// The timer of an owner that is not held otherwise; it was in a loop's mode, and is not any
+    /// more.
     private func timerThatLeft(
         _ loop: ThreadRunLoop, _ gone: Flag
     ) throws -> ThreadRunLoop.Timer {

@@ -52,6 +52,23 @@ import Testing
         }
     }
 
+    @Test func `is a date to schedule a closure for`() throws {
+        let trace = Trace()
+        try withScriptedLoop { loop, _ in
+            let now = ContinuousClock.now
+            loop.schedule(at: now + .seconds(60)) { trace.note("later") }
+            loop.schedule(at: now - .seconds(1)) { trace.note("past") }
+            let before = loop.now
+            _ = loop.run(until: .distantPast)
+            #expect(trace.all == ["past"])
+            _ = loop.run()
+            let passed = before.duration(to: loop.now)
+            // A moment passes between the two looks at the continuous clock.
+            #expect(passed > .seconds(1) && passed <= .seconds(60))
+        }
+        #expect(trace.all == ["past", "later"])
+    }
+
     @Test func `is an instant, and the date of a timer`() {
         let hour = ContinuousClock.now + .seconds(3_600)
         let timer = ThreadRunLoop.Timer(at: hour) { _ in }

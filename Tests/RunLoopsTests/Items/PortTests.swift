@@ -406,7 +406,7 @@ struct `Port on a descriptor` {
                 loop.run(for: .seconds(20), returnAfterSourceHandled: true) == .handledSource)
             second.invalidate()
             #expect(loop.run(mode: .default) == .finished)
-            // The number is nobody's again.
+            // The number is free again.
             try loop.add(ThreadRunLoop.Port(watching: number) { _, _ in trace.note("third") })
             #expect(
                 loop.run(for: .seconds(20), returnAfterSourceHandled: true) == .handledSource)

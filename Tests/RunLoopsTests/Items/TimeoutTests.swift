@@ -1,5 +1,5 @@
-// Time-outs: closures with a date and without an object. In which order they are called, what cancels
-// them, and what a handle is worth afterwards.
+// Time-outs: closures with a date and without an object. In which order they are called, what
+// cancels them, and what a handle is worth afterwards.
 
 import Kernel
 import RunLoops

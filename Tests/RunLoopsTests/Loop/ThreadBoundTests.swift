@@ -1,4 +1,4 @@
-// A value that is let go of on its loop's thread, whoever lets go of the box.
+// A value that is let go of on its loop's thread, wherever the box is let go of.
 
 import Kernel
 import RunLoops

@@ -1,4 +1,4 @@
-// What somebody sees who looks at a hanging program with a debugger: in which callout each loop is.
+// The view of a hanging program in a debugger: in which callout each loop is.
 
 import Kernel
 import RunLoops
@@ -14,7 +14,7 @@ private let gdb = try? Program.find(
         .enabled(if: gdb != nil, "gdb is not installed: apt-get install gdb"))
     func `names in a debugger what the loop has called`() throws {
         let program = "\(try productsDirectory())/ProgramCallouts"
-        // The debugger starts the program, because many systems let nobody else look into it.
+        // The debugger starts the program, because many systems let no other process look into it.
         let run = try ProgramRun(
             try #require(gdb),
             [

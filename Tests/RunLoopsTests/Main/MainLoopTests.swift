@@ -1,5 +1,6 @@
-// The main thread's loop on the real kernel, with the real libdispatch: in a program of its own, since
-// the test runner's main thread is not ours, beside the same program on CoreFoundation's loop.
+// The main thread's loop on the real kernel, with the real libdispatch: in a program of its own,
+// since the test runner's main thread is not ours, beside the same program on CoreFoundation's
+// loop.
 
 import Kernel
 import RunLoops

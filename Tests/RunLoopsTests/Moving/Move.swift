@@ -7,14 +7,14 @@ import Support
 ///
 /// Items and loops are numbered; a number too large begins again at the first one.
 indirect enum Move: Sendable, Equatable {
-    /// Makes an item that is in no loop yet, and makes these moves in its first call, or as it enters or
-    /// leaves a mode for the first time, as its kind says.
+    /// Makes an item that is in no loop yet, and makes these moves in its first call, or as it
+    /// enters or leaves a mode for the first time, as its kind says.
     case make(MovedItem.Kind, [Move])
     case add(item: Int, loop: Int, mode: ThreadRunLoop.Mode)
     case remove(item: Int, mode: ThreadRunLoop.Mode)
     /// Takes an item out of all modes, and puts it into a loop at once, be it the same one.
     case carry(item: Int, loop: Int, mode: ThreadRunLoop.Mode)
-    /// Takes an item out of all modes; from then on it is for anybody to put into a loop.
+    /// Takes an item out of all modes; from then on any thread may put it into a loop.
     case free(item: Int)
     case invalidate(item: Int)
     case signal(item: Int)

@@ -4,7 +4,8 @@ import Kernel
 import RunLoops
 import Support
 
-/// A closure that a loop is to call once, at a date, unless it is cancelled or the loop ends before.
+/// A closure that a loop is to call once, at a date, unless it is cancelled or the loop ends
+/// before.
 struct MovedTimeout: Sendable {
     /// Whose it is, for ever.
     let owner: Int

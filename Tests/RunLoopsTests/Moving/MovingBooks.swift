@@ -80,7 +80,8 @@ struct MovingBooks: Sendable {
         return items[item].moves
     }
 
-    /// Whether a descriptor is ready of which the kernel is about to tell a loop: it sleeps until then.
+    /// Whether a descriptor is ready of which the kernel is about to tell a loop: it sleeps until
+    /// then.
     func isAnyReady(_ loops: [PlayedLoop]) -> Bool {
         items.contains { item in
             guard let bell = item.bell, !item.isDeaf, let owner = item.owner, !loops[owner].isOver

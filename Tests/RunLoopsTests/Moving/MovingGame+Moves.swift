@@ -148,8 +148,8 @@ extension MovingGame {
         switch item {
         case let item as ThreadRunLoop.Source:
             loop.add(item, to: mode)
-            // One that was signalled in no loop could wake none, and this may be its last callout before it
-            // sleeps.
+            // One that was signalled in no loop could wake none, and this may be its last callout
+            // before it sleeps.
             if item.isSignalled { loop.wakeUp() }
         case let item as ThreadRunLoop.Timer: loop.add(item, to: mode)
         case let item as ThreadRunLoop.Observer: loop.add(item, to: mode)
@@ -185,7 +185,7 @@ extension MovingGame {
         }
     }
 
-    /// Takes an item out of its loop, on that one's thread, and gives it to another or to nobody.
+    /// Takes an item out of its loop, on that one's thread, and gives it to another or to none.
     private func takeOut(_ number: Int, to target: (mode: ThreadRunLoop.Mode, loop: Int)?) {
         guard let owner = books.withLock({ $0.items[number].owner }) else {
             if let target { add(number, to: target.mode, of: target.loop) }
@@ -250,7 +250,7 @@ extension MovingGame {
         let (item, owner) = books.withLock { ($0.items[number].item, $0.items[number].owner) }
         guard let timer = item as? ThreadRunLoop.Timer, let owner else { return }
         on(owner) { [self] in
-            // In no loop it might be somebody else's.
+            // In no loop it might be another thread's.
             guard timer.loop === loops[owner].loop else { return }
             timer.fireDate = clock.now().advanced(by: .milliseconds(milliseconds))
         }
@@ -262,7 +262,7 @@ extension MovingGame {
         }
         guard kind == .watcher, let port = item as? ThreadRunLoop.Port, let owner else { return }
         on(owner) { [self] in
-            // In no loop it might be somebody else's.
+            // In no loop it might be another thread's.
             guard port.loop === loops[owner].loop else { return }
             books.withLock { $0.items[number].isDeaf = !isOn }
             port.interest = isOn ? .readable : []

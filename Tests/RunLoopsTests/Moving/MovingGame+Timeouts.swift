@@ -87,7 +87,8 @@ extension MovingGame {
         }
     }
 
-    /// Notes whether a loop knew a time-out: it does until that is called or cancelled, or the loop ends.
+    /// Notes whether a loop knew a time-out: it does until that is called or cancelled, or the loop
+    /// ends.
     private func noteKnown(_ number: Int, _ isKnown: Bool) {
         books.withLock { books in
             let timeout = books.timeouts[number]

@@ -1,5 +1,5 @@
-// Loops are played with at random, and their items moved between them, and all has to keep the promises
-// of the documentation at every moment.
+// Loops are played with at random, and their items moved between them, and all has to keep the
+// promises of the documentation at every moment.
 
 import Kernel
 import RunLoops
@@ -26,8 +26,8 @@ final class MovingGame: Sendable {
     /// - Parameters:
     ///   - program: the moves.
     ///   - loopCount: how many loops there are.
-    ///   - isCalm: whether one thread makes the moves, and waits after each until all loops sleep; else two
-    ///     make every second one each, and wait for nothing.
+    ///   - isCalm: whether one thread makes the moves, and waits after each until all loops sleep;
+    ///     else two make every second one each, and wait for nothing.
     /// - Returns: the promises that were broken; none, if all is well.
     static func play(_ program: [Move], loopCount: Int, isCalm: Bool) throws -> [String] {
         let end = try finished(program, loopCount: loopCount, isCalm: isCalm)
@@ -45,7 +45,7 @@ final class MovingGame: Sendable {
         return faults
     }
 
-    /// What is left of a game when all its threads have ended.
+    /// The rest of a game when all its threads have ended.
     private struct End {
         var faults: [String]
         var game: WeakReference<MovingGame>

@@ -1,5 +1,6 @@
-// Random lives of several loops: whatever is added to them, taken out, moved from one to another, signalled
-// and made invalid, from outside and by callouts, the promises of the documentation are kept.
+// Random lives of several loops: whatever is added to them, taken out, moved from one to another,
+// signalled and made invalid, from outside and by callouts, the promises of the documentation are
+// kept.
 
 import RunLoops
 import Support

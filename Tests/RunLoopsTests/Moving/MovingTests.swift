@@ -1,4 +1,5 @@
-// Items that are moved from one thread's loop to another's, out of their own call or somebody else's.
+// Items that are moved from one thread's loop to another's, out of their own call or another
+// item's.
 
 import Kernel
 import RunLoops

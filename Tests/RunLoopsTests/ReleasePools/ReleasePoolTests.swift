@@ -298,7 +298,8 @@ private struct Failure: Error {
         let trace = Trace()
         try withScriptedLoop { loop, poller in
             loop.keepAlive()
-            // Else the observers that empty the pool are added in the round that tells of the sleep.
+            // Else the observers that empty the pool are added in the round that tells of the
+            // sleep.
             if !isFirst {
                 loop.perform { ReleasePool.autorelease(Mortal("earlier", trace)) }
                 loop.stepOnePass()

@@ -217,7 +217,7 @@ import Testing
                 loop.isMeasured = isOn
                 loop.perform { clock.advance(by: .seconds(1)) }
                 _ = loop.run(until: .distantPast)
-                // Between the runs nobody knows what the thread does: it counts as busy.
+                // Between the runs the thread's work is unknown: it counts as busy.
                 guard let all = loop.measurements else { continue }
                 texts.append("\(all.busy) \(all.submitToStart.count)")
             }
@@ -333,7 +333,7 @@ private func hold(_ slow: consuming Slow, in loop: ThreadRunLoop) {
     loop.perform { [slow] in _ = slow }
 }
 
-/// Somebody who has nothing to say.
+/// A guardian that does nothing.
 private final class Bystander: LoopGuardian {
     func loopWoke() {}
     func calloutEnded(

@@ -1,5 +1,6 @@
 // Tests that are tasks, on a thread of their own. The shared threads of Swift's tasks are often all
-// taken, for seconds, by tests of other suites that block; what is timed here must not wait for them.
+// taken, for seconds, by tests of other suites that block; what is timed here must not wait for
+// them.
 
 import WorkerThreads
 

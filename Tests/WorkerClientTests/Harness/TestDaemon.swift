@@ -10,7 +10,8 @@ final class TestDaemon {
     let scratch: Scratch
     private var child: ChildProcess
 
-    /// Starts a daemon with the threads `images` and `mail/1`, `mail/2`, and waits until it listens.
+    /// Starts a daemon with the threads `images` and `mail/1`, `mail/2`, and waits until it
+    /// listens.
     ///
     /// - Parameters:
     ///   - listen: what `listen` has beside the Unix socket.
@@ -36,7 +37,7 @@ final class TestDaemon {
         guard let errors = child.takeErrors() else { throw Unexpected("no standard error") }
         self.child = consume child
         try Self.waitUntilListening(on: scratch.file("s"), errors)
-        // Nobody may ever wait for room in the pipe.
+        // No writer may ever wait for room in the pipe.
         let drain = Drain(errors)
         _ = try SystemThread(name: "log") { drain.run() }
     }
@@ -74,7 +75,7 @@ final class TestDaemon {
     }
 }
 
-/// Reads what nobody is interested in, until its writer has ended.
+/// Reads and drops the bytes of a pipe, until its writer has ended.
 private final class Drain: Sendable {
     private let descriptor: Descriptor
 

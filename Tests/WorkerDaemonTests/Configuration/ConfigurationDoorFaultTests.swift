@@ -114,6 +114,8 @@ internal import WorkerDaemon
                 threads."b.c".count: must be 1…1024, is 0
             io: {}
                 threads.io: is a thread of the daemon itself: choose another name
+            backup: {}
+                threads.backup: is a thread of the daemon itself: choose another name
             a:{count:1024},b:{count:1024},c:{count:1024},d:{count:1024},e:{}
                 threads: must be at most 4096 threads together, are 4097
             """#))

@@ -1,4 +1,4 @@
-// Messages that want an answer: who waits for it gets it, or is told why none will come.
+// Messages that want an answer: a waiting sender gets it, or is told why none will come.
 
 import Kernel
 import RunLoops
@@ -40,7 +40,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
                 trace.note("answer: \((try? answer.get()) ?? "none")")
                 loop.stop()
             }
-            // A port lives as long as somebody holds it: the main thread keeps the worker's.
+            // A port lives as long as it is held: the main thread keeps the worker's.
             let remote = Shared<Work?>(nil)
             let checkIn = MessagePort<Question<Work, Bool>> { message in
                 trace.note("check-in \(message.id)")

@@ -1,4 +1,5 @@
-// Time limits: each is called once when it has passed, and what is taken away leaves nothing behind.
+// Time limits: each is called once when it has passed, and what is taken away leaves nothing
+// behind.
 
 import RunLoopsTesting
 import Support
@@ -103,7 +104,7 @@ private final class Sundial: Clock, Sendable {
             clock.advance(by: .seconds(10))
             while trace.all.count < index + 2 { await Task.yield() }
             #expect(trace.all.last == "\(seconds)")
-            // The second sleep goes on with what comes before the first one's date.
+            // The second sleep goes on with the limits before the first one's date.
             if index == 0 { await clock.waitForSleeps(4) }
         }
         #expect(trace.all == ["0", "10", "20", "30"])

@@ -8,7 +8,7 @@ import WorkerThreads
 
 /// What became of an item, as its sender heard it.
 enum LifeOutcome: Sendable, Equatable {
-    /// It was taken; for who waits for its end, it has run.
+    /// It was taken; for a sender that waits for its end, it has run.
     case done
     case cancelled
     case refused(SubmitError)
@@ -36,7 +36,7 @@ final class LifeAnswer: Sendable {
 
     /// Waits until something was told, far longer than it takes.
     ///
-    /// - Returns: nil when nobody has told anything.
+    /// - Returns: nil when nothing was told.
     func wait() -> LifeOutcome? {
         waitUntil { outcome != nil }
         return outcome
@@ -57,8 +57,8 @@ func waitUntil(_ isSo: () -> Bool) -> Bool {
     return true
 }
 
-/// Runs what tasks do that wait for an item, once they have been suspended: the threads that tasks share
-/// may all be playing.
+/// Runs what tasks do that wait for an item, once they have been suspended: the threads that tasks
+/// share may all be playing.
 enum LifeAudience {
     private static let worker = Result {
         // What looks for lost memory at the process's end can't see the blocks of an inbox.

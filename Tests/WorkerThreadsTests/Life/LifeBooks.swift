@@ -1,4 +1,5 @@
-// What a life game knows of its thread: what was handed over and asked for, and in which order it ran.
+// What a life game knows of its thread: what was handed over and asked for, and in which order it
+// ran.
 
 import Kernel
 import Support
@@ -38,7 +39,7 @@ struct LifeItem: Sendable {
     var isSent = false
     /// Why it was refused.
     var refusal: SubmitError?
-    /// What its sender is told, if that is somebody who waits for it.
+    /// What its sender is told, if that one waits for it.
     var answer: LifeAnswer?
     var task: Task<Void, Never>?
     /// Goes with its closure.
@@ -61,7 +62,8 @@ struct LifeItem: Sendable {
 
     var hasBegun: Bool { progress == .runs || progress == .hasRun }
 
-    /// Whether it waits, and gave way to another: its closure is gone, or the task that keeps it was told.
+    /// Whether it waits, and gave way to another: its closure is gone, or the task that keeps it
+    /// was told.
     var isGone: Bool {
         guard isQueued, !isSent, progress == .waits else { return false }
         if let answer { return answer.outcome == .refused(.dropped(thread: "life")) }
@@ -71,7 +73,8 @@ struct LifeItem: Sendable {
     /// Whether it certainly waits for its turn.
     var isExpected: Bool { isQueued && !isSent && progress == .waits && !isAskedBack }
 
-    /// Whether those of its kind begin in the order in which they came, and a run takes all of them.
+    /// Whether those of its kind begin in the order in which they came, and a run takes all of
+    /// them.
     var keepsOrderByKind: Bool { kind == .performed || kind == .message }
 
     /// Whether it is of this kind, and waits.
@@ -127,13 +130,13 @@ struct LifeBooks: Sendable {
 
     init(room: LifeRoom) { self.room = room }
 
-    /// What waits in the thread's queue.
+    /// The items that wait in the thread's queue.
     private var submittedThatWait: [Int] {
         items.indices.filter { items[$0].isExpected }
     }
 
-    /// Notes what was handed over: the thread takes all before a stop that it has room for, and nothing
-    /// after it.
+    /// Notes what was handed over: the thread takes all before a stop that it has room for, and
+    /// nothing after it.
     mutating func note(_ item: LifeItem, now: Instant, droppedCount: Int) {
         let number = items.count
         let isRefused = item.progress == .refused
@@ -313,7 +316,7 @@ struct LifeBooks: Sendable {
                 faults.append("item \(number) was left out at the end")
             }
         }
-        // Nobody gets in any more who waited for room then.
+        // No sender gets in any more that waited for room then.
         if life.stop == .finishQueued && !linedAtStop.contains(leftCount) {
             faults.append("\(leftCount) were left out, \(linedAtStop) waited for room")
         }

@@ -1,5 +1,5 @@
-// A worker thread is played with at random, from outside and by what runs on it, and has to keep the
-// promises of its documentation at every moment.
+// A worker thread is played with at random, from outside and by its own items, and has to keep
+// the promises of its documentation at every moment.
 
 import Kernel
 import RunLoops
@@ -47,7 +47,7 @@ final class LifeGame: Sendable {
         game.worker.join()
         // Steps that came after the thread's end run elsewhere, when there is a thread for them.
         while let end = game.books.withLock({ $0.nextTaskEnd }) { end.wait() }
-        // What nobody performs any more holds the game, which holds it.
+        // Commands that will not be performed hold the game, which holds them.
         game.commands.invalidate()
         game.messages.invalidate()
         return game.books.withLock { books in
@@ -61,11 +61,12 @@ final class LifeGame: Sendable {
         case .item(let kind, let moves): add(kind, moves, by: player)
         case .cancel: cancel(by: player)
         case .pause, .resume, .stop: change(move, by: player)
-        // Not of a task that goes on elsewhere; and nobody who serves a job takes others by himself.
+        // Not of a task that goes on elsewhere; and no item that serves a job takes others by
+        // himself.
         case .nest: if worker.isCurrent && !books.withLock(\.isServing) { nest() }
         case .serve(let moves): if worker.isCurrent { serve(moves) }
         case .advance(let milliseconds):
-            // Not while somebody reads it to note when an item is due.
+            // Not while a thread reads it to note when an item is due.
             books.withLock { _ in clock.advance(by: .milliseconds(milliseconds)) }
         case .settle: break
         }
@@ -183,7 +184,8 @@ final class LifeGame: Sendable {
         }
     }
 
-    /// Changes the worker's life and the books at once: which of two changes was first is no question then.
+    /// Changes the worker's life and the books at once: which of two changes was first is no
+    /// question then.
     private func change(_ move: LifeMove, by player: LifePlayer) {
         books.withLock { books in
             switch move {
@@ -204,7 +206,8 @@ final class LifeGame: Sendable {
 
     private func nest() {
         let nest = books.withLock { $0.beginNest() }
-        // A change of life that is heard in a pass ends it: who waits for something runs the loop anew.
+        // A change of life that is heard in a pass ends it: an item that waits for something runs
+        // the loop anew.
         for _ in 0..<2 { _ = worker.runLoop.run(mode: .default, until: .distantPast) }
         books.withLock { $0.endNest(nest) }
     }

@@ -1,5 +1,5 @@
-// Random lives of worker threads and pools: what is handed to them, and told them, in any order, from
-// outside and by their own items, keeps the promises of the documentation.
+// Random lives of worker threads and pools: what is handed to them, and told them, in any order,
+// from outside and by their own items, keeps the promises of the documentation.
 
 import Support
 import Testing
@@ -52,7 +52,8 @@ import WorkerThreads
         }
     }
 
-    /// Plays many programs; of the first one in which a promise is broken tells the shortest that breaks one.
+    /// Plays many programs; of the first one in which a promise is broken tells the shortest that
+    /// breaks one.
     ///
     /// On a thread of its own: those that tasks share are for the tasks of the games.
     private func play<Move: GameMove>(

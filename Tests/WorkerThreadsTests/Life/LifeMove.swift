@@ -14,7 +14,8 @@ indirect enum LifeMove: Sendable, Equatable {
     case stop(StopPolicy)
     /// Runs the loop once more in mode `default`, inside the item.
     case nest
-    /// Serves a job in mode `job`, inside the item, until a block of that mode has made these moves.
+    /// Serves a job in mode `job`, inside the item, until a block of that mode has made these
+    /// moves.
     case serve([LifeMove])
     /// Moves the clock by so many milliseconds.
     case advance(Int)

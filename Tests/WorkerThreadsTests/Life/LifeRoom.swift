@@ -10,7 +10,7 @@ struct LifeRoom: Sendable {
 }
 
 extension LifeBooks {
-    /// Whether nobody but the player can be taking an item out of the queue right now.
+    /// Whether only the player can be taking an item out of the queue right now.
     func isAlone(_ player: LifePlayer) -> Bool { player == .thread || holdsSubmitted }
 
     /// Items in the queue or in line for it, but for those whose senders may not have come yet.
@@ -44,7 +44,8 @@ extension LifeBooks {
         return delays.count { ($0.dueAt ?? now) > now }...delays.count
     }
 
-    /// How many selectors may wait to be performed; the thread may have taken one that has not begun.
+    /// How many selectors may wait to be performed; the thread may have taken one that has not
+    /// begun.
     private func takenByPerforms(for player: LifePlayer) -> ClosedRange<Int> {
         let count = items.count { $0.waits(as: .performed) }
         return max(0, count - (isAlone(player) ? 0 : 1))...count

@@ -1,4 +1,5 @@
-// What a game knows of its pool: what was handed over and asked for, and where and in which order it ran.
+// What a game knows of its pool: what was handed over and asked for, and where and in which order
+// it ran.
 
 import Support
 import WorkerThreads
@@ -39,7 +40,8 @@ struct PoolItem: Sendable {
 
     var isKeyed: Bool { if case .key = address { true } else { false } }
 
-    /// Whether it waits, and gave way to another: its closure is gone, or the task that keeps it was told.
+    /// Whether it waits, and gave way to another: its closure is gone, or the task that keeps it
+    /// was told.
     var isGone: Bool {
         guard isPooled, progress == .waits else { return false }
         if let answer { return answer.outcome == .refused(.dropped(thread: "all")) }
@@ -62,13 +64,13 @@ struct PoolBooks: Sendable {
     var items: [PoolItem] = []
     let room: LifeRoom
     var lastDroppedCount = 0
-    /// How many were dropped of which nobody knows.
+    /// How many were dropped that the books do not know of.
     var unknownDropCount = 0
     /// How many items threads may have taken, and not begun, when they were replaced.
     private(set) var formerTakenCount = 0
     /// Who stands still, and how to let it go on; without a place if it was replaced meanwhile.
     private(set) var parked: [(member: Int?, gate: Gate)] = []
-    /// Whether nobody stands still any more.
+    /// Whether no player stands still any more.
     private(set) var isOver = false
     private(set) var lives: [LifeCycle]
     /// Members on which nothing may begin: they asked for it themselves, or long enough ago.
@@ -96,7 +98,8 @@ struct PoolBooks: Sendable {
         if case .key = item.address {
             let unpaused = open.filter { !lives[$0].isPaused }
             let bound = items.last { $0.address == item.address && $0.progress.isOpen }
-            // A task that was cancelled in line keeps its key bound until somebody is given a place.
+            // A task that was cancelled in line keeps its key bound until a sender is given a
+            // place.
             let cancelled = items.filter {
                 $0.address == item.address && $0.task != nil && $0.progress == .cancelled
             }
@@ -134,7 +137,7 @@ struct PoolBooks: Sendable {
         // It may wait for room.
         let isInLine = room.whenFull == .wait && item.answer != nil
         switch item.address {
-        // Whoever is told to stop last finishes it.
+        // The member that is told to stop last finishes it.
         case .shared: return stoppedEarly.count == lives.count || (isInLine && open.isEmpty)
         case .own(let member):
             return lives[member].stop == .finishCurrent || (isInLine && lives[member].stop != nil)
@@ -160,7 +163,7 @@ struct PoolBooks: Sendable {
 
     /// Notes that the caller stands still.
     ///
-    /// - Returns: what it waits at; nil when nobody does any more.
+    /// - Returns: the gate that it waits at; nil when no player does any more.
     mutating func park(_ player: Int?) -> Gate? {
         if isOver { return nil }
         let gate = Gate()

@@ -1,5 +1,5 @@
-// A pool of worker threads is played with at random, from outside and by what runs on it, and has to
-// keep the promises of its documentation at every moment.
+// A pool of worker threads is played with at random, from outside and by its own items, and has
+// to keep the promises of its documentation at every moment.
 
 import RunLoops
 import RunLoopsTesting
@@ -55,7 +55,7 @@ final class PoolGame: Sendable {
         }
     }
 
-    /// What runs on one that was replaced may replace another one.
+    /// An item on one that was replaced may replace another one.
     private func joinFormers() {
         var joinedCount = 0
         while true {
@@ -78,7 +78,8 @@ final class PoolGame: Sendable {
         case .stop(let member, let policy):
             change(member, by: player, { $0.stop(policy) }, of: { $0.stop(policy) })
         case .nest:
-            // A change of life that is heard in a pass ends it: who waits for something runs the loop anew.
+            // A change of life that is heard in a pass ends it: who waits for something runs the
+            // loop anew.
             for _ in 0..<2 {
                 _ = WorkerCore.current?.loop.run(mode: .default, until: .distantPast)
             }
@@ -170,7 +171,8 @@ final class PoolGame: Sendable {
         }
     }
 
-    /// Changes members' lives and the books at once: which of two changes was first is no question then.
+    /// Changes members' lives and the books at once: which of two changes was first is no question
+    /// then.
     private func change(
         _ member: Int?, by player: Int?, _ life: (inout LifeCycle) -> Bool,
         of thread: (WorkerThread) -> Void

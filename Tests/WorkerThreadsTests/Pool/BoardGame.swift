@@ -183,7 +183,7 @@ struct BoardGame {
         guard board.waitingCount == waiting.count else { return "\(board.waitingCount) waiting" }
         let shared = waiting.contains { $0.queue == .shared }
         for member in lives.indices where lives[member] == .running && !awake.contains(member) {
-            // Whoever sleeps has nothing of its own, and shared work has somebody awake for it.
+            // A sleeping member has nothing of its own, and shared work has a member awake for it.
             if first(for: member, ownOnly: true) != nil { return "member \(member) sleeps on work" }
             if shared && !awake.contains(where: { lives[$0] == .running }) {
                 return "member \(member) sleeps on shared work"

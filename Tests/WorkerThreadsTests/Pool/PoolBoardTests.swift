@@ -1,5 +1,5 @@
-// Who of a pool does what next: the rules one by one, then any sequence of calls against a model that
-// looks through plain arrays.
+// Who of a pool does what next: the rules one by one, then any sequence of calls against a model
+// that looks through plain arrays.
 
 import Support
 import Testing

@@ -1,4 +1,5 @@
-// Items with a key: one thread and their order as long as there are some, the least loaded otherwise.
+// Items with a key: one thread and their order as long as there are some, the least loaded
+// otherwise.
 
 import RunLoops
 import Support
@@ -62,7 +63,7 @@ import WorkerThreads
         let taken = [board.next(for: 0), board.next(for: 0)]
         #expect(taken == [1, 4])
         _ = board.end(0)
-        // The count of what ran there goes on where the next one runs.
+        // The count of the items that ran there goes on where the next one runs.
         #expect(place(&board, 5, "a") == 1)
         for _ in 0..<3 { board.unbind("a") }
         #expect(board.boundKeyCount == 2)

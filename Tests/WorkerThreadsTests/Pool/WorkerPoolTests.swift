@@ -46,11 +46,12 @@ import WorkerThreads
         let others = pool.members.filter { $0 !== pool.members[busy] }
         rest(pool.members)
         let own = try pool.members[busy].hold()
-        // As many as there are others: whoever is asked first, the busy one would be among them.
+        // As many as there are others: whichever member is asked first, the busy one would be among
+        // them.
         let gates = try (0..<2).map { _ in try hold(pool) }
         for gate in gates { gate.open() }
         rest(others)
-        // A key goes to whoever has the least to do, the first of several.
+        // A key goes to the member that has the least to do, the first of several.
         let ran = Latch()
         try pool.post(key: "k") { ran.open() }
         ran.wait()

@@ -1,5 +1,5 @@
-// Deadlines: of a closure's beginning, of a wait for the end, of a stop. Time passes by a clock that the
-// test moves, whose timers a thread of its own keeps.
+// Deadlines: of a closure's beginning, of a wait for the end, of a stop. Time passes by a clock
+// that the test moves, whose timers a thread of its own keeps.
 
 import Kernel
 import RunLoops
@@ -45,7 +45,7 @@ private struct Timekeeper {
         let gate = try worker.hold()
         let ran = Flag(false)
         let deadline = time.inSeconds(5)
-        // Its thread keeps time and is busy: the limit is told of by nobody but the turn.
+        // Its thread keeps time and is busy: only the turn can tell of the limit.
         let keeper = try time.thread.hold()
         let asked = Task { [clock = time.clock] in
             try await worker.submit(before: deadline, clock: clock) { ran.set() }
@@ -97,6 +97,81 @@ private struct Timekeeper {
         // The item's sender is told before its place is free.
         while pool.waitingCount > 0 { await Task.yield() }
         try pool.post {}
+        gate.open()
+    }
+
+    @Test func `of an asynchronous closure is for its beginning`() async throws {
+        let (worker, time) = (try WorkerThread(name: "idle"), try Timekeeper())
+        let pool = try WorkerPool(name: "pool", threads: ["a", "b"])
+        let (past, soon) = (time.inSeconds(0), time.inSeconds(5))
+        let begun = Flag(false)
+        await #expect(throws: SubmitError.late(thread: "idle")) {
+            try await worker.submit(before: past, clock: time.clock) { () async in begun.set() }
+        }
+        await #expect(throws: SubmitError.late(thread: "pool")) {
+            try await pool.submit(before: past, clock: time.clock) { () async in begun.set() }
+        }
+        let (now, later) = (ContinuousClock.now, ContinuousClock.now + .seconds(3_600))
+        await #expect(throws: SubmitError.late(thread: "b")) {
+            try await pool.submit(before: now, onThread: "b") { () async in begun.set() }
+        }
+        #expect(!begun.isSet)
+        // It goes on past its deadline, on the member that has begun it.
+        let name = try await pool.submit(before: soon, clock: time.clock, onThread: "b") {
+            time.manual.advance(by: .seconds(10))
+            await Task.yield()
+            return WorkerThread.currentName
+        }
+        #expect(name == "b")
+        let other = try await pool.submit(before: later, onThread: "a") {
+            await Task.yield()
+            return WorkerThread.currentName
+        }
+        #expect(other == "a")
+    }
+
+    @Test func `of a busy pool's asynchronous closure ends the waiting`() async throws {
+        let (pool, time) = (try WorkerPool(name: "pool"), try Timekeeper())
+        let gate = Gate()
+        try pool.post { gate.pass() }
+        gate.reached.wait()
+        let deadline = time.inSeconds(5)
+        let begun = Flag(false)
+        let asked = Task { [clock = time.clock] in
+            try await pool.submit(before: deadline, clock: clock) { () async in begun.set() }
+        }
+        while pool.waitingCount == 0 { await Task.yield() }
+        time.manual.advance(by: .seconds(5))
+        await #expect(throws: SubmitError.late(thread: "pool")) { try await asked.value }
+        gate.open()
+        try await pool.submit {}
+        #expect(!begun.isSet)
+    }
+
+    @Test func `of a wait for a pool's end gives up, or tells of the end`() throws {
+        let pool = try WorkerPool(name: "lasting", threads: ["a", "b"])
+        let gate = Gate()
+        try pool.post(onThread: "b") { gate.pass() }
+        gate.reached.wait()
+        #expect(!pool.join(until: .now))
+        pool.stop()
+        // One member is there still.
+        #expect(!pool.join(until: .now + .milliseconds(1)))
+        gate.open()
+        #expect(pool.join(until: .now + .seconds(3_600)))
+        #expect(pool.join(until: .now))
+        #expect(pool.members.allSatisfy { $0.hasEnded })
+    }
+
+    @Test func `of a wait for a pool's end does not count a member that was replaced`() throws {
+        let pool = try WorkerPool(name: "lasting", count: 1)
+        let gate = Gate()
+        try pool.post { gate.pass() }
+        gate.reached.wait()
+        let replaced = try pool.replaceMember(named: "lasting")
+        pool.stop()
+        #expect(pool.join(until: .now + .seconds(3_600)))
+        #expect(replaced?.old.hasEnded == false)
         gate.open()
     }
 

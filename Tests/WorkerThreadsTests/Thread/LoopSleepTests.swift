@@ -103,6 +103,22 @@ extension WorkerThread {
         }
 
         @Test(.timeLimit(.minutes(2)))
+        func `a sleep until a date of the continuous clock ends when the loop's clock is there`()
+            async throws
+        {
+            let (worker, clock) = try stillWorker()
+            let minute = ContinuousClock.now + .seconds(60)
+            let sleeps = [
+                Task { try await worker.sleep(until: minute) },
+                Task { try await worker.runLoop.sleep(until: minute) },
+            ]
+            await worker.waitForTimers(2)
+            clock.advance(by: .seconds(60))
+            for sleep in sleeps { try await sleep.value }
+            try await worker.sleep(until: .now)
+        }
+
+        @Test(.timeLimit(.minutes(2)))
         func `Swift's own sleep lasts as long as it should when the thread ends meanwhile`()
             async throws
         {

@@ -1,5 +1,5 @@
-// Selectors on a thread that runs its loop without being a worker. On the main thread itself they are
-// tested in a program of its own, since a test runner's main thread is not ours.
+// Selectors on a thread that runs its loop without being a worker. On the main thread itself they
+// are tested in a program of its own, since a test runner's main thread is not ours.
 
 import Kernel
 import RunLoops

@@ -21,8 +21,8 @@ private final class Performer: Sendable {
     }
 }
 
-/// An argument that is equal to others, and cancels what is to be performed on it when it is hashed, is
-/// compared, or ends.
+/// An argument that is equal to others, and cancels performs on it when it is
+/// hashed, is compared, or ends.
 private final class Equal: Sendable, Hashable {
     let worker: WorkerThread
 

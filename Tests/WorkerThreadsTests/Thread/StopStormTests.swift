@@ -1,5 +1,5 @@
-// Threads hand over by every way while another thread stops the worker: what was taken either runs, or is
-// counted as abandoned.
+// Threads hand over by every way while another thread stops the worker: what was taken either runs,
+// or is counted as abandoned.
 
 import Kernel
 import RunLoops

@@ -39,7 +39,8 @@ private actor Owner {
     /// Goes after the thread's handle.
     private let last: AtItsEnd
 
-    /// - Parameter tell: told whether the executor is there still when all that the actor kept has gone.
+    /// - Parameter tell: told whether the executor is there still when all that the actor kept has
+    ///   gone.
     init(tell: @escaping @Sendable (Bool) -> Void) throws {
         worker = try WorkerThread(name: "owned")
         let executor = WeakReference(worker.executor)
@@ -422,7 +423,7 @@ private actor Single {
     private func assumedInside(_ resident: isolated Resident) -> Int { resident.assumed() }
 }
 
-/// Runs the thread's loop in mode `default`, as somebody does who waits for something in there.
+/// Runs the thread's loop in mode `default`, as an item does that waits for something in there.
 private func runTwice(_ worker: WorkerThread) {
     // A change of life that is heard in a pass ends it.
     for _ in 0..<2 { _ = worker.runLoop.run(mode: .default, until: .distantPast) }

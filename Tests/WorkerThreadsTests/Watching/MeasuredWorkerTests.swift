@@ -8,7 +8,7 @@ import Testing
 import WorkerThreads
 
 @Suite(.timeLimit(.minutes(2))) struct `A measured worker` {
-    /// What runs, as the thread itself sees it.
+    /// The running callout, as the thread itself sees it.
     private static var running: String {
         ThreadRunLoop.current.runningCallout.map {
             "\($0.kind) line \($0.postedFrom?.line ?? 0)"

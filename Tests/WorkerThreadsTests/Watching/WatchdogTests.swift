@@ -238,7 +238,7 @@ private func keepTheFrame() {}
         try worker.post {
             worker.unwatch()
             gate.pass()
-            // Nobody measures when this begins.
+            // The thread is not measured when this begins.
             ThreadRunLoop.current.perform(inModes: [.job]) { inner.pass() }
             _ = ThreadRunLoop.current.run(mode: .job, until: .distantPast)
         }
@@ -283,8 +283,8 @@ private func keepTheFrame() {}
             if report.callout.postedFrom?.line == 4_711 { note(report) }
         }
         var (round, foundCount) = (0, 0)
-        // A thread that the machine holds up is not there yet when it is over its limit, or does not
-        // answer in time: there are more rounds than have to find it.
+        // A thread that the machine holds up is not there yet when it is over its limit, or does
+        // not answer in time: there are more rounds than have to find it.
         while foundCount < 5 {
             round += 1
             try #require(round <= 30, "found in \(foundCount) rounds only")

@@ -430,7 +430,7 @@ final class SchedulerSimulation {
             driver.advance(byMilliseconds: 1_000)
             try check()
             if driver.scheduler.book.activeCount == 0, driver.scheduler.parkedCount == 0,
-                driver.scheduler.awaitedAnswerCount == 0, driver.answerCount == 0,
+                driver.scheduler.inquiries.count == 0, driver.answerCount == 0,
                 driver.reports.isEmpty
             {
                 return try checkEnd()
@@ -440,7 +440,6 @@ final class SchedulerSimulation {
             "\(driver.scheduler.book.activeCount) jobs in memory and "
                 + "\(driver.scheduler.parkedCount) parked ones never end, after\n"
                 + steps.suffix(60).joined(separator: "\n") + "\n"
-                + driver.scheduler.queueDescriptions.joined(separator: "\n") + "\n"
                 + (driver.twin?.book.liveJobs.map { "\($0.id) \($0.state) \($0.thread)" } ?? [])
                 .joined(separator: "\n"))
     }
