@@ -70,7 +70,7 @@ private final class RunningDaemon {
         self.log = log
         manager = ServiceManager(
             Program.inheritedEnvironment(), processID: ProcessStatistics.processID, log: log)
-        children = ChildRegistry(of: configuration.ownPlace)
+        children = ChildRegistry(of: configuration.ownPlace, configuration.limits)
         try Self.checkAddressSpace(for: configuration)
         try Self.checkDescriptors(for: configuration)
         do throws(SystemError) {

@@ -41,6 +41,7 @@ enum JobSubcommands {
                 name: "result", arguments: "ID",
                 summary: "The result of a job, as it is.", details: waitDetails,
                 wordCount: 1...1, options: [.wait], run: result),
+            OutputSubcommand.subcommand,
             Subcommand(
                 name: "jobs", arguments: "", summary: "Jobs, the newest first.",
                 wordCount: 0...0, options: [.thread, .state, .limit], run: jobs),

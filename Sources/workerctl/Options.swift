@@ -34,6 +34,8 @@ enum Option: String, CaseIterable {
     case drain = "--drain"
     case now = "--now"
     case replace = "--replace"
+    case attempt = "--attempt"
+    case follow = "--follow"
 
     /// Whether a value goes with it.
     enum Arity {
@@ -45,11 +47,11 @@ enum Option: String, CaseIterable {
 
     var arity: Arity {
         switch self {
-        case .json, .help, .version, .drain, .now, .block, .volatile, .replace: .flag
+        case .json, .help, .version, .drain, .now, .block, .volatile, .replace, .follow: .flag
         case .key: .value("KEY")
         case .label: .value("TEXT")
         case .unique: .value("ID")
-        case .retry: .value("N")
+        case .retry, .attempt: .value("N")
         case .all: .value("SELECTOR")
         case .wait: .optionalDuration("MS")
         case .socket: .value("PATH")
@@ -118,6 +120,8 @@ enum Option: String, CaseIterable {
         case .drain: "first perform everything that was accepted"
         case .now: "end at once"
         case .replace: "take the place of one of this name"
+        case .attempt: "the number of an attempt; the latest if not given"
+        case .follow: "go on until the job has ended"
         }
     }
 }

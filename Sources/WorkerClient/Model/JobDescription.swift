@@ -83,6 +83,34 @@ public struct JobDescription: Sendable, Equatable {
     public let progressText: String?
 }
 
+/// What the program of one attempt of a job has written.
+public struct JobOutput: Sendable, Equatable {
+    /// The number of the attempt, from 1 on.
+    public let attempt: Int
+    /// The attempts of which output is kept, the oldest first.
+    public let attempts: [Int]
+    /// The last 64 KB of its standard output; empty if it succeeded, as that is the result.
+    public let output: [UInt8]
+    /// The number of bytes that it has written to its standard output.
+    public let outputByteCount: Int
+    /// The last 64 KB of its standard error.
+    public let errors: [UInt8]
+    /// The number of bytes that it has written to its standard error.
+    public let errorsByteCount: Int
+}
+
+extension JobOutput {
+    init(_ reply: RESPValue) throws(WorkerClientError) {
+        let fields = Fields(reply, of: "a job's output")
+        attempt = try fields.integer("attempt")
+        attempts = (reply["attempts"]?.elements ?? []).compactMap(\.integer)
+        output = try fields.bytes("output")
+        outputByteCount = try fields.integer("output-bytes")
+        errors = try fields.bytes("errors")
+        errorsByteCount = try fields.integer("errors-bytes")
+    }
+}
+
 extension JobSummary {
     init(_ reply: RESPValue) throws(WorkerClientError) {
         let fields = Fields(reply, of: "a job")

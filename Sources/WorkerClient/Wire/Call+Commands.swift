@@ -40,6 +40,15 @@ extension Call where Value == [UInt8]? {
     }
 }
 
+extension Call where Value == JobOutput? {
+    static func output(_ id: UInt64, _ attempt: Int?) -> Call {
+        let which: [CommandArgument] = attempt.map { ["ATTEMPT", .integer(max(1, $0))] } ?? []
+        return Call(["OUTPUT", .text("\(id)")] + which) { (reply) throws(WorkerClientError) in
+            reply.isNull ? nil : try JobOutput(reply)
+        }
+    }
+}
+
 extension Call where Value == CancelAnswer {
     static func cancel(_ id: UInt64) -> Call {
         Call(["CANCEL", .text("\(id)")]) { (reply) throws(WorkerClientError) in

@@ -18,11 +18,16 @@ final class ChildRegistry: Sendable {
     let mark: ProgramMark
     /// The jobs whose programs wait for descriptors.
     let startLine = StartLine()
+    /// The output of the jobs' attempts.
+    let outputs: OutputBook
     private let state = Mutex(State())
 
     /// - Parameter daemon: a name that is unique among running daemons, and the same after a
     ///   restart.
-    init(of daemon: String) { mark = ProgramMark(daemon: daemon) }
+    init(of daemon: String, _ limits: Configuration.Limits) {
+        mark = ProgramMark(daemon: daemon)
+        outputs = OutputBook(byteCountMax: limits.retainedOutputBytes)
+    }
 
     /// Announces that a child is about to be started; `add` or `startFailed` follows.
     func willStart() { state.withLock { $0.startingCount += 1 } }

@@ -41,6 +41,7 @@ final class ProgramRun {
     private var timers: [ThreadRunLoop.Timer] = []
     private var result: [UInt8] = []
     private var errorTail: [UInt8] = []
+    private var kept: ProgramOutput?
     private var interruption: Interruption?
     private var status: ChildStatus?
 
@@ -68,12 +69,15 @@ final class ProgramRun {
             try start()
         } catch {
             cleanUp()
+            if let kept { children.outputs.end(kept, isDone: false) }
             throw error
         }
         started()
         worker.serveJob { status != nil }
         cleanUp()
-        return outcome()
+        let outcome = outcome()
+        if let kept { children.outputs.end(kept, isDone: outcome.state == .done) }
+        return outcome
     }
 
     private func start() throws(SystemError) {
@@ -94,6 +98,7 @@ final class ProgramRun {
         report = child.takeReport()
         let end = child.endDescriptor.number
         self.child = consume child
+        kept = children.outputs.begin(job: job.id, attempt: job.attempt)
         try watch(.end, end) { $0.childEnded() }
         try watchStreams()
         startTimers()
@@ -205,7 +210,9 @@ final class ProgramRun {
     @discardableResult
     private func readOutput() -> Bool {
         let room = selector.maxOutputBytes - result.count + 1
+        let countBefore = result.count
         let read = read(from: output, into: &result, atMost: min(room, Self.readByteCount))
+        kept?.appendOutput(result[countBefore...])
         if result.count > selector.maxOutputBytes {
             stopWatching(.output)
             interrupt(.tooMuchOutput)
@@ -218,7 +225,9 @@ final class ProgramRun {
     /// - Returns: whether there may be more to read at once.
     @discardableResult
     private func readErrors() -> Bool {
+        let countBefore = errorTail.count
         let read = read(from: errors, into: &errorTail, atMost: Self.readByteCount)
+        kept?.appendErrors(errorTail[countBefore...])
         if errorTail.count > Self.errorTailByteCount {
             errorTail.removeFirst(errorTail.count - Self.errorTailByteCount)
         }

@@ -57,6 +57,29 @@ extension JobStatus {
     }
 }
 
+extension RESPValue {
+    /// The output of one attempt of a job.
+    ///
+    /// - Parameters:
+    ///   - attempts: the kept ones, the oldest first.
+    ///   - attempt: the wanted one; 0 for the latest.
+    init(_ attempts: [ProgramOutput], attempt: Int) {
+        guard let wanted = attempts.last(where: { attempt == 0 || $0.attempt == attempt }) else {
+            self = .null
+            return
+        }
+        let reading = wanted.reading
+        self = .map([
+            entry("attempt", .integer(wanted.attempt)),
+            entry("attempts", .array(attempts.map { .integer($0.attempt) })),
+            entry("output", .bulk(reading.output.bytes)),
+            entry("output-bytes", .integer(reading.output.writtenByteCount)),
+            entry("errors", .bulk(reading.errors.bytes)),
+            entry("errors-bytes", .integer(reading.errors.writtenByteCount)),
+        ])
+    }
+}
+
 /// A pair of a map reply.
 func entry(_ key: String, _ value: RESPValue) -> RESPValue.Entry {
     RESPValue.Entry(text(key), value)
