@@ -81,6 +81,10 @@ public struct JobDescription: Sendable, Equatable {
     public let progress: Double?
     /// What it is doing; nil if its handler does not say, and when it does not run.
     public let progressText: String?
+    /// The arguments that its program gets beside the configured ones.
+    public let arguments: [String]
+    /// The variables that its program gets, each as `NAME=VALUE`.
+    public let environment: [String]
 }
 
 /// What the program of one attempt of a job has written.
@@ -138,5 +142,7 @@ extension JobDescription {
         failure = fields.optionalText("failure")
         progress = fields.optionalFraction("progress")
         progressText = fields.optionalText("progress-text")
+        arguments = (reply["args"]?.elements ?? []).compactMap(\.text)
+        environment = (reply["env"]?.elements ?? []).compactMap(\.text)
     }
 }

@@ -8,7 +8,7 @@ internal import Wording
 enum JobCommands {
     static let performCommand =
         CommandSpecification(
-            "perform", 4...32, .jobs,
+            "perform", 4...(32 + 2 * JobOptionReader.wordCountMax), .jobs,
             usage: PerformArguments.usage,
             "Accepts a job. Answers with its number, or with WAIT with its result.",
             execute: perform)
@@ -48,7 +48,9 @@ enum JobCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let options = try PerformArguments(command, service.driver.wall)
-        service.driver.perform(options.request(command), session.reserve(options.patience))
+        let request = options.request(command)
+        try service.driver.checkWords(of: request)
+        service.driver.perform(request, session.reserve(options.patience))
         return nil
     }
 

@@ -83,10 +83,11 @@ final class ProgramRun {
     private func start() throws(SystemError) {
         var command = ChildCommand(
             program: selector.program.executable,
-            arguments: Array(selector.program.arguments.dropFirst()))
+            arguments: selector.arguments(for: job.options))
         command.environment =
             inheritedEnvironment
             .merging(selector.environment) { $1 }
+            .merging(selector.variables(for: job.options)) { $1 }
             .merging(jobEnvironment) { $1 }
         command.workingDirectory = selector.directory
         command.hasReportPipe = true

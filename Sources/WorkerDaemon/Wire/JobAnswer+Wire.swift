@@ -50,6 +50,9 @@ extension JobStatus {
         ]
         if let expiresAt = job.expiresAt { details.append(entry("expires-at", time(expiresAt))) }
         if let key = job.key { details.append(entry("key", .bulk(key))) }
+        details += job.details.options.value.shownWords.map { shown in
+            entry(shown.name, .array(shown.words.map(text)))
+        }
         // Null once the job has ended, and before its handler has said something.
         details.append(entry("progress", progress?.fraction.map { .double($0) } ?? .null))
         details.append(entry("progress-text", progress?.shownText.map(text) ?? .null))
