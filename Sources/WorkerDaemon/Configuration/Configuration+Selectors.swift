@@ -29,6 +29,8 @@ extension Configuration {
         package var maxOutputBytes = 8 << 20
         /// Its memory limit; nil for the system's.
         package var maxMemoryBytes: Int?
+        /// What its memory limit holds for.
+        package var memoryLimit = MemoryRule.auto
         /// The absolute path of its working directory; nil for the daemon's.
         package var directory: String?
         /// Variables that are added to its environment, or replaced there.
@@ -56,6 +58,18 @@ extension Configuration {
             /// The other jobs of its key wait until it has ended; without a key, those of its
             /// thread.
             case block
+        }
+
+        /// What a memory limit holds for.
+        package enum MemoryRule: String, Sendable, Equatable, CaseIterable {
+            /// All processes, by their control group where there is one, else as `resident`.
+            case auto
+            /// All processes, by their control group.
+            case cgroup
+            /// The resident memory of the process group, sampled.
+            case resident
+            /// The address space of each process (RLIMIT_AS).
+            case addressSpace
         }
 
         /// What follows the name of an argument that a job may add.
@@ -98,6 +112,7 @@ extension Configuration.Selector: ConfigurationSection {
         section.read("graceAfterTerm", into: &graceAfterTerm, .duration(.zero ... .seconds(3600)))
         section.read("maxOutput", into: &maxOutputBytes, .size(1...(1 << 30)))
         section.read("maxMemory", into: &maxMemoryBytes, .size((1 << 20)...(1 << 40)))
+        section.read("memoryLimit", into: &memoryLimit, .choice)
         section.read("directory", into: &directory, .directory)
         section.values(
             "environment", into: &environment, .variable, isName: Self.isEnvironmentName)

@@ -47,6 +47,8 @@ internal import WorkerDaemon
                 timeout: must be 1ms…24h or "none", is "0s"
             timeout: '86400001ms'
                 timeout: must be 1ms…24h or "none", is "86400001ms"
+            memoryLimit: 'rss'
+                memoryLimit: must be one of "auto", "cgroup", "resident", "addressSpace", is "rss"
             jobArguments: ['-v']
                 jobArguments: must be a section such as { NAME: "value" }, is a list
             jobArguments: { 'v': 'flag' }
@@ -112,7 +114,7 @@ internal import WorkerDaemon
                 retry: must be one of "aside", "block", is "never"
             attempts: 3
                 attempts: unknown key, known are "program", "timeout", "graceAfterTerm",
-                "maxOutput", "maxMemory", "directory", "environment",
+                "maxOutput", "maxMemory", "memoryLimit", "directory", "environment",
                 "passEnvironment", "inheritEnvironment", "jobArguments", "jobEnvironment",
                 "expire", "retries", "retry"
             """#,
