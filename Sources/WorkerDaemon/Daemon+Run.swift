@@ -71,7 +71,18 @@ private final class RunningDaemon {
         self.log = log
         manager = ServiceManager(
             Program.inheritedEnvironment(), processID: ProcessStatistics.processID, log: log)
-        children = ChildRegistry(of: configuration.ownPlace)
+        // Only a daemon that starts programs moves into a group of its own.
+        let controlGroups =
+            configuration.selectors.isEmpty
+            ? ProgramGroups(.nowhere("no programs"))
+            : try ProgramGroups.prepare(configuration.controlGroups, isCheck: false)
+        try controlGroups.check(configuration.selectors)
+        if case .tree(let tree, _) = controlGroups.place {
+            log.notice("programs run in control groups below \(tree.path)")
+        }
+        for line in controlGroups.descriptions(of: configuration.selectors) { log.notice(line) }
+        children = ChildRegistry(
+            of: configuration.ownPlace, configuration.limits, in: controlGroups)
         try Self.checkAddressSpace(for: configuration)
         try Self.checkDescriptors(for: configuration)
         do throws(SystemError) {
@@ -235,7 +246,10 @@ private final class RunningDaemon {
                 }
                 // Not before: a daemon that can't listen runs nothing. And while the one before it
                 // had the doors or the store, these were its own.
-                if !configuration.selectors.isEmpty { children.mark.endLeftPrograms(log) }
+                if !configuration.selectors.isEmpty {
+                    children.controlGroups.endLeftPrograms(log)
+                    children.mark.endLeftPrograms(log)
+                }
                 service.driver.restore(recovery)
                 service.schedules.start(
                     configuration.schedules, recovered: recovery.schedules)

@@ -180,14 +180,28 @@ public final class Daemon {
     /// Checks a configuration file for a daemon that registers no handlers.
     ///
     /// - Returns: what may have to be mended before the start, one line each.
-    static func check(_ path: String) throws(DaemonError) -> [String] {
+    static func check(
+        _ path: String
+    ) throws(DaemonError) -> (warnings: [String], notes: [String]) {
+        let found: (configuration: Configuration, warnings: [ConfigurationFault])
         do throws(ConfigurationError) {
             let builtIn = Set(Handler.builtIn.keys)
             let reader = ConfigurationReader(files: .system, builtInSelectors: builtIn)
-            return try reader.check(path: path).map { "\(path): warning: \($0)" }
+            found = try reader.check(path: path)
         } catch {
             throw DaemonError(error.description, exitStatus: DaemonError.badConfiguration)
         }
+        var warnings = found.warnings.map { "\(path): warning: \($0)" }
+        let groups: ProgramGroups
+        do throws(DaemonError) {
+            groups = try ProgramGroups.prepare(found.configuration.controlGroups, isCheck: true)
+            try groups.check(found.configuration.selectors)
+        } catch {
+            // The service may find another control group than the shell of the check.
+            warnings.append("\(path): warning: \(error)")
+            return (warnings, [])
+        }
+        return (warnings, groups.descriptions(of: found.configuration.selectors))
     }
 }
 

@@ -48,7 +48,9 @@ public enum DaemonCommandLine {
         }
         do throws(DaemonError) {
             if isCheck {
-                for warning in try Daemon.check(path) { say("\(warning)\n", on: .error) }
+                let found = try Daemon.check(path)
+                for warning in found.warnings { say("\(warning)\n", on: .error) }
+                for note in found.notes { say("\(path): \(note)\n", on: .output) }
                 say("\(path): no fault\n", on: .output)
                 return 0
             }

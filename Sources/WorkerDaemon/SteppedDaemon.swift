@@ -52,7 +52,8 @@ package final class SteppedDaemon {
         }
         service = try Service.assemble(
             configuration, daemon.handlers, groups, store, nextNumber: recovery.nextNumber,
-            window: window, children: ChildRegistry(of: "stepped"), password: nil, clocks: clocks,
+            window: window, children: ChildRegistry(of: "stepped", configuration.limits),
+            password: nil, clocks: clocks,
             log: log, shutdownAsked: { _ in })
         service.driver.restore(recovery)
     }

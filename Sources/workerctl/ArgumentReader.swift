@@ -17,7 +17,10 @@ struct ArgumentLine {
     /// The options given; the value is nil for a flag, and for `--wait` without a time.
     var options: [Option: String?] = [:]
 
-    func has(_ option: Option) -> Bool { options[option] != nil }
+    /// The values of options that may be given several times.
+    var lists: [Option: [String]] = [:]
+
+    func has(_ option: Option) -> Bool { options[option] != nil || lists[option] != nil }
 
     func value(of option: Option) -> String? { options[option] ?? nil }
 }
@@ -48,7 +51,7 @@ enum ArgumentReader {
         let name = parts[0] == "-h" ? "--help" : String(parts[0])
         let attached = parts.count > 1 ? String(parts[1]) : nil
         guard let option = Option(rawValue: name) else { throw unknown(name) }
-        if line.has(option), option != .json, option != .help {
+        if line.options[option] != nil, option != .json, option != .help {
             throw .usage("\(name) is given twice", try: "workerctl help")
         }
         switch option.arity {
@@ -62,6 +65,11 @@ enum ArgumentReader {
                 throw .usage("\(name) needs a value: \(kind)", try: option.usage)
             }
             line.options[option] = value
+        case .values(let kind):
+            guard let value = attached ?? rest.popFirst() else {
+                throw .usage("\(name) needs a value: \(kind)", try: option.usage)
+            }
+            line.lists[option, default: []].append(value)
         case .optionalDuration:
             if let attached {
                 line.options[option] = attached

@@ -37,6 +37,20 @@ struct Invocation {
 
     func text(_ option: Option) -> String? { line.value(of: option) }
 
+    func texts(_ option: Option) -> [String] { line.lists[option] ?? [] }
+
+    /// The variables given with `--env`.
+    func variables() throws(Failure) -> [String: String] {
+        var variables: [String: String] = [:]
+        for text in texts(.variable) {
+            guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
+                throw .usage("--env is NAME=VALUE, not '\(text)'", try: "--env WIDTH=40")
+            }
+            variables[String(text[..<sign])] = String(text[text.index(after: sign)...])
+        }
+        return variables
+    }
+
     /// The word at a place behind the command's name.
     func word(_ index: Int) -> String { words[index].text }
 

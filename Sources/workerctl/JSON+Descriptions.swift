@@ -69,7 +69,7 @@ extension JobDescription {
                 ("worker", .optional(worker)), ("payload_bytes", .integer(payloadByteCount)),
                 ("failure", .optional(failure)), ("progress", progress.map(JSON.double) ?? .null),
                 ("progress_text", .optional(progressText)),
-            ])
+            ] + words("arguments", arguments) + words("environment", environment))
     }
 }
 
@@ -83,6 +83,11 @@ extension JobNews {
             ("last_failure", .optional(lastFailure)),
         ])
     }
+}
+
+/// A list, if there is one.
+private func words(_ name: String, _ words: [String]) -> [(String, JSON)] {
+    words.isEmpty ? [] : [(name, .array(words.map(JSON.string)))]
 }
 
 extension ThreadDescription {

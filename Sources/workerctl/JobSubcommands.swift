@@ -21,7 +21,7 @@ enum JobSubcommands {
                     """ + "\n" + waitDetails, wordCount: 2...3,
                 options: [
                     .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .retry, .block,
-                    .expire, .label, .volatile,
+                    .expire, .label, .argument, .variable, .volatile,
                 ], run: perform),
             Subcommand(
                 name: "cancel", arguments: "ID | THREAD SELECTOR [PAYLOAD | -]",
@@ -41,6 +41,7 @@ enum JobSubcommands {
                 name: "result", arguments: "ID",
                 summary: "The result of a job, as it is.", details: waitDetails,
                 wordCount: 1...1, options: [.wait], run: result),
+            OutputSubcommand.subcommand,
             Subcommand(
                 name: "jobs", arguments: "", summary: "Jobs, the newest first.",
                 wordCount: 0...0, options: [.thread, .state, .limit], run: jobs),
@@ -104,6 +105,8 @@ enum JobSubcommands {
             throw .usage("--expire is at least 1 ms", try: "--expire 10m")
         }
         options.label = invocation.text(.label)
+        options.arguments = invocation.texts(.argument)
+        options.environment = try invocation.variables()
         options.isVolatile = invocation.has(.volatile)
         options.key = invocation.text(.key).map { Array($0.utf8) }
         options.uniqueName = invocation.text(.unique).map { Array($0.utf8) }
@@ -198,8 +201,13 @@ enum JobSubcommands {
                     ("started", job.startedAt.map(Durations.time)),
                     ("ended", job.endedAt.map(Durations.time)),
                     ("took", runtime.map(Durations.span)), ("worker", job.worker),
+                    ("arguments", words(job.arguments)), ("variables", words(job.environment)),
                     ("payload", counted(job.payloadByteCount, "byte")),
                 ], invocation.style))
+    }
+
+    private static func words(_ words: [String]) -> String? {
+        words.isEmpty ? nil : words.joined(separator: " ")
     }
 
     private static func observe(_ invocation: Invocation) throws(Failure) {

@@ -34,22 +34,30 @@ enum Option: String, CaseIterable {
     case drain = "--drain"
     case now = "--now"
     case replace = "--replace"
+    case attempt = "--attempt"
+    case argument = "--arg"
+    case variable = "--env"
+    case follow = "--follow"
 
     /// Whether a value goes with it.
     enum Arity {
         case flag
         case value(String)
+        /// A value goes with it, and it may be given several times.
+        case values(String)
         /// The next word is its value only if it is a number, such as `500` or `2s`.
         case optionalDuration(String)
     }
 
     var arity: Arity {
         switch self {
-        case .json, .help, .version, .drain, .now, .block, .volatile, .replace: .flag
+        case .json, .help, .version, .drain, .now, .block, .volatile, .replace, .follow: .flag
         case .key: .value("KEY")
         case .label: .value("TEXT")
+        case .argument: .values("--NAME[=VALUE]")
+        case .variable: .values("NAME=VALUE")
         case .unique: .value("ID")
-        case .retry: .value("N")
+        case .retry, .attempt: .value("N")
         case .all: .value("SELECTOR")
         case .wait: .optionalDuration("MS")
         case .socket: .value("PATH")
@@ -78,6 +86,7 @@ enum Option: String, CaseIterable {
         switch arity {
         case .flag: rawValue
         case .value(let value): "\(rawValue) \(value)"
+        case .values(let value): "\(rawValue) \(value) …"
         case .optionalDuration(let value): "\(rawValue) [\(value)]"
         }
     }
@@ -118,6 +127,10 @@ enum Option: String, CaseIterable {
         case .drain: "first perform everything that was accepted"
         case .now: "end at once"
         case .replace: "take the place of one of this name"
+        case .argument: "an argument for the program, as its configuration allows"
+        case .variable: "a variable for the program, as its configuration allows"
+        case .attempt: "the number of an attempt; the latest if not given"
+        case .follow: "go on until the job has ended"
         }
     }
 }

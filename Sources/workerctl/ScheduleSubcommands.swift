@@ -18,7 +18,7 @@ enum ScheduleSubcommands {
                     """, wordCount: 3...4,
                 options: [
                     .cron, .zone, .every, .missed, .priority, .key, .timeout, .retry, .block,
-                    .expire, .label, .file,
+                    .expire, .label, .argument, .variable, .file,
                 ],
                 run: schedule),
             Subcommand(
@@ -90,6 +90,7 @@ enum ScheduleSubcommands {
         (options.priority, options.timeLimit) = (job.priority, job.timeLimit)
         (options.expiry, options.label) = (job.expiry, job.label)
         (options.key, options.retry) = (job.key, job.retry)
+        (options.arguments, options.environment) = (job.arguments, job.environment)
         return options
     }
 

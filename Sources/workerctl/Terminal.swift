@@ -52,17 +52,30 @@ enum Output {
 
     /// Bytes as they are; on a terminal a text without controls, with a line's end behind it.
     static func writeResult(_ bytes: [UInt8]) throws(Failure) {
-        guard StandardStream.output.isTerminal, !bytes.isEmpty else { return try write(bytes) }
-        let text = Wording.printable(String(decoding: bytes, as: UTF8.self), except: ["\n", "\t"])
-        try write(text.hasSuffix("\n") ? text : text + "\n")
+        try write(result: bytes, to: .output, "standard output")
     }
 
-    private static func write(_ bytes: [UInt8]) throws(Failure) {
+    /// The same for standard error.
+    static func writeErrors(_ bytes: [UInt8]) throws(Failure) {
+        try write(result: bytes, to: .error, "standard error")
+    }
+
+    private static func write(
+        result bytes: [UInt8], to stream: StandardStream, _ name: String
+    ) throws(Failure) {
+        guard stream.isTerminal, !bytes.isEmpty else { return try write(bytes, to: stream, name) }
+        let text = Wording.printable(String(decoding: bytes, as: UTF8.self), except: ["\n", "\t"])
+        try write(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), to: stream, name)
+    }
+
+    private static func write(
+        _ bytes: [UInt8], to stream: StandardStream = .output, _ name: String = "standard output"
+    ) throws(Failure) {
         do throws(SystemError) {
-            try StandardStream.output.write(everything: bytes)
+            try stream.write(everything: bytes)
         } catch {
             throw Failure(
-                what: "can't write to standard output", reason: error.reason,
+                what: "can't write to \(name)", reason: error.reason,
                 status: Failure.Status.outputFault)
         }
     }

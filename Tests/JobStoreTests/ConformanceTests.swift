@@ -191,14 +191,22 @@ private struct History {
             selector: random.chance(80) || selectors.count == 1 ? "echo" : "hash",
             payload: [UInt8](repeating: 7, count: random.below(40)), priority: queue.priority,
             schedule: schedules.randomElement(using: &random) ?? .now,
-            options: JobOptions(
-                timeoutMilliseconds: random.chance(20) ? 500 : nil,
-                retryCountMax: random.below(3), retryBlocks: random.chance(30),
-                key: random.chance(20) ? [1] : nil,
-                expireMilliseconds: random.chance(30) ? Int64(1 + random.below(200)) : nil))
+            options: anyOptions())
         nextNumber += 1
         let job = Job(id: JobID(nextNumber - 1), request: request, acceptedAt: now)
         return NewJob(job, isParked: job.state == .buffered || random.chance(60))
+    }
+
+    private mutating func anyOptions() -> JobOptions {
+        var options = JobOptions(
+            timeoutMilliseconds: random.chance(20) ? 500 : nil,
+            retryCountMax: random.below(3), retryBlocks: random.chance(30),
+            key: random.chance(20) ? [1] : nil,
+            expireMilliseconds: random.chance(30) ? Int64(1 + random.below(200)) : nil)
+        if random.chance(10) { options.label = [2] }
+        if random.chance(10) { options.arguments = [UInt8](repeating: 3, count: 1_024) }
+        if random.chance(10) { options.environment = [4, 0, 5] }
+        return options
     }
 
     /// One transaction's commands.

@@ -25,6 +25,12 @@ package struct JobOptions: Hashable, Sendable {
     /// What people call it; `nil` for nothing.
     package var label: [UInt8]?
 
+    /// The arguments that its program gets beside the configured ones, parted by NUL.
+    package var arguments: [UInt8]?
+
+    /// The variables, each as `NAME=VALUE`, that its program gets, parted by NUL.
+    package var environment: [UInt8]?
+
     /// Says nothing, or only this.
     package init(
         timeoutMilliseconds: Int64? = nil, retryCountMax: Int? = nil, retryBlocks: Bool? = nil,
@@ -51,6 +57,15 @@ package struct JobOptions: Hashable, Sendable {
 extension JobOptions {
     /// An option that is only carried along: bytes that are shown.
     package struct Carried: Sendable {
+        /// What its bytes are.
+        package enum Form: Sendable {
+            /// A name for people, shown wherever the job is.
+            case text
+            /// A list of words, parted by NUL; shown in the job's description.
+            case words
+        }
+
+        package let form: Form
         /// What it is on disks, where it stays what it is.
         fileprivate let code: UInt8
         /// What it is called: in commands in upper case.
@@ -58,7 +73,18 @@ extension JobOptions {
         fileprivate let path: any WritableKeyPath<JobOptions, [UInt8]?> & Sendable
     }
 
-    package static let allCarried = [Carried(code: 1, name: "label", path: \.label)]
+    package static let allCarried = [
+        Carried(form: .text, code: 1, name: "label", path: \.label),
+        Carried(form: .words, code: 2, name: "args", path: \.arguments),
+        Carried(form: .words, code: 3, name: "env", path: \.environment),
+    ]
+
+    /// The words of an option of that form.
+    package static func words(_ bytes: [UInt8]?) -> [String] {
+        guard let bytes else { return [] }
+        return bytes.split(separator: 0, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
 
     /// What is said as such an option.
     package subscript(option: Carried) -> [UInt8]? {
@@ -91,10 +117,16 @@ extension JobOptions {
         }
     }
 
-    /// What is only carried along, as it is shown.
+    /// What is only carried along, as it is shown wherever the job is.
     package var shown: [(name: String, value: [UInt8])] {
-        Self.allCarried.compactMap { option in self[option].map { (option.name, $0) }
-        }
+        Self.allCarried.filter { $0.form == .text }
+            .compactMap { option in self[option].map { (option.name, $0) } }
+    }
+
+    /// The lists of words that are only carried along, as its description shows them.
+    package var shownWords: [(name: String, words: [String])] {
+        Self.allCarried.filter { $0.form == .words }
+            .compactMap { option in self[option].map { (option.name, Self.words($0)) } }
     }
 }
 
@@ -132,5 +164,7 @@ package struct SharedJobOptions: Hashable, Sendable {
     package var key: [UInt8]? { box?.options.key }
     package var expireMilliseconds: Int64? { box?.options.expireMilliseconds }
     package var carried: [UInt8]? { box?.options.carried }
+    package var arguments: [UInt8]? { box?.options.arguments }
+    package var environment: [UInt8]? { box?.options.environment }
     package var shown: [(name: String, value: [UInt8])] { box?.options.shown ?? [] }
 }

@@ -54,6 +54,18 @@ extension AsyncWorkerClient {
         try await run(.result(id, wait))
     }
 
+    /// What the program of a job has written, of which the daemon keeps the end.
+    ///
+    /// - Parameters:
+    ///   - id: the job's number.
+    ///   - attempt: the number of an attempt; nil for the latest.
+    /// - Returns: nil if nothing of it is kept.
+    /// - Throws: `.daemon` with NOJOB.
+    /// - Thread: any task.
+    public func output(of id: UInt64, attempt: Int? = nil) async throws -> JobOutput? {
+        try await run(.output(id, attempt))
+    }
+
     /// Takes back a job that has not begun, or asks a running one to end.
     ///
     /// - Returns: what became of it.

@@ -23,6 +23,11 @@ struct Fields {
         return value
     }
 
+    func bytes(_ key: String) throws(WorkerClientError) -> [UInt8] {
+        guard let value = reply[key]?.bytes else { throw missing(key, "text") }
+        return value
+    }
+
     func optionalInteger(_ key: String) -> Int? { reply[key]?.integer }
 
     /// A part of a whole, from 0 to 1; nil for what is none, such as an infinity.

@@ -82,6 +82,38 @@ public struct JobDescription: Sendable, Equatable {
     public let progress: Double?
     /// What it is doing; nil if its handler does not say, and when it does not run.
     public let progressText: String?
+    /// The arguments that its program gets beside the configured ones.
+    public let arguments: [String]
+    /// The variables that its program gets, each as `NAME=VALUE`.
+    public let environment: [String]
+}
+
+/// What the program of one attempt of a job has written.
+public struct JobOutput: Sendable, Equatable {
+    /// The number of the attempt, from 1 on.
+    public let attempt: Int
+    /// The attempts of which output is kept, the oldest first.
+    public let attempts: [Int]
+    /// The last 64 KB of its standard output; empty if it succeeded, as that is the result.
+    public let output: [UInt8]
+    /// The number of bytes that it has written to its standard output.
+    public let outputByteCount: Int
+    /// The last 64 KB of its standard error.
+    public let errors: [UInt8]
+    /// The number of bytes that it has written to its standard error.
+    public let errorsByteCount: Int
+}
+
+extension JobOutput {
+    init(_ reply: RESPValue) throws(WorkerClientError) {
+        let fields = Fields(reply, of: "a job's output")
+        attempt = try fields.integer("attempt")
+        attempts = (reply["attempts"]?.elements ?? []).compactMap(\.integer)
+        output = try fields.bytes("output")
+        outputByteCount = try fields.integer("output-bytes")
+        errors = try fields.bytes("errors")
+        errorsByteCount = try fields.integer("errors-bytes")
+    }
 }
 
 extension JobSummary {
@@ -111,5 +143,7 @@ extension JobDescription {
         failure = fields.optionalText("failure")
         progress = fields.optionalFraction("progress")
         progressText = fields.optionalText("progress-text")
+        arguments = (reply["args"]?.elements ?? []).compactMap(\.text)
+        environment = (reply["env"]?.elements ?? []).compactMap(\.text)
     }
 }

@@ -39,6 +39,12 @@ public struct PerformOptions: Sendable, Equatable {
     /// What people call it, 1 to 256 bytes of UTF-8: shown wherever the job is; nil for nothing.
     public var label: String?
 
+    /// Arguments that its program gets beside the configured ones, as `jobArguments` of its
+    /// selector allows: `--verbose`, or `--size=40` for one with a value.
+    public var arguments: [String]
+    /// Variables that its program gets, as `jobEnvironment` of its selector allows.
+    public var environment: [String: String]
+
     /// What it has in common with those whose order counts, 1 to 256 bytes; nil for none.
     public var key: [UInt8]?
     /// A name under which at most one job is accepted, 1 to 256 bytes, so that a submit can be
@@ -79,8 +85,10 @@ public struct PerformOptions: Sendable, Equatable {
         priority: Priority = .normal, schedule: Schedule = .now, timeLimit: Duration? = nil,
         key: [UInt8]? = nil, uniqueName: [UInt8]? = nil, retry: Retry? = nil,
         isVolatile: Bool = false, expiry: Duration? = nil,
-        label: String? = nil
+        label: String? = nil, arguments: [String] = [], environment: [String: String] = [:]
     ) {
+        self.arguments = arguments
+        self.environment = environment
         self.priority = priority
         self.schedule = schedule
         self.timeLimit = timeLimit
@@ -92,8 +100,17 @@ public struct PerformOptions: Sendable, Equatable {
         self.label = label
     }
 
+    /// The lists of words.
+    private var wordArguments: [CommandArgument] {
+        let variables = environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        return [("ARGS", arguments), ("ENV", variables)].flatMap { name, words in
+            words.isEmpty
+                ? [] : [.text(name), .integer(words.count)] + words.map(CommandArgument.text)
+        }
+    }
+
     /// The same as arguments of PERFORM.
-    var arguments: [CommandArgument] {
+    var commandArguments: [CommandArgument] {
         var arguments: [CommandArgument] = []
         switch schedule {
         case .now: break
@@ -107,6 +124,7 @@ public struct PerformOptions: Sendable, Equatable {
         }
         if let expiry { arguments += ["EXPIRE", .integer(max(1, expiry.wholeMilliseconds))] }
         if let label { arguments += ["LABEL", .text(label)] }
+        arguments += wordArguments
         if isVolatile { arguments.append("VOLATILE") }
         if let key { arguments += ["KEY", .bytes(key)] }
         if let uniqueName { arguments += ["UNIQUE", .bytes(uniqueName)] }

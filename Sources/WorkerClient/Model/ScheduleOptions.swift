@@ -46,14 +46,22 @@ public struct ScheduleOptions: Sendable, Equatable {
     public var expiry: Duration?
     /// What people call its jobs, 1 to 256 bytes of UTF-8; nil for nothing.
     public var label: String?
+    /// Arguments that the program of its jobs gets beside the configured ones, as
+    /// `PerformOptions.arguments`.
+    public var arguments: [String]
+    /// Variables that the program of its jobs gets, as `PerformOptions.environment`.
+    public var environment: [String: String]
 
     /// One run for all that were missed, and jobs as the selector's configuration says, unless said
     /// otherwise.
     public init(
         missed: Missed = .once, priority: PerformOptions.Priority = .normal,
         timeLimit: Duration? = nil, key: [UInt8]? = nil, retry: PerformOptions.Retry? = nil,
-        expiry: Duration? = nil, label: String? = nil
+        expiry: Duration? = nil, label: String? = nil, arguments: [String] = [],
+        environment: [String: String] = [:]
     ) {
+        self.arguments = arguments
+        self.environment = environment
         self.missed = missed
         self.priority = priority
         self.timeLimit = timeLimit
@@ -64,10 +72,11 @@ public struct ScheduleOptions: Sendable, Equatable {
     }
 
     /// The same as arguments of SCHEDULE.
-    var arguments: [CommandArgument] {
+    var commandArguments: [CommandArgument] {
         let job = PerformOptions(
             priority: priority, timeLimit: timeLimit, key: key, retry: retry, expiry: expiry,
-            label: label)
-        return (missed == .once ? [] : ["MISSED", .text(missed.rawValue)]) + job.arguments
+            label: label, arguments: arguments, environment: environment)
+        return (missed == .once ? [] : ["MISSED", .text(missed.rawValue)])
+            + job.commandArguments
     }
 }

@@ -8,7 +8,8 @@ extension Call where Value == UInt64 {
         _ thread: String, _ selector: String, _ payload: [UInt8], _ options: PerformOptions
     ) -> Call {
         Call(
-            ["PERFORM", .text(thread), .text(selector)] + options.arguments + [.bytes(payload)],
+            ["PERFORM", .text(thread), .text(selector)] + options.commandArguments
+                + [.bytes(payload)],
             read: Read.id)
     }
 
@@ -23,7 +24,8 @@ extension Call where Value == [UInt8] {
         _ wait: JobWait
     ) -> Call {
         Call(
-            ["PERFORM", .text(thread), .text(selector)] + wait.arguments + options.arguments
+            ["PERFORM", .text(thread), .text(selector)] + wait.arguments
+                + options.commandArguments
                 + [.bytes(payload)], wait: wait, read: Read.bytes)
     }
 
@@ -36,6 +38,15 @@ extension Call where Value == [UInt8]? {
     static func result(_ id: UInt64) -> Call {
         Call(["RESULT", .text("\(id)")]) { (reply) throws(WorkerClientError) in
             reply.isNull ? nil : try Read.bytes(reply)
+        }
+    }
+}
+
+extension Call where Value == JobOutput? {
+    static func output(_ id: UInt64, _ attempt: Int?) -> Call {
+        let which: [CommandArgument] = attempt.map { ["ATTEMPT", .integer(max(1, $0))] } ?? []
+        return Call(["OUTPUT", .text("\(id)")] + which) { (reply) throws(WorkerClientError) in
+            reply.isNull ? nil : try JobOutput(reply)
         }
     }
 }
@@ -159,7 +170,7 @@ extension Call where Value == Void {
         _ payload: [UInt8], _ options: ScheduleOptions
     ) -> Call {
         Call(
-            ["SCHEDULE", .text(name)] + rhythm.arguments + options.arguments
+            ["SCHEDULE", .text(name)] + rhythm.arguments + options.commandArguments
                 + [.text(thread), .text(selector), .bytes(payload)], read: Read.nothing)
     }
 

@@ -8,7 +8,7 @@ internal import Wording
 enum JobCommands {
     static let performCommand =
         CommandSpecification(
-            "perform", 4...32, .jobs,
+            "perform", 4...(32 + 2 * JobOptionReader.wordCountMax), .jobs,
             usage: PerformArguments.usage,
             "Accepts a job. Answers with its number, or with WAIT with its result.",
             execute: perform)
@@ -35,6 +35,11 @@ enum JobCommands {
             "The result of a job that has ended; null before that, unless WAIT.",
             execute: result),
         CommandSpecification(
+            "output", 2...4, .jobs, usage: "id [ATTEMPT n]",
+            "The end of what a job's program has written to its standard output and error; null if "
+                + "nothing of it is kept.",
+            execute: output),
+        CommandSpecification(
             "jobs", 1...5, .jobs, usage: "[thread] [state] [LIMIT n]",
             "Jobs, the newest first.", execute: jobs),
     ]
@@ -43,7 +48,9 @@ enum JobCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let options = try PerformArguments(command, service.driver.wall)
-        service.driver.perform(options.request(command), session.reserve(options.patience))
+        let request = options.request(command)
+        try service.driver.checkWords(of: request)
+        service.driver.perform(request, session.reserve(options.patience))
         return nil
     }
 
@@ -115,6 +122,33 @@ enum JobCommands {
                 try command.count(at: 3, "WAIT", max: JobOptionReader.millisecondsMax))
         }
         service.wait(for: id, session, session.reserve(patience))
+        return nil
+    }
+
+    private static func output(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws -> RESPValue? {
+        let id = try id(command, at: 1)
+        var attempt = 0
+        if command.count > 2 {
+            guard command.matches(2, "ATTEMPT") else {
+                throw WireError(
+                    .err, "OUTPUT id [ATTEMPT n]: \(quoted(command.text(at: 2))) is not ATTEMPT")
+            }
+            guard command.count == 4 else {
+                throw WireError(.err, "ATTEMPT needs a number behind it")
+            }
+            attempt = try command.count(at: 3, "ATTEMPT", max: .max)
+            guard attempt > 0 else { throw WireError(.err, "ATTEMPT must be at least 1") }
+        }
+        let driver = service.driver
+        // The output itself is in memory. The lookup says whether the job is still kept.
+        service.lookUp(
+            id, byteCount: 2 * StreamTail.byteCountMax, session, session.reserve()
+        ) { [attempt] reply in
+            service.wantedOutputs[reply] = attempt
+            driver.input { $0.describe(id, reply) }
+        }
         return nil
     }
 

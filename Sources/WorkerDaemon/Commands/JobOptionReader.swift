@@ -10,8 +10,14 @@ struct JobOptionReader {
     static let usage =
         ([
             "[PRIORITY high|normal|low] [KEY k] [TIMEOUT ms] [RETRY n [BLOCK|ASIDE]] [EXPIRE ms]"
-        ] + JobOptions.allCarried.map { "[\($0.name.uppercased()) text]" })
-        .joined(separator: " ")
+        ] + JobOptions.allCarried.map(usage(of:))).joined(separator: " ")
+
+    private static func usage(of option: JobOptions.Carried) -> String {
+        switch option.form {
+        case .text: "[\(option.name.uppercased()) text]"
+        case .words: "[\(option.name.uppercased()) n word …]"
+        }
+    }
 
     private(set) var priority = Priority.normal
     /// Those that are given: mostly none.
@@ -22,6 +28,10 @@ struct JobOptionReader {
     }
     /// The longest key, label and unique name.
     private static let nameByteCountMax = 256
+    /// The most words of a list.
+    static let wordCountMax = 16
+    /// The most bytes of the words of a list together: few, as they are not counted as payload.
+    static let wordsByteCountMax = 1_024
     /// The longest time: a hundred years.
     static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
 
@@ -70,9 +80,17 @@ struct JobOptionReader {
         }
         let name = command.text(at: index).lowercased()
         for option in JobOptions.allCarried where option.name == name {
-            given[option] = try Self.name(
-                command, at: index, before: end, option.name.uppercased(), rest)
-            return index + 2
+            switch option.form {
+            case .text:
+                given[option] = try Self.name(
+                    command, at: index, before: end, option.name.uppercased(), rest)
+                return index + 2
+            case .words:
+                let words = try Self.words(
+                    command, at: index, before: end, option.name.uppercased(), rest)
+                given[option] = words.bytes
+                return index + 2 + words.count
+            }
         }
         return nil
     }
@@ -85,6 +103,42 @@ struct JobOptionReader {
             throw WireError(.err, "\(option) needs a number, and \(rest) behind it")
         }
         return try command.count(at: index + 1, option, max: millisecondsMax)
+    }
+
+    /// The words behind an option and their number, parted by NUL.
+    private static func words(
+        _ command: Command, at index: Int, before end: Int, _ option: String, _ rest: String
+    ) throws(WireError) -> (bytes: [UInt8], count: Int) {
+        guard index + 1 < end else {
+            throw WireError(.err, "\(option) needs a number, its words, and \(rest) behind them")
+        }
+        let count = try command.count(at: index + 1, option, max: wordCountMax)
+        guard count > 0 else { throw WireError(.err, "\(option) needs at least 1 word") }
+        guard index + 1 + count < end else {
+            throw WireError(
+                .err,
+                "\(option) \(count) needs \(count) words, and \(rest) behind them; the words are "
+                    + "\(max(0, end - index - 2))")
+        }
+        var bytes: [UInt8] = []
+        for place in (index + 2)..<(index + 2 + count) {
+            let word = command.bytes(at: place)
+            guard !word.isEmpty, !word.contains(0), String(validating: word, as: UTF8.self) != nil
+            else {
+                throw WireError(
+                    .err,
+                    "\(option): \(quoted(command.text(at: place))) is no word: UTF-8 without NUL, "
+                        + "and not empty")
+            }
+            if place > index + 2 { bytes.append(0) }
+            bytes += word
+        }
+        guard bytes.count <= wordsByteCountMax else {
+            throw WireError(
+                .err,
+                "\(option) has at most \(wordsByteCountMax) bytes together, not \(bytes.count)")
+        }
+        return (bytes, count)
     }
 
     /// The bytes behind an option.

@@ -5,7 +5,7 @@ internal import RESP
 /// Which arguments of a command are the names of its options.
 struct OptionPlaces {
     /// Bit n says that argument n is one.
-    private var places: UInt64 = 0
+    private var places: UInt128 = 0
 
     /// Notes an option.
     ///
@@ -20,6 +20,6 @@ struct OptionPlaces {
             }
             others &= others - 1
         }
-        places |= 1 << UInt64(index)
+        places |= 1 << UInt128(index)
     }
 }

@@ -21,6 +21,8 @@ extension Configuration {
         package var retainedBytes = 64 << 20
         /// The retention time of a result.
         package var retainedFor = Duration.seconds(3600)
+        /// The bytes of all kept output of programs together.
+        package var retainedOutputBytes = 16 << 20
         /// The number of failed jobs that are kept, to be inspected and run again.
         package var retainedFailures = 10_000
         /// The retention time of a failed job.
@@ -43,6 +45,7 @@ extension Configuration.Limits: ConfigurationSection {
         section.read("retainedResults", into: &retainedResults, .whole(0...10_000_000))
         section.read("retainedBytes", into: &retainedBytes, .size(0...(1 << 40)))
         section.read("retainedFor", into: &retainedFor, .duration(.zero ... .seconds(8760 * 3600)))
+        section.read("retainedOutput", into: &retainedOutputBytes, .size(0...(1 << 40)))
         section.read("retainedFailures", into: &retainedFailures, .whole(0...10_000_000))
         section.read("failuresFor", into: &failuresFor, .duration(.zero ... .seconds(8760 * 3600)))
         section.read("uniqueFor", into: &uniqueFor, .duration(.zero ... .seconds(8760 * 3600)))

@@ -29,6 +29,8 @@ extension Configuration {
         package var maxOutputBytes = 8 << 20
         /// Its memory limit; nil for the system's.
         package var maxMemoryBytes: Int?
+        /// What its memory limit holds for.
+        package var memoryLimit = MemoryRule.auto
         /// The absolute path of its working directory; nil for the daemon's.
         package var directory: String?
         /// Variables that are added to its environment, or replaced there.
@@ -37,6 +39,10 @@ extension Configuration {
         package var passedVariables: [String] = []
         /// Whether it gets all of the daemon's environment.
         package var inheritsEnvironment = false
+        /// The arguments that a job may add, by their names, which begin with `-`.
+        package var jobArguments: [String: ArgumentForm] = [:]
+        /// The variables that a job may set.
+        package var jobVariables: [String] = []
         /// The time after its acceptance at which a waiting job expires by default; nil for never.
         package var expire: Duration?
         /// The number of retries by default.
@@ -53,6 +59,31 @@ extension Configuration {
             /// thread.
             case block
         }
+
+        /// What a memory limit holds for.
+        package enum MemoryRule: String, Sendable, Equatable, CaseIterable {
+            /// All processes, by their control group where there is one, else as `resident`.
+            case auto
+            /// All processes, by their control group.
+            case cgroup
+            /// The resident memory of the process group, sampled.
+            case resident
+            /// The address space of each process (RLIMIT_AS).
+            case addressSpace
+        }
+
+        /// What follows the name of an argument that a job may add.
+        package enum ArgumentForm: String, Sendable, Equatable, CaseIterable {
+            /// Nothing: `--verbose`.
+            case flag
+            /// A value in the same argument: `--size=40`.
+            case joined
+            /// A value in the next argument, which may not begin with `-`: `-s 40`.
+            case separate
+        }
+
+        /// The element of `program` in whose place the job's arguments stand; else they come last.
+        package static let argumentsMark = "{arguments}"
 
         /// More retries than are useful: the last pauses between them are an hour each.
         package static let retryCountLimit = 100
@@ -81,15 +112,47 @@ extension Configuration.Selector: ConfigurationSection {
         section.read("graceAfterTerm", into: &graceAfterTerm, .duration(.zero ... .seconds(3600)))
         section.read("maxOutput", into: &maxOutputBytes, .size(1...(1 << 30)))
         section.read("maxMemory", into: &maxMemoryBytes, .size((1 << 20)...(1 << 40)))
+        section.read("memoryLimit", into: &memoryLimit, .choice)
         section.read("directory", into: &directory, .directory)
         section.values(
             "environment", into: &environment, .variable, isName: Self.isEnvironmentName)
         section.read(
             "passEnvironment", into: &passedVariables, .variableNames(Self.isEnvironmentName))
         section.read("inheritEnvironment", into: &inheritsEnvironment, .boolean)
+        section.values(
+            "jobArguments", into: &jobArguments, .choice, isName: Self.isArgumentName)
+        section.read(
+            "jobEnvironment", into: &jobVariables, .variableNames(Self.isJobVariableName))
         section.read("expire", into: &expire, Configuration.expiry)
         section.read("retries", into: &retryCountMax, .whole(0...Self.retryCountLimit))
         section.read("retry", into: &retryManner, .choice)
+    }
+
+    /// An argument that a client may choose is an option, never an operand such as a file.
+    private static func isArgumentName(_ name: String, at place: Place) -> Bool {
+        let bytes = name.utf8
+        if (2...64).contains(bytes.count), name.hasPrefix("-"), name != "--",
+            !bytes.contains(UInt8(ascii: "=")), !bytes.contains(0)
+        {
+            return true
+        }
+        place.report(
+            "the name of an argument begins with \"-\" and has 2…64 bytes, "
+                + "none of them \"=\" or zero")
+        return false
+    }
+
+    /// Names that workerd sets itself, and those by which a client would choose the code that runs.
+    private static func isJobVariableName(_ name: String, at place: Place) -> Bool {
+        guard isEnvironmentName(name, at: place) else { return false }
+        let isDangerous =
+            ["PATH", "IFS", "ENV", "BASH_ENV", "SHELLOPTS"].contains(name)
+            || name.hasPrefix("LD_") || name.hasPrefix("WORKERD_")
+        if isDangerous {
+            place.report(
+                "\(name.quoted) may not be set by a job: it could choose the code that runs")
+        }
+        return !isDangerous
     }
 
     /// environ(7): a name ends at the first `=`.

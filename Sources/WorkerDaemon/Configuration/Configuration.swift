@@ -19,6 +19,7 @@ package struct Configuration: Sendable, Equatable {
     package var selectors: [Selector] = []
     /// In the order of the file.
     package var schedules: [Schedule] = []
+    package var controlGroups = ControlGroups.automatic
     package var limits = Limits()
     package var shutdown = Shutdown()
     package var log = Log()
@@ -27,6 +28,16 @@ package struct Configuration: Sendable, Equatable {
 }
 
 extension Configuration {
+    /// Where each program gets a control group of its own.
+    package enum ControlGroups: Sendable, Equatable {
+        /// In the group that systemd has left to the daemon, if it has.
+        case automatic
+        /// Nowhere.
+        case none
+        /// In the group of this directory.
+        case at(String)
+    }
+
     /// How the daemon shuts down.
     package struct Shutdown: Sendable, Equatable {
         /// The time that running jobs have after the first signal to end.
@@ -68,6 +79,7 @@ extension Configuration: ConfigurationSection {
         section.sections("schedules", into: &schedules) { [threads] name, place in
             Schedule.make(name, at: place, threads: threads, selectors: served)
         }
+        section.read("cgroup", into: &controlGroups, .controlGroups)
         section.section("limits", into: &limits)
         section.section("shutdown", into: &shutdown)
         section.section("log", into: &log)
@@ -76,6 +88,23 @@ extension Configuration: ConfigurationSection {
         }
         if !section.has("listen") { section.report("listen", "is missing: \(Listen.doorNeeded)") }
         Thread.checkAll(threads, in: section)
+    }
+}
+
+extension ValueRule<Configuration.ControlGroups> {
+    /// "auto", "none", or the absolute path of a directory.
+    fileprivate static var controlGroups: ValueRule {
+        .string(such: "auto") { text, place in
+            if text == "auto" { return .automatic }
+            if text == "none" { return Configuration.ControlGroups.none }
+            if text.hasPrefix("/"), !text.utf8.contains(0), text.utf8.count <= 4_000 {
+                return .at(text)
+            }
+            place.report(
+                "must be \"auto\", \"none\" or an absolute path such as "
+                    + "\"/sys/fs/cgroup/workerd\", is \(text.quoted)")
+            return nil
+        }
     }
 }
 

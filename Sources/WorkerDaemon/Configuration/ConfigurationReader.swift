@@ -26,22 +26,30 @@ package struct ConfigurationReader: Sendable {
 
     /// Checks a file whole without starting with it.
     ///
-    /// - Returns: what may have to be mended before the start, such as a directory that the service
-    ///   manager makes.
+    /// - Returns: the configuration, and what may have to be mended before the start, such as a
+    ///   directory that the service manager makes.
     /// - Throws: all other faults of the file, or the one reason why it could not be read.
     /// - Thread: any thread.
     /// - Blocks: while the file is read and programs are looked for.
-    package func check(path: String) throws(ConfigurationError) -> [ConfigurationFault] {
-        try check(bytes: try contents(of: path), fileName: path)
+    package func check(
+        path: String
+    ) throws(ConfigurationError) -> (configuration: Configuration, warnings: [ConfigurationFault]) {
+        try checked(bytes: try contents(of: path), fileName: path)
     }
 
     /// Checks the bytes of a file; see `check(path:)`.
     package func check(
         bytes: [UInt8], fileName: String
     ) throws(ConfigurationError) -> [ConfigurationFault] {
+        try checked(bytes: bytes, fileName: fileName).warnings
+    }
+
+    private func checked(
+        bytes: [UInt8], fileName: String
+    ) throws(ConfigurationError) -> (configuration: Configuration, warnings: [ConfigurationFault]) {
         let collector = FaultCollector(builtInSelectors: builtInSelectors, isCheck: true)
-        _ = try parse(bytes: bytes, fileName: fileName, collector)
-        return collector.warnings
+        let configuration = try parse(bytes: bytes, fileName: fileName, collector)
+        return (configuration, collector.warnings)
     }
 
     private func contents(of path: String) throws(ConfigurationError) -> [UInt8] {

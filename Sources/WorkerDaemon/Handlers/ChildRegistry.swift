@@ -8,7 +8,8 @@ internal import Synchronization
 /// - Thread: any thread.
 final class ChildRegistry: Sendable {
     private struct State {
-        var groups: Set<Int> = []
+        /// Each with its control group, if it has one.
+        var groups: [Int: ControlGroup?] = [:]
         /// The number of children being started, whose process ids are not known yet.
         var startingCount = 0
         var isClosed = false
@@ -18,11 +19,22 @@ final class ChildRegistry: Sendable {
     let mark: ProgramMark
     /// The jobs whose programs wait for descriptors.
     let startLine = StartLine()
+    /// The output of the jobs' attempts.
+    let outputs: OutputBook
+    /// The control groups of the jobs' programs.
+    let controlGroups: ProgramGroups
     private let state = Mutex(State())
 
     /// - Parameter daemon: a name that is unique among running daemons, and the same after a
     ///   restart.
-    init(of daemon: String) { mark = ProgramMark(daemon: daemon) }
+    init(
+        of daemon: String, _ limits: Configuration.Limits,
+        in controlGroups: ProgramGroups = ProgramGroups(.nowhere("not asked for"))
+    ) {
+        self.controlGroups = controlGroups
+        mark = ProgramMark(daemon: daemon)
+        outputs = OutputBook(byteCountMax: limits.retainedOutputBytes)
+    }
 
     /// Announces that a child is about to be started; `add` or `startFailed` follows.
     func willStart() { state.withLock { $0.startingCount += 1 } }
@@ -31,17 +43,22 @@ final class ChildRegistry: Sendable {
     func startFailed() { state.withLock { $0.startingCount -= 1 } }
 
     /// Adds a started child; after `killAll` it is killed at once.
-    func add(_ processID: Int) {
+    func add(_ processID: Int, in group: ControlGroup? = nil) {
         state.withLock { state in
             state.startingCount -= 1
-            state.groups.insert(processID)
-            if state.isClosed { try? Signal.kill.send(toGroup: processID) }
+            state.groups[processID] = .some(group)
+            if state.isClosed { Self.kill(processID, group) }
         }
+    }
+
+    private static func kill(_ processID: Int, _ group: ControlGroup?) {
+        try? Signal.kill.send(toGroup: processID)
+        group?.kill()
     }
 
     /// Removes a child; called before it is reaped, while its process id is still its own.
     func remove(_ processID: Int) {
-        state.withLock { _ = $0.groups.remove(processID) }
+        state.withLock { _ = $0.groups.removeValue(forKey: processID) }
     }
 
     /// Kills the process group of every child, now and from now on.
@@ -49,7 +66,7 @@ final class ChildRegistry: Sendable {
         // Under the lock: no child can be reaped, and its process id reused, in between.
         state.withLock { state in
             state.isClosed = true
-            for group in state.groups { try? Signal.kill.send(toGroup: group) }
+            for (processID, group) in state.groups { Self.kill(processID, group) }
         }
     }
 

@@ -19,6 +19,7 @@ final class ProgramRun {
         case cancelled
         case timedOut
         case tooMuchOutput
+        case tooMuchMemory(byteCount: Int)
     }
 
     /// The length of the end of standard error that is kept for the failure's text.
@@ -41,6 +42,10 @@ final class ProgramRun {
     private var timers: [ThreadRunLoop.Timer] = []
     private var result: [UInt8] = []
     private var errorTail: [UInt8] = []
+    private var kept: ProgramOutput?
+    private var group: ControlGroup?
+    private var isOutOfMemory = false
+    private var limit: MemoryLimit { children.controlGroups.limit(of: selector) }
     private var interruption: Interruption?
     private var status: ChildStatus?
 
@@ -68,25 +73,30 @@ final class ProgramRun {
             try start()
         } catch {
             cleanUp()
+            if let kept { children.outputs.end(kept, isDone: false) }
             throw error
         }
         started()
         worker.serveJob { status != nil }
         cleanUp()
-        return outcome()
+        let outcome = outcome()
+        if let kept { children.outputs.end(kept, isDone: outcome.state == .done) }
+        return outcome
     }
 
     private func start() throws(SystemError) {
         var command = ChildCommand(
             program: selector.program.executable,
-            arguments: Array(selector.program.arguments.dropFirst()))
+            arguments: selector.arguments(for: job.options))
         command.environment =
             inheritedEnvironment
             .merging(selector.environment) { $1 }
+            .merging(selector.variables(for: job.options)) { $1 }
             .merging(jobEnvironment) { $1 }
         command.workingDirectory = selector.directory
         command.hasReportPipe = true
-        if let bytes = selector.maxMemoryBytes { Self.limitMemory(of: &command, to: bytes) }
+        group = try children.controlGroups.begin(job, selector)
+        Self.confine(&command, to: group, limit)
         let payload = try File.inMemory(job.payload, label: children.mark.label)
         var child = try spawn(command, reading: payload)
         output = child.takeOutput()
@@ -94,6 +104,7 @@ final class ProgramRun {
         report = child.takeReport()
         let end = child.endDescriptor.number
         self.child = consume child
+        kept = children.outputs.begin(job: job.id, attempt: job.attempt)
         try watch(.end, end) { $0.childEnded() }
         try watchStreams()
         startTimers()
@@ -106,7 +117,7 @@ final class ProgramRun {
         children.willStart()
         do throws(SystemError) {
             let child = try ChildProcess.spawn(command, reading: payload)
-            children.add(child.processID)
+            children.add(child.processID, in: group)
             return child
         } catch {
             children.startFailed()
@@ -114,15 +125,23 @@ final class ProgramRun {
         }
     }
 
-    /// Lets a shell set the memory limit and then become the program.
+    /// Lets a shell enter the control group and set the limit, and then become the program.
     ///
-    /// A limit set from outside would come after the program's first instructions, and the program
-    /// would keep memory it has by then. The words are passed as parameters, which the shell does
-    /// not parse. A lower limit that is already set stays.
-    private static func limitMemory(of command: inout ChildCommand, to byteCount: Int) {
-        let script = "ulimit -v \"$0\" 2>/dev/null; exec \"$@\""
+    /// Done from outside, that would come after the program's first instructions: it would keep
+    /// memory it has by then, and what it has started would stay outside. The words are passed as
+    /// parameters, which the shell does not parse. A lower limit that is already set stays.
+    private static func confine(
+        _ command: inout ChildCommand, to group: ControlGroup?, _ limit: MemoryLimit
+    ) {
+        var script = ""
+        if group != nil { script += "echo 0 >\"$0\" || exit 125; " }
+        if case .addressSpace(let byteCount) = limit {
+            script += "ulimit -v \(byteCount >> 10) 2>/dev/null; "
+        }
+        guard !script.isEmpty else { return }
+        let place = group?.file("cgroup.procs") ?? "sh"
         command.arguments =
-            ["-c", script, "\(byteCount >> 10)", command.program] + command.arguments
+            ["-c", script + "exec \"$@\"", place, command.program] + command.arguments
         command.program = "/bin/sh"
     }
 
@@ -177,6 +196,14 @@ final class ProgramRun {
         if let deadline = job.run?.deadline, deadline != .distantFuture {
             after(deadline) { run.value.interrupt(.timedOut) }
         }
+        if case .resident(let byteCount) = limit {
+            let period = ProgramGroups.period
+            let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: period), every: period) { _ in
+                run.value.checkMemory(limit: byteCount)
+            }
+            timers.append(timer)
+            loop.add(timer, to: .job)
+        }
         let loop = loop
         job.onCancel { loop.perform(inModes: [.job]) { run.value.interrupt(.cancelled) } }
     }
@@ -191,6 +218,8 @@ final class ProgramRun {
     private func interrupt(_ reason: Interruption) {
         guard status == nil, interruption == nil else { return }
         interruption = reason
+        // A program without memory has no use for a grace period, and would go on to take some.
+        if case .tooMuchMemory = reason { return signalGroup(.kill) }
         signalGroup(.terminate)
         let run = Confined(self, to: loop)
         after(loop.now.advanced(by: selector.graceAfterTerm)) { run.value.signalGroup(.kill) }
@@ -199,13 +228,24 @@ final class ProgramRun {
     private func signalGroup(_ signal: Signal) {
         // EPERM: the group runs as another user by now; the leader's end is still waited for.
         try? child?.signalGroup(signal)
+        if signal == .kill { group?.kill() }
+    }
+
+    private func checkMemory(limit: Int) {
+        guard status == nil, interruption == nil, let processID = child?.processID else { return }
+        let byteCount = children.controlGroups.residentBytes(
+            ofGroup: processID, limit: limit, at: loop.now)
+        guard let byteCount, byteCount > limit else { return }
+        interrupt(.tooMuchMemory(byteCount: byteCount))
     }
 
     /// - Returns: whether there may be more to read at once.
     @discardableResult
     private func readOutput() -> Bool {
         let room = selector.maxOutputBytes - result.count + 1
+        let countBefore = result.count
         let read = read(from: output, into: &result, atMost: min(room, Self.readByteCount))
+        kept?.appendOutput(result[countBefore...])
         if result.count > selector.maxOutputBytes {
             stopWatching(.output)
             interrupt(.tooMuchOutput)
@@ -218,7 +258,9 @@ final class ProgramRun {
     /// - Returns: whether there may be more to read at once.
     @discardableResult
     private func readErrors() -> Bool {
+        let countBefore = errorTail.count
         let read = read(from: errors, into: &errorTail, atMost: Self.readByteCount)
+        kept?.appendErrors(errorTail[countBefore...])
         if errorTail.count > Self.errorTailByteCount {
             errorTail.removeFirst(errorTail.count - Self.errorTailByteCount)
         }
@@ -257,6 +299,10 @@ final class ProgramRun {
     private func childEnded() {
         if let processID = child?.processID { children.remove(processID) }
         let status = child?.reap()
+        if let group {
+            isOutOfMemory = ProgramGroups.isOverLimit(group)
+            group.kill()
+        }
         while interruption == nil && readOutput() {}
         // A process that left the group may write for ever: the tail of this much is enough.
         for _ in 0..<16 where !readErrors() { break }
@@ -286,6 +332,12 @@ final class ProgramRun {
         // Without a status the start failed half-way: releasing the child kills and reaps it.
         if status == nil, let processID = child?.processID { children.remove(processID) }
         child = nil
+        if let group { children.controlGroups.end(group) }
+        group = nil
+    }
+
+    private var memoryLimitText: String {
+        "\((selector.maxMemoryBytes ?? 0) >> 10) KB, the limit of its processes together"
     }
 
     private func outcome() -> Outcome {
@@ -296,10 +348,14 @@ final class ProgramRun {
             return .failed(
                 reason: "output is larger than \(selector.maxOutputBytes) bytes, the limit"
             )
+        case .tooMuchMemory(let byteCount):
+            let used = "used \(byteCount >> 10) KB of memory"
+            return .failed(reason: "\(used), more than \(memoryLimitText)")
         case nil: break
         }
         guard let status else { return .failed(reason: "the program's end was missed") }
         if status.isSuccess { return .done(result) }
+        if isOutOfMemory { return .failed(reason: "used more memory than \(memoryLimitText)") }
         // Many programs print their errors on standard output.
         let said = errorTail.isEmpty ? Array(result.suffix(Self.errorTailByteCount)) : errorTail
         let lines = String(decoding: said, as: UTF8.self).split(separator: "\n").suffix(5)

@@ -70,6 +70,8 @@ enum ProgramStart {
     static func run(
         _ selector: Configuration.Selector, job: JobContext, children: ChildRegistry, log: Log
     ) -> Outcome {
+        // Also here: a durable job may be older than the configuration.
+        if let fault = selector.faultInWords(of: job.options) { return .failed(reason: fault) }
         let line = children.startLine
         var place: StartLine.Place?
         defer { if let place { line.leave(place) } }

@@ -7,7 +7,7 @@ internal import Wording
 enum ScheduleCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "schedule", 7...32, .jobs,
+            "schedule", 7...(32 + 2 * JobOptionReader.wordCountMax), .jobs,
             usage: "name CRON expression [ZONE zone] | name EVERY ms, then [MISSED once|all|none] "
                 + "\(JobOptionReader.usage) thread selector payload",
             "Makes a job again and again. Answers OK.", execute: schedule),
@@ -22,7 +22,9 @@ enum ScheduleCommands {
     private static func schedule(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        service.schedules.add(try ScheduleArguments(command).definition, session.reserve())
+        let definition = try ScheduleArguments(command).definition
+        try service.driver.checkWords(of: definition.request)
+        service.schedules.add(definition, session.reserve())
         return nil
     }
 

@@ -19,12 +19,19 @@ extension Service: JobDoor {
         // Its end gives the room back: once the client has the answer.
         let open = openAnswers.isEmpty ? nil : openAnswers.removeValue(forKey: reply)
         defer { withExtendedLifetime(open) {} }
+        defer { if !wantedOutputs.isEmpty { wantedOutputs[reply] = nil } }
         guard reply.client != ScheduleRunner.client else {
             return schedules.answered(reply.number, answer)
         }
         guard let session = session(of: reply.client) else { return }
         switch answer {
         case .result(let bytes?): session.fill(reply, with: .bulk(bytes))
+        case .job(let status) where !wantedOutputs.isEmpty:
+            guard let attempt = wantedOutputs.removeValue(forKey: reply) else {
+                return session.fill(reply, with: RESPValue(answer))
+            }
+            let attempts = driver.children.outputs.attempts(of: status.job.id.number)
+            session.fill(reply, with: RESPValue(attempts, attempt: attempt))
         case .accepted(let id) where reply.patience != nil: wait(for: id, session, reply)
         case .listed:
             var bytes: [UInt8] = []

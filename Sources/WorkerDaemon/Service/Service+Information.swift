@@ -78,6 +78,7 @@ extension Service {
         return [
             ("used_memory_rss", (try? ProcessStatistics.residentBytes()).map { "\($0)" } ?? "?"),
             ("client_output_backlog", "\(backlog)"),
+            ("retained_program_output", "\(driver.children.outputs.byteCount)"),
         ]
     }
 

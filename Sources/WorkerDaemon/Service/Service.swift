@@ -53,6 +53,8 @@ final class Service: SessionDelegate {
     })
     /// Answers that are being made.
     var openAnswers: [ReplyToken: OpenAnswer] = [:]
+    /// The attempt whose output is the answer in place of a job's description; 0 for the latest.
+    var wantedOutputs: [ReplyToken: Int] = [:]
     /// The one that was answered last: most answers come in rows.
     var recentSession: Session?
     /// Looks for clients that do not read, as long as others wait for room.

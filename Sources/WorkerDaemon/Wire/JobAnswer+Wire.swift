@@ -50,10 +50,36 @@ extension JobStatus {
         ]
         if let expiresAt = job.expiresAt { details.append(entry("expires-at", time(expiresAt))) }
         if let key = job.key { details.append(entry("key", .bulk(key))) }
+        details += job.details.options.value.shownWords.map { shown in
+            entry(shown.name, .array(shown.words.map(text)))
+        }
         // Null once the job has ended, and before its handler has said something.
         details.append(entry("progress", progress?.fraction.map { .double($0) } ?? .null))
         details.append(entry("progress-text", progress?.shownText.map(text) ?? .null))
         return details
+    }
+}
+
+extension RESPValue {
+    /// The output of one attempt of a job.
+    ///
+    /// - Parameters:
+    ///   - attempts: the kept ones, the oldest first.
+    ///   - attempt: the wanted one; 0 for the latest.
+    init(_ attempts: [ProgramOutput], attempt: Int) {
+        guard let wanted = attempts.last(where: { attempt == 0 || $0.attempt == attempt }) else {
+            self = .null
+            return
+        }
+        let reading = wanted.reading
+        self = .map([
+            entry("attempt", .integer(wanted.attempt)),
+            entry("attempts", .array(attempts.map { .integer($0.attempt) })),
+            entry("output", .bulk(reading.output.bytes)),
+            entry("output-bytes", .integer(reading.output.writtenByteCount)),
+            entry("errors", .bulk(reading.errors.bytes)),
+            entry("errors-bytes", .integer(reading.errors.writtenByteCount)),
+        ])
     }
 }
 

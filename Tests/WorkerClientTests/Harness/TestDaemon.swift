@@ -16,7 +16,11 @@ final class TestDaemon {
     /// - Parameters:
     ///   - listen: what `listen` has beside the Unix socket.
     ///   - store: where jobs are kept.
-    init(listen: String = "", in scratch: Scratch? = nil, store: String = "memory") throws {
+    ///   - selectors: further selectors, each with a comma.
+    init(
+        listen: String = "", in scratch: Scratch? = nil, store: String = "memory",
+        selectors: String = ""
+    ) throws {
         let scratch = try scratch ?? Scratch()
         self.scratch = scratch
         let text = """
@@ -24,7 +28,9 @@ final class TestDaemon {
                 listen: { unix: "\(scratch.file("s"))", \(listen) },
                 store: "\(store)",
                 threads: { images: {}, mail: { count: 2, maxQueued: 2 } },
-                selectors: { shout: { program: ["/usr/bin/tr", "a-z", "A-Z"] } },
+                selectors: {
+                    shout: { program: ["/usr/bin/tr", "a-z", "A-Z"] }, \(selectors)
+                },
                 log: { level: "notice" },
             }
             """

@@ -157,9 +157,12 @@ import Testing
             selectors: """
                 it: {
                     program: ["dd", "if=/dev/zero", "of=/dev/null", "bs=512M", "count=1"],
-                    maxMemory: "64MB",
+                    maxMemory: "64MB", memoryLimit: "addressSpace",
                 },
-                words: { program: ["printf", "%s|", "a b", "$0", "'"], maxMemory: "64MB" },
+                words: {
+                    program: ["printf", "%s|", "a b", "$0", "'"],
+                    maxMemory: "64MB", memoryLimit: "addressSpace",
+                },
                 """)
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()

@@ -47,6 +47,26 @@ internal import WorkerDaemon
                 timeout: must be 1ms…24h or "none", is "0s"
             timeout: '86400001ms'
                 timeout: must be 1ms…24h or "none", is "86400001ms"
+            memoryLimit: 'rss'
+                memoryLimit: must be one of "auto", "cgroup", "resident", "addressSpace", is "rss"
+            jobArguments: ['-v']
+                jobArguments: must be a section such as { NAME: "value" }, is a list
+            jobArguments: { 'v': 'flag' }
+                jobArguments.v: the name of an argument begins with "-" and has 2…64 bytes, none
+                of them "=" or zero
+            jobArguments: { '--': 'flag' }
+                jobArguments.--: the name of an argument begins with "-" and has 2…64 bytes, none
+                of them "=" or zero
+            jobArguments: { '-v': 'maybe' }
+                jobArguments.-v: must be one of "flag", "joined", "separate", is "maybe"
+            jobEnvironment: 'TZ'
+                jobEnvironment: must be a list of at most 1024 names such as ["TZ"], is a string
+            jobEnvironment: ['LD_PRELOAD']
+                jobEnvironment[0]: "LD_PRELOAD" may not be set by a job: it could choose the code
+                that runs
+            jobEnvironment: ['WORKERD_JOB']
+                jobEnvironment[0]: "WORKERD_JOB" may not be set by a job: it could choose the code
+                that runs
             graceAfterTerm: 'none'
                 graceAfterTerm: must be a duration such as "250ms", "30s", "5m" or "1h", is
                 "none"
@@ -94,8 +114,9 @@ internal import WorkerDaemon
                 retry: must be one of "aside", "block", is "never"
             attempts: 3
                 attempts: unknown key, known are "program", "timeout", "graceAfterTerm",
-                "maxOutput", "maxMemory", "directory", "environment",
-                "passEnvironment", "inheritEnvironment", "expire", "retries", "retry"
+                "maxOutput", "maxMemory", "memoryLimit", "directory", "environment",
+                "passEnvironment", "inheritEnvironment", "jobArguments", "jobEnvironment",
+                "expire", "retries", "retry"
             """#,
             more: [
                 Mistake(

@@ -22,6 +22,7 @@ internal import WorkerDaemon
         defaults.listen.unix = sample.listen.unix
         #expect(sample.listen == defaults.listen)
         #expect(sample.limits == defaults.limits)
+        #expect(sample.controlGroups == defaults.controlGroups)
         #expect(sample.shutdown == defaults.shutdown)
         #expect(sample.log == defaults.log)
         #expect(sample.threads.map(\.maxQueued) == [1_000_000, 1_000_000, 1_000_000])
@@ -31,6 +32,7 @@ internal import WorkerDaemon
         let text = String(decoding: try repositoryFile("Config/workerd.json5"), as: UTF8.self)
         let examples = [
             "tcp:", "passwordFile:", "tcpAnywhere:", "maxMemory:", "environment:", "retries:",
+            "memoryLimit:", "jobArguments:", "jobEnvironment:",
         ]
         var used = text
         for example in examples {
@@ -40,6 +42,9 @@ internal import WorkerDaemon
         let sample = try configuration(used)
         #expect(sample.listen.tcp?.description == "127.0.0.1:7711")
         #expect(sample.selectors.first?.maxMemoryBytes == 512 << 20)
+        #expect(sample.selectors.first?.memoryLimit == .auto)
+        #expect(sample.selectors.first?.jobArguments == ["--rsyncable": .flag])
+        #expect(sample.selectors.first?.jobVariables == ["TZ"])
         #expect(sample.selectors.first?.retryCountMax == 3)
         #expect(sample.selectors.first?.environment == ["LANG": "C.UTF-8"])
     }

@@ -1,0 +1,139 @@
+// The output of programs, kept for OUTPUT: the end of what each attempt has written. In memory
+// only; the result of an attempt that succeeded is the job's, and is not kept twice.
+
+internal import Structures
+internal import Synchronization
+
+/// The end of a stream, and the length of all of it.
+struct StreamTail: Sendable {
+    /// The number of bytes that are kept.
+    static let byteCountMax = 64 << 10
+
+    /// At most twice the limit, so that bytes are moved once for each limit's worth of them.
+    private var held: [UInt8] = []
+    /// The number of bytes that were written.
+    private(set) var writtenByteCount = 0
+
+    /// The last bytes.
+    var bytes: [UInt8] { held.suffix(Self.byteCountMax) }
+
+    mutating func append(_ bytes: ArraySlice<UInt8>) {
+        writtenByteCount += bytes.count
+        held += bytes.suffix(Self.byteCountMax)
+        if held.count > 2 * Self.byteCountMax {
+            held.removeFirst(held.count - Self.byteCountMax)
+        }
+    }
+
+    /// Forgets the bytes, and keeps their number.
+    mutating func drop() { held = [] }
+
+    /// Gives back the memory that only a stream that goes on needs.
+    mutating func trim() { held = Array(held.suffix(Self.byteCountMax)) }
+}
+
+/// What one attempt of a job has written.
+///
+/// - Thread: any thread.
+final class ProgramOutput: Sendable {
+    /// Both streams at one moment.
+    struct Reading: Sendable {
+        var output = StreamTail()
+        var errors = StreamTail()
+
+        /// The bytes that are kept.
+        var byteCount: Int { output.bytes.count + errors.bytes.count }
+    }
+
+    let job: UInt64
+    let attempt: Int
+    private let streams = Mutex(Reading())
+
+    fileprivate init(job: UInt64, attempt: Int) {
+        self.job = job
+        self.attempt = attempt
+    }
+
+    /// Both streams as they are now.
+    var reading: Reading { streams.withLock { $0 } }
+
+    func appendOutput(_ bytes: ArraySlice<UInt8>) {
+        streams.withLock { $0.output.append(bytes) }
+    }
+
+    func appendErrors(_ bytes: ArraySlice<UInt8>) {
+        streams.withLock { $0.errors.append(bytes) }
+    }
+
+    /// The attempt has ended.
+    ///
+    /// - Returns: the number of bytes that are kept of it.
+    fileprivate func end(isDone: Bool) -> Int {
+        streams.withLock { streams in
+            if isDone { streams.output.drop() }
+            streams.output.trim()
+            streams.errors.trim()
+            return streams.byteCount
+        }
+    }
+}
+
+/// The output of the attempts of all jobs, within a limit: the oldest are dropped first.
+///
+/// - Thread: any thread.
+final class OutputBook: Sendable {
+    /// What the books themselves take for an attempt, about; it counts as well.
+    static let attemptByteCount = 256
+
+    private struct State {
+        /// The attempts of each job, the oldest first.
+        var attempts: [UInt64: [ProgramOutput]] = [:]
+        /// The attempts that have ended, the oldest first, with the bytes that they count for.
+        var ended = FIFO<(output: ProgramOutput, byteCount: Int)>()
+        var byteCount = 0
+
+        mutating func remove(_ output: ProgramOutput) {
+            attempts[output.job]?.removeAll { $0 === output }
+            if attempts[output.job]?.isEmpty == true { attempts[output.job] = nil }
+        }
+    }
+
+    private let byteCountMax: Int
+    private let state = Mutex(State())
+
+    /// - Parameter byteCountMax: the limit for all attempts that have ended. A running one has its
+    ///   two streams beside it.
+    init(byteCountMax: Int) { self.byteCountMax = byteCountMax }
+
+    /// The bytes that are kept of attempts that have ended.
+    var byteCount: Int { state.withLock { $0.byteCount } }
+
+    /// An attempt begins.
+    func begin(job: UInt64, attempt: Int) -> ProgramOutput {
+        let output = ProgramOutput(job: job, attempt: attempt)
+        state.withLock { $0.attempts[job, default: []].append(output) }
+        return output
+    }
+
+    /// An attempt has ended; one that has written nothing is not kept.
+    func end(_ output: ProgramOutput, isDone: Bool) {
+        let written = output.end(isDone: isDone)
+        state.withLock { state in
+            guard written > 0, written + Self.attemptByteCount <= byteCountMax else {
+                return state.remove(output)
+            }
+            let byteCount = written + Self.attemptByteCount
+            state.ended.append((output, byteCount))
+            state.byteCount += byteCount
+            while state.byteCount > byteCountMax, let oldest = state.ended.popFirst() {
+                state.byteCount -= oldest.byteCount
+                state.remove(oldest.output)
+            }
+        }
+    }
+
+    /// The kept attempts of a job, the oldest first.
+    func attempts(of job: UInt64) -> [ProgramOutput] {
+        state.withLock { $0.attempts[job] ?? [] }
+    }
+}

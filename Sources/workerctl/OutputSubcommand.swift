@@ -1,0 +1,149 @@
+// `workerctl output`: what the program of a job has written, once or as it comes.
+
+internal import Kernel
+internal import WorkerClient
+
+enum OutputSubcommand {
+    static var subcommand: Subcommand {
+        Subcommand(
+            name: "output", arguments: "ID",
+            summary: "What the program of a job has written; the daemon keeps the end of it.",
+            details: """
+                Its standard output goes to standard output and its standard error to standard
+                error. Of an attempt that succeeded, the standard output is the result: workerctl
+                result ID. With --follow, what is written is printed as it comes, of each attempt
+                and with the result.
+                """, wordCount: 1...1, options: [.attempt, .follow], run: run)
+    }
+
+    private static func run(_ invocation: Invocation) throws(Failure) {
+        let id = try invocation.id(0)
+        let attempt = try invocation.count(.attempt, 1...Int(Int32.max))
+        guard !invocation.has(.follow) else {
+            guard !invocation.isJSON, attempt == nil else {
+                throw .usage(
+                    "--follow prints all attempts as they come: without --json and --attempt",
+                    try: "\(invocation.program) output \(id) --follow")
+            }
+            return try follow(id, invocation)
+        }
+        let found = try invocation.withDaemon("can't show the output of job \(id)") {
+            (client) throws(WorkerClientError) in try client.output(of: id, attempt: attempt)
+        }
+        guard let found else {
+            throw Failure(
+                what: "no output of job \(id)",
+                reason: attempt.map { "nothing is kept of attempt \($0)" } ?? "nothing is kept",
+                advice: "\(invocation.program) job \(id)", status: Failure.Status.refused)
+        }
+        if invocation.isJSON { return try Output.write(found.json) }
+        try Output.writeResult(found.output)
+        try Output.writeErrors(found.errors)
+    }
+
+    /// The longest time between two looks.
+    private static let pause = Duration.milliseconds(250)
+
+    private static func follow(_ id: UInt64, _ invocation: Invocation) throws(Failure) {
+        var follower = OutputFollower()
+        var failure: Failure?
+        try invocation.withDaemon("can't follow job \(id)") { (client) throws(WorkerClientError) in
+            while true {
+                // First the state: after the end nothing more is written.
+                let state = try client.job(id).summary.state
+                let hasEnded = endStates.contains(state)
+                var news: OutputFollower.News = ([], [])
+                let latest = try client.output(of: id)
+                for attempt in follower.missedAttempts(in: latest) {
+                    news += follower.news(in: try client.output(of: id, attempt: attempt))
+                }
+                news += follower.news(in: latest)
+                if state == .done, let result = try client.result(of: id) {
+                    news.output += follower.rest(of: result)
+                }
+                do throws(Failure) {
+                    try Output.writeResult(news.output)
+                    try Output.writeErrors(news.errors)
+                } catch {
+                    failure = error
+                }
+                if hasEnded || failure != nil { return }
+                try waitABit(for: id, client)
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private static let endStates: [JobSummary.State] = [.done, .failed, .cancelled, .expired]
+
+    /// Waits until the job has ended, or for the pause.
+    private static func waitABit(
+        for id: UInt64, _ client: WorkerClient
+    ) throws(WorkerClientError) {
+        do throws(WorkerClientError) {
+            _ = try client.result(of: id, wait: .atMost(pause))
+        } catch {
+            // The job's own end is told by its state; another fault comes again with the next call.
+            guard case .daemon = error else { throw error }
+        }
+    }
+}
+
+/// What of a job's output is new, look by look.
+private struct OutputFollower {
+    typealias News = (output: [UInt8], errors: [UInt8])
+
+    private var attempt = 0
+    private var outputCount = 0
+    private var errorsCount = 0
+
+    /// The attempts whose end was not seen, and those after them but for the latest.
+    func missedAttempts(in latest: JobOutput?) -> [Int] {
+        guard let latest else { return [] }
+        return latest.attempts.filter { $0 >= attempt && $0 < latest.attempt }
+    }
+
+    mutating func news(in found: JobOutput?) -> News {
+        guard let found else { return ([], []) }
+        var news: News = ([], [])
+        if found.attempt != attempt {
+            if attempt > 0 { news.errors += Array("--- attempt \(found.attempt)\n".utf8) }
+            self = OutputFollower()
+            attempt = found.attempt
+        }
+        news.output += Self.unseen(found.output, of: found.outputByteCount, after: &outputCount)
+        news.errors += Self.unseen(found.errors, of: found.errorsByteCount, after: &errorsCount)
+        return news
+    }
+
+    /// The part of the result that was not yet seen as output.
+    func rest(of result: [UInt8]) -> ArraySlice<UInt8> { result.dropFirst(outputCount) }
+
+    /// - Parameters:
+    ///   - bytes: the last ones of a stream.
+    ///   - count: the number of all its bytes.
+    ///   - seenCount: the number of those that were seen; afterwards of all that are known.
+    private static func unseen(
+        _ bytes: [UInt8], of count: Int, after seenCount: inout Int
+    ) -> ArraySlice<UInt8> {
+        // Of an attempt that succeeded the bytes are gone, and are in the result.
+        guard !bytes.isEmpty else { return [] }
+        defer { seenCount = max(seenCount, count) }
+        return bytes.suffix(max(0, count - seenCount))
+    }
+}
+
+private func += (news: inout OutputFollower.News, more: OutputFollower.News) {
+    news.output += more.output
+    news.errors += more.errors
+}
+
+extension JobOutput {
+    fileprivate var json: JSON {
+        .object([
+            ("attempt", .integer(attempt)), ("attempts", .array(attempts.map(JSON.integer))),
+            ("output", .bytes(output)), ("output_bytes", .integer(outputByteCount)),
+            ("errors", .bytes(errors)), ("errors_bytes", .integer(errorsByteCount)),
+        ])
+    }
+}
