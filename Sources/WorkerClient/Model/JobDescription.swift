@@ -81,6 +81,26 @@ public struct JobDescription: Sendable, Equatable {
     public let progress: Double?
     /// What it is doing; nil if its handler does not say, and when it does not run.
     public let progressText: String?
+    /// The blocking job behind which it waits; nil if it is not held up.
+    public let holdUp: HoldUpDescription?
+}
+
+/// A job with `RETRY … BLOCK` that is tried again, and holds up others meanwhile.
+public struct HoldUpDescription: Sendable, Equatable {
+    /// The blocking job.
+    public let jobID: UInt64
+    /// When its next attempt is due, in milliseconds since 1970-01-01 00:00 UTC; nil while one
+    /// waits or runs.
+    public let until: Int64?
+}
+
+extension HoldUpDescription {
+    /// Nil if nothing is held up.
+    init?(_ fields: Fields) {
+        guard let id = fields.optionalInteger("held-by") else { return nil }
+        jobID = UInt64(clamping: id)
+        until = fields.optionalTime("held-until")
+    }
 }
 
 extension JobSummary {
@@ -110,5 +130,6 @@ extension JobDescription {
         failure = fields.optionalText("failure")
         progress = fields.optionalFraction("progress")
         progressText = fields.optionalText("progress-text")
+        holdUp = HoldUpDescription(fields)
     }
 }

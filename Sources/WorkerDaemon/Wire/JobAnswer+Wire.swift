@@ -50,10 +50,21 @@ extension JobStatus {
         ]
         if let expiresAt = job.expiresAt { details.append(entry("expires-at", time(expiresAt))) }
         if let key = job.key { details.append(entry("key", .bulk(key))) }
+        details += holdUp?.entries ?? []
         // Null once the job has ended, and before its handler has said something.
         details.append(entry("progress", progress?.fraction.map { .double($0) } ?? .null))
         details.append(entry("progress-text", progress?.shownText.map(text) ?? .null))
         return details
+    }
+}
+
+extension JobHoldUp {
+    /// What is told of it with a job or a thread that it holds up.
+    var entries: [RESPValue.Entry] {
+        [
+            entry("held-by", .integer(Int(blocker.number))),
+            entry("held-until", until.map { .integer(Int($0)) } ?? .null),
+        ]
     }
 }
 

@@ -62,9 +62,16 @@ final class JobOrder {
 package final class HoldUp {
     /// The job that the others wait for.
     package let blocker: JobID
+    /// The thread or pool that the blocker is for.
+    let thread: String
+    /// Its place in the chain of its thread.
+    fileprivate(set) var slot = 0
     private var held: [JobID: JobEntry] = [:]
 
-    init(by blocker: JobID) { self.blocker = blocker }
+    init(by blocker: JobID, on thread: String) {
+        self.blocker = blocker
+        self.thread = thread
+    }
 
     /// A job waits from now on.
     func hold(_ job: JobEntry) { held[job.id] = job }
@@ -76,6 +83,31 @@ package final class HoldUp {
     func takeAll() -> [JobEntry] {
         defer { held = [:] }
         return held.sorted { $0.key < $1.key }.map(\.value)
+    }
+}
+
+/// The hold-ups of all threads, each thread's in the order in which they began.
+///
+/// - Complexity: O(1) for everything.
+struct HoldUps {
+    private var slots = LinkedSlots<HoldUp>()
+    private var chains: [String: LinkedSlots<HoldUp>.Chain] = [:]
+
+    var count: Int { slots.count }
+
+    mutating func append(_ holdUp: HoldUp) {
+        holdUp.slot = slots.append(holdUp, to: &chains[holdUp.thread, default: .init()])
+    }
+
+    mutating func remove(_ holdUp: HoldUp) {
+        guard var chain = chains[holdUp.thread] else { return }
+        _ = slots.remove(holdUp.slot, from: &chain)
+        chains[holdUp.thread] = chain.first == nil ? nil : chain
+    }
+
+    /// The hold-up of a thread's or pool's jobs that began first.
+    func first(of thread: String) -> HoldUp? {
+        chains[thread]?.first.flatMap { slots[$0] }
     }
 }
 

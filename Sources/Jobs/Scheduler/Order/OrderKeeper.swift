@@ -14,8 +14,8 @@ package struct OrderKeeper {
         weak var order: JobOrder?
     }
 
-    /// How many orders are held up.
-    var holdUpCount = 0
+    /// The orders that are held up.
+    var holdUps = HoldUps()
     /// How many jobs were looked at because one before them failed: the cost of a failure.
     package internal(set) var lookedAtCount = 0
     private var threads: [String: JobOrder] = [:]
@@ -33,6 +33,12 @@ package struct OrderKeeper {
         JobOrders(
             thread: isForOne ? order(of: thread) : nil,
             key: key.map { order(of: $0, thread: thread) })
+    }
+
+    /// The hold-up behind which a job waits that is not in memory.
+    func holdUp(thread: String, isForOne: Bool, key: [UInt8]?) -> HoldUp? {
+        if isForOne, let holdUp = threads[thread]?.holdUp { return holdUp }
+        return key.flatMap { keys[Scope(thread: thread, key: $0)]?.order?.holdUp }
     }
 
     private mutating func order(of thread: String) -> JobOrder {
