@@ -130,6 +130,15 @@ extension WorkerClient {
         try run(.job(id))
     }
 
+    /// The payload of a job that has not ended, or has failed and is kept.
+    ///
+    /// - Throws: `.daemon` with NOJOB, and with ERR for a job that has ended otherwise.
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered.
+    public func payload(of id: UInt64) throws(WorkerClientError) -> [UInt8] {
+        try run(.payload(id))
+    }
+
     /// Jobs, the newest first.
     ///
     /// - Parameters:

@@ -9,6 +9,14 @@ extension JSON {
         value.map { .integer(Int(clamping: $0)) } ?? .null
     }
 
+    fileprivate static func entries(of holdUp: HoldUpDescription?) -> [(String, JSON)] {
+        guard let holdUp else { return [] }
+        return [
+            ("held_by", .integer(Int(clamping: holdUp.jobID))),
+            ("held_until", .optional(holdUp.until)),
+        ]
+    }
+
     /// The lines of INFO: an object of sections, each an object.
     init(informationLines lines: [String]) {
         var sections: [(String, JSON)] = []
@@ -69,7 +77,8 @@ extension JobDescription {
                 ("worker", .optional(worker)), ("payload_bytes", .integer(payloadByteCount)),
                 ("failure", .optional(failure)), ("progress", progress.map(JSON.double) ?? .null),
                 ("progress_text", .optional(progressText)),
-            ] + words("arguments", arguments) + words("environment", environment))
+            ] + words("arguments", arguments) + words("environment", environment)
+                + JSON.entries(of: holdUp))
     }
 }
 
@@ -99,7 +108,8 @@ extension ThreadDescription {
                 ("failed", .integer(failedCount)), ("job", .optional(jobID)),
                 ("selector", .optional(selector)), ("running_ms", .optional(runningMilliseconds)),
             ] + (pool.map { [("pool", .string($0))] } ?? [])
-                + (maxQueued.map { [("max_queued", .integer($0))] } ?? []))
+                + (maxQueued.map { [("max_queued", .integer($0))] } ?? [])
+                + JSON.entries(of: holdUp))
     }
 }
 
@@ -108,11 +118,14 @@ extension ThreadOrPool {
         switch self {
         case .thread(let thread): thread.json
         case .pool(let pool):
-            .object([
-                ("name", .string(pool.name)), ("members", .array(pool.members.map(JSON.string))),
-                ("waiting", .integer(pool.waitingCount)), ("running", .integer(pool.runningCount)),
-                ("max_queued", .integer(pool.maxQueued)),
-            ])
+            .object(
+                [
+                    ("name", .string(pool.name)),
+                    ("members", .array(pool.members.map(JSON.string))),
+                    ("waiting", .integer(pool.waitingCount)),
+                    ("running", .integer(pool.runningCount)),
+                    ("max_queued", .integer(pool.maxQueued)),
+                ] + JSON.entries(of: pool.holdUp))
         }
     }
 }

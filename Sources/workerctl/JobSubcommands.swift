@@ -32,7 +32,7 @@ enum JobSubcommands {
                     """, wordCount: 1...3, options: [.file], run: cancel),
             Subcommand(
                 name: "job", arguments: "ID", summary: "Everything that is known of a job.",
-                wordCount: 1...1, run: job),
+                wordCount: 1...1, options: [.payload], run: job),
             Subcommand(
                 name: "observe", arguments: "ID",
                 summary: "Prints a line for each change of a job until it has ended.",
@@ -181,6 +181,7 @@ enum JobSubcommands {
 
     private static func job(_ invocation: Invocation) throws(Failure) {
         let id = try invocation.id(0)
+        if invocation.has(.payload) { return try writePayload(of: id, invocation) }
         let job = try invocation.withDaemon("can't show job \(id)") {
             (client) throws(WorkerClientError) in try client.job(id)
         }
@@ -195,6 +196,7 @@ enum JobSubcommands {
                     ("failure", job.failure), ("priority", job.summary.priority),
                     ("attempt", "\(job.summary.attempt)"),
                     ("last failure", job.summary.lastFailure),
+                    ("held by", job.holdUp?.text),
                     ("accepted", Durations.time(job.acceptedAt)),
                     ("due", job.dueAt.map(Durations.time)),
                     ("expires", job.expiresAt.map(Durations.time)),
@@ -208,6 +210,14 @@ enum JobSubcommands {
 
     private static func words(_ words: [String]) -> String? {
         words.isEmpty ? nil : words.joined(separator: " ")
+    }
+
+    private static func writePayload(of id: UInt64, _ invocation: Invocation) throws(Failure) {
+        let payload = try invocation.withDaemon("no payload of job \(id)") {
+            (client) throws(WorkerClientError) in try client.payload(of: id)
+        }
+        try invocation.isJSON
+            ? Output.write(.object([("payload", .bytes(payload))])) : Output.writeResult(payload)
     }
 
     private static func observe(_ invocation: Invocation) throws(Failure) {

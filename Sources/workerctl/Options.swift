@@ -27,6 +27,7 @@ enum Option: String, CaseIterable {
     case expire = "--expire"
     case label = "--label"
     case volatile = "--volatile"
+    case payload = "--payload"
     case all = "--all"
     case thread = "--thread"
     case state = "--state"
@@ -51,7 +52,8 @@ enum Option: String, CaseIterable {
 
     var arity: Arity {
         switch self {
-        case .json, .help, .version, .drain, .now, .block, .volatile, .replace, .follow: .flag
+        case .json, .help, .version, .drain, .now, .block, .volatile, .payload, .replace, .follow:
+            .flag
         case .key: .value("KEY")
         case .label: .value("TEXT")
         case .argument: .values("--NAME[=VALUE]")
@@ -119,6 +121,7 @@ enum Option: String, CaseIterable {
         case .expire: "never run it if it has not begun after this time"
         case .label: "what people call it: shown wherever the job is"
         case .volatile: "keep it in memory only: it is gone when the daemon ends"
+        case .payload: "print its payload, as it is: of a job that has not ended, or has failed"
         case .all: "all failed jobs of this selector"
         case .thread: "only jobs for this thread or pool"
         case .state:

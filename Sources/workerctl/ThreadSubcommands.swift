@@ -3,6 +3,13 @@
 internal import WorkerClient
 internal import Wording
 
+extension HoldUpDescription {
+    /// `job 7, tried again 2026-11-24 12:00:00 UTC`.
+    var text: String {
+        "job \(jobID), " + (until.map { "tried again \(Durations.time($0))" } ?? "whose turn it is")
+    }
+}
+
 enum ThreadSubcommands {
     static var all: [Subcommand] {
         [
@@ -52,17 +59,20 @@ enum ThreadSubcommands {
             (client) throws(WorkerClientError) in try client.threads()
         }
         if invocation.isJSON { return try Output.write(.array(threads.map(\.json))) }
-        var table = Table([
-            ("THREAD", .left), ("STATE", .left), ("WAITING", .right), ("DONE", .right),
-            ("FAILED", .right), ("JOB", .right), ("SELECTOR", .left), ("FOR", .right),
-        ])
+        let isHeld = threads.contains { $0.holdUp != nil }
+        var table = Table(
+            [
+                ("THREAD", .left), ("STATE", .left), ("WAITING", .right), ("DONE", .right),
+                ("FAILED", .right), ("JOB", .right), ("SELECTOR", .left), ("FOR", .right),
+            ] + (isHeld ? [("HELD BY", .left)] : []))
         for thread in threads {
-            table.add([
-                thread.name, thread.state, "\(thread.waitingCount)", "\(thread.doneCount)",
-                "\(thread.failedCount)", thread.jobID.map { "\($0)" } ?? "-",
-                thread.selector ?? "-",
-                thread.runningMilliseconds.map { Durations.span(Int64($0)) } ?? "-",
-            ])
+            table.add(
+                [
+                    thread.name, thread.state, "\(thread.waitingCount)", "\(thread.doneCount)",
+                    "\(thread.failedCount)", thread.jobID.map { "\($0)" } ?? "-",
+                    thread.selector ?? "-",
+                    thread.runningMilliseconds.map { Durations.span(Int64($0)) } ?? "-",
+                ] + (isHeld ? [thread.holdUp?.text ?? "-"] : []))
         }
         try Output.write(table.text(invocation.style))
     }
@@ -83,12 +93,13 @@ enum ThreadSubcommands {
                     ("waiting", "\(thread.waitingCount)"), ("done", "\(thread.doneCount)"),
                     ("failed", "\(thread.failedCount)"),
                     ("max queued", thread.maxQueued.map { "\($0)" }),
+                    ("held by", thread.holdUp?.text),
                 ]
             case .pool(let pool):
                 [
                     ("pool", pool.name), ("members", pool.members.joined(separator: " ")),
                     ("waiting", "\(pool.waitingCount)"), ("running", "\(pool.runningCount)"),
-                    ("max queued", "\(pool.maxQueued)"),
+                    ("max queued", "\(pool.maxQueued)"), ("held by", pool.holdUp?.text),
                 ]
             }
         try Output.write(nameList(entries, invocation.style))

@@ -232,8 +232,9 @@ private struct History {
     mutating func forgetBeginnings() { begun = [] }
 
     private mutating func browsing(at now: Int64) -> StoreCommand {
-        switch random.below(4) {
+        switch random.below(5) {
         case 0: .find(anyID(), ticket: ticket())
+        case 4: .findPayload(anyID(), ticket: ticket())
         case 3:
             .findExpired(
                 at: now, after: random.chance(50) ? .first : DueKey(dueAt: now - 40, id: JobID(0)),

@@ -151,6 +151,11 @@ enum Reply {
                 }
         case .found(let ticket, let result):
             "\(ticket) found " + text(result) { $0.map(text) ?? "-" }
+        case .payload(let ticket, let result):
+            "\(ticket) payload "
+                + text(result) { found in
+                    found.map { "\(text($0.job)) \($0.bytes.map { "\($0)" } ?? "-")" } ?? "-"
+                }
         case .named(let ticket, let result):
             "\(ticket) named " + text(result) { "\($0?.number ?? 0)" }
         case .listed(let ticket, let result):

@@ -52,6 +52,13 @@ package struct TwinBook: Sendable {
     /// A job as a client is told of it: of one that has ended, the payload is kept apart.
     package func job(_ id: JobID) -> Job? { jobs[id]?.job }
 
+    func payload(of id: JobID) -> FoundPayload? {
+        jobs[id].map { kept in
+            let isKept = !kept.job.state.isEnded || kept.job.state == .failed
+            return FoundPayload(job: kept.job, bytes: isKept ? kept.payload : nil)
+        }
+    }
+
     /// The jobs of a queue in a state, in their order: delayed ones by their due time.
     func jobs(of queue: QueueName, _ state: JobState) -> [Job] {
         let jobs = live.map(\.job).filter { $0.queue == queue && $0.state == state }

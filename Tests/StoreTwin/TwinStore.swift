@@ -267,7 +267,7 @@ package final class TwinStore: JobStore {
                 queues.contains($0.queue) && $0.isBlocker
             }.sorted { TwinBook.place($0) < TwinBook.place($1) }
             return [.claimed(ticket: ticket, result(blockers))]
-        case .find, .findNamed, .findExpired, .list: break
+        case .find, .findPayload, .findNamed, .findExpired, .list: break
         }
         return []
     }
@@ -278,6 +278,8 @@ package final class TwinStore: JobStore {
     ) -> [StoreAnswer] {
         switch command {
         case .find(let id, let ticket): [.found(ticket: ticket, .success(state.book.job(id)))]
+        case .findPayload(let id, let ticket):
+            [.payload(ticket: ticket, .success(state.book.payload(of: id)))]
         case .findNamed(let name, let ticket):
             [.named(ticket: ticket, .success(state.book.job(named: name, at: now)))]
         case .findExpired(let moment, let place, let limit, let ticket):

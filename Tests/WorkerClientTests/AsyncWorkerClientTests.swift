@@ -57,6 +57,7 @@ struct `Asynchronous client` {
             #expect(try await client.job(id).summary.state == .delayed)
             #expect(try await client.jobs(state: .delayed).map(\.id) == [id])
             #expect(try await client.result(of: id) == nil)
+            #expect(try await client.payload(of: id) == [1])
             #expect(try await client.cancel(id) == .cancelled)
             #expect(try await client.cancel(onThread: "images", selector: "echo") == 0)
             let buffered = try await client.buffer(

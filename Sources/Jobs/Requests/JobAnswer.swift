@@ -79,13 +79,33 @@ package struct JobStatus: Sendable {
     package let lastFailure: String?
     /// What its handler has said last; nil once the job has ended.
     package let progress: JobProgress?
+    /// What holds it up; nil if nothing does.
+    package let holdUp: JobHoldUp?
 
     /// A job with what is known of it beside.
-    package init(_ job: Job, state: String, lastFailure: String?, progress: JobProgress?) {
+    package init(
+        _ job: Job, state: String, lastFailure: String?, progress: JobProgress?,
+        holdUp: JobHoldUp?
+    ) {
         self.job = job
         self.state = state
         self.lastFailure = lastFailure
         self.progress = progress
+        self.holdUp = holdUp
+    }
+}
+
+/// A blocking job that is tried again, as it is shown with the jobs and threads that it holds up.
+package struct JobHoldUp: Sendable, Equatable {
+    /// The blocking job.
+    package let blocker: JobID
+    /// When its next attempt is due, in Unix milliseconds; nil while one waits or runs.
+    package let until: Int64?
+
+    /// The hold-up by a job, until a moment.
+    package init(blocker: JobID, until: Int64?) {
+        self.blocker = blocker
+        self.until = until
     }
 }
 

@@ -40,6 +40,8 @@ package enum JobError: Error, Hashable, Sendable {
     case waitedInVain(JobID, milliseconds: Int, lastFailure: String?)
     /// The action is for failed jobs, and this one is in another state.
     case hasNotFailed(JobID, JobState, action: String)
+    /// The payload of a job that has ended, and is not kept as failed.
+    case hasNoPayload(JobID, JobState)
     /// A failed job that was kept without its payload.
     case payloadIsGone(JobID)
     /// As many schedules as may be.
@@ -85,6 +87,8 @@ extension JobError: CustomStringConvertible {
                 + (failure.map { " (it is tried again, its latest attempt failed: \($0))" } ?? "")
         case .hasNotFailed(let id, let state, let action):
             "job \(id) is \(state.rawValue): only one that has failed can \(action)"
+        case .hasNoPayload(let id, let state):
+            "job \(id) is \(state.rawValue): its payload is kept no more"
         case .payloadIsGone(let id): "job \(id) was kept without its payload: it can't run again"
         case .tooManySchedules(let count): "there are \(count) schedules, as many as may be"
         case .configuredSchedule(let name):

@@ -14,6 +14,7 @@ enum Inquiry {
     case describe(JobID, ReplyToken)
     case result(JobID, ReplyToken)
     case wait(JobID, ReplyToken)
+    case payload(JobID, ReplyToken)
     case watch(JobID, WatchRequest)
     case cancel(JobID, ReplyToken)
     /// Looks whether there is a job that was to be cancelled and is not parked.

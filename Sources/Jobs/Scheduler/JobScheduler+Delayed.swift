@@ -149,23 +149,33 @@ extension JobScheduler {
         let group: ThreadGroup
         do throws(JobError) {
             group = try served.group(of: thread)
+            if environment.isStopped(thread, of: group) { throw JobError.stoppedThread(thread) }
         } catch {
             return effects.answer(reply, .failed(error))
         }
-        let count = release(takeBuffered(thread, of: group))
+        // Jobs of a stopped member stay collected: a release could only refuse them.
+        let stopped = Set(group.memberNames.filter { environment.isStopped($0, of: group) })
+        let count = release(takeBuffered(thread, of: group, except: stopped))
+        let addressed = queues.addressed(by: thread, of: group).map(\.name)
         fire(
             ReleaseBatch(
-                queues: queues.addressed(by: thread, of: group).map(\.name),
+                queues: addressed.filter { !stopped.contains($0.thread) },
                 before: JobID(book.nextNumber), moment: now.unixMilliseconds,
                 countMax: queues.window.changedAtOnce), besides: count, reply)
     }
 
     /// Takes out the jobs in memory that were collected for a thread.
-    private func takeBuffered(_ thread: String, of group: ThreadGroup) -> [JobEntry] {
+    private func takeBuffered(
+        _ thread: String, of group: ThreadGroup, except stopped: Set<String>
+    ) -> [JobEntry] {
         let jobs = group.buffered.compactMap { book.active($0) }
         // A member's name releases the buffered jobs of this member; the pool's name releases all.
-        group.buffered = jobs.filter { !group.addresses($0.thread, by: thread) }.map(\.id)
-        return jobs.filter { group.addresses($0.thread, by: thread) }
+        let released = jobs.filter {
+            group.addresses($0.thread, by: thread) && !stopped.contains($0.thread)
+        }
+        let ids = Set(released.map(\.id))
+        group.buffered = jobs.map(\.id).filter { !ids.contains($0) }
+        return released
     }
 
     private mutating func release(_ jobs: [JobEntry]) -> Int {

@@ -36,7 +36,7 @@ extension JobScheduler {
         let active = book.active(job.id)
         return JobStatus(
             job, state: shownState(of: job), lastFailure: active?.lastFailure,
-            progress: active.flatMap { progress(of: $0) })
+            progress: active.flatMap { progress(of: $0) }, holdUp: holdUp(before: job))
     }
 
     /// The latest report of a job's handler.
@@ -50,13 +50,15 @@ extension JobScheduler {
     package func shownState(of job: Job) -> String {
         let active = book.active(job.id)
         if job.state == .running, active?.stuckSince != nil { return "stuck" }
-        // A parked job that is due waits like any other. In memory, a delay goes on when the clock is set.
-        if job.state == .delayed, active == nil,
-            job.dueAt.map({ $0 <= now.unixMilliseconds }) == true
-        {
-            return JobState.waiting.rawValue
-        }
-        return job.state.rawValue
+        return (isDue(job) ? .waiting : job.state).rawValue
+    }
+
+    /// Whether a job is parked as delayed and due: then it waits like any other.
+    ///
+    /// In memory, a delay goes on when the clock is set.
+    func isDue(_ job: Job) -> Bool {
+        job.state == .delayed && book.active(job.id) == nil
+            && job.dueAt.map { $0 <= now.unixMilliseconds } == true
     }
 
     /// Answers with the result of a job, or that it has not ended.

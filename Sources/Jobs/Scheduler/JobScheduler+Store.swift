@@ -20,6 +20,10 @@ extension JobScheduler {
             guard case .repeated(let error, let reply) = inquiries.take(ticket) else { return }
             if case .success(let id?) = result { return effects.answer(reply, .accepted(id)) }
             effects.answer(reply, .failed(error))
+        case .payload(let ticket, let result):
+            if case .payload(let id, let reply) = inquiries.take(ticket) {
+                payload(of: id, result, reply)
+            }
         case .settled(let ticket, let result):
             if case .resolve(let change) = inquiries.take(ticket) { resolved(change, result) }
         case .fired(let ticket, let part, let result):
@@ -85,7 +89,7 @@ extension JobScheduler {
     }
 
     /// The job as it was found, if its retention is not over.
-    private func known(
+    func known(
         _ result: Result<Job?, StoreFault>, _ id: JobID
     ) -> Result<Job, JobError> {
         switch result {

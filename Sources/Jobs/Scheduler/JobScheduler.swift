@@ -230,7 +230,7 @@ package struct JobScheduler: ~Copyable {
                 moving.contains(queue.name) || queue.isLoadDue || queue.window.isLoading
                     || queue.delayed.isLoading || queue.isReleased || isStopped(queue),
                 "jobs in line wait for nothing: \(queue.name) \(queue.line), "
-                    + queueDescriptions.joined(separator: ", "))
+                    + "\(queue.window.extent), delayed to \(queue.delayed.horizon)")
         }
         for group in served.groups {
             let counted = kept[group.index] ?? (0, 0)

@@ -71,6 +71,7 @@ package final class NoStore: JobStore {
         case .loadDelayed(let queue, let place, _, _):
             .loadedDelayed(queue, after: place, .success(JobBatch()))
         case .find(_, let ticket): .found(ticket: ticket, .success(nil))
+        case .findPayload(_, let ticket): .payload(ticket: ticket, .success(nil))
         case .findExpired(_, _, _, let ticket):
             .expiring(ticket: ticket, .success(ExpiringJobs()))
         case .findNamed(_, let ticket): .named(ticket: ticket, .success(nil))

@@ -2,7 +2,7 @@
 //
 // Commands have an order, and answers come in the order of their commands. A load (`load`, `loadDelayed`,
 // `fire`) sees the changes of the commands before it, and of none behind it. Questions of clients (`find`,
-// `findNamed`, `list`) see all of the transaction.
+// `findPayload`, `findNamed`, `list`) see all of the transaction.
 
 /// Something to be written, read or looked up.
 ///
@@ -55,6 +55,8 @@ package enum StoreCommand: Sendable {
     indirect case loadDelayed(QueueName, after: DueKey, limit: Int, byteCount: Int)
     /// Look for a job that is not in memory.
     case find(JobID, ticket: UInt64)
+    /// Look for a job and its payload, also of one that has failed.
+    case findPayload(JobID, ticket: UInt64)
     /// Look for the job that has a name.
     case findNamed([UInt8], ticket: UInt64)
     /// List jobs that are not in memory, the newest first.
@@ -78,7 +80,8 @@ package enum StoreCommand: Sendable {
         case .cancelPart: false
         case .keepDue: false
         case .begun, .start, .end, .putBack, .retry: false
-        case .load, .loadDelayed, .find, .findNamed, .findExpired, .list, .answer: false
+        case .load, .loadDelayed, .find, .findPayload, .findNamed, .findExpired, .list: false
+        case .answer: false
         case .release, .claim: false
         }
     }
@@ -90,8 +93,8 @@ package enum StoreCommand: Sendable {
             true
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle, .pause, .askToEnd, .keepDue, .release: true
-        case .begun, .confirm, .load, .loadDelayed, .find, .findNamed, .findExpired, .list, .answer,
-            .claim:
+        case .begun, .confirm, .load, .loadDelayed, .find, .findPayload, .findNamed, .findExpired,
+            .list, .answer, .claim:
             false
         }
     }
@@ -161,6 +164,18 @@ package struct ExpiringJobs: Sendable {
     package init() {}
 }
 
+/// A job that was looked for because of its payload.
+package struct FoundPayload: Sendable {
+    package let job: Job
+    /// Nil if it is kept no more.
+    package let bytes: [UInt8]?
+
+    package init(job: Job, bytes: [UInt8]?) {
+        self.job = job
+        self.bytes = bytes
+    }
+}
+
 /// Some of the jobs of a listing.
 package struct ListedJobs: Sendable {
     /// The newest first.
@@ -194,6 +209,8 @@ package enum StoreAnswer: Sendable {
     case counted(RecoveryCount.Part)
     /// What is known of a job.
     case found(ticket: UInt64, Result<Job?, StoreFault>)
+    /// A job and its payload.
+    case payload(ticket: UInt64, Result<FoundPayload?, StoreFault>)
     /// The job that has a name.
     case named(ticket: UInt64, Result<JobID?, StoreFault>)
     /// Jobs that have not begun and were to.

@@ -13,8 +13,8 @@ package struct ControlGroup: Sendable, Hashable {
 
     /// The longest text of a group's files that is read.
     private static let textByteCountMax = 1 << 20
-    /// The number of searches for processes that were started meanwhile, where the kernel can't kill
-    /// a whole group.
+    /// The number of searches for processes that were started meanwhile, where the kernel can't
+    /// kill a whole group.
     private static let killRoundCountMax = 20
 
     package init(path: String) { self.path = path }

@@ -59,21 +59,33 @@ extension JournalWriter {
             let result = answers.takeLoaded() ?? load(queue, limit, byteCount, store)
             if case .success(let batch) = result { recoveryCounter.give(batch.jobs) }
             answers.append(.loaded(queue, result))
+        case .find, .findPayload, .findNamed, .findExpired, .list:
+            if let answer = browsed(commands[place], store) { answers.append(answer) }
+        }
+    }
+
+    /// The answer to a question of a client.
+    private func browsed(_ command: StoreCommand, _ store: SQLiteStore) -> StoreAnswer? {
+        switch command {
         case .find(let id, let ticket):
             let result = reading { () throws(StoreFault) in try store.job(id) }
-            answers.append(.found(ticket: ticket, result))
+            return .found(ticket: ticket, result)
+        case .findPayload(let id, let ticket):
+            let result = reading { () throws(StoreFault) in try store.payload(of: id) }
+            return .payload(ticket: ticket, result)
         case .findNamed(let name, let ticket):
             let now = wall.unixMilliseconds()
             let result = reading { () throws(StoreFault) in try store.job(named: name, at: now) }
-            answers.append(.named(ticket: ticket, result))
+            return .named(ticket: ticket, result)
         case .findExpired(let moment, let place, let limit, let ticket):
             let result = reading { () throws(StoreFault) in
                 try store.expiring(at: moment, after: place, limit: limit)
             }
-            answers.append(.expiring(ticket: ticket, result))
+            return .expiring(ticket: ticket, result)
         case .list(let listing, let ticket):
             let result = reading { () throws(StoreFault) in try list(listing, store) }
-            answers.append(.listed(ticket: ticket, result))
+            return .listed(ticket: ticket, result)
+        default: return nil
         }
     }
 

@@ -65,7 +65,8 @@ extension JournalWriter {
         case .release(let queues): for queue in queues { broughtThrough.forget(queue) }
         case .claim(let queues, let ticket):
             answers.claimed[ticket] = blockers(of: queues, store)
-        case .begun, .confirm, .find, .findNamed, .findExpired, .list, .answer: break
+        case .begun, .confirm, .answer: break
+        case .find, .findPayload, .findNamed, .findExpired, .list: break
         }
     }
 

@@ -4,6 +4,20 @@
 package import Jobs
 
 extension SQLiteStore {
+    /// A job and its payload, if that is kept; nil if there is no such job.
+    ///
+    /// - Complexity: as `job(_:)`.
+    package func payload(of id: JobID) throws(StoreFault) -> FoundPayload? {
+        guard let job = try job(id) else { return nil }
+        guard job.state == .failed else {
+            return FoundPayload(job: job, bytes: job.state.isEnded ? nil : job.payload)
+        }
+        let row = try cached("SELECT payload FROM ended WHERE id = ?")
+        try row.bind(1, Int64(clamping: id.number))
+        defer { row.reset() }
+        return FoundPayload(job: job, bytes: try row.step() ? row.optionalBytes(0) : nil)
+    }
+
     /// The failed jobs of a selector that can be run again, in the order of their ids.
     ///
     /// - Parameters:

@@ -118,6 +118,14 @@ extension AsyncWorkerClient {
         try await run(.job(id))
     }
 
+    /// The payload of a job that has not ended, or has failed and is kept.
+    ///
+    /// - Throws: `.daemon` with NOJOB, and with ERR for a job that has ended otherwise.
+    /// - Thread: any task.
+    public func payload(of id: UInt64) async throws -> [UInt8] {
+        try await run(.payload(id))
+    }
+
     /// Jobs, the newest first.
     ///
     /// - Parameters:

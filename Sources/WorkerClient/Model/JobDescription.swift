@@ -86,6 +86,8 @@ public struct JobDescription: Sendable, Equatable {
     public let arguments: [String]
     /// The variables that its program gets, each as `NAME=VALUE`.
     public let environment: [String]
+    /// The blocking job behind which it waits; nil if it is not held up.
+    public let holdUp: HoldUpDescription?
 }
 
 /// What the program of one attempt of a job has written.
@@ -113,6 +115,24 @@ extension JobOutput {
         outputByteCount = try fields.integer("output-bytes")
         errors = try fields.bytes("errors")
         errorsByteCount = try fields.integer("errors-bytes")
+    }
+}
+
+/// A job with `RETRY … BLOCK` that is tried again, and holds up others meanwhile.
+public struct HoldUpDescription: Sendable, Equatable {
+    /// The blocking job.
+    public let jobID: UInt64
+    /// When its next attempt is due, in milliseconds since 1970-01-01 00:00 UTC; nil while one
+    /// waits or runs.
+    public let until: Int64?
+}
+
+extension HoldUpDescription {
+    /// Nil if nothing is held up.
+    init?(_ fields: Fields) {
+        guard let id = fields.optionalInteger("held-by") else { return nil }
+        jobID = UInt64(clamping: id)
+        until = fields.optionalTime("held-until")
     }
 }
 
@@ -145,5 +165,6 @@ extension JobDescription {
         progressText = fields.optionalText("progress-text")
         arguments = (reply["args"]?.elements ?? []).compactMap(\.text)
         environment = (reply["env"]?.elements ?? []).compactMap(\.text)
+        holdUp = HoldUpDescription(fields)
     }
 }

@@ -6,8 +6,9 @@ internal import RESP
 public struct ThreadDescription: Sendable, Equatable {
     /// Its name; a member of a pool is called `mail/2`.
     public let name: String
-    /// `idle`, `running`, `stuck`, `paused`, `pausing`, `stopping` or `stopped`; `orphaned` if the
-    /// configuration no longer names it and the journal has jobs for it, all of which wait.
+    /// `idle`, `held` (idle while all its waiting jobs are held up), `running`, `stuck`, `paused`,
+    /// `pausing`, `stopping` or `stopped`; `orphaned` if the configuration no longer names it and
+    /// the journal has jobs for it, all of which wait.
     public let state: String
     /// How many jobs wait for it, or for its pool.
     public let waitingCount: Int
@@ -25,6 +26,10 @@ public struct ThreadDescription: Sendable, Equatable {
     public let pool: String?
     /// How many jobs may wait; nil in listings.
     public let maxQueued: Int?
+    /// The blocking job that holds up jobs of this thread or its pool; nil if none does.
+    ///
+    /// Of several, the hold-up that began first.
+    public let holdUp: HoldUpDescription?
 }
 
 /// Several threads under one name.
@@ -39,6 +44,10 @@ public struct PoolDescription: Sendable, Equatable {
     public let runningCount: Int
     /// How many jobs may wait.
     public let maxQueued: Int
+    /// The blocking job that holds up jobs of one of its keys; nil if none does.
+    ///
+    /// Of several, the hold-up that began first.
+    public let holdUp: HoldUpDescription?
 }
 
 /// What a thread's name stands for.
@@ -73,6 +82,7 @@ extension ThreadDescription {
         runningMilliseconds = fields.optionalInteger("running-ms")
         pool = fields.optionalText("pool")
         maxQueued = fields.optionalInteger("max-queued")
+        holdUp = HoldUpDescription(fields)
     }
 }
 
@@ -88,7 +98,7 @@ extension ThreadOrPool {
                 name: try fields.text("name"), members: members.compactMap(\.text),
                 waitingCount: try fields.integer("waiting"),
                 runningCount: try fields.integer("running"),
-                maxQueued: try fields.integer("max-queued")))
+                maxQueued: try fields.integer("max-queued"), holdUp: HoldUpDescription(fields)))
     }
 }
 

@@ -29,6 +29,10 @@ extension Call where Value == [UInt8] {
                 + [.bytes(payload)], wait: wait, read: Read.bytes)
     }
 
+    static func payload(_ id: UInt64) -> Call {
+        Call(["PAYLOAD", .text("\(id)")], read: Read.bytes)
+    }
+
     static func result(_ id: UInt64, _ wait: JobWait) -> Call {
         Call(["RESULT", .text("\(id)")] + wait.arguments, wait: wait, read: Read.bytes)
     }

@@ -31,6 +31,10 @@ enum JobCommands {
         CommandSpecification(
             "job", 2...2, .jobs, usage: "id", "Everything that is known of a job.", execute: job),
         CommandSpecification(
+            "payload", 2...2, .jobs, usage: "id",
+            "The payload of a job that has not ended, or has failed and is kept.",
+            execute: payload),
+        CommandSpecification(
             "result", 2...4, .jobs, usage: "id [WAIT [ms]]",
             "The result of a job that has ended; null before that, unless WAIT.",
             execute: result),
@@ -97,6 +101,21 @@ enum JobCommands {
         service.lookUp(id, byteCount: Service.descriptionByteCount, session, session.reserve()) {
             reply in
             driver.input { $0.describe(id, reply) }
+        }
+        return nil
+    }
+
+    private static func payload(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws -> RESPValue? {
+        let (id, driver) = (try id(command, at: 1), service.driver)
+        let reply = session.reserve()
+        if driver.input({ $0.knowsPayload(of: id) }) {
+            driver.input { $0.payload(of: id, reply) }
+        } else {
+            service.ask(.lookup, byteCount: Service.resultByteCount, session, reply) {
+                driver.input { $0.payload(of: id, reply) }
+            }
         }
         return nil
     }

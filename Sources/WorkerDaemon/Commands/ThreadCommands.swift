@@ -55,13 +55,15 @@ enum ThreadCommands {
                     entry("max-queued", .integer(group.maxQueued)),
                 ])
         }
-        return .map([
-            entry("name", text(group.name)),
-            entry("members", .array(group.members.map { text($0.thread.name) })),
-            entry("waiting", .integer(service.driver.shownWaitingCount(of: group))),
-            entry("running", .integer(group.members.count { $0.current.withLock { $0 } != nil })),
-            entry("max-queued", .integer(group.maxQueued)),
-        ])
+        return .map(
+            [
+                entry("name", text(group.name)),
+                entry("members", .array(group.members.map { text($0.thread.name) })),
+                entry("waiting", .integer(service.driver.shownWaitingCount(of: group))),
+                entry(
+                    "running", .integer(group.members.count { $0.current.withLock { $0 } != nil })),
+                entry("max-queued", .integer(group.maxQueued)),
+            ] + (service.driver.scheduler.holdUp(ofThread: name)?.entries ?? []))
     }
 
     private static func stop(
@@ -98,8 +100,10 @@ enum ThreadCommands {
                 member.thread.hasEnded ? "stopped" : "stopping"
             } else if job != nil {
                 member.thread.isPaused ? "pausing" : "running"
+            } else if member.thread.isPaused {
+                "paused"
             } else {
-                member.thread.isPaused ? "paused" : "idle"
+                service.driver.isHeldUp(member, of: group) ? "held" : "idle"
             }
         let runtime = job?.run.map { WallClock.unixMilliseconds() - $0.startedAt }
         return describe(
@@ -107,6 +111,7 @@ enum ThreadCommands {
             doneCount: member.doneCount.load(ordering: .relaxed),
             failedCount: member.failedCount.load(ordering: .relaxed),
             job: job.map { Int($0.id) }, selector: job?.selector, runtime: runtime)
+            + (service.driver.scheduler.holdUp(ofThread: member.name)?.entries ?? [])
     }
 
     /// What is to say of a thread that is configured no more and has jobs in the journal.

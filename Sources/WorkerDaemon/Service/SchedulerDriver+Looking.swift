@@ -30,6 +30,12 @@ extension SchedulerDriver {
         scheduler.knownGroup(of: group.name).map { scheduler.shownWaitingCount(of: $0) } ?? 0
     }
 
+    /// Whether all waiting jobs of an idle thread are held up.
+    func isHeldUp(_ member: WorkerGroup.Member, of group: WorkerGroup) -> Bool {
+        scheduler.knownGroup(of: group.name)
+            .map { scheduler.isHeldUp(member.name, of: $0) } == true
+    }
+
     /// Whether a job runs that was to end some time ago.
     func isStuck(_ id: JobID) -> Bool { scheduler.book.active(id)?.stuckSince != nil }
 

@@ -109,14 +109,15 @@ extension Service {
 
     private var threadLines: [(String, String)] {
         driver.groups.flatMap { group in
-            group.members.map { member in
+            let waiting = driver.shownWaitingCount(of: group)
+            return group.members.map { member in
                 let done = member.doneCount.load(ordering: .relaxed)
                 let failed = member.failedCount.load(ordering: .relaxed)
                 let current = member.current.withLock { $0 }
                 let isStuck = current.map { driver.isStuck(JobID($0.id)) } == true
                 return (
                     member.thread.name,
-                    "waiting=\(group.pool.waitingCount),running=\(current == nil ? 0 : 1),done=\(done),"
+                    "waiting=\(waiting),running=\(current == nil ? 0 : 1),done=\(done),"
                         + "failed=\(failed),stuck=\(isStuck ? 1 : 0)"
                 )
             }

@@ -53,6 +53,7 @@ extension JobStatus {
         details += job.details.options.value.shownWords.map { shown in
             entry(shown.name, .array(shown.words.map(text)))
         }
+        details += holdUp?.entries ?? []
         // Null once the job has ended, and before its handler has said something.
         details.append(entry("progress", progress?.fraction.map { .double($0) } ?? .null))
         details.append(entry("progress-text", progress?.shownText.map(text) ?? .null))
@@ -80,6 +81,16 @@ extension RESPValue {
             entry("errors", .bulk(reading.errors.bytes)),
             entry("errors-bytes", .integer(reading.errors.writtenByteCount)),
         ])
+    }
+}
+
+extension JobHoldUp {
+    /// What is told of it with a job or a thread that it holds up.
+    var entries: [RESPValue.Entry] {
+        [
+            entry("held-by", .integer(Int(blocker.number))),
+            entry("held-until", until.map { .integer(Int($0)) } ?? .null),
+        ]
     }
 }
 

@@ -38,7 +38,8 @@ extension WireError {
         case .timedOut, .waitedInVain: .timeout
         case .cancelled: .cancelled
         case .expired: .expired
-        case .hasNotFailed, .payloadIsGone, .configuredSchedule, .invalidSchedule: .err
+        case .hasNotFailed, .hasNoPayload, .payloadIsGone: .err
+        case .configuredSchedule, .invalidSchedule: .err
         }
     }
 

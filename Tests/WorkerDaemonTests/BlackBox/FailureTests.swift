@@ -56,6 +56,56 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
+    func `have their payloads told, as jobs have that have not ended`(isDurable: Bool) throws {
+        try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
+            let client = try daemon.connect()
+            func payload(_ id: Int) throws -> RESPValue {
+                try client.call("PAYLOAD", .integer(id))
+            }
+            let bytes: [UInt8] = [0, 255, 13, 10, 0]
+            let failed = try client.call("PERFORM", "images", "flaky", "WAIT", .bytes(bytes))
+            #expect(failed.errorWord == "FAILED")
+            #expect(try payload(1) == .bulk(bytes))
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+            let done = try payload(2)
+            #expect(done.errorMessage == "job 2 is done: its payload is kept no more")
+            #expect(done.errorWord == "ERR")
+            #expect(try payload(99).errorWord == "NOJOB")
+            #expect(try client.call("PAYLOAD", "x").errorWord == "ERR")
+            let buffered = try #require(
+                try client.call("BUFFER", "images", "echo", .bytes(bytes)).integer)
+            #expect(try payload(buffered) == .bulk(bytes))
+            let running = try client.perform("images", "sleep", "3600000")
+            try client.waitUntil(running, is: "running")
+            #expect(try payload(running).text == "3600000")
+            let waiting = try client.perform("images", "echo", "")
+            #expect(try payload(waiting) == .bulk([]))
+            #expect(try client.call("CANCEL", .integer(waiting)).text == "cancelled")
+            #expect(try payload(waiting).errorWord == "ERR")
+            #expect(try client.call("DROP", 1) == .integer(1))
+            #expect(try payload(1).errorWord == "NOJOB")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `have their payloads told after a crash`() throws {
+        let scratch = try Scratch()
+        let first = try TestDaemon(Self.setup(isDurable: true), in: scratch)
+        defer { first.kill() }
+        let client = try first.connect()
+        let failed = try client.call("PERFORM", "images", "flaky", "WAIT", "why")
+        #expect(failed.errorWord == "FAILED")
+        _ = try client.call("PAUSE", "images")
+        _ = try client.perform("images", "echo", "waits")
+        try first.crash()
+        let second = try TestDaemon(Self.setup(isDurable: true), in: scratch, logName: "log2")
+        defer { second.kill() }
+        let again = try second.connect()
+        #expect(try again.call("PAYLOAD", 1).text == "why")
+        #expect(try again.call("PAYLOAD", 2).text == "waits")
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `outlive a crash, and so does that they run again`() throws {
         let scratch = try Scratch()

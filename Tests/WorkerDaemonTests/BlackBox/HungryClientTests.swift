@@ -71,8 +71,10 @@ import Testing
         for id in ids { #expect(try client.reply()["id"]?.integer == id) }
     }
 
-    @Test(.timeLimit(.minutes(2)))
-    func `stored results that nobody reads take bounded memory`() throws {
+    @Test(.timeLimit(.minutes(2)), arguments: ["RESULT", "PAYLOAD"])
+    func `stored results and payloads that nobody reads take bounded memory`(
+        command: String
+    ) throws {
         let scratch = try Scratch()
         var setup = Setup.durable
         setup.limits = "payload: \"2MB\", outputBacklog: \"4MB\""
@@ -81,9 +83,14 @@ import Testing
             let daemon = try TestDaemon(setup, in: scratch)
             defer { daemon.kill() }
             let payload = String(repeating: "r", count: size)
-            let reply = try daemon.connect().call(
-                "PERFORM", "images", "echo", "WAIT", .text(payload))
-            #expect(reply.text?.utf8.count == size)
+            let client = try daemon.connect()
+            if command == "RESULT" {
+                let reply = try client.call("PERFORM", "images", "echo", "WAIT", .text(payload))
+                #expect(reply.text?.utf8.count == size)
+            } else {
+                let reply = try client.call("BUFFER", "images", "echo", .text(payload))
+                #expect(reply == .integer(1))
+            }
             try daemon.send(.terminate)
             #expect(try daemon.end() == "exit status 0")
         }
@@ -94,9 +101,9 @@ import Testing
         let before = try peak(daemon)
         let hungry = try (0..<4).map { _ in try daemon.connect() }
         for hungry in hungry {
-            try hungry.send((0..<30).flatMap { _ in TestClient.bytes(["RESULT", 1]) })
+            try hungry.send((0..<30).flatMap { _ in TestClient.bytes([.text(command), 1]) })
         }
-        #expect(try client.call("RESULT", 1).text?.utf8.count == size)
+        #expect(try client.call(.text(command), 1).text?.utf8.count == size)
         #expect(try peak(daemon) - before < 48 << 20)
         for hungry in hungry {
             for _ in 0..<30 { #expect(try hungry.reply().text?.utf8.count == size) }

@@ -62,11 +62,18 @@ final class JobOrder {
 package final class HoldUp {
     /// The job that the others wait for.
     package let blocker: JobID
+    /// The thread or pool that the blocker is for.
+    let thread: String
+    /// Its place in the chain of its thread.
+    fileprivate(set) var slot = 0
     /// With the order in which they came.
     private var held: [JobID: (place: Int, job: JobEntry)] = [:]
     private var lastPlace = 0
 
-    init(by blocker: JobID) { self.blocker = blocker }
+    init(by blocker: JobID, on thread: String) {
+        self.blocker = blocker
+        self.thread = thread
+    }
 
     /// A job waits from now on.
     func hold(_ job: JobEntry) {
@@ -81,6 +88,31 @@ package final class HoldUp {
     func takeAll() -> [JobEntry] {
         defer { held = [:] }
         return held.values.sorted { $0.place < $1.place }.map(\.job)
+    }
+}
+
+/// The hold-ups of all threads, each thread's in the order in which they began.
+///
+/// - Complexity: O(1) for everything.
+struct HoldUps {
+    private var slots = LinkedSlots<HoldUp>()
+    private var chains: [String: LinkedSlots<HoldUp>.Chain] = [:]
+
+    var count: Int { slots.count }
+
+    mutating func append(_ holdUp: HoldUp) {
+        holdUp.slot = slots.append(holdUp, to: &chains[holdUp.thread, default: .init()])
+    }
+
+    mutating func remove(_ holdUp: HoldUp) {
+        guard var chain = chains[holdUp.thread] else { return }
+        _ = slots.remove(holdUp.slot, from: &chain)
+        chains[holdUp.thread] = chain.first == nil ? nil : chain
+    }
+
+    /// The hold-up of a thread's or pool's jobs that began first.
+    func first(of thread: String) -> HoldUp? {
+        chains[thread]?.first.flatMap { slots[$0] }
     }
 }
 

@@ -51,7 +51,7 @@ extension JobScheduler {
     }
 
     private func holdUp(before job: JobEntry) -> HoldUp? {
-        guard orders.holdUpCount > 0 else { return nil }
+        guard orders.holdUps.count > 0 else { return nil }
         for order in [job.orders.thread, job.orders.key] {
             if let holdUp = order?.holdUp, holdUp.blocker != job.id { return holdUp }
         }
@@ -134,9 +134,9 @@ extension JobScheduler {
 
     private mutating func holdUp(of order: JobOrder, by job: JobEntry) -> HoldUp {
         if let holdUp = order.holdUp { return holdUp }
-        let holdUp = HoldUp(by: job.id)
+        let holdUp = HoldUp(by: job.id, on: job.thread)
         order.holdUp = holdUp
-        orders.holdUpCount += 1
+        orders.holdUps.append(holdUp)
         return holdUp
     }
 
@@ -146,9 +146,52 @@ extension JobScheduler {
             holdUp.blocker == job.id
         else { return }
         order.holdUp = nil
-        orders.holdUpCount -= 1
+        orders.holdUps.remove(holdUp)
         for other in holdUp.takeAll() where book.active(other.id) === other {
             offerInOrder(other)
         }
+    }
+
+    // MARK: - For people
+
+    /// What holds up a job that waits; nil if nothing does.
+    func holdUp(before job: Job) -> JobHoldUp? {
+        guard orders.holdUps.count > 0 else { return nil }
+        if let active = book.active(job.id) {
+            guard case .heldUp(let holdUp) = active.place else { return nil }
+            return shown(holdUp)
+        }
+        guard job.state == .waiting || isDue(job), let group = served.knownGroup(of: job.thread)
+        else { return nil }
+        let holdUp = orders.holdUp(
+            thread: job.thread, isForOne: group.isOneThread(job.thread), key: job.key)
+        return holdUp.map { shown($0) }
+    }
+
+    /// What holds up jobs of a thread, or else of its pool; nil if nothing does.
+    ///
+    /// Several keys may be held up: then it is the job that has held up others for longest.
+    package func holdUp(ofThread thread: String) -> JobHoldUp? {
+        let first = orders.holdUps.first(of: thread)
+        if let first { return shown(first) }
+        guard let group = served.knownGroup(of: thread), group.name != thread else { return nil }
+        return orders.holdUps.first(of: group.name).map { shown($0) }
+    }
+
+    private func shown(_ holdUp: HoldUp) -> JobHoldUp {
+        let blocker = book.job(holdUp.blocker)
+        return JobHoldUp(
+            blocker: holdUp.blocker, until: blocker?.state == .delayed ? blocker?.dueAt : nil)
+    }
+
+    /// Whether all waiting jobs of a thread's group are held up: an idle thread has no work.
+    package func isHeldUp(_ thread: String, of group: ThreadGroup) -> Bool {
+        guard orders.holdUps.count > 0 else { return false }
+        if group.memberNames.count == 1,
+            orders.holdUp(thread: thread, isForOne: true, key: nil) != nil
+        {
+            return true
+        }
+        return group.heldUpCount > 0 && group.heldUpCount == shownWaitingCount(of: group)
     }
 }

@@ -14,8 +14,8 @@ package struct OrderKeeper {
         weak var order: JobOrder?
     }
 
-    /// How many orders are held up.
-    var holdUpCount = 0
+    /// The orders that are held up.
+    var holdUps = HoldUps()
     /// How many offers were made: the number of the latest one.
     var offerCount: UInt64 = 0
     /// How many jobs were looked at because one before them failed: the cost of a failure.
@@ -35,6 +35,12 @@ package struct OrderKeeper {
         JobOrders(
             thread: isForOne ? order(of: thread) : nil,
             key: key.map { order(of: $0, thread: thread) })
+    }
+
+    /// The hold-up behind which a job waits that is not in memory.
+    func holdUp(thread: String, isForOne: Bool, key: [UInt8]?) -> HoldUp? {
+        if isForOne, let holdUp = threads[thread]?.holdUp { return holdUp }
+        return key.flatMap { keys[Scope(thread: thread, key: $0)]?.order?.holdUp }
     }
 
     private mutating func order(of thread: String) -> JobOrder {

@@ -18,12 +18,13 @@ final class SchedulerSimulation {
         case refusing
     }
 
-    private var random: SeededRandom
+    var random: SeededRandom
     private let store: Store
-    private let driver: TestDriver
-    private var entries: [JobID: SimulatedJob] = [:]
+    let driver: TestDriver
+    private(set) var entries: [JobID: SimulatedJob] = [:]
     private var asked: [UInt64: (JobRequest, isStored: Bool)] = [:]
     private var cancels: [UInt64: JobID] = [:]
+    var payloads: [UInt64: JobID] = [:]
     private var answered: Set<UInt64> = []
     private var requestCount: UInt64 = 0
     private var life = 0
@@ -80,11 +81,11 @@ final class SchedulerSimulation {
         return (told + steps.suffix(40)).joined(separator: "\n")
     }
 
-    private func fail(_ text: String) { fault = fault ?? text }
+    func fail(_ text: String) { fault = fault ?? text }
 
     private func note(_ step: String) { steps.append(step) }
 
-    private func count(_ word: String) { counts[word, default: 0] += 1 }
+    func count(_ word: String) { counts[word, default: 0] += 1 }
 
     // MARK: - Steps
 
@@ -115,7 +116,7 @@ final class SchedulerSimulation {
         driver.deliver(store == .prompt ? .max : random.below(6))
     }
 
-    private func reply() -> ReplyToken {
+    func reply() -> ReplyToken {
         requestCount += 1
         return ReplyToken(client: 1, number: requestCount)
     }
@@ -250,7 +251,7 @@ final class SchedulerSimulation {
     }
 
     /// What memory knows of a job, or the store.
-    private func state(of id: JobID) -> JobState? {
+    func state(of id: JobID) -> JobState? {
         driver.scheduler.book.state(of: id) ?? driver.recorded[id]
             ?? driver.twin?.book.job(id)?.state
     }
@@ -297,16 +298,6 @@ final class SchedulerSimulation {
         driver.input { $0.fire(random.chance(50) ? "two" : "one", reply) }
     }
 
-    private func lookAtSome() {
-        guard
-            let entry = entries.values.sorted(by: { $0.id < $1.id })
-                .randomElement(using: &random)
-        else { return }
-        let (first, second) = (reply(), reply())
-        driver.input { $0.describe(entry.id, first) }
-        driver.input { $0.list(thread: nil, state: nil, limit: 20, second) }
-    }
-
     private func runAgain() {
         let ended = entries.values.filter { $0.hasEnded }.sorted { $0.id < $1.id }
         guard let entry = ended.randomElement(using: &random) else { return }
@@ -340,6 +331,7 @@ final class SchedulerSimulation {
         asked = [:]
         cancels = [:]
         bulkCancels = []
+        payloads = [:]
         answered = Set(0...requestCount)
         for entry in entries.values {
             if !entry.isStored { entry.hasEnded = true }
@@ -382,6 +374,8 @@ final class SchedulerSimulation {
                 isStored: isStored,
                 life: id.number < firstOfLife || isOther ? -1 : life)
             entries[id] = entry
+        } else if let id = payloads.removeValue(forKey: reply.number) {
+            payload(of: id, answer)
         } else if let id = cancels.removeValue(forKey: reply.number), let entry = entries[id] {
             guard case .cancel(let cancelled) = answer else { return }
             switch cancelled {

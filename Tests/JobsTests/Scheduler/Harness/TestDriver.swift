@@ -453,6 +453,7 @@ extension StoreCommand {
         case .release(let queues): "release \(queues.count) queues"
         case .claim: "claim"
         case .find(let id, _): "find job \(id)"
+        case .findPayload(let id, _): "find payload of job \(id)"
         case .findNamed: "find name"
         case .list: "list"
         case .answer: "answer"
