@@ -245,7 +245,9 @@ package final class TwinStore: JobStore {
         case .reserve(let number): state.book.reservedBelow = number
         case .cancel(let id, let outcome, let ticket):
             var cancelled: [QueueName: [CountedJob]] = [:]
-            if let job = state.book.job(id), isParked(job, state) {
+            if let job = state.book.job(id), isParked(job, state),
+                outcome != .expired || job.attempt == 0
+            {
                 cancelled[job.queue] = [state.book.cancel(job, as: outcome, at: now)]
             }
             return [.cancelled(ticket: ticket, result(cancelled))]

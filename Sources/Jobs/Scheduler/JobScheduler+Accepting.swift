@@ -1,12 +1,13 @@
-// How a job is accepted: known at once, answered and offered when it is kept as its client wants it. That is at
-// once for a job in memory only, and when the store has it for any other.
+// How a job is accepted: known at once, answered and offered when it is kept as its client wants
+// it. That is at once for a job in memory only, and when the store has it for any other.
 
 internal import Wording
 
 extension JobScheduler {
     /// Accepts a job, and answers with its number or why there is none.
     ///
-    /// - Parameter run: recorded with the job, of the schedule that makes it; then `keepRuns` tells the store.
+    /// - Parameter run: recorded with the job, of the schedule that makes it; then `keepRuns` tells
+    ///   the store.
     package mutating func perform(
         _ request: borrowing JobRequest, of run: ScheduleRun? = nil, _ reply: ReplyToken
     ) {
@@ -18,7 +19,8 @@ extension JobScheduler {
                 answerAccepted(accepted.id, accepted.job, reply)
             }
         } catch {
-            // A repeated submit gets the answer of the first one also if there is no room for another job.
+            // A repeated submit gets the answer of the first one also if there is no room for
+            // another job.
             guard let name, isKept, error != .shuttingDown else {
                 return effects.answer(reply, .failed(error))
             }
@@ -26,7 +28,8 @@ extension JobScheduler {
         }
     }
 
-    /// - Returns: a job in memory only, whose number may be that of an earlier one; nil if the store comes first.
+    /// - Returns: a job in memory only, whose number may be that of an earlier one; nil if the
+    ///   store comes first.
     private mutating func accept(
         _ request: borrowing JobRequest, isKept: Bool, of run: ScheduleRun?, _ reply: ReplyToken
     ) throws(JobError) -> (id: JobID, job: JobEntry?)? {
@@ -173,14 +176,18 @@ extension JobScheduler {
                 book.deactivate(job)
                 endExpiry(of: job)
                 commit.queue.removeFromMemory(job)
-            } else {
+            } else if job.job.state.isEnded {
                 uncountCancelled(commit.id)
+            } else {
+                // A shutdown has left it to the store.
+                commit.queue.removeParked(commit.state, .one(commit.byteCount))
             }
             book.discard(commit.id, endedAs: job.job.state)
         } else {
             commit.queue.removeParked(commit.state, .one(commit.byteCount))
         }
         effects.answer(commit.reply, answer)
+        endReleases()
     }
 
     // MARK: - Refusals

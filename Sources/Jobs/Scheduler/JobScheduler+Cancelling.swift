@@ -9,6 +9,9 @@ struct PendingCancels {
     /// Bulk cancels under way.
     var bulk: [BulkCancel] = []
     var bulkTurns = BulkTurns()
+    /// Jobs that a shutdown or a stopped thread had left to the store, and that were cancelled
+    /// since.
+    var endedInStore: Set<JobID> = []
     /// Clients that wait for the end of a parked job.
     private var waiters: [JobID: WaitingClients] = [:]
 
@@ -48,7 +51,8 @@ struct PendingCancels {
 }
 
 extension JobScheduler {
-    /// Takes back a job that has not begun, or asks a running one to end; answers what became of it.
+    /// Takes back a job that has not begun, or asks a running one to end; answers what became of
+    /// it.
     package mutating func cancel(_ id: JobID, _ reply: ReplyToken) {
         forgetExpired()
         if let answer = cancelInMemory(id) {
@@ -62,7 +66,10 @@ extension JobScheduler {
 
     /// - Returns: what became of it; nil if it is not in memory.
     private mutating func cancelInMemory(_ id: JobID) -> CancelOutcome? {
-        guard let job = book.active(id) else { return cancelInactive(id) }
+        guard let job = book.active(id) else {
+            // Jobs in the book that are not active have ended.
+            return book.state(of: id) == nil ? nil : .tooLate
+        }
         if withdraw(job) { return .cancelled }
         job.isAskedToEnd = true
         effects.append(.cancel(job))
@@ -73,16 +80,6 @@ extension JobScheduler {
             return .stuck
         }
         return .requested
-    }
-
-    /// Cancels a job that is in the book and not active: it has ended, or a stopped thread or the shutdown has
-    /// left it to the store.
-    private mutating func cancelInactive(_ id: JobID) -> CancelOutcome? {
-        guard let state = book.state(of: id) else { return nil }
-        guard state == .waiting else { return .tooLate }
-        apply(.cancel, to: id)
-        effects.record(.end(id, nil, .cancelled, at: now.unixMilliseconds))
-        return .cancelled
     }
 
     private func mustConfirm(_ answer: CancelOutcome, of id: JobID) -> Bool {
@@ -115,13 +112,24 @@ extension JobScheduler {
     mutating func cancel(_ id: JobID, found: Result<Job, JobError>, _ reply: ReplyToken) {
         switch found {
         case .failure(let error): effects.answer(reply, .failed(error))
-        case .success:
+        case .success(let job):
             if let answer = cancelInMemory(id) { return confirm(.cancel(answer), reply) }
-            effects.answer(reply, .cancel(.tooLate))
+            guard !job.state.isEnded, stage.isRefusing || reasonToStay(job) != nil,
+                cancels.endedInStore.insert(id).inserted
+            else {
+                return effects.answer(reply, .cancel(.tooLate))
+            }
+            // It was in memory, as far as the store knows, and was left to it.
+            effects.record(.end(id, nil, .cancelled, at: now.unixMilliseconds))
+            let counted = CountedJob(
+                id: id, state: .waiting, selector: job.selector, byteCount: job.payload.count)
+            _ = noteCancelled([job.queue: [counted]])
+            confirm(.cancel(.cancelled), reply)
         }
     }
 
-    /// The store has said whether it ended a job: if it did not, and has loaded it meanwhile, the job goes on.
+    /// The store has said whether it ended a job: if it did not, and has loaded it meanwhile, the
+    /// job goes on.
     mutating func noteCancelAnswer(_ id: JobID) {
         guard let job = cancels.end(id), let queue = queues[job.queue] else { return }
         if !leaveParked(job, queue) {

@@ -1,5 +1,6 @@
-// Delayed and buffered jobs. The delayed jobs of a stored queue that are due next are in memory, each with its
-// alarm. The other delayed jobs, and all buffered ones, are parked in the store: see `DelayedWindow`.
+// Delayed and buffered jobs. The delayed jobs of a stored queue that are due next are in memory,
+// each with its alarm. The other delayed jobs, and all buffered ones, are parked in the store: see
+// `DelayedWindow`.
 
 extension JobScheduler {
     // MARK: - In memory
@@ -34,6 +35,7 @@ extension JobScheduler {
     /// A delayed job is kept: it gets its alarm, or is parked.
     mutating func place(_ job: JobEntry, dueAt: Int64) {
         guard let queue = job.queue else { return delay(job, until: dueAt) }
+        guard !stage.keepsDelayed else { return park(job, queue) }
         let key = DueKey(dueAt: dueAt, id: job.id)
         guard queue.delayed.takes(key) else { return park(job, queue) }
         queue.delayed.placed(key)
@@ -229,8 +231,8 @@ extension JobScheduler {
 
     // MARK: - The clock
 
-    /// Dates all jobs anew that wait for a time of day: the clock on the wall was set, or has slept with the
-    /// machine.
+    /// Dates all jobs anew that wait for a time of day: the clock on the wall was set, or has slept
+    /// with the machine.
     ///
     /// - Complexity: O(jobs in memory).
     package mutating func clockWasSet() {
@@ -243,7 +245,8 @@ extension JobScheduler {
         keepDue()
     }
 
-    /// Parked jobs that a command has made due stay due: the store dates them anew, and then they are loaded.
+    /// Parked jobs that a command has made due stay due: the store dates them anew, and then they
+    /// are loaded.
     ///
     /// Those in memory were released when they were due.
     mutating func keepDue() {

@@ -53,7 +53,8 @@ extension JobScheduler {
         endReleases()
     }
 
-    /// Notes in the book how a job has begun and ended; the store has what a stored one needs to run again.
+    /// Notes in the book how a job has begun and ended; the store has what a stored one needs to
+    /// run again.
     private mutating func keepEnd(_ completion: Completion, isStored: Bool) {
         let (id, outcome) = (completion.job, completion.outcome)
         // The clients that watch it are told of each step.
@@ -183,10 +184,10 @@ extension JobScheduler {
 
     /// Lets the store have a job back whose attempt the shutdown has interrupted.
     private mutating func requeue(_ job: JobEntry) {
-        book.deactivate(job)
         recordRequeue(job)
         stage.requeuedCount += 1
         tellWaiters(of: job, .failed(.abandoned))
+        if let queue = job.queue { parkAsStored(job, queue) }
     }
 
     /// Has the store record that the attempt of a job does not count.
@@ -196,10 +197,9 @@ extension JobScheduler {
 
     /// Leaves a job to the store that has not begun: it runs after a restart.
     private mutating func leaveToStore(_ job: JobEntry) {
-        guard withdrawAttempt(of: job) else { return }
-        book.deactivate(job)
-        leaveExpiry(of: job)
+        guard let queue = job.queue, withdrawAttempt(of: job) else { return }
         tellWaiters(of: job, .failed(.leftForRestart(job.id, thread: job.thread)))
+        parkAsStored(job, queue)
         endHoldUp(by: job)
         job.forgetOrders()
     }

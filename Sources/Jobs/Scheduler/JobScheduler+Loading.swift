@@ -48,7 +48,7 @@ extension JobScheduler {
             }
             bringMore(of: queue)
             offerLine(of: queue)
-            queue.checkParked()
+            if !stage.isRefusing { queue.checkParked() }
         case .failure:
             _ = queue.endLoad(isEnd: false)
             loadAgainLater(queue)

@@ -1,9 +1,11 @@
-// Which threads' stored jobs this scheduler owns: all of them, until it releases some. A thread that is released
-// and claimed again may have had another owner meanwhile, so nothing that memory knew of its jobs is believed.
+// Which threads' stored jobs this scheduler owns: all of them, until it releases some. A thread
+// that is released and claimed again may have had another owner meanwhile, so nothing that memory
+// knew of its jobs is believed.
 //
 //     owned ── release ──▶ leaving ── its last running job ends ──▶ released ── claim ──▶ owned
 //
-// A claim of a leaving thread waits for the release: a job must not be loaded while its end is in flight.
+// A claim of a leaving thread waits for the release: a job must not be loaded while its end is in
+// flight.
 //
 // Jobs in memory only stay: no other scheduler knows them.
 
@@ -25,9 +27,11 @@ struct Releases {
 }
 
 extension JobScheduler {
-    /// Lets go of the stored jobs of a thread, while others are served: none of them begins here any more.
+    /// Lets go of the stored jobs of a thread, while others are served: none of them begins here
+    /// any more.
     ///
-    /// Answers `done` when the jobs that run have ended. Jobs that are accepted meanwhile are refused.
+    /// Answers `done` when the jobs that run have ended. Jobs that are accepted meanwhile are
+    /// refused.
     package mutating func release(_ thread: String, _ reply: ReplyToken) {
         releases.threads.insert(thread)
         let released = queues.all.filter { $0.name.thread == thread }
@@ -45,9 +49,11 @@ extension JobScheduler {
         endReleases()
     }
 
-    /// Takes over the stored jobs of a thread; answers `done` when it knows the jobs that hold up others.
+    /// Takes over the stored jobs of a thread; answers `done` when it knows the jobs that hold up
+    /// others.
     package mutating func claim(_ thread: String, _ reply: ReplyToken) {
         guard releases.includes(thread) else { return effects.answer(reply, .done) }
+        guard !stage.isRefusing else { return effects.answer(reply, .failed(.shuttingDown)) }
         guard !releases.waiting.contains(where: { $0.thread == thread }) else {
             return releases.claims.append(Releases.Release(thread: thread, reply: reply))
         }
@@ -99,11 +105,11 @@ extension JobScheduler {
         }
     }
 
-    /// A job that has not begun leaves memory without an end: the owner of its thread has it in the store.
+    /// A job that has not begun leaves memory without an end: the owner of its thread has it in the
+    /// store.
     mutating func leaveToOwner(_ job: JobEntry, _ queue: JobQueue) {
         retract(job)
-        // As the store has it: a delayed job is among the delayed ones there until it ends.
-        park(job, queue, as: job.part == .inTurn ? .waiting : .delayed)
+        parkAsStored(job, queue)
         // Jobs in memory only may have waited behind it.
         endHoldUp(by: job)
         job.forgetOrders()

@@ -1,5 +1,5 @@
-// Questions of clients about one job: its description, its result, its end. If the job is not in memory, the store
-// is asked. Its answer comes later, and a change that was made meanwhile wins.
+// Questions of clients about one job: its description, its result, its end. If the job is not in
+// memory, the store is asked. Its answer comes later, and a change that was made meanwhile wins.
 
 extension JobScheduler {
     /// Forgets ended jobs past their retention time.
@@ -96,12 +96,21 @@ extension JobScheduler {
         case .failure(let error): effects.answer(reply, .failed(error))
         case .success(let job) where job.outcome != nil:
             effects.answer(reply, JobAnswer(job.outcome, of: id))
-        case .success where stage.keepsParked: effects.answer(reply, .failed(.abandoned))
-        case .success:
+        case .success(let job):
+            if let error = reasonToStay(job) { return effects.answer(reply, .failed(error)) }
             effects.awaitEnd(reply)
             let waiter = waiter(reply, for: id)
             cancels.withWaiters(of: id) { $0.add(waiter, &alarms, environment) }
         }
+    }
+
+    /// Why a job stays in the store until the restart; nil if it does not.
+    func reasonToStay(_ job: Job) -> JobError? {
+        if stage.keepsParked || stage.keepsDelayed && job.state != .waiting { return .abandoned }
+        guard let group = served.knownGroup(of: job.thread),
+            environment.isStopped(job.thread, of: group)
+        else { return nil }
+        return .leftForRestart(job.id, thread: job.thread)
     }
 
     /// Has a client wait for the end of a job in memory.

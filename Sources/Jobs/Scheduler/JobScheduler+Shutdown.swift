@@ -1,5 +1,5 @@
-// How a scheduler goes down: it refuses new jobs, leaves waiting jobs in the store, asks running jobs to end, and
-// abandons the rest.
+// How a scheduler goes down: it refuses new jobs, leaves waiting jobs in the store, asks running
+// jobs to end, and abandons the rest.
 
 /// The jobs that a shutdown did not let run.
 package struct AbandonedJobs: Sendable, Equatable {
@@ -27,7 +27,7 @@ extension JobScheduler {
     /// - Returns: how many these are, the first time.
     package mutating func keepParked() -> Int {
         guard !stage.keepsParked else { return 0 }
-        let count = keepDelayed() + parkedCount(.waiting)
+        let count = keepDelayed() + parkedCount(.waiting) - stage.keptInTurnCount
         stage.keepsParked = true
         for waiters in cancels.takeWaiters() {
             waiters.tell(.failed(.abandoned), &alarms, &effects)
@@ -50,9 +50,9 @@ extension JobScheduler {
             case .offered, .outside: false
             // A job behind one whose turn has come is offered when that one has ended.
             case .heldUp(let holdUp): !offered.contains(holdUp.blocker)
-            case .committing, .delayed, .buffered: true
+            case .delayed, .buffered: true
             // A job in turn runs, as soon as those before it have come.
-            case .inLine: job.part != .inTurn
+            case .committing, .inLine: job.part != .inTurn
             }
         }
     }
@@ -75,15 +75,15 @@ extension JobScheduler {
         _ isAbandoned: (borrowing JobScheduler, JobEntry) -> Bool
     ) -> AbandonedJobs {
         var abandoned = AbandonedJobs()
-        // The newest first: threads go on beginning the oldest, and none may begin before an older one of its
-        // thread that is left for the next start.
+        // The newest first: threads go on beginning the oldest, and none may begin before an older
+        // one of its thread that is left for the next start.
         let jobs = book.activeJobs.sorted { $0.id > $1.id }
         for job in jobs where isAbandoned(self, job) {
             tellWaiters(of: job, .failed(.abandoned))
             if job.isStored { abandoned.keptCount += 1 } else { abandoned.count += 1 }
-            if let queue = job.queue, case .delayed = job.place {
+            if let queue = job.queue {
                 // The store may still be asked to cancel or expire it.
-                park(job, queue)
+                parkAsStored(job, queue)
                 continue
             }
             book.deactivate(job)
@@ -93,9 +93,21 @@ extension JobScheduler {
         return abandoned
     }
 
+    /// Leaves an active job to the store, as the store has it.
+    ///
+    /// A delayed job is among the delayed ones there until it ends.
+    mutating func parkAsStored(_ job: JobEntry, _ queue: JobQueue) {
+        let state: JobState = job.part == .inTurn ? .waiting : .delayed
+        if stage.isRefusing, state == .waiting { stage.keptInTurnCount += 1 }
+        park(job, queue, as: state)
+        // In a drain, others go on.
+        bringMore(of: queue)
+    }
+
     /// Asks all jobs in memory to end.
     ///
-    /// A stored one that does not end with a result runs after the restart, unless a client has asked it to end.
+    /// A stored one that does not end with a result runs after the restart, unless a client has
+    /// asked it to end.
     package mutating func interruptAll() {
         for job in book.activeJobs {
             job.isInterrupted = job.isStored && !job.isAskedToEnd

@@ -250,6 +250,8 @@ package struct SchedulerStage {
     package internal(set) var keepsDelayed = false
     /// Whether all parked jobs stay in the store.
     package internal(set) var keepsParked = false
+    /// Jobs in turn that were in memory and were left to the store.
+    var keptInTurnCount = 0
     /// Stored jobs whose attempt the shutdown has interrupted.
     package var requeuedCount = 0
 }

@@ -52,6 +52,8 @@ extension JournalWriter {
         case .reserve(let number): try store.reserve(below: number)
         case .cancel(let id, let outcome, let ticket):
             guard let job = try store.job(id), isParked(job) else { break }
+            // It has begun since it was looked for.
+            if outcome == .expired, job.attempt > 0 { break }
             try store.end(id, nil, outcome, at: now)
             answers.cancelled[ticket] = [
                 job.queue: [

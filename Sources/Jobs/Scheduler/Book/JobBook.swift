@@ -1,8 +1,8 @@
 // All jobs in memory: the active ones, and ended ones within limits.
 //
-// Each job is one object (`JobEntry`). A table leads from its number to it, a chain has all in the order in which
-// they came, a tally per thread counts its jobs by state, and a queue holds the ended ones in the order in which
-// they will be forgotten.
+// Each job is one object (`JobEntry`). A table leads from its number to it, a chain has all in the
+// order in which they came, a tally per thread counts its jobs by state, and a queue holds the
+// ended ones in the order in which they will be forgotten.
 //
 // A job that has not ended is active, or a stopped thread or a shutdown has left it to the store.
 
@@ -11,8 +11,8 @@ internal import Structures
 /// Keeps jobs in memory, the ended ones within limits, one entry for each job.
 ///
 /// - Thread: one, its owner's.
-/// - Complexity: O(1) for everything but `newest`, which walks the jobs until it has found as many as
-///   there are.
+/// - Complexity: O(1) for everything but `newest`, which walks the jobs until it has found as many
+///   as there are.
 package struct JobBook {
     /// What the book has seen since it was made.
     package private(set) var totals = JobTotals()
@@ -156,6 +156,7 @@ package struct JobBook {
     package mutating func discard(_ id: JobID, endedAs end: JobState = .cancelled) {
         totals.accepted -= 1
         if letGo(id) { return }
+        guard end.isEnded else { return }
         if end == .expired { totals.expired -= 1 } else { totals.cancelled -= 1 }
         guard let entry = table[id], let retained = entry.retained(as: end) else { return }
         ended.remove(retained)
@@ -338,7 +339,8 @@ package struct JobBook {
 
     /// Drops ended jobs that are older than the limits allow.
     ///
-    /// The other operations do so as well. An idle daemon calls this one before it answers a question.
+    /// The other operations do so as well. An idle daemon calls this one before it answers a
+    /// question.
     package mutating func expire(at now: Int64) {
         dropEnded(at: now)
     }

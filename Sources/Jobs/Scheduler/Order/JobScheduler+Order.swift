@@ -67,8 +67,8 @@ extension JobScheduler {
 
     private mutating func abandon(_ job: JobEntry) {
         guard book.active(job.id) === job else { return }
-        book.deactivate(job)
         tellWaiters(of: job, .failed(.abandoned))
+        if let queue = job.queue { parkAsStored(job, queue) } else { book.deactivate(job) }
     }
 
     /// Notes the orders of a job that is offered.

@@ -1,5 +1,5 @@
-// The stored jobs of one queue, and how many of them there are: in memory, or parked, which means in the
-// store only.
+// The stored jobs of one queue, and how many of them there are: in memory, or parked, which means
+// in the store only.
 
 /// Counts that would have become negative: each is a fault of the scheduler.
 ///
@@ -73,8 +73,8 @@ package final class JobLoad {
 
 /// The stored jobs of one thread and priority.
 ///
-/// Confined to its scheduler. Invariant: the counts of its group and of all queues are the sums over their
-/// queues.
+/// Confined to its scheduler. Invariant: the counts of its group and of all queues are the sums
+/// over their queues.
 package final class JobQueue {
     /// Which part of the queue's memory a job is counted in, until its end.
     enum Part {
@@ -200,7 +200,8 @@ package final class JobQueue {
         if !isOfGroup || !isOfAll { miscounts.report("jobs", of: name) }
     }
 
-    /// Checks the count of parked jobs once all jobs in turn are in memory.
+    /// Checks the count of parked jobs once all jobs in turn are in memory, unless a shutdown has
+    /// left some to the store.
     func checkParked() {
         guard window.isWhole, parkedInTurn != JobAmount() else { return }
         miscounts.report("parked jobs in turn", of: name)

@@ -27,7 +27,7 @@ extension SchedulerSimulation {
             }
             count("payload")
         case .failed(.hasNoPayload):
-            if state(of: id)?.isEnded != true {
+            if state(of: id)?.isEnded != true, entry.isStored || !isGoingDown {
                 fail("job \(id) has not ended, and its payload is gone")
             }
         default: break

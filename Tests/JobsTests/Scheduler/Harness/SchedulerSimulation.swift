@@ -19,7 +19,7 @@ final class SchedulerSimulation {
     }
 
     var random: SeededRandom
-    private let store: Store
+    let store: Store
     let driver: TestDriver
     private(set) var entries: [JobID: SimulatedJob] = [:]
     private var asked: [UInt64: (JobRequest, isStored: Bool)] = [:]
@@ -31,6 +31,8 @@ final class SchedulerSimulation {
     private var hasCancelledAll = false
     /// Requests to cancel all jobs of a pool that were not answered.
     private var bulkCancels: Set<UInt64> = []
+    /// Whether this life ends in an orderly way, and delayed jobs are left for the next.
+    var isGoingDown = false
     /// Threads that this scheduler does not own, or was told to let go of.
     private var released: Set<String> = []
     /// The first number of this life.
@@ -57,13 +59,14 @@ final class SchedulerSimulation {
 
     func run(_ count: Int) throws {
         for _ in 0..<count {
+            if store != .none, random.chance(1), random.chance(60) { try shutDown() }
             step()
             try check()
         }
         try sweep()
     }
 
-    private func check() throws {
+    func check() throws {
         driver.scheduler.checkInvariants()
         for report in driver.scheduler.takeFaults() { fail(report) }
         if driver.scheduler.stalledQueueCount > 0 { fail("a queue has stalled") }
@@ -83,13 +86,13 @@ final class SchedulerSimulation {
 
     func fail(_ text: String) { fault = fault ?? text }
 
-    private func note(_ step: String) { steps.append(step) }
+    func note(_ step: String) { steps.append(step) }
 
     func count(_ word: String) { counts[word, default: 0] += 1 }
 
     // MARK: - Steps
 
-    private func step() {
+    func step() {
         switch random.below(100) {
         case ..<30: submit()
         case ..<36: cancel()
@@ -102,13 +105,14 @@ final class SchedulerSimulation {
         case ..<88: lookAtSome()
         case ..<89: runAgain()
         case ..<90 where store != .none: random.chance(50) ? crash() : letGoOrTakeOver()
+        case ..<91: driver.pauseOrResume(random.below(3))
         default: turnStore()
         }
         if store == .prompt { turnStore() }
         if store == .none { driver.deliver() }
     }
 
-    private func turnStore() {
+    func turnStore() {
         let refuses = store == .refusing && random.chance(20)
         if refuses { count("refused") }
         driver.store(
@@ -173,7 +177,7 @@ final class SchedulerSimulation {
             .randomElement(using: &random)
     }
 
-    private func beginOne() {
+    func beginOne() {
         let members = driver.groups.flatMap(\.memberNames)
         let member = members[random.below(members.count)]
         guard let attempt = driver.begin(on: member) else { return }
@@ -223,7 +227,8 @@ final class SchedulerSimulation {
                 other.id < entry.id && other.begun == 0 && entry.begun == 0
                 && other.request.priority == entry.request.priority
             // A job whose cancel is under way waits for that, and is cancelled mostly.
-            let isLeaving = other.isCancelAsked || !bulkCancels.isEmpty
+            let isLeaving =
+                other.isCancelAsked || !bulkCancels.isEmpty || isGoingDown && !other.isPlain
             if !isLeaving, other.isStored, entry.isStored,
                 other.request.thread == entry.request.thread,
                 other.begun == 0, entry.begun == 0,
@@ -256,7 +261,7 @@ final class SchedulerSimulation {
             ?? driver.twin?.book.job(id)?.state
     }
 
-    private func endOne() {
+    func endOne() {
         let running = driver.groups.flatMap { $0.running.values }.sorted { $0.id < $1.id }
         guard let attempt = running.randomElement(using: &random) else { return }
         var outcome = Outcome.done(attempt.job.payload)
@@ -322,8 +327,9 @@ final class SchedulerSimulation {
         }
     }
 
-    private func crash() {
+    func crash() {
         note("crash")
+        isGoingDown = false
         released = []
         count("crashed")
         life += 1
@@ -396,6 +402,7 @@ final class SchedulerSimulation {
     /// Lets everything that can happen happen: then all requests are answered, and all jobs have ended.
     private func sweep() throws {
         note("sweep")
+        driver.resumeAll()
         for round in 0..<4_000 {
             // The store may have refused the first time.
             if round % 50 == 0 {

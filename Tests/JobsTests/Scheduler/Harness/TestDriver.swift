@@ -42,6 +42,7 @@ final class FakeGroup {
     /// Members that have reported a failed attempt, and take nothing before the scheduler has heard it.
     var waiting: [String: FakeAttempt] = [:]
     var stopped: Set<String> = []
+    var paused: Set<String> = []
 
     init(_ name: String, count: Int) {
         self.name = name
@@ -57,7 +58,9 @@ final class FakeGroup {
 
     /// The next attempt for a member: a key is bound to one member while it has work there.
     func next(for member: String) -> FakeAttempt? {
-        guard running[member] == nil, waiting[member] == nil, !stopped.contains(member) else {
+        guard running[member] == nil, waiting[member] == nil, !stopped.contains(member),
+            !paused.contains(member)
+        else {
             return nil
         }
         let bound = Set(
@@ -181,6 +184,8 @@ final class TestDriver: SchedulerEnvironment {
             group.queue = []
             group.running = [:]
             group.waiting = [:]
+            group.stopped = []
+            group.paused = []
         }
         reports = []
         expiredReports = []
@@ -284,6 +289,30 @@ final class TestDriver: SchedulerEnvironment {
         job.attempt = attempt
         group.offer(attempt)
         tell("offer job \(job.id) to \(job.thread)")
+    }
+
+    // MARK: - Steering threads
+
+    /// Pauses a member, or lets a paused one go on.
+    func pauseOrResume(_ number: Int) {
+        let members = groups.flatMap { group in group.memberNames.map { (group, $0) } }
+        let (group, name) = members[number % members.count]
+        if group.paused.remove(name) == nil { group.paused.insert(name) }
+    }
+
+    func resumeAll() { for group in groups { group.paused = [] } }
+
+    /// No member begins another attempt.
+    func stopAll() { for group in groups { group.stopped = Set(group.memberNames) } }
+
+    /// The process ends while attempts run: nothing of them is heard any more.
+    func forgetAttempts() {
+        for group in groups {
+            for attempt in group.running.values { attempt.phase = .over }
+            group.running = [:]
+            group.waiting = [:]
+        }
+        reports = []
     }
 
     // MARK: - The store

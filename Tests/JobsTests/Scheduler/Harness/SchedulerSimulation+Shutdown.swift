@@ -1,0 +1,90 @@
+// Orderly ends within a random history: the steps are those that the daemon goes through.
+
+import Jobs
+import Support
+
+extension SchedulerSimulation {
+    /// Goes down while clients go on to ask, and starts again; a crash may be first.
+    func shutDown() throws {
+        note("shut down")
+        count("shut down")
+        isGoingDown = true
+        driver.input { $0.refuse() }
+        if random.chance(50) {
+            drain()
+            try goOn(steps: random.below(60))
+            // A second signal, or all that may run has run.
+            if random.chance(30) { stop() } else { try finish() }
+        } else {
+            stop()
+        }
+        try goOn(steps: random.below(30))
+        if isGoingDown, random.chance(50) { driver.input { $0.interruptAll() } }
+        try goOn(steps: random.below(30))
+        guard isGoingDown else { return }
+        driver.input { _ = $0.abandonRunning() }
+        driver.forgetAttempts()
+        try check()
+        // The store keeps all that it was told; what a scheduler that ends has yet to hear is lost.
+        for _ in 0..<20 {
+            driver.store()
+            driver.deliver(random.below(20))
+            try check()
+        }
+        if driver.scheduler.book.activeCount > 0 {
+            fail("\(driver.scheduler.book.activeCount) jobs outlive the shutdown")
+            try check()
+        }
+        crash()
+    }
+
+    private func drain() {
+        guard isGoingDown else { return }
+        note("drain")
+        driver.input {
+            _ = $0.keepDelayed()
+            _ = $0.abandonDelayed()
+        }
+        driver.resumeAll()
+    }
+
+    /// Lets running jobs end, and none begin.
+    private func stop() {
+        guard isGoingDown else { return }
+        note("stop")
+        driver.input {
+            _ = $0.keepParked()
+            _ = $0.abandonWaiting()
+        }
+        driver.resumeAll()
+        driver.stopAll()
+    }
+
+    private func goOn(steps count: Int) throws {
+        for _ in 0..<count where isGoingDown {
+            step()
+            try check()
+        }
+    }
+
+    /// Lets all run that a drain lets run.
+    private func finish() throws {
+        for _ in 0..<2_000 where isGoingDown {
+            if driver.scheduler.book.activeCount == 0, driver.scheduler.areAllInMemory { return }
+            driver.resumeAll()
+            turnStore()
+            driver.deliver()
+            for _ in 0..<3 {
+                beginOne()
+                endOne()
+                driver.hear()
+            }
+            driver.advance(byMilliseconds: 300)
+            try check()
+        }
+        guard isGoingDown else { return }
+        let left = driver.scheduler.book.activeJobs.map { "\($0.id) \($0.place)" }
+        fail("a drain never ends: \(left), \(driver.scheduler.stalledQueueCount) stalled")
+        try check()
+    }
+}
