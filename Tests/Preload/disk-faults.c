@@ -8,6 +8,8 @@
 //                          0 for all. Empty or not there: nothing fails, and nothing is counted
 //     DISK_FAULTS_LOG      gets a line for each watched call: `sync jobs.sqlite-wal`, with the error
 //                          behind it if it was made to fail
+//     DISK_FAULTS_SYNCED   a directory that has each watched file as its latest sync has left it:
+//                          the disk after a power cut that no unsynced write survives
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -160,8 +162,38 @@ static int may(const char *call, int fd) {
 READ(pread)
 READ(pread64)
 
-int fsync(int fd) { return may("sync", fd) ? REAL(fsync)(fd) : -1; }
-int fdatasync(int fd) { return may("sync", fd) ? REAL(fdatasync)(fd) : -1; }
+// Copies a watched file as it is before its sync, to `path`. Returns whether it did.
+static int copy_before_sync(int fd, char *path, size_t size) {
+    const char *directory = getenv("DISK_FAULTS_SYNCED");
+    if (directory == NULL || !is_watched(fd)) return 0;
+    snprintf(path, size, "%s/%s.next", directory, names[fd]);
+    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+    int copy = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
+    if (copy < 0) return 0;
+    char bytes[1 << 16];
+    long count, place = 0;
+    while ((count = syscall(SYS_pread64, fd, bytes, sizeof bytes, place)) > 0) {
+        syscall(SYS_write, copy, bytes, count);
+        place += count;
+    }
+    syscall(SYS_close, copy);
+    return 1;
+}
+
+static int synced(int fd, int (*sync)(int)) {
+    char next[512], path[512];
+    if (!may("sync", fd)) return -1;
+    int is_copied = copy_before_sync(fd, next, sizeof next);
+    int result = sync(fd);
+    if (is_copied && result == 0) {
+        snprintf(path, sizeof path, "%.*s", (int)(strlen(next) - strlen(".next")), next);
+        rename(next, path);
+    }
+    return result;
+}
+
+int fsync(int fd) { return synced(fd, REAL(fsync)); }
+int fdatasync(int fd) { return synced(fd, REAL(fdatasync)); }
 
 #define TRUNCATE(name) \
     int name(int fd, off64_t size) { return may("truncate", fd) ? REAL(name)(fd, size) : -1; }

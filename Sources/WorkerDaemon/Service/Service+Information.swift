@@ -45,6 +45,7 @@ extension Service {
             ("process_id", "\(ProcessStatistics.processID)"),
             ("uptime_in_seconds", "\(uptime)"),
             ("store", driver.store.name),
+            ("going_down", driver.isRefusing ? "1" : "0"),
         ]
     }
 

@@ -1,5 +1,6 @@
-// Going down: the door closes, what runs may finish within the grace period, who waits is told, and
-// the log says what became of everything. Confined to the thread `io`.
+// Going down: new jobs are refused, running jobs may finish within the grace period, waiting
+// clients are told, and the log says what became of everything. The doors stay open until the end,
+// for clients that look on. Confined to the thread `io`.
 
 internal import Jobs
 internal import Kernel
@@ -75,7 +76,6 @@ final class Shutdown {
         grace = service.configuration.shutdown.grace
         self.whenDown = whenDown
         totalsAtStart = service.driver.scheduler.book.totals
-        service.closeDoors()
         driver.input { $0.refuse() }
         service.schedules.close()
         driver.whenCompleted = { [unowned self] in lookIfDone() }
@@ -203,13 +203,15 @@ final class Shutdown {
         report.putBackCount = driver.scheduler.stage.requeuedCount
         report.stoppedCount = Int(now.cancelled - before.cancelled)
         service.log.notice(
-            "down: \(counted(report.finishedCount, "job")) finished, \(report.stoppedCount) stopped, "
+            "down: \(counted(report.finishedCount, "job")) finished, "
+                + "\(report.stoppedCount) stopped, "
                 + "\(report.abandonedWaitingCount) abandoned before they began, "
                 + "\(report.abandonedRunningCount) abandoned while they ran"
                 + (!driver.store.isKeeping
                     ? ""
                     : ", \(report.keptCount) kept in the journal, \(report.putBackCount) put back"))
         let shutdown = Confined(self, to: loop)
+        service.closeDoors()
         service.whenLastSessionEnds { shutdown.value.sayDown() }
         service.closeSessions()
         after(Self.farewell) { shutdown.value.service.dropSessions() }

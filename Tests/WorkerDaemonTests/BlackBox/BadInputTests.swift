@@ -133,7 +133,7 @@ import Testing
                         reply.errorMessage?.hasPrefix(
                             "wrong number of arguments for '\(name)' command") == true, "\(reply)")
                 }
-                let many = Array(repeating: CommandArgument.text("x"), count: 40)
+                let many = Array(repeating: CommandArgument.text("x"), count: 80)
                 try client.send(TestClient.bytes([.text(name)] + many))
                 let reply = try client.reply()
                 if open.contains(name) {

@@ -225,6 +225,40 @@ import Testing
         }
     }
 
+    /// A daemon in a group that systemd has left to its service, or in a group in that one.
+    @Test(
+        .timeLimit(.minutes(2)), .enabled(if: canMakeControlGroups && hasPerl),
+        arguments: ["", "/sub"])
+    func `a delegated group is used, and the daemon moves out of the way`(place: String) throws {
+        try withTree("delegated\(place.count)") { setup, tree in
+            let own = ControlGroup(path: tree.path + place)
+            try own.make()
+            let scratch = try Scratch()
+            var setup = setup
+            setup.more = ""
+            // setxattr(2) has this number on x86-64.
+            let daemon = try TestDaemon(
+                setup, in: scratch,
+                limited: "perl -e 'my @a = (\"\(tree.path)\", \"user.delegate\", \"1\"); "
+                    + "syscall(188, $a[0], $a[1], $a[2], 1, 0)'; "
+                    + "echo 0 >\(own.path)/cgroup.procs")
+            defer {
+                daemon.kill()
+                _ = try? daemon.end()
+                try? ControlGroup(path: tree.path + "/workerd").remove()
+                try? own.remove()
+            }
+            #expect(daemon.log.contains("programs run in control groups below \(tree.path)\n"))
+            let home = place.isEmpty ? tree.child("workerd") : own
+            #expect(home.processIDs == [daemon.processID])
+            #expect(tree.processIDs == [])
+            try scratch.write("", to: "stay")
+            try daemon.connect().send("PERFORM", "images", "leaves", "WAIT", "x")
+            let child = try scratch.processID(in: "pid")
+            #expect(tree.child("job-1-1").processIDs.contains(child))
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)), .enabled(if: canMakeControlGroups))
     func `the next daemon ends what a killed one has left in them`() throws {
         try withTree("left") { setup, tree in
@@ -261,6 +295,8 @@ import Testing
         }
     }
 }
+
+private let hasPerl = (try? File.kind(of: "/usr/bin/perl")) != nil
 
 /// Whether node is installed where programs are looked for.
 private let hasNode = (try? File.kind(of: "/usr/bin/node")) != nil

@@ -58,11 +58,22 @@ import Testing
             #expect(try other.call("BUFFER", "mail", "echo", "x").errorWord == "SHUTTINGDOWN")
             #expect(try other.call("RESULT", 2, "WAIT").errorWord == "SHUTTINGDOWN")
             #expect(try other.call("PING") == .simpleString("PONG"))
-            #expect(throws: SocketError.self) { try daemon.connect() }
+            // Its door stays open for clients that look on; they can also cancel.
+            let late = try daemon.connect()
+            #expect(try late.figure("going_down") == 1)
+            #expect(try late.call("JOB", 1)["state"]?.text == "running")
+            #expect(try late.call("THREAD", "images")["job"]?.integer == 1)
+            #expect(try late.call("PERFORM", "mail", "echo", "x").errorWord == "SHUTTINGDOWN")
+            #expect(try late.call("RETRY", "ALL", "echo").errorWord == "SHUTTINGDOWN")
+            let scheduled = try late.call("SCHEDULE", "s", "EVERY", 10, "mail", "echo", "x")
+            #expect(scheduled.errorWord == "SHUTTINGDOWN")
             #expect(isRunning(child))
             try daemon.scratch.write("", to: "go")
             #expect(try runs.reply().text == "result")
             #expect(try daemon.end() == "exit status 0")
+            #expect(try late.repliesUntilClosed().isEmpty)
+            #expect(throws: SocketError.self) { try daemon.connect() }
+            #expect(!daemon.scratch.has("s"))
             #expect(!isRunning(child))
             #expect(
                 daemon.log.contains("1 job let finish, 4 abandoned before they began"))
@@ -146,17 +157,24 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `a second signal leaves a successor's socket alone`() throws {
+    func `a successor has the socket when the daemon has ended, and not before`() throws {
         try withDaemon(Setup(selectors: Self.programs)) { daemon in
             let client = try daemon.connect()
             try client.send("PERFORM", "images", "hangs", "WAIT", "x")
             let child = try daemon.scratch.processID(in: "pid")
             try daemon.send(.interrupt)
-            try eventually("its socket is gone") { !daemon.scratch.has("s") }
-            let successor = try TestDaemon(Setup(), in: daemon.scratch, logName: "log2")
-            defer { successor.kill() }
+            try eventually("it goes down") { daemon.log.contains("going down") }
+            let early = try TestDaemon(
+                arguments: ["--config", daemon.scratch.file("workerd.json5")], in: daemon.scratch,
+                logName: "log2")
+            #expect(try early.end() == "exit status 69")
+            #expect(early.log.contains("can't listen"), "\(early.log)")
+            #expect(try daemon.connect().call("PING") == .simpleString("PONG"))
+            // Ended at once, it leaves the socket's file, which a successor replaces.
             try daemon.send(.interrupt)
             #expect(try daemon.end() == "exit status 130")
+            let successor = try TestDaemon(Setup(), in: daemon.scratch, logName: "log3")
+            defer { successor.kill() }
             #expect(try successor.connect().call("PING") == .simpleString("PONG"))
             try eventually("the program is gone") { !isRunning(child) }
         }

@@ -35,7 +35,8 @@ internal import WorkerDaemon
                 "log: is given twice, first at line 10, column 3 (line 10, column 30)",
                 "colour: unknown key, known are \"listen\", \"store\", \"backups\","
                     + " \"threads\", \"selectors\","
-                    + " \"schedules\", \"limits\", \"shutdown\", \"log\" (line 11, column 3)",
+                    + " \"schedules\", \"cgroup\", \"limits\", \"shutdown\", \"log\""
+                    + " (line 11, column 3)",
             ])
     }
 

@@ -57,6 +57,21 @@ extension TestDaemon {
             ])
     }
 
+    /// Starts a daemon with a ledger over a disk whose power can be cut.
+    convenience init(in scratch: Scratch, logName: String, syncingTo directory: String) throws {
+        try scratch.write(Setup.durable.text(directory: scratch.path), to: "workerd.json5")
+        try Directory.create(directory)
+        try self.init(
+            arguments: ["--config", scratch.file("workerd.json5")], in: scratch, logName: logName,
+            program: "ProgramLedger",
+            environment: [
+                "LEDGER": scratch.file("ledger"), "LD_PRELOAD": try shim.get(),
+                "DISK_FAULTS_FILES": scratch.file("jobs.sqlite"),
+                "DISK_FAULTS_SYNCED": directory,
+            ])
+        try waitUntilListening()
+    }
+
     /// Starts a daemon over the same files and a disk that does not fail.
     convenience init(afterFaultsIn scratch: Scratch) throws {
         try self.init(
