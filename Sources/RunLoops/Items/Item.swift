@@ -34,7 +34,7 @@ extension ThreadRunLoop {
         ///
         /// The homes change on the loop's thread only, where the lock is needed for changing them
         /// alone.
-        final let lock = WordLock()
+        private let lock = Mutex<Void>(())
         /// The modes that it is in, all of one loop.
         ///
         /// Looked at on other threads for nothing but their names and their loop's link.
@@ -51,6 +51,18 @@ extension ThreadRunLoop {
 
         init() {}
 
+        /// Calls a closure under the item's lock.
+        ///
+        /// - Blocks: while another thread is in such a closure.
+        @inline(__always)
+        final func locked<Result>(_ body: () -> Result) -> Result {
+            lock.withLock { _ in
+                // SAFETY: the result stays on the calling thread.
+                nonisolated(unsafe) let result = body()
+                return unsafe result
+            }
+        }
+
         /// Whether it can still be called; false for ever after `invalidate()`.
         ///
         /// - Thread: any thread.
@@ -60,19 +72,14 @@ extension ThreadRunLoop {
         ///
         /// - Thread: any thread.
         public final var loop: ThreadRunLoop? {
-            lock.lock()
-            let link = states.first?.link
-            lock.unlock()
-            return link?.loop
+            locked { states.first?.link }?.loop
         }
 
         /// The modes that it is in.
         ///
         /// - Thread: any thread.
         public final var modes: [Mode] {
-            lock.lock()
-            defer { lock.unlock() }
-            return states.map(\.mode)
+            locked { states.map(\.mode) }
         }
 
         /// Looks for what to call of it, if it has not been in another loop since it was in this
@@ -81,9 +88,7 @@ extension ThreadRunLoop {
         /// For a round that has listed it, on the loop's thread, after it has left the mode:
         /// another thread may be about to put it into its own loop, and waits for this look.
         final func ifLastIn<Call>(_ link: LoopLink, _ look: () -> Call?) -> Call? {
-            lock.lock()
-            defer { lock.unlock() }
-            return homes.first?.link === link ? look() : nil
+            locked { homes.first?.link === link ? look() : nil }
         }
 
         /// The states of the modes that it is in; on the loop's thread.
@@ -98,50 +103,60 @@ extension ThreadRunLoop {
         /// - Thread: any thread.
         /// - Blocks: never.
         public final func invalidate() {
-            lock.lock()
-            guard valid.load(ordering: .relaxed) else { return leaveIfHere() }
+            switch locked({ makeInvalid() }) {
+            case .again(let home):
+                // What another thread has asked of the loop may be on its way, or come too late, if
+                // the loop ends.
+                if home?.link.loop?.isOnThread == true { depart() }
+            case .outside(let last): letGoOutside(last)
+            case .leaving(let home):
+                if isCommon { home.link.loop?.leaveCommonItems(self) }
+                if keepsModeAlive { home.liveCount -= 1 }
+                leave(home)
+                tell(whenLeft, of: home)
+                letGo()
+            case .elsewhere(let home):
+                // The main thread may have to claim its loop first; a loop without a thread does
+                // nothing any more.
+                home?.link.loop?.onThread { [self] in depart() }
+            }
+        }
+
+        /// Where an item is as it becomes invalid, with one of its modes.
+        private enum Departure {
+            /// It was invalid before.
+            case again(ModeState?)
+            /// In no loop; it was in this mode last.
+            case outside(ModeState?)
+            /// In one mode, which it has left, and the caller is that loop's thread.
+            case leaving(ModeState)
+            /// In several modes, or the caller is another thread.
+            case elsewhere(ModeState?)
+        }
+
+        /// Marks it as invalid; under the lock.
+        private final func makeInvalid() -> Departure {
+            guard valid.load(ordering: .relaxed) else { return .again(states.first) }
             valid.store(false, ordering: .releasing)
-            if hasLeft || homes.isEmpty { return letGoOutside() }
+            // Left as it is: the loop that it was in looks at it without the lock.
+            if hasLeft || homes.isEmpty { return .outside(homes.first) }
             // By far most often it is in one mode, and the caller is that loop's own thread. Only
             // there may the mode be moved out, which saves a reference: the loop looks without the
             // lock.
             let isOnLoopThread =
                 homes.first.map { $0.link.thread.load(ordering: .relaxed) == pthread_self() }
-            if isOnLoopThread == true, let home = homes.takeOnly() {
-                settled(in: nil)
-                lock.unlock()
-                if isCommon { home.link.loop?.leaveCommonItems(self) }
-                if keepsModeAlive { home.liveCount -= 1 }
-                leave(home)
-                tell(whenLeft, of: home)
-                return letGo()
+            guard isOnLoopThread == true, let home = homes.takeOnly() else {
+                return .elsewhere(homes.first)
             }
-            let home = homes.first
-            lock.unlock()
-            // The main thread may have to claim its loop first; a loop without a thread does
-            // nothing any more.
-            home?.link.loop?.onThread { [self] in depart() }
+            settled(in: nil)
+            return .leaving(home)
         }
 
-        /// Leaves the modes that it is in still, if the caller is their loop's thread; gives the
-        /// lock back.
-        ///
-        /// It was made invalid before: what another thread has asked of the loop may be on its way,
-        /// or come too late, if the loop ends.
-        private final func leaveIfHere() {
-            let home = states.first
-            lock.unlock()
-            if home?.link.loop?.isOnThread == true { depart() }
-        }
-
-        /// Lets go of what it would have called while it is in no loop; gives the lock back.
+        /// Lets go of what it would have called while it is in no loop.
         ///
         /// It was made invalid: no loop takes it any more. The one that it was in may be calling
         /// it.
-        private final func letGoOutside() {
-            // Left as it is: the loop that it was in looks at it without the lock.
-            let last = homes.first
-            lock.unlock()
+        private final func letGoOutside(_ last: ModeState?) {
             guard let loop = last?.link.loop else { return letGo() }
             // One that has ended calls nothing any more, and one that ends looks at nothing that
             // has left it.
@@ -159,25 +174,10 @@ extension ThreadRunLoop {
 
         /// Puts it into a mode, and notes it.
         final func join(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {
-            lock.lock()
-            // Asked under the lock: who makes it invalid while it is in no loop lets go of its
-            // callouts.
-            guard valid.load(ordering: .relaxed) else { return lock.unlock() }
             // Kept until the lock is given back.
-            let left = hasLeft ? homes.takeOnly() : nil
+            var left: ModeState?
             defer { withExtendedLifetime(left) {} }
-            hasLeft = false
-            // Under the lock: where it is wrongly in another loop, that one's thread changes both.
-            if let home = homes.first {
-                require(
-                    home.link === loop.link,
-                    "an item can be in one run loop only; this one is in another thread's")
-                if homes.contains(where: { $0 === state }) { return lock.unlock() }
-            } else {
-                settled(in: state.link)
-            }
-            homes.append(state)
-            lock.unlock()
+            guard locked({ noteJoining(state, of: loop, left: &left) }) else { return }
             if keepsModeAlive { state.liveCount += 1 }
             do throws(SystemError) {
                 try enter(state, of: loop)
@@ -187,6 +187,31 @@ extension ThreadRunLoop {
             }
             // Made invalid meanwhile by a thread that could not yet see in which loop it is.
             if !isValid { part(from: state) }
+        }
+
+        /// Notes a mode that it enters; under the lock.
+        ///
+        /// - Parameter left: the mode that it was in last, if it has left that.
+        /// - Returns: false when it is invalid, or in that mode already.
+        private final func noteJoining(
+            _ state: ModeState, of loop: ThreadRunLoop, left: inout ModeState?
+        ) -> Bool {
+            // Asked under the lock: a thread that makes it invalid while it is in no loop lets go
+            // of its callouts.
+            guard valid.load(ordering: .relaxed) else { return false }
+            left = hasLeft ? homes.takeOnly() : nil
+            hasLeft = false
+            // Under the lock: where it is wrongly in another loop, that one's thread changes both.
+            if let home = homes.first {
+                require(
+                    home.link === loop.link,
+                    "an item can be in one run loop only; this one is in another thread's")
+                if homes.contains(where: { $0 === state }) { return false }
+            } else {
+                settled(in: state.link)
+            }
+            homes.append(state)
+            return true
         }
 
         /// Takes it out of a mode, if it is there.
@@ -205,9 +230,7 @@ extension ThreadRunLoop {
 
         /// Whether it is in a mode; on that mode's thread, also if it is another loop's by now.
         final func isIn(_ state: ModeState) -> Bool {
-            lock.lock()
-            defer { lock.unlock() }
-            return states.contains { $0 === state }
+            locked { states.contains { $0 === state } }
         }
 
         /// Notes that it is no longer in a mode in which it was.
@@ -217,15 +240,15 @@ extension ThreadRunLoop {
         ///   ends.
         @discardableResult
         private func forget(_ state: ModeState) -> Bool {
-            lock.lock()
-            if homes.count == 1 {
-                hasLeft = true
-                settled(in: nil)
-            } else {
-                homes.removeFirst { $0 === state }
+            let isOver = locked {
+                if homes.count == 1 {
+                    hasLeft = true
+                    settled(in: nil)
+                } else {
+                    homes.removeFirst { $0 === state }
+                }
+                return hasLeft && !valid.load(ordering: .relaxed)
             }
-            let isOver = hasLeft && !valid.load(ordering: .relaxed)
-            lock.unlock()
             if keepsModeAlive { state.liveCount -= 1 }
             return isOver
         }

@@ -120,11 +120,11 @@ extension ThreadRunLoop {
         @inline(never)
         private func fixDate(in loop: ThreadRunLoop) {
             // Two threads may add it at the same moment: the delay is added once.
-            lock.lock()
-            defer { lock.unlock() }
-            guard isYetToBegin.load(ordering: .relaxed) else { return }
-            date = loop.now.advanced(byNanoseconds: date.nanoseconds)
-            isYetToBegin.store(false, ordering: .releasing)
+            locked {
+                guard isYetToBegin.load(ordering: .relaxed) else { return }
+                date = loop.now.advanced(byNanoseconds: date.nanoseconds)
+                isYetToBegin.store(false, ordering: .releasing)
+            }
         }
 
         /// When it fires next; setting it moves the grid of a repeating timer along.
@@ -172,17 +172,17 @@ extension ThreadRunLoop {
         private func endCall(for calledFor: Instant, in loop: ThreadRunLoop) -> Bool {
             let now = loop.now
             // While it is in no loop another thread may be about to put it into its own.
-            lock.lock()
-            defer { lock.unlock() }
-            let home = states.first?.link
-            guard home == nil || home === loop.link, callingLoop == loop.link.number else {
-                return false
+            return locked {
+                let home = states.first?.link
+                guard home == nil || home === loop.link, callingLoop == loop.link.number else {
+                    return false
+                }
+                callingLoop = 0
+                if date <= calledFor {
+                    date = calledFor.nextOnGrid(every: intervalNanoseconds, after: now)
+                }
+                return home != nil && isValid
             }
-            callingLoop = 0
-            if date <= calledFor {
-                date = calledFor.nextOnGrid(every: intervalNanoseconds, after: now)
-            }
-            return home != nil && isValid
         }
 
         /// Takes over a repeating timer that another loop still calls, out of whose call it was
@@ -201,13 +201,13 @@ extension ThreadRunLoop {
         /// Has it told of its calls where it was first added to a loop that was measured.
         func noteAdded(at location: CodeLocation) {
             // A timer that is yet to be added may be made invalid on any thread.
-            lock.lock()
-            defer { lock.unlock() }
-            guard isValid, !tellsPlace, let handler else { return }
-            tellsPlace = true
-            self.handler = { timer in
-                guard let loop = timer.loop else { return handler(timer) }
-                loop.callingMeasured(.timer, from: location) { handler(timer) }
+            locked {
+                guard isValid, !tellsPlace, let handler else { return }
+                tellsPlace = true
+                self.handler = { timer in
+                    guard let loop = timer.loop else { return handler(timer) }
+                    loop.callingMeasured(.timer, from: location) { handler(timer) }
+                }
             }
         }
 

@@ -23,9 +23,9 @@ struct Beginnings {
     /// The number of ended attempts by job, of those behind the first.
     ///
     /// Most attempts end in their order, so that there are none.
-    private var over = JobTable<Int>()
+    private var over: [JobID: Int] = [:]
     /// The attempts that were due, until they are over.
-    private var taken = JobTable<Int>()
+    private var taken: [JobID: Int] = [:]
     private var round = 0
 
     var isEmpty: Bool { noted.isEmpty }
@@ -54,7 +54,7 @@ struct Beginnings {
             _ = noted.popFirst()
         }
         // Every other ended attempt was never added.
-        if noted.isEmpty { over = JobTable() }
+        if noted.isEmpty { over = [:] }
     }
 
     /// Begins a new round: the attempts of the rounds before the last are due.

@@ -19,7 +19,7 @@ package struct JobBook {
 
     /// How much it keeps.
     package let limits: StoreLimits
-    private var table = JobTable<JobEntry>()
+    private var table: [JobID: JobEntry] = [:]
     private var chain = LinkedSlots<JobEntry>()
     private var ends = LinkedSlots<JobEntry>.Chain()
     private var ended: RetainedJobs
