@@ -16,15 +16,18 @@ package final class JobDetails: Hashable, Sendable {
 
     /// What a request says.
     ///
-    /// - Parameter selector: what the selector says where the client does not.
+    /// - Parameters:
+    ///   - selector: what the selector says where the client does not.
+    ///   - uniqueUntil: until when its unique name holds.
     package init(
-        _ request: borrowing JobRequest, defaults selector: SharedJobOptions = SharedJobOptions()
+        _ request: borrowing JobRequest, defaults selector: SharedJobOptions = SharedJobOptions(),
+        uniqueUntil: Int64? = nil
     ) {
         thread = request.thread
         self.selector = request.selector
         priority = request.priority
         isVolatile = request.isVolatile
-        guard !request.options.isEmpty || !selector.isEmpty else {
+        guard !request.options.isEmpty || !selector.isEmpty || uniqueUntil != nil else {
             options = request.options
             return
         }
@@ -33,13 +36,15 @@ package final class JobDetails: Hashable, Sendable {
         // From now on, not said is the same.
         if said.retryCountMax == 0 { said.retryCountMax = nil }
         if said.retryBlocks == false { said.retryBlocks = nil }
+        if let uniqueUntil { said.uniqueUntil = uniqueUntil }
         options = SharedJobOptions(said)
     }
 
     /// Whether these are those of a request for which its client says no more, if its selector says the same.
     package func areThose(of request: borrowing JobRequest) -> Bool {
-        request.options.isEmpty && thread == request.thread && selector == request.selector
-            && priority == request.priority && isVolatile == request.isVolatile
+        request.options.isEmpty && request.unique == nil && thread == request.thread
+            && selector == request.selector && priority == request.priority
+            && isVolatile == request.isVolatile
     }
 
     package static func == (left: JobDetails, right: JobDetails) -> Bool {

@@ -68,9 +68,21 @@ package struct StoreLimits: Sendable, Hashable {
     /// Makes the default limits.
     package init() {}
 
+    /// Until when a unique name keeps the outcome of a job; nil if it does not.
+    ///
+    /// A failed job is kept within limits of its own.
+    package func keptByName(
+        _ job: Job, endedAs state: JobState, at endedAt: Int64
+    ) -> Int64? {
+        guard state != .failed, let until = job.details.options.uniqueUntil, until > endedAt
+        else { return nil }
+        return max(until, endedAt + retainedMilliseconds)
+    }
+
     /// Whether a job has ended so long ago that it is dropped.
     package func haveExpired(for job: Job, at now: Int64) -> Bool {
         guard let endedAt = job.endedAt else { return false }
+        if let until = keptByName(job, endedAs: job.state, at: endedAt) { return until <= now }
         return now - endedAt >= (job.state == .failed ? failedMilliseconds : retainedMilliseconds)
     }
 }

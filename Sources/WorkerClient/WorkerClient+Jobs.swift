@@ -20,6 +20,28 @@ extension WorkerClient {
         try run(.perform(thread, selector, payload, options))
     }
 
+    /// Hands in a job under a unique name, unless there is one of that name.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 256 bytes; it takes the place of the name in `options`.
+    ///   - thread: the name of a thread or pool, or of a pool's member.
+    ///   - selector: what handles it.
+    ///   - payload: what the handler gets.
+    ///   - options: how the job is performed, and how long its name holds.
+    /// - Returns: the job of that name, and whether this submit made it.
+    /// - Throws: as `perform`; `.daemon` with CONFLICT if the name belongs to a job with another
+    ///   thread, selector or payload.
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has accepted it, not until it was performed.
+    public func performOnce(
+        as name: [UInt8], onThread thread: String, selector: String, payload: [UInt8] = [],
+        options: PerformOptions = PerformOptions()
+    ) throws(WorkerClientError) -> UniqueJob {
+        var options = options
+        options.uniqueName = name
+        return try run(.performOnce(thread, selector, payload, options))
+    }
+
     /// Hands in a job and waits for its result.
     ///
     /// - Parameters:

@@ -20,8 +20,8 @@ enum JobSubcommands {
                     The result is printed as it is.
                     """ + "\n" + waitDetails, wordCount: 2...3,
                 options: [
-                    .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .retry, .block,
-                    .expire, .label, .argument, .variable, .volatile,
+                    .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .again, .holds,
+                    .tell, .retry, .block, .expire, .label, .argument, .variable, .volatile,
                 ], run: perform),
             Subcommand(
                 name: "cancel", arguments: "ID | THREAD SELECTOR [PAYLOAD | -]",
@@ -62,6 +62,17 @@ enum JobSubcommands {
         let wait = try invocation.jobWait()
         let payload = try Payload.read(invocation, at: 2) ?? []
         let what = "can't perform '\(selector)' on thread '\(thread)'"
+        if invocation.has(.tell), let name = options.uniqueName {
+            let job = try invocation.withDaemon(what) { (client) throws(WorkerClientError) in
+                try client.performOnce(
+                    as: name, onThread: thread, selector: selector, payload: payload,
+                    options: options)
+            }
+            let id = Int(clamping: job.id)
+            return try invocation.isJSON
+                ? Output.write(.object([("id", .integer(id)), ("new", .boolean(job.isNew))]))
+                : Output.write("\(id) \(job.isNew ? "new" : "known")\n")
+        }
         guard let wait else {
             let id = try invocation.withDaemon(what) { (client) throws(WorkerClientError) in
                 try client.perform(
@@ -110,6 +121,7 @@ enum JobSubcommands {
         options.isVolatile = invocation.has(.volatile)
         options.key = invocation.text(.key).map { Array($0.utf8) }
         options.uniqueName = invocation.text(.unique).map { Array($0.utf8) }
+        options.uniqueRule = try uniqueRule(invocation)
         if let count = try invocation.count(.retry, 0...100) {
             options.retry = PerformOptions.Retry(
                 count: count, manner: invocation.has(.block) ? .block : nil)
@@ -117,6 +129,25 @@ enum JobSubcommands {
             throw .usage("--block goes with --retry", try: "--retry 3 --block")
         }
         return options
+    }
+
+    private static func uniqueRule(
+        _ invocation: Invocation
+    ) throws(Failure) -> PerformOptions.UniqueRule? {
+        for option in [Option.again, .holds, .tell]
+        where invocation.has(option) && !invocation.has(.unique) {
+            throw .usage(
+                "\(option.rawValue) goes with --unique", try: "--unique ID \(option.rawValue)")
+        }
+        if invocation.has(.tell), invocation.has(.wait) {
+            throw .usage("--tell and --wait: one of them", try: "workerctl help perform")
+        }
+        let holds = try invocation.duration(.holds)
+        if let holds, holds == .zero || holds > .seconds(365 * 24 * 3_600) {
+            throw .usage("--for is from 1 ms to 365d", try: "--for 7d")
+        }
+        guard invocation.has(.again) || holds != nil else { return nil }
+        return PerformOptions.UniqueRule(againWhenEnded: invocation.has(.again), holds: holds)
     }
 
     private static func cancel(_ invocation: Invocation) throws(Failure) {

@@ -22,6 +22,9 @@ enum Option: String, CaseIterable {
     case missed = "--missed"
     case key = "--key"
     case unique = "--unique"
+    case again = "--again"
+    case holds = "--for"
+    case tell = "--tell"
     case retry = "--retry"
     case block = "--block"
     case expire = "--expire"
@@ -52,7 +55,8 @@ enum Option: String, CaseIterable {
 
     var arity: Arity {
         switch self {
-        case .json, .help, .version, .drain, .now, .block, .volatile, .payload, .replace, .follow:
+        case .json, .help, .version, .drain, .now, .block, .volatile, .payload, .again,
+            .tell, .replace, .follow:
             .flag
         case .key: .value("KEY")
         case .label: .value("TEXT")
@@ -66,7 +70,7 @@ enum Option: String, CaseIterable {
         case .trustUser: .value("NAME|UID")
         case .tcp: .value("HOST:PORT")
         case .passwordFile, .file: .value("FILE")
-        case .delay, .timeout, .expire, .every: .value("DURATION")
+        case .delay, .timeout, .expire, .every, .holds: .value("DURATION")
         case .cron: .value("EXPRESSION")
         case .zone: .value("ZONE")
         case .missed: .value("once|all|none")
@@ -116,6 +120,9 @@ enum Option: String, CaseIterable {
         case .missed: "what becomes of missed runs: one for all of them if not given"
         case .key: "keep its order with the jobs of this key"
         case .unique: "hand it in once: the job of this name if there is one already"
+        case .again: "with --unique: a new job if the one of this name has ended or was dropped"
+        case .holds: "with --unique: how long the name holds, at most 365d"
+        case .tell: "with --unique: print new or known behind the number"
         case .retry: "try it again so often if it fails"
         case .block: "with --retry: what follows it waits meanwhile"
         case .expire: "never run it if it has not begun after this time"

@@ -19,10 +19,12 @@ import Testing
         // The order of dropping is known only of jobs that have ended since the store was opened.
         let isReopened = random.chance(70)
         if !isReopened { limits.retainedCountMax = 20 }
+        if !isReopened, random.chance(50) { limits.retainedMilliseconds = 100 }
+        // So few that some of the results to which names lead are too many.
+        if random.chance(50) { limits.retainedByteCountMax = 3 * NamedResults.overheadByteCount }
         // The old name of an ended job may be dropped or not: it shows when that job runs again, or
         // when the clock is set back.
         let runsAgain = random.chance(50)
-        if !runsAgain { limits.uniqueMilliseconds = 60 }
         var history = History(random, runsAgain: runsAgain)
         let twin = Player(ReopenedTwin(limits, wall.time))
         let file = Player(try ReopenedFile(limits, wall.time))
@@ -183,15 +185,25 @@ private struct History {
         Attempt(number: 1 + random.below(3), workerName: "w", startedAt: now - 1)
     }
 
-    private mutating func newJob(at now: Int64) -> NewJob {
+    /// A name for a while; short ones only where no failed job runs again.
+    private mutating func claim(at now: Int64) -> NameClaim {
+        let holds = Int64(runsAgain ? 24 * 3_600_000 : random.below(120))
+        return NameClaim(
+            name: [UInt8(random.below(4))], isAgain: random.chance(30), until: now + holds,
+            fingerprint: UInt64(random.below(2)))
+    }
+
+    private mutating func newJob(at now: Int64, uniqueUntil: Int64? = nil) -> NewJob {
         let queue = anyQueue()
         let schedules: [JobRequest.Schedule] = [.now, .now, .now, .buffered, .at(now + 50)]
+        var options = anyOptions()
+        options.uniqueUntil = uniqueUntil
         let request = JobRequest(
             thread: queue.thread,
             selector: random.chance(80) || selectors.count == 1 ? "echo" : "hash",
             payload: [UInt8](repeating: 7, count: random.below(40)), priority: queue.priority,
             schedule: schedules.randomElement(using: &random) ?? .now,
-            options: anyOptions())
+            options: options)
         nextNumber += 1
         let job = Job(id: JobID(nextNumber - 1), request: request, acceptedAt: now)
         return NewJob(job, isParked: job.state == .buffered || random.chance(60))
@@ -239,7 +251,7 @@ private struct History {
             .findExpired(
                 at: now, after: random.chance(50) ? .first : DueKey(dueAt: now - 40, id: JobID(0)),
                 limit: 1 + random.below(4), ticket: ticket())
-        case 1: .findNamed([UInt8(random.below(4))], ticket: ticket())
+        case 1: .findNamed(claim(at: now), ticket: ticket())
         default:
             .list(
                 JobListing(
@@ -253,7 +265,9 @@ private struct History {
         let id = anyID()
         switch random.below(28) {
         case ..<8: return .accept(newJob(at: now))
-        case ..<10: return .acceptOnce(newJob(at: now), name: [UInt8(random.below(4))])
+        case ..<10:
+            let claim = claim(at: now)
+            return .acceptOnce(newJob(at: now, uniqueUntil: claim.until), claim)
         case ..<14: return .end(id, random.chance(70) ? attempt(now) : nil, outcome(), at: now)
         case 14: return .retry(id, attempt(now), dueAt: now + Int64(random.below(100)))
         case 15: return .putBack(id, attempt: random.below(2))

@@ -125,7 +125,7 @@ enum Reply {
         case .accepted(let count, let fault):
             Array(repeating: fault == nil ? "accepted" : "refused", count: count)
                 .joined(separator: "\n")
-        case .existing(let id): "existing \(id)"
+        case .existing(let named): "existing \(named)"
         case .expiring(let ticket, let result):
             "\(ticket) expiring "
                 + text(result) { found in
@@ -157,7 +157,7 @@ enum Reply {
                     found.map { "\(text($0.job)) \($0.bytes.map { "\($0)" } ?? "-")" } ?? "-"
                 }
         case .named(let ticket, let result):
-            "\(ticket) named " + text(result) { "\($0?.number ?? 0)" }
+            "\(ticket) named " + text(result) { $0.map { "\($0)" } ?? "-" }
         case .listed(let ticket, let result):
             "\(ticket) listed " + text(result) { $0.jobs.map(brief).joined(separator: "; ") }
         case .cancelled(let ticket, let result): "\(ticket) cancelled " + text(result, text)

@@ -8,14 +8,14 @@ import Testing
 @Suite struct `A store's names and failures` {
     @Test func `a name is its job's for a while, and as long as that one is live`() throws {
         let directory = try StoreDirectory()
-        var limits = StoreLimits()
-        limits.uniqueMilliseconds = 100
         do {
-            let store = try directory.open(limits: limits)
+            let store = try directory.open()
             func give(_ name: UInt8, to id: UInt64, at now: Int64) throws -> JobID? {
                 var other: JobID?
+                let claim = NameClaim(
+                    name: [name], isAgain: false, until: now + 100, fingerprint: 0)
                 try store.transaction(at: now) { () throws(StoreFault) in
-                    other = try store.giveName([name], to: JobID(id), at: now)
+                    other = try store.giveName(claim, to: JobID(id), at: now)?.id
                     if other == nil { try store.accept(.sample(id)) }
                 }
                 return other

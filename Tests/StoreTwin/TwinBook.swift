@@ -14,13 +14,21 @@ package struct TwinBook: Sendable {
 
     struct Name: Sendable {
         let id: JobID
-        let acceptedAt: Int64
+        let claim: NameClaim
+    }
+
+    /// An ended job that is kept because of its name.
+    struct NamedEnd: Sendable {
+        let until: Int64
+        let id: JobID
+        let byteCount: Int
     }
 
     var jobs: [JobID: Kept] = [:]
     var ended: RetainedJobs
     var failed: RetainedJobs
     var names: [[UInt8]: Name] = [:]
+    var named: [NamedEnd] = []
     var schedules: [String: ScheduleRecord] = [:]
     var paused: Set<String> = []
     var askedToEnd: Set<JobID> = []
@@ -78,10 +86,11 @@ package struct TwinBook: Sendable {
         return JobBatch(jobs: Array(jobs.prefix(count)), isEnd: count == jobs.count)
     }
 
-    package func job(named name: [UInt8], at now: Int64) -> JobID? {
-        guard let known = names[name] else { return nil }
-        let isRemembered = now - known.acceptedAt < limits.uniqueMilliseconds
-        return isRemembered || isLive(known.id) ? known.id : nil
+    package func job(of claim: NameClaim, at now: Int64) -> NamedJob? {
+        guard let known = names[claim.name] else { return nil }
+        let isRemembered = now < known.claim.until && !claim.isAgain
+        guard isRemembered || isLive(known.id) else { return nil }
+        return NamedJob(known.id, isSame: known.claim.fingerprint == claim.fingerprint)
     }
 
     // MARK: - Changing
@@ -109,9 +118,9 @@ package struct TwinBook: Sendable {
     }
 
     /// - Returns: the job that has the name already.
-    mutating func giveName(_ name: [UInt8], to id: JobID, at now: Int64) -> JobID? {
-        if let other = job(named: name, at: now) { return other }
-        names[name] = Name(id: id, acceptedAt: now)
+    mutating func giveName(_ claim: NameClaim, to id: JobID, at now: Int64) -> NamedJob? {
+        if let other = job(of: claim, at: now) { return other }
+        names[claim.name] = Name(id: id, claim: claim)
         return nil
     }
 
@@ -143,6 +152,11 @@ package struct TwinBook: Sendable {
         kept.job.end(attempt, outcome, at: now)
         kept.job.releasePayload()
         jobs[id] = kept
+        if let until = limits.keptByName(kept.job, endedAs: outcome.state, at: now) {
+            named.append(NamedEnd(until: until, id: id, byteCount: outcome.byteCount))
+            named.sort { ($0.until, $0.id) < ($1.until, $1.id) }
+            return
+        }
         let entry = RetainedJobs.Entry(
             id: id, endedAt: now,
             byteCount: outcome.byteCount
@@ -156,6 +170,14 @@ package struct TwinBook: Sendable {
         for entry in due + dueFailures { jobs[entry.id] = nil }
         ended.dropFirst(due.count)
         failed.dropFirst(dueFailures.count)
+        for _ in 0..<NamedResults.dropCountMax {
+            let isWithin = NamedResults.isWithin(
+                limits.retainedByteCountMax, byteCount: named.reduce(0) { $0 + $1.byteCount },
+                count: named.count)
+            guard let first = named.first, first.until <= now || !isWithin else { break }
+            jobs[first.id] = nil
+            named.removeFirst()
+        }
     }
 
     mutating func release(_ job: Job, before number: JobID, at now: Int64) {

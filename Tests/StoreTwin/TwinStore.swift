@@ -193,8 +193,8 @@ package final class TwinStore: JobStore {
                 note(made.new, &state)
             }
             return [.accepted(count: runs.count, fault)]
-        case .acceptOnce(let new, let name):
-            let other = state.book.giveName(name, to: new.job.id, at: now)
+        case .acceptOnce(let new, let claim):
+            let other = state.book.giveName(claim, to: new.job.id, at: now)
             note(new, &state)
             if let other, fault == nil { return [.existing(other)] }
             state.book.accept(new.job)
@@ -282,8 +282,8 @@ package final class TwinStore: JobStore {
         case .find(let id, let ticket): [.found(ticket: ticket, .success(state.book.job(id)))]
         case .findPayload(let id, let ticket):
             [.payload(ticket: ticket, .success(state.book.payload(of: id)))]
-        case .findNamed(let name, let ticket):
-            [.named(ticket: ticket, .success(state.book.job(named: name, at: now)))]
+        case .findNamed(let claim, let ticket):
+            [.named(ticket: ticket, .success(state.book.job(of: claim, at: now)))]
         case .findExpired(let moment, let place, let limit, let ticket):
             [
                 .expiring(

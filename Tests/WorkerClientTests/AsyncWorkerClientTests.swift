@@ -58,6 +58,10 @@ struct `Asynchronous client` {
             #expect(try await client.jobs(state: .delayed).map(\.id) == [id])
             #expect(try await client.result(of: id) == nil)
             #expect(try await client.payload(of: id) == [1])
+            let named = try await client.performOnce(
+                as: [1], onThread: "images", selector: "echo", payload: [1], options: options)
+            #expect(named.isNew)
+            #expect(try await client.cancel(named.id) == .cancelled)
             #expect(try await client.cancel(id) == .cancelled)
             #expect(try await client.cancel(onThread: "images", selector: "echo") == 0)
             let buffered = try await client.buffer(

@@ -58,6 +58,37 @@ struct `Blocking client` {
         #expect(try client.jobs(state: .running).isEmpty)
     }
 
+    @Test func `a job under a unique name is told from an earlier one`() throws {
+        let daemon = try TestDaemon()
+        let client = try WorkerClient(daemon.address)
+        let name = Array("order-17".utf8)
+        let first = try client.performOnce(
+            as: name, onThread: "images", selector: "echo", payload: [1])
+        #expect(first.isNew)
+        let second = try client.performOnce(
+            as: name, onThread: "images", selector: "echo", payload: [1])
+        #expect(second == UniqueJob(id: first.id, isNew: false))
+        let conflict = clientError {
+            _ = try client.performOnce(
+                as: name, onThread: "images", selector: "echo", payload: [2])
+        }
+        #expect(word(conflict) == "CONFLICT")
+        #expect(try client.result(of: first.id, wait: .forever) == [1])
+        let again = PerformOptions(
+            uniqueRule: PerformOptions.UniqueRule(againWhenEnded: true, holds: .seconds(60)))
+        let third = try client.performOnce(
+            as: name, onThread: "images", selector: "echo", payload: [3], options: again)
+        #expect(third.isNew)
+        let told = try daemon.workerctl(
+            "perform", "images", "echo", "paid", "--unique", "u", "--tell", "--for", "1h")
+        #expect(told.text == "\(third.id + 1) new\n")
+        let known = try daemon.workerctl(
+            "--json", "perform", "images", "echo", "paid", "--unique", "u", "--tell", "--again")
+        #expect(known.text.hasPrefix("{\"id\":"), "\(known.text)")
+        let alone = try daemon.workerctl("perform", "images", "echo", "paid", "--again")
+        #expect(alone.status == 64)
+    }
+
     @Test func `what the daemon refuses is an error with its word`() throws {
         let daemon = try TestDaemon()
         let client = try WorkerClient(daemon.address)

@@ -17,12 +17,17 @@ package struct ReplyToken: Hashable, Sendable {
     package let number: UInt64
     /// For an answer that is about a job: how long the client waits for its outcome; nil if it does not.
     package let patience: Patience?
+    /// Whether the client wants to be told if a job of its name was there already.
+    package let tellsWhetherNew: Bool
 
     /// A request of a client.
-    package init(client: UInt64, number: UInt64, patience: Patience? = nil) {
+    package init(
+        client: UInt64, number: UInt64, patience: Patience? = nil, tellsWhetherNew: Bool = false
+    ) {
         self.client = client
         self.number = number
         self.patience = patience
+        self.tellsWhetherNew = tellsWhetherNew
     }
 }
 
@@ -30,6 +35,8 @@ package struct ReplyToken: Hashable, Sendable {
 package enum JobAnswer: Sendable {
     /// The job is accepted under this number.
     case accepted(JobID)
+    /// A job of this number has the name already.
+    case known(JobID)
     /// So many jobs were meant.
     case count(Int)
     /// It is done.

@@ -38,6 +38,10 @@ package enum JobError: Error, Hashable, Sendable {
     case expired(JobID)
     /// The client waited as long as it wanted to. The latest attempt's failure, if there was one.
     case waitedInVain(JobID, milliseconds: Int, lastFailure: String?)
+    /// The unique name belongs to a job with another thread, selector or payload.
+    case nameTaken(JobID)
+    /// The job of a unique name has ended, and its outcome is kept no more.
+    case resultIsGone(JobID)
     /// The action is for failed jobs, and this one is in another state.
     case hasNotFailed(JobID, JobState, action: String)
     /// The payload of a job that has ended, and is not kept as failed.
@@ -85,6 +89,9 @@ extension JobError: CustomStringConvertible {
         case .waitedInVain(let id, let milliseconds, let failure):
             "job \(id) has not ended within \(milliseconds) ms"
                 + (failure.map { " (it is tried again, its latest attempt failed: \($0))" } ?? "")
+        case .nameTaken(let id):
+            "the name belongs to job \(id), which has another thread, selector or payload"
+        case .resultIsGone(let id): "job \(id) has ended, and its result is kept no more"
         case .hasNotFailed(let id, let state, let action):
             "job \(id) is \(state.rawValue): only one that has failed can \(action)"
         case .hasNoPayload(let id, let state):

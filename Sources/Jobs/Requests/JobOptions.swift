@@ -31,6 +31,11 @@ package struct JobOptions: Hashable, Sendable {
     /// The variables, each as `NAME=VALUE`, that its program gets, parted by NUL.
     package var environment: [UInt8]?
 
+    /// Until when its unique name holds, in Unix milliseconds.
+    ///
+    /// So long its result is kept. No option of clients.
+    package var uniqueUntil: Int64?
+
     /// Says nothing, or only this.
     package init(
         timeoutMilliseconds: Int64? = nil, retryCountMax: Int? = nil, retryBlocks: Bool? = nil,
@@ -73,6 +78,9 @@ extension JobOptions {
         fileprivate let path: any WritableKeyPath<JobOptions, [UInt8]?> & Sendable
     }
 
+    /// The code of `uniqueUntil` on disks.
+    private static let uniqueUntilCode: UInt8 = 129
+
     package static let allCarried = [
         Carried(form: .text, code: 1, name: "label", path: \.label),
         Carried(form: .words, code: 2, name: "args", path: \.arguments),
@@ -102,6 +110,10 @@ extension JobOptions {
                 bytes += [option.code, UInt8(value.count >> 8 & 255), UInt8(value.count & 255)]
                 bytes += value
             }
+            if let uniqueUntil {
+                bytes += [Self.uniqueUntilCode, 0, 8]
+                bytes += (0..<8).map { UInt8(truncatingIfNeeded: uniqueUntil >> (56 - 8 * $0)) }
+            }
             return bytes.isEmpty ? nil : bytes
         }
         set {
@@ -112,6 +124,9 @@ extension JobOptions {
                 guard count <= rest.count else { return }
                 let option = Self.allCarried.first { $0.code == code }
                 if let option { self[option] = Array(rest.prefix(count)) }
+                if code == Self.uniqueUntilCode, count == 8 {
+                    uniqueUntil = rest.prefix(count).reduce(0) { $0 << 8 | Int64($1) }
+                }
                 rest = rest.dropFirst(count)
             }
         }
@@ -166,5 +181,6 @@ package struct SharedJobOptions: Hashable, Sendable {
     package var carried: [UInt8]? { box?.options.carried }
     package var arguments: [UInt8]? { box?.options.arguments }
     package var environment: [UInt8]? { box?.options.environment }
+    package var uniqueUntil: Int64? { box?.options.uniqueUntil }
     package var shown: [(name: String, value: [UInt8])] { box?.options.shown ?? [] }
 }

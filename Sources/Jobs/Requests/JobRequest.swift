@@ -32,8 +32,8 @@ package struct JobRequest: Hashable, Sendable {
     /// All else that can be said about a job.
     package var options: SharedJobOptions
 
-    /// What no other job may be called that was accepted lately; `nil` for none.
-    package var uniqueName: [UInt8]?
+    /// What no other job may be called that was accepted lately; `nil` for nothing.
+    package var unique: UniqueName?
 
     /// Whether it is in memory only, also where a store keeps jobs.
     package var isVolatile = false

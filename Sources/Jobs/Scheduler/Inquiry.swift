@@ -13,7 +13,8 @@ enum Inquiry {
     case repeated(JobError, ReplyToken)
     case describe(JobID, ReplyToken)
     case result(JobID, ReplyToken)
-    case wait(JobID, ReplyToken)
+    /// Named: a unique name has led to it.
+    case wait(JobID, isNamed: Bool, ReplyToken)
     case payload(JobID, ReplyToken)
     case watch(JobID, WatchRequest)
     case cancel(JobID, ReplyToken)

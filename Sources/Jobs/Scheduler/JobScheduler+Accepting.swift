@@ -13,29 +13,38 @@ extension JobScheduler {
     ) {
         // The one place that decides whether a store keeps a job.
         let isKept = isKeeping && !request.isVolatile
-        let name = request.uniqueName
+        let claim = claim(of: request)
         do throws(JobError) {
-            if let accepted = try accept(request, isKept: isKept, of: run, reply) {
-                answerAccepted(accepted.id, accepted.job, reply)
+            if !isKept, let claim, let earlier = earlierJob(named: claim) {
+                return answerKnown(earlier, reply)
+            }
+            if let job = try accept(request, isKept: isKept, of: run, claim, reply) {
+                answerAccepted(job.id, job, reply)
             }
         } catch {
             // A repeated submit gets the answer of the first one also if there is no room for
             // another job.
-            guard let name, isKept, error != .shuttingDown else {
+            guard let claim, isKept, error != .shuttingDown else {
                 return effects.answer(reply, .failed(error))
             }
-            ask(.repeated(error, reply)) { .findNamed(name, ticket: $0) }
+            ask(.repeated(error, reply)) { .findNamed(claim, ticket: $0) }
         }
     }
 
-    /// - Returns: a job in memory only, whose number may be that of an earlier one; nil if the
-    ///   store comes first.
+    private func claim(of request: borrowing JobRequest) -> NameClaim? {
+        guard let unique = request.unique else { return nil }
+        let milliseconds = unique.milliseconds ?? book.limits.uniqueMilliseconds
+        return NameClaim(
+            name: unique.bytes, isAgain: unique.isAgain,
+            until: now.unixMilliseconds + milliseconds, fingerprint: request.fingerprint)
+    }
+
+    /// - Returns: a job in memory only; nil if the store comes first.
     private mutating func accept(
-        _ request: borrowing JobRequest, isKept: Bool, of run: ScheduleRun?, _ reply: ReplyToken
-    ) throws(JobError) -> (id: JobID, job: JobEntry?)? {
+        _ request: borrowing JobRequest, isKept: Bool, of run: ScheduleRun?, _ claim: NameClaim?,
+        _ reply: ReplyToken
+    ) throws(JobError) -> JobEntry? {
         let now = now.unixMilliseconds
-        let name = request.uniqueName
-        if !isKept, let name, let earlier = earlierJob(named: name, at: now) { return earlier }
         let (group, selector) = try check(request)
         let byteCount = request.payload.count
         let queue = isKept ? queues.queue(request.queue, of: group) : nil
@@ -43,14 +52,15 @@ extension JobScheduler {
         let isParked = queue?.parks(request, at: now) ?? false
         let id = isParked ? book.takeNumber() : try takeNumber(for: byteCount, at: now)
         let accepted = Job(
-            id: id, request: request, served.details(of: request, selector), acceptedAt: now)
+            id: id, request: request,
+            served.details(of: request, selector, uniqueUntil: claim?.until), acceptedAt: now)
         reserveNumbers()
         let (state, dueAt, expiresAt) = (accepted.state, accepted.dueAt, accepted.expiresAt)
         let job = isParked ? nil : enter(accepted, selector, group, queue, byteCount)
         guard let queue else {
-            if let name { names.give(name, to: id, at: now) }
+            if let claim { names.give(claim, to: id) }
             if let job { goOn(job, state, dueAt: dueAt) }
-            return (id, job)
+            return job
         }
         if isParked {
             queue.addParked(state, .one(byteCount))
@@ -63,17 +73,25 @@ extension JobScheduler {
         let new = NewJob(accepted, isParked: isParked)
         if let run {
             commits.add(MadeRun(run: run, new: new))
-        } else if let name {
-            keep(.acceptOnce(new, name: name))
+        } else if let claim {
+            keep(.acceptOnce(new, claim))
         } else {
             keep(.accept(new))
         }
         return nil
     }
 
-    private func earlierJob(named name: [UInt8], at now: Int64) -> (id: JobID, job: JobEntry?)? {
-        let id = names.job(named: name, at: now) { book.active($0) != nil }
-        return id.map { ($0, book.active($0)) }
+    private func earlierJob(named claim: NameClaim) -> NamedJob? {
+        names.job(of: claim, at: now.unixMilliseconds) { book.active($0) != nil }
+    }
+
+    /// Answers a repeated submit with the number of the first job, or later with its outcome.
+    mutating func answerKnown(_ named: NamedJob, _ reply: ReplyToken) {
+        guard named.isSame else { return effects.answer(reply, .failed(.nameTaken(named.id))) }
+        guard reply.patience != nil, let job = book.active(named.id) else {
+            return effects.answer(reply, .known(named.id))
+        }
+        addWaiter(reply, to: job)
     }
 
     /// Answers with the number of a job, or later with its outcome.
@@ -163,9 +181,9 @@ extension JobScheduler {
     }
 
     /// The next job has the name of another one, whose number its client gets.
-    mutating func existing(_ other: JobID) {
+    mutating func existing(_ other: NamedJob) {
         guard let commit = commits.popFirst() else { return }
-        forget(commit, .accepted(other))
+        forget(commit, other.isSame ? .known(other.id) : .failed(.nameTaken(other.id)))
         bringMore(of: commit.queue)
     }
 

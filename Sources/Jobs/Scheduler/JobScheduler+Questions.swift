@@ -78,21 +78,29 @@ extension JobScheduler {
     // MARK: - Waiting
 
     /// Answers with the outcome of a job when it has ended, or when the client's patience has.
-    package mutating func wait(for id: JobID, _ reply: ReplyToken) {
+    ///
+    /// - Parameter isNamed: whether a unique name has led to it: then there was such a job.
+    package mutating func wait(for id: JobID, isNamed: Bool = false, _ reply: ReplyToken) {
         if let job = book.active(id) {
             effects.awaitEnd(reply)
             return addWaiter(reply, to: job)
         }
         forgetExpired()
         if let job = book.job(id) { return effects.answer(reply, endAnswer(of: job)) }
-        ask(.wait(id, reply)) { .find(id, ticket: $0) }
+        ask(.wait(id, isNamed: isNamed, reply)) { .find(id, ticket: $0) }
     }
 
     /// A job was looked for whose outcome is waited for.
-    mutating func wait(for id: JobID, _ found: Result<Job, JobError>, _ reply: ReplyToken) {
+    mutating func wait(
+        for id: JobID, isNamed: Bool, _ found: Result<Job, JobError>, _ reply: ReplyToken
+    ) {
         // It may have come into memory, or ended, since the question was asked.
-        if book.active(id) != nil || book.state(of: id) != nil { return wait(for: id, reply) }
+        if book.active(id) != nil || book.state(of: id) != nil {
+            return wait(for: id, isNamed: isNamed, reply)
+        }
         switch found {
+        case .failure(.unknownJob) where isNamed:
+            effects.answer(reply, .failed(.resultIsGone(id)))
         case .failure(let error): effects.answer(reply, .failed(error))
         case .success(let job) where job.outcome != nil:
             effects.answer(reply, JobAnswer(job.outcome, of: id))

@@ -18,7 +18,7 @@ extension JobScheduler {
         case .found(let ticket, let result): found(inquiries.take(ticket), result)
         case .named(let ticket, let result):
             guard case .repeated(let error, let reply) = inquiries.take(ticket) else { return }
-            if case .success(let id?) = result { return effects.answer(reply, .accepted(id)) }
+            if case .success(let named?) = result { return answerKnown(named, reply) }
             effects.answer(reply, .failed(error))
         case .payload(let ticket, let result):
             if case .payload(let id, let reply) = inquiries.take(ticket) {
@@ -80,7 +80,8 @@ extension JobScheduler {
             case .success(let job): effects.answer(reply, JobAnswer(job.outcome, of: id))
             case .failure(let error): effects.answer(reply, .failed(error))
             }
-        case .wait(let id, let reply): wait(for: id, known(result, id), reply)
+        case .wait(let id, let isNamed, let reply):
+            wait(for: id, isNamed: isNamed, known(result, id), reply)
         case .watch(let id, let request):
             if request.found(id, known(result, id)) { finish(request) }
         case .lookAfterCancel(let id, let reply): cancel(id, found: known(result, id), reply)

@@ -80,7 +80,7 @@ package struct JobScheduler: ~Copyable {
         served = ServedNames(groups, selectors)
         book = JobBook(limits: limits, nextNumber: nextNumber)
         queues = JobQueues(window)
-        names = UniqueNames(milliseconds: limits.uniqueMilliseconds)
+        names = UniqueNames()
     }
 
     // MARK: - The driver's part

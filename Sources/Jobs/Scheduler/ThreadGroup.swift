@@ -136,11 +136,12 @@ struct ServedNames {
 
     /// The fixed part of a job: mostly the same as that of the job before.
     mutating func details(
-        of request: borrowing JobRequest, _ selector: JobSelector
+        of request: borrowing JobRequest, _ selector: JobSelector, uniqueUntil: Int64? = nil
     ) -> JobDetails {
         if let recentDetails, recentDetails.areThose(of: request) { return recentDetails }
-        let details = JobDetails(request, defaults: selector.defaults)
-        if request.options.isEmpty { recentDetails = details }
+        let details = JobDetails(
+            request, defaults: selector.defaults, uniqueUntil: uniqueUntil)
+        if request.options.isEmpty, uniqueUntil == nil { recentDetails = details }
         return details
     }
 }

@@ -18,7 +18,7 @@ package enum StoreCommand: Sendable {
     /// Forget a schedule.
     case dropSchedule(String, ticket: UInt64)
     /// Keep a new job, unless another one has its name already.
-    indirect case acceptOnce(NewJob, name: [UInt8])
+    indirect case acceptOnce(NewJob, NameClaim)
     /// Let failed jobs run again, or forget them.
     indirect case settle(FailedJobs, FailedJobAction, FailedJobsPart, ticket: UInt64)
     /// Let buffered jobs of queues go, and bring the first of them.
@@ -58,7 +58,7 @@ package enum StoreCommand: Sendable {
     /// Look for a job and its payload, also of one that has failed.
     case findPayload(JobID, ticket: UInt64)
     /// Look for the job that has a name.
-    case findNamed([UInt8], ticket: UInt64)
+    indirect case findNamed(NameClaim, ticket: UInt64)
     /// List jobs that are not in memory, the newest first.
     indirect case list(JobListing, ticket: UInt64)
     /// Forget what of queues is in memory: their jobs may get another owner, who loads them anew.
@@ -194,7 +194,7 @@ package enum StoreAnswer: Sendable {
     /// The next so many jobs that were to be accepted are on the disk, or none of them is.
     case accepted(count: Int, StoreFault?)
     /// The next job that was to be accepted has the name of this one, which is there already.
-    case existing(JobID)
+    case existing(NamedJob)
     /// What became of failed jobs.
     case settled(ticket: UInt64, Result<FailedJobsAnswer, StoreFault>)
     /// What was confirmed.
@@ -212,7 +212,7 @@ package enum StoreAnswer: Sendable {
     /// A job and its payload.
     case payload(ticket: UInt64, Result<FoundPayload?, StoreFault>)
     /// The job that has a name.
-    case named(ticket: UInt64, Result<JobID?, StoreFault>)
+    case named(ticket: UInt64, Result<NamedJob?, StoreFault>)
     /// Jobs that have not begun and were to.
     case expiring(ticket: UInt64, Result<ExpiringJobs, StoreFault>)
     case listed(ticket: UInt64, Result<ListedJobs, StoreFault>)

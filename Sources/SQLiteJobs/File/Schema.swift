@@ -204,5 +204,15 @@ package struct Schema: Sendable {
         ],
         // Which jobs came before the command that has made a job due: those with smaller numbers.
         ["ALTER TABLE jobs RENAME COLUMN is_due TO released_before"],
+        // Names that hold as long as their clients say, and the results that they lead to. Before,
+        // names held as long as was configured.
+        [
+            "ALTER TABLE unique_names ADD COLUMN hold_until BIGINT",
+            "ALTER TABLE unique_names ADD COLUMN fingerprint BIGINT",
+            "ALTER TABLE ended ADD COLUMN kept_until BIGINT",
+            "ALTER TABLE ended ADD COLUMN kept_bytes BIGINT",
+            "CREATE INDEX ended_named ON ended (kept_until, id) WHERE kept_until IS NOT NULL",
+            "INSERT INTO settings (name, value) VALUES ('named_count', 0), ('named_bytes', 0)",
+        ],
     ])
 }

@@ -12,7 +12,7 @@ struct JournalAnswers {
     var claimed: [UInt64: Result<[Job], StoreFault>] = [:]
     var settled: [UInt64: FailedJobsAnswer] = [:]
     /// The jobs that were not accepted, each with the job that has its name.
-    var existing: [JobID: JobID] = [:]
+    var existing: [JobID: NamedJob] = [:]
     /// The delayed jobs that each command which asks for some has read at its place.
     ///
     /// A later command of the same transaction may let failed jobs run again, which the scheduler does

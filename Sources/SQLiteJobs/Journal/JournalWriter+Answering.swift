@@ -73,9 +73,9 @@ extension JournalWriter {
         case .findPayload(let id, let ticket):
             let result = reading { () throws(StoreFault) in try store.payload(of: id) }
             return .payload(ticket: ticket, result)
-        case .findNamed(let name, let ticket):
+        case .findNamed(let claim, let ticket):
             let now = wall.unixMilliseconds()
-            let result = reading { () throws(StoreFault) in try store.job(named: name, at: now) }
+            let result = reading { () throws(StoreFault) in try store.job(of: claim, at: now) }
             return .named(ticket: ticket, result)
         case .findExpired(let moment, let place, let limit, let ticket):
             let result = reading { () throws(StoreFault) in

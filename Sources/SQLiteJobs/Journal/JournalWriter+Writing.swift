@@ -19,8 +19,8 @@ extension JournalWriter {
             }
         case .keepSchedule(let record, _): try store.keep(record)
         case .dropSchedule(let name, _): try store.dropSchedule(name)
-        case .acceptOnce(let new, let name):
-            if let other = try store.giveName(name, to: new.job.id, at: now) {
+        case .acceptOnce(let new, let claim):
+            if let other = try store.giveName(claim, to: new.job.id, at: now) {
                 answers.existing[new.job.id] = other
             } else {
                 try store.accept(new.job)

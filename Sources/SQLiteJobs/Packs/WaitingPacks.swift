@@ -52,8 +52,10 @@ final class WaitingPacks {
     /// - Returns: false if it does not go into a pack: it must be stored elsewhere.
     func accept(_ job: Job) throws(StoreFault) -> Bool {
         let id = job.id.number
-        // Jobs that expire are searched by their time, among the rows.
+        // Jobs that expire are searched by their time, among the rows. The outcome of a job with a
+        // name is kept as long as the name, in a row too.
         guard job.state == .waiting, job.attempt == 0, job.expiresAt == nil, id > lastNumber,
+            job.details.options.uniqueUntil == nil,
             job.payload.count <= Self.payloadByteCountMax
         else { return false }
         if let full = open.add(job) { try insert(full) }

@@ -11,33 +11,42 @@ extension SQLiteStore {
     ///
     /// - Returns: the job that has the name already, in which case nothing has changed.
     package func giveName(
-        _ name: [UInt8], to id: JobID, at now: Int64
-    ) throws(StoreFault) -> JobID? {
-        if let other = try job(named: name, at: now) { return other }
+        _ claim: NameClaim, to id: JobID, at now: Int64
+    ) throws(StoreFault) -> NamedJob? {
+        if let other = try job(of: claim, at: now) { return other }
         let insert = try cached(
             """
-            INSERT INTO unique_names (name, job, accepted_at, look_at) VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT (name) DO UPDATE SET job = ?2, accepted_at = ?3, look_at = ?4
+            INSERT INTO unique_names (name, job, accepted_at, look_at, hold_until, fingerprint)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            ON CONFLICT (name) DO UPDATE
+            SET job = ?2, accepted_at = ?3, look_at = ?4, hold_until = ?5, fingerprint = ?6
             """)
-        try insert.bind(1, name)
+        try insert.bind(1, claim.name)
         try insert.bind(2, Int64(clamping: id.number))
         try insert.bind(3, now)
         // Not now: the job itself is accepted after its name.
-        try insert.bind(4, now + max(1, limits.uniqueMilliseconds))
+        try insert.bind(4, max(now + 1, claim.until))
+        try insert.bind(5, claim.until)
+        try insert.bind(6, Int64(bitPattern: claim.fingerprint))
         try insert.run()
         try forgetOldNames(at: now)
         return nil
     }
 
-    /// The job of a name; nil if it has none, or none that is remembered or live.
-    package func job(named name: [UInt8], at now: Int64) throws(StoreFault) -> JobID? {
-        let row = try cached("SELECT job, accepted_at FROM unique_names WHERE name = ?")
-        try row.bind(1, name)
+    /// The job that has the claimed name; nil if none has, or a new one may have it.
+    package func job(of claim: NameClaim, at now: Int64) throws(StoreFault) -> NamedJob? {
+        let row = try cached(
+            "SELECT job, accepted_at, hold_until, fingerprint FROM unique_names WHERE name = ?")
+        try row.bind(1, claim.name)
         defer { row.reset() }
         guard try row.step() else { return nil }
         let id = JobID(UInt64(row.integer(0)))
-        if now - row.integer(1) < limits.uniqueMilliseconds { return id }
-        return try isLive(id) ? id : nil
+        let until = row.optionalInteger(2) ?? row.integer(1) + limits.uniqueMilliseconds
+        // A name of before has none: its client is believed.
+        let fingerprint = row.optionalInteger(3).map { UInt64(bitPattern: $0) }
+        let isRemembered = !claim.isAgain && now < until
+        if !isRemembered, try !isLive(id) { return nil }
+        return NamedJob(id, isSame: fingerprint.map { $0 == claim.fingerprint } ?? true)
     }
 
     private func isLive(_ id: JobID) throws(StoreFault) -> Bool {

@@ -71,6 +71,8 @@ package final class SQLiteStore {
     private var newlyEnded: [RetainedJobs.Entry] = []
     private var newlyFailed: [RetainedJobs.Entry] = []
     private var noLongerFailed: [RetainedJobs.Entry] = []
+    /// The ended jobs that are kept because of their names.
+    private var named = NamedRows()
     private var droppedCount = 0
     private var droppedRowCount = 0
     private var droppedFailureCount = 0
@@ -110,6 +112,7 @@ package final class SQLiteStore {
         waitingPacks = try WaitingPacks(in: database)
         endedPacks = try EndedPacks(in: database)
         nextNumber = try readNextNumber()
+        named = try readNamed()
         before = EndedBefore(
             last: try database.integer("SELECT coalesce(max(id), 0) FROM ended") ?? 0)
         while readsEnded, try readEnded(atMost: 1_000) {}
@@ -141,13 +144,17 @@ package final class SQLiteStore {
         newlyFailed.removeAll(keepingCapacity: true)
         noLongerFailed.removeAll(keepingCapacity: true)
         (droppedCount, droppedRowCount, droppedFailureCount) = (0, 0, 0)
+        let namedBefore = named
         try statements.begin.run()
         do throws(StoreFault) {
             try dropEnded(at: now)
+            try dropNamed(at: now, &named)
             try body()
             try flush()
+            if named != namedBefore { try write(named) }
             try statements.commit.run()
         } catch {
+            named = namedBefore
             waitingPacks.forget()
             endedPacks.forget()
             if database.hasFailedToSync { isLogDoubtful = true }
@@ -265,7 +272,7 @@ package final class SQLiteStore {
 
     /// Moves a job that has not failed to the ended ones, from wherever it is.
     ///
-    /// - Returns: whether it was there.
+    /// - Returns: whether it was there, and is kept within the limits of all ended jobs.
     private func moveToEnded(
         _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
     ) throws(StoreFault) -> Bool {
@@ -280,6 +287,10 @@ package final class SQLiteStore {
         }
         try remove(id)
         job.end(attempt, outcome, at: now)
+        if let until = limits.keptByName(job, endedAs: outcome.state, at: now) {
+            try insertNamed(job, until: until, &named)
+            return false
+        }
         try endedPacks.append(job)
         return true
     }
@@ -410,7 +421,7 @@ package final class SQLiteStore {
             """
             SELECT id, ended_at, coalesce(length(result), 0) + coalesce(length(payload), 0),
                 outcome IN (2, 3)
-            FROM ended WHERE id > ? AND id <= ? ORDER BY id LIMIT ?
+            FROM ended WHERE id > ? AND id <= ? AND kept_until IS NULL ORDER BY id LIMIT ?
             """)
         try rows.bind(1, before.through)
         try rows.bind(2, before.last)

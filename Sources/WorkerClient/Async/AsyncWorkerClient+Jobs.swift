@@ -19,6 +19,27 @@ extension AsyncWorkerClient {
         try await run(.perform(thread, selector, payload, options))
     }
 
+    /// Hands in a job under a unique name, unless there is one of that name.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 256 bytes; it takes the place of the name in `options`.
+    ///   - thread: the name of a thread or pool, or of a pool's member.
+    ///   - selector: what handles it.
+    ///   - payload: what the handler gets.
+    ///   - options: how the job is performed, and how long its name holds.
+    /// - Returns: the job of that name, and whether this submit made it.
+    /// - Throws: as `perform`; `.daemon` with CONFLICT if the name belongs to a job with another
+    ///   thread, selector or payload.
+    /// - Thread: any task.
+    public func performOnce(
+        as name: [UInt8], onThread thread: String, selector: String, payload: [UInt8] = [],
+        options: PerformOptions = PerformOptions()
+    ) async throws -> UniqueJob {
+        var options = options
+        options.uniqueName = name
+        return try await run(.performOnce(thread, selector, payload, options))
+    }
+
     /// Hands in a job and waits for its result.
     ///
     /// - Parameters:

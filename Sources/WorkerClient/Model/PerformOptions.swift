@@ -50,10 +50,36 @@ public struct PerformOptions: Sendable, Equatable {
     /// A name under which at most one job is accepted, 1 to 256 bytes, so that a submit can be
     /// repeated; nil for none.
     public var uniqueName: [UInt8]?
+    /// What becomes of a submit whose unique name is known: nil leaves it to the daemon's defaults.
+    public var uniqueRule: UniqueRule?
     /// How it is tried again if it fails; nil leaves it to the selector's configuration.
     public var retry: Retry?
     /// Whether it is kept in memory only, although the daemon could keep it in its file.
     public var isVolatile: Bool
+
+    /// How long a unique name holds, and for which jobs.
+    public struct UniqueRule: Sendable, Equatable {
+        /// Whether a submit makes a new job if the first has ended, was cancelled or dropped.
+        ///
+        /// Not for submits that are repeated because their answer was lost.
+        public var againWhenEnded: Bool
+        /// How long the name holds from the acceptance on, at most a year; nil for the default.
+        ///
+        /// It holds as long as the job has not ended in any case.
+        public var holds: Duration?
+
+        /// The daemon's defaults, unless said otherwise.
+        public init(againWhenEnded: Bool = false, holds: Duration? = nil) {
+            self.againWhenEnded = againWhenEnded
+            self.holds = holds
+        }
+
+        /// The same as arguments behind UNIQUE.
+        fileprivate var arguments: [CommandArgument] {
+            (againWhenEnded ? ["AGAIN"] : [])
+                + (holds.map { ["FOR", .integer(max(1, $0.wholeMilliseconds))] } ?? [])
+        }
+    }
 
     /// How a job is tried again if it fails.
     public struct Retry: Sendable, Equatable {
@@ -85,7 +111,8 @@ public struct PerformOptions: Sendable, Equatable {
         priority: Priority = .normal, schedule: Schedule = .now, timeLimit: Duration? = nil,
         key: [UInt8]? = nil, uniqueName: [UInt8]? = nil, retry: Retry? = nil,
         isVolatile: Bool = false, expiry: Duration? = nil,
-        label: String? = nil, arguments: [String] = [], environment: [String: String] = [:]
+        label: String? = nil, arguments: [String] = [], environment: [String: String] = [:],
+        uniqueRule: UniqueRule? = nil
     ) {
         self.arguments = arguments
         self.environment = environment
@@ -94,6 +121,7 @@ public struct PerformOptions: Sendable, Equatable {
         self.timeLimit = timeLimit
         self.key = key
         self.uniqueName = uniqueName
+        self.uniqueRule = uniqueRule
         self.retry = retry
         self.isVolatile = isVolatile
         self.expiry = expiry
@@ -110,7 +138,12 @@ public struct PerformOptions: Sendable, Equatable {
     }
 
     /// The same as arguments of PERFORM.
-    var commandArguments: [CommandArgument] {
+    var commandArguments: [CommandArgument] { commandArguments(telling: false) }
+
+    /// The same as arguments of PERFORM.
+    ///
+    /// - Parameter telling: whether the answer says if the job is new.
+    func commandArguments(telling: Bool) -> [CommandArgument] {
         var arguments: [CommandArgument] = []
         switch schedule {
         case .now: break
@@ -127,7 +160,10 @@ public struct PerformOptions: Sendable, Equatable {
         arguments += wordArguments
         if isVolatile { arguments.append("VOLATILE") }
         if let key { arguments += ["KEY", .bytes(key)] }
-        if let uniqueName { arguments += ["UNIQUE", .bytes(uniqueName)] }
+        if let uniqueName {
+            arguments += ["UNIQUE", .bytes(uniqueName)] + (uniqueRule?.arguments ?? [])
+            if telling { arguments.append("TELL") }
+        }
         if let retry {
             arguments += ["RETRY", .integer(retry.count)]
             if let manner = retry.manner { arguments.append(.text(manner.rawValue)) }

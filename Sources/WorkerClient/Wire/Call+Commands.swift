@@ -18,6 +18,16 @@ extension Call where Value == UInt64 {
     }
 }
 
+extension Call where Value == UniqueJob {
+    static func performOnce(
+        _ thread: String, _ selector: String, _ payload: [UInt8], _ options: PerformOptions
+    ) -> Call {
+        Call(
+            ["PERFORM", .text(thread), .text(selector)] + options.commandArguments(telling: true)
+                + [.bytes(payload)], read: UniqueJob.init)
+    }
+}
+
 extension Call where Value == [UInt8] {
     static func performAndWait(
         _ thread: String, _ selector: String, _ payload: [UInt8], _ options: PerformOptions,

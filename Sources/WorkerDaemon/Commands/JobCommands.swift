@@ -54,7 +54,9 @@ enum JobCommands {
         let options = try PerformArguments(command, service.driver.wall)
         let request = options.request(command)
         try service.driver.checkWords(of: request)
-        service.driver.perform(request, session.reserve(options.patience))
+        let reply = session.reserve(
+            options.patience, tellsWhetherNew: options.tellsWhetherNew)
+        service.driver.perform(request, reply)
         return nil
     }
 

@@ -9,14 +9,17 @@ internal import Wording
 struct PerformArguments {
     /// How it is used.
     static let usage =
-        "thread selector [WAIT [ms]] [DELAY ms | AT unix-ms] [UNIQUE id] [VOLATILE] "
+        "thread selector [WAIT [ms]] [DELAY ms | AT unix-ms] "
+        + "[UNIQUE id [TELL] [AGAIN] [FOR ms]] [VOLATILE] "
         + "\(JobOptionReader.usage) payload"
     private static let rest = "a payload"
 
     /// How long the client waits for the outcome; nil if it wants the job's number.
     private(set) var patience: ReplyToken.Patience?
     private var schedule = JobRequest.Schedule.now
-    private var uniqueName: [UInt8]?
+    /// Whether the client wants to be told if a job of its name was there already.
+    private(set) var tellsWhetherNew = false
+    private var unique: UniqueName?
     private var isVolatile = false
     private var reader = JobOptionReader()
 
@@ -28,6 +31,10 @@ struct PerformArguments {
             try places.note(index, of: command)
             index = try read(command, at: index, before: payloadIndex, wall)
         }
+        if tellsWhetherNew, patience != nil {
+            throw WireError(
+                .err, "TELL answers with the job's number, and WAIT with its result: one of them")
+        }
     }
 
     /// The job that the command asks for.
@@ -36,7 +43,7 @@ struct PerformArguments {
             thread: command.text(at: 1), selector: command.text(at: 2),
             payload: command.bytes(at: command.count - 1), priority: reader.priority,
             schedule: schedule, options: reader.options)
-        request.uniqueName = uniqueName
+        request.unique = unique
         request.isVolatile = isVolatile
         return request
     }
@@ -71,15 +78,44 @@ struct PerformArguments {
             return index + 1
         }
         if command.matches(index, "UNIQUE") {
-            uniqueName = try JobOptionReader.name(
-                command, at: index, before: end, "UNIQUE", Self.rest)
-            return index + 2
+            return try readUnique(command, at: index, before: end)
         }
         if let next = try reader.read(command, at: index, before: end, Self.rest) { return next }
         throw WireError(
             .err,
             "unknown option \(quoted(command.text(at: index))); the payload is the last argument, "
                 + "in quotes if it has spaces")
+    }
+
+    /// Reads a name, and what is said of it in any order.
+    private mutating func readUnique(
+        _ command: Command, at index: Int, before end: Int
+    ) throws(WireError) -> Int {
+        let name = try JobOptionReader.name(command, at: index, before: end, "UNIQUE", Self.rest)
+        var isAgain = false
+        var milliseconds: Int64?
+        var next = index + 2
+        while next < end {
+            if command.matches(next, "TELL"), !tellsWhetherNew {
+                tellsWhetherNew = true
+            } else if command.matches(next, "AGAIN"), !isAgain {
+                isAgain = true
+            } else if command.matches(next, "FOR"), milliseconds == nil {
+                guard next + 1 < end else {
+                    throw WireError(.err, "FOR needs a number, and \(Self.rest) behind it")
+                }
+                let count = try command.count(
+                    at: next + 1, "FOR", max: Int(UniqueName.millisecondsMax))
+                guard count > 0 else { throw WireError(.err, "FOR must be at least 1 ms") }
+                milliseconds = Int64(count)
+                next += 1
+            } else {
+                break
+            }
+            next += 1
+        }
+        unique = UniqueName(name, isAgain: isAgain, milliseconds: milliseconds)
+        return next
     }
 
     private static func isNumeric(_ byte: UInt8) -> Bool {

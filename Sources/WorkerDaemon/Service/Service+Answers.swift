@@ -33,6 +33,12 @@ extension Service: JobDoor {
             let attempts = driver.children.outputs.attempts(of: status.job.id.number)
             session.fill(reply, with: RESPValue(attempts, attempt: attempt))
         case .accepted(let id) where reply.patience != nil: wait(for: id, session, reply)
+        case .known(let id) where reply.patience != nil:
+            wait(for: id, isNamed: true, session, reply)
+        case .accepted(let id) where reply.tellsWhetherNew:
+            session.fill(reply, with: .array([.integer(Int(id.number)), text("new")]))
+        case .known(let id) where reply.tellsWhetherNew:
+            session.fill(reply, with: .array([.integer(Int(id.number)), text("known")]))
         case .listed:
             var bytes: [UInt8] = []
             session.writer.writeArrayHeader(count: open?.rowCount ?? 0, to: &bytes)

@@ -8,7 +8,7 @@ extension RESPValue {
     init(_ answer: JobAnswer) {
         self =
             switch answer {
-            case .accepted(let id): .integer(Int(id.number))
+            case .accepted(let id), .known(let id): .integer(Int(id.number))
             case .count(let count): .integer(count)
             case .done: .simpleString("OK")
             case .cancel(let answer): .simpleString(answer.rawValue)

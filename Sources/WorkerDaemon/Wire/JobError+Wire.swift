@@ -32,6 +32,8 @@ extension WireError {
         case .unknownThread, .stoppedThread, .foreignThread, .leftForRestart: .noThread
         case .unknownSelector: .noSelector
         case .unknownJob: .noJob
+        case .resultIsGone: .gone
+        case .nameTaken: .conflict
         case .full, .refused, .storeFailed, .tooManySchedules: .busy
         case .shuttingDown, .abandoned, .interrupted: .shuttingDown
         case .failed: .failed

@@ -256,9 +256,13 @@ final class Session {
     /// Keeps a place among the answers; later ones wait behind it.
     ///
     /// - Parameter patience: how long the client waits for the outcome of the job that it is about.
-    func reserve(_ patience: ReplyToken.Patience? = nil) -> ReplyToken {
+    func reserve(
+        _ patience: ReplyToken.Patience? = nil, tellsWhetherNew: Bool = false
+    ) -> ReplyToken {
         nextSlot += 1
-        return ReplyToken(client: number, number: nextSlot - 1, patience: patience)
+        return ReplyToken(
+            client: number, number: nextSlot - 1, patience: patience,
+            tellsWhetherNew: tellsWhetherNew)
     }
 
     /// Gives the answer of a reserved place.

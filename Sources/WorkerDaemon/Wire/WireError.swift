@@ -24,6 +24,10 @@ struct WireError: Error, Equatable {
         case cancelled = "CANCELLED"
         /// The job had not begun in time.
         case expired = "EXPIRED"
+        /// The job of a unique name has ended, and its outcome is no longer kept.
+        case gone = "GONE"
+        /// A unique name belongs to a job with another thread, selector or payload.
+        case conflict = "CONFLICT"
         /// As much waits as may; try again later.
         case busy = "BUSY"
         /// A password is asked for first.

@@ -177,13 +177,14 @@ import Testing
             var bytes: [UInt8] = []
             for number in 1...5 {
                 bytes += TestClient.bytes([
-                    "PERFORM", "images", "echo", "UNIQUE", "n", .integer(number),
+                    "PERFORM", "images", "echo", "PRIORITY", number == 1 ? "high" : "low", "UNIQUE",
+                    "n", "1",
                 ])
             }
             try client.send(bytes)
             let ids = try (1...5).map { _ in try client.reply().integer ?? 0 }
             #expect(ids == [1, 1, 1, 1, 1])
-            let reply = try client.call("PERFORM", "images", "sleep", "UNIQUE", "n", "WAIT", "9")
+            let reply = try client.call("PERFORM", "images", "echo", "UNIQUE", "n", "WAIT", "1")
             #expect(reply.text == "1")
             let other = try client.perform("images", "echo", "UNIQUE", "m", "2")
             #expect(other > 1)
@@ -237,19 +238,19 @@ import Testing
         let client = try first.connect()
         _ = try client.call("PAUSE", "images")
         let id = try client.perform("images", "held", "UNIQUE", "n", "held")
-        #expect(try client.perform("images", "echo", "UNIQUE", "n", "x") == id)
+        #expect(try client.perform("images", "held", "UNIQUE", "n", "held") == id)
         try first.crash()
         let second = try TestDaemon(setup, in: scratch, logName: "log2")
         defer { second.kill() }
         let again = try second.connect()
         // It has not ended: that is long enough.
-        #expect(try again.perform("images", "echo", "UNIQUE", "n", "x") == id)
+        #expect(try again.perform("images", "held", "UNIQUE", "n", "held") == id)
         try scratch.write("", to: "go")
         _ = try again.call("RESUME", "images")
         #expect(try again.call("RESULT", .integer(id), "WAIT").text == "held")
         // An end is recorded within a moment.
         try eventually("the name is free") {
-            try again.perform("images", "echo", "UNIQUE", "n", "x") != id
+            try again.perform("images", "held", "UNIQUE", "n", "held") != id
         }
     }
 }

@@ -24,6 +24,8 @@ package struct JobBook {
     private var ends = LinkedSlots<JobEntry>.Chain()
     private var ended: RetainedJobs
     private var failed: RetainedJobs
+    /// Ended jobs in memory only to which unique names lead.
+    private var named: NamedResults
     private var tallies = SlotMap<Tally>()
     private var tallyHandles: [String: SlotMap<Tally>.Handle] = [:]
     /// The one that was looked up last: most jobs are for the thread of the one before.
@@ -48,10 +50,11 @@ package struct JobBook {
         self.limits = limits
         ended = .ended(within: limits)
         failed = .failed(within: limits)
+        named = NamedResults(byteCountMax: limits.retainedByteCountMax)
         self.nextNumber = nextNumber
     }
 
-    private var liveCount: Int { table.count - ended.count - failed.count }
+    private var liveCount: Int { table.count - ended.count - failed.count - named.count }
 
     /// Takes the next id, and room for a job that is kept under it at once.
     package mutating func takeNumber(
@@ -262,15 +265,22 @@ package struct JobBook {
         if state.isEnded {
             totals.countEnd(in: state)
             liveByteCount -= before.byteCount
-            let retained = RetainedJobs.Entry(
-                id: entry.id, endedAt: now, byteCount: entry.job.byteCount)
-            if state == .failed { failed.append(retained) } else { ended.append(retained) }
+            retain(entry, endedAs: state, at: now)
         } else if before.state == .failed, let endedAt = before.endedAt {
             failed.remove(
                 RetainedJobs.Entry(id: entry.id, endedAt: endedAt, byteCount: before.byteCount))
             liveByteCount += entry.job.byteCount
         }
         dropEnded(at: now)
+    }
+
+    private mutating func retain(_ entry: JobEntry, endedAs state: JobState, at now: Int64) {
+        let byteCount = entry.job.byteCount
+        if !entry.isStored, let until = limits.keptByName(entry.job, endedAs: state, at: now) {
+            return named.append(entry.id, until: until, byteCount: byteCount)
+        }
+        let retained = RetainedJobs.Entry(id: entry.id, endedAt: now, byteCount: byteCount)
+        if state == .failed { failed.append(retained) } else { ended.append(retained) }
     }
 
     /// Returns a job, or `nil` if there never was one or it has been dropped.
@@ -351,6 +361,7 @@ package struct JobBook {
     private mutating func dropEnded(at now: Int64) {
         while let first = ended.popDue(at: now) { drop(first) }
         while let first = failed.popDue(at: now) { drop(first) }
+        while let id = named.popDue(at: now) { if let entry = table[id] { drop(entry) } }
     }
 
     private mutating func drop(_ entry: RetainedJobs.Entry) {
@@ -417,7 +428,7 @@ package struct JobBook {
         }
         precondition(table.count == chain.count, "\(table.count) ids of \(chain.count) jobs")
         precondition(bytes.live == liveByteCount, "\(liveByteCount) live, not \(bytes.live)")
-        let retained = ended.byteCount + failed.byteCount
+        let retained = ended.byteCount + failed.byteCount + named.byteCount
         precondition(bytes.retained == retained, "\(retained) retained, not \(bytes.retained)")
         for state in JobState.allCases {
             let perThread = tallies.reduce(0) { $0 + $1.value[state] }
@@ -425,7 +436,8 @@ package struct JobBook {
             precondition(overall[state] == perThread, "\(perThread) \(state) by thread")
         }
         let endedCount = JobState.allCases.reduce(0) { $0 + ($1.isEnded ? counted[$1] : 0) }
-        precondition(ended.count + failed.count == endedCount, "\(ended.count) ended")
+        precondition(
+            ended.count + failed.count + named.count == endedCount, "\(ended.count) ended")
         precondition(tallies.count == tallyHandles.count, "\(tallies.count) tallies")
     }
 

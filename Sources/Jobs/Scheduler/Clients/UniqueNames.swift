@@ -8,40 +8,34 @@ internal import Structures
 package struct UniqueNames {
     private struct Entry {
         let id: JobID
-        let acceptedAt: Int64
+        let until: Int64
+        let fingerprint: UInt64
     }
 
     private let countMax: Int
-    private let milliseconds: Int64
     private var entries: [[UInt8]: Entry] = [:]
     private var names = FIFO<(name: [UInt8], id: JobID)>()
 
     /// No names.
     ///
-    /// - Parameters:
-    ///   - countMax: of more names, the oldest are forgotten.
-    ///   - milliseconds: for how long a name is remembered, and as long as its job has not ended.
-    package init(countMax: Int = 100_000, milliseconds: Int64) {
-        self.countMax = countMax
-        self.milliseconds = milliseconds
-    }
+    /// - Parameter countMax: of more names, the oldest are forgotten.
+    package init(countMax: Int = 100_000) { self.countMax = countMax }
 
     /// How many names are remembered.
     package var count: Int { entries.count }
 
-    /// The job that has a name.
-    package func job(
-        named name: [UInt8], at now: Int64, isLive: (JobID) -> Bool
-    ) -> JobID? {
-        guard let entry = entries[name] else { return nil }
-        let isRemembered = now - entry.acceptedAt < milliseconds
-        return isRemembered || isLive(entry.id) ? entry.id : nil
+    /// The job that has the claimed name; nil if none has, or a new one may have it.
+    package func job(of claim: NameClaim, at now: Int64, isLive: (JobID) -> Bool) -> NamedJob? {
+        guard let entry = entries[claim.name] else { return nil }
+        guard !claim.isAgain && now < entry.until || isLive(entry.id) else { return nil }
+        return NamedJob(entry.id, isSame: entry.fingerprint == claim.fingerprint)
     }
 
     /// Gives a name to a new job.
-    package mutating func give(_ name: [UInt8], to id: JobID, at now: Int64) {
-        entries[name] = Entry(id: id, acceptedAt: now)
-        names.append((name, id))
+    package mutating func give(_ claim: NameClaim, to id: JobID) {
+        entries[claim.name] = Entry(
+            id: id, until: claim.until, fingerprint: claim.fingerprint)
+        names.append((claim.name, id))
         while names.count > countMax, let oldest = names.popFirst() {
             // It may have been given anew since.
             if entries[oldest.name]?.id == oldest.id { entries[oldest.name] = nil }

@@ -45,9 +45,11 @@ extension Service {
     }
 
     /// Answers a command with the outcome of a job, which the store may have to be asked for.
-    func wait(for id: JobID, _ session: Session, _ reply: ReplyToken) {
+    ///
+    /// - Parameter isNamed: whether a unique name has led to it.
+    func wait(for id: JobID, isNamed: Bool = false, _ session: Session, _ reply: ReplyToken) {
         lookUp(id, byteCount: Self.resultByteCount, session, reply) { [unowned self] reply in
-            driver.input { $0.wait(for: id, reply) }
+            driver.input { $0.wait(for: id, isNamed: isNamed, reply) }
         }
     }
 

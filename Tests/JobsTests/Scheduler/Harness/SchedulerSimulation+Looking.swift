@@ -1,6 +1,8 @@
 // What a random history asks for of a job, and what the answers may say.
 
 import Jobs
+import StoreTwin
+import Support
 
 extension SchedulerSimulation {
     /// Asks for a description, a listing and a payload.
@@ -32,5 +34,64 @@ extension SchedulerSimulation {
             }
         default: break
         }
+    }
+}
+
+// MARK: - Unique names
+
+extension SchedulerSimulation {
+    /// Gives a request one of few names, mostly with the thread and payload of that name.
+    func name(_ request: inout JobRequest) {
+        let number = random.below(8)
+        request.unique = UniqueName(
+            [UInt8(number)], isAgain: random.chance(30),
+            milliseconds: random.chance(30) ? Int64(1 + random.below(5_000)) : nil)
+        request.thread = number < 4 ? "one" : "two"
+        request.payload = [UInt8(random.chance(80) ? 0 : 1)]
+    }
+
+    func accepted(_ id: JobID, _ request: JobRequest, isStored: Bool) {
+        if entries[id] != nil { fail("job \(id) was accepted twice") }
+        checkName(of: id, request, isStored: isStored)
+        let job = driver.scheduler.book.job(id) ?? driver.twin?.book.job(id)
+        entries[id] = SimulatedJob(
+            id, request, acceptedAt: job?.acceptedAt, at: driver.now.unixMilliseconds,
+            isStored: isStored, life: id.number < firstOfLife ? -1 : life)
+    }
+
+    func known(_ id: JobID, _ request: JobRequest, isStored: Bool) {
+        count("repeated")
+        if let known = entries[id] {
+            let isSame =
+                known.request.unique?.bytes == request.unique?.bytes
+                && known.request.thread == request.thread
+                && known.request.payload == request.payload
+            if request.unique == nil || !isSame { fail("job \(id) is another one") }
+            return
+        }
+        // The answer to the first submit of a name was lost in a crash, or a refused submit gets
+        // the number of a later one of its name. The job has the options of that submit.
+        var request = request
+        let job = driver.scheduler.book.job(id) ?? driver.twin?.book.job(id)
+        if let job { request.options = job.details.options }
+        entries[id] = SimulatedJob(
+            id, request, acceptedAt: job?.acceptedAt, at: driver.now.unixMilliseconds,
+            isStored: isStored, life: -1)
+    }
+
+    /// Checks that a new job has taken its name from none that has not ended.
+    private func checkName(of id: JobID, _ request: JobRequest, isStored: Bool) {
+        guard let name = request.unique?.bytes else { return }
+        for other in entries.values
+        where other.id < id && other.isStored == isStored
+            && other.request.unique?.bytes == name && other.life == life
+            // One that runs again has lost its name.
+            && !other.isRunAgainAsked
+        {
+            if state(of: other.id)?.isEnded == false {
+                fail("job \(id) has the name of job \(other.id), which has not ended")
+            }
+        }
+        count("named")
     }
 }

@@ -21,13 +21,13 @@ final class SchedulerSimulation {
     var random: SeededRandom
     let store: Store
     let driver: TestDriver
-    private(set) var entries: [JobID: SimulatedJob] = [:]
+    var entries: [JobID: SimulatedJob] = [:]
     private var asked: [UInt64: (JobRequest, isStored: Bool)] = [:]
     private var cancels: [UInt64: JobID] = [:]
     var payloads: [UInt64: JobID] = [:]
     private var answered: Set<UInt64> = []
     private var requestCount: UInt64 = 0
-    private var life = 0
+    private(set) var life = 0
     private var hasCancelledAll = false
     /// Requests to cancel all jobs of a pool that were not answered.
     private var bulkCancels: Set<UInt64> = []
@@ -36,7 +36,7 @@ final class SchedulerSimulation {
     /// Threads that this scheduler does not own, or was told to let go of.
     private var released: Set<String> = []
     /// The first number of this life.
-    private var firstOfLife: UInt64 = 1
+    private(set) var firstOfLife: UInt64 = 1
     private var fault: String?
     /// All that was done and said.
     private(set) var steps: [String] = []
@@ -143,7 +143,7 @@ final class SchedulerSimulation {
             let due = driver.now.unixMilliseconds + Int64(random.below(3_000))
             request.schedule = random.chance(50) ? .at(due, byClock: random.chance(50)) : .buffered
         }
-        if random.chance(10) { request.uniqueName = [UInt8(random.below(8))] }
+        if random.chance(10) { name(&request) }
         if random.chance(10) { request.isVolatile = true }
         let reply = reply()
         let isStored = store != .none && !request.isVolatile
@@ -360,26 +360,11 @@ final class SchedulerSimulation {
         }
         bulkCancels.remove(reply.number)
         if let (request, isStored) = asked.removeValue(forKey: reply.number) {
-            guard case .accepted(let id) = answer else { return }
-            if let known = entries[id] {
-                count("repeated")
-                if request.uniqueName == nil || known.request.uniqueName != request.uniqueName {
-                    fail("job \(id) was accepted twice")
-                }
-                return
+            switch answer {
+            case .accepted(let id): accepted(id, request, isStored: isStored)
+            case .known(let id): known(id, request, isStored: isStored)
+            default: break
             }
-            // The answer to the first submit of a name may have been lost in a crash, and a refused submit gets
-            // the number of a later one that has its name.
-            let known = driver.scheduler.book.job(id) ?? driver.twin?.book.job(id)
-            let isOther = request.uniqueName != nil && known?.payload != request.payload
-            // Then the job has the options of that submit.
-            var request = request
-            if isOther, let known { request.options = known.details.options }
-            let entry = SimulatedJob(
-                id, request, acceptedAt: known?.acceptedAt, at: driver.now.unixMilliseconds,
-                isStored: isStored,
-                life: id.number < firstOfLife || isOther ? -1 : life)
-            entries[id] = entry
         } else if let id = payloads.removeValue(forKey: reply.number) {
             payload(of: id, answer)
         } else if let id = cancels.removeValue(forKey: reply.number), let entry = entries[id] {

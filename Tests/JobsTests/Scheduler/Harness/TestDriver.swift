@@ -452,8 +452,9 @@ extension StoreCommand {
     var told: String {
         switch self {
         case .accept(let new): "job \(new.job.id)\(new.isParked ? ", parked" : "")"
-        case .acceptOnce(let new, let name):
-            "job \(new.job.id) as \(printable(name))"
+        case .acceptOnce(let new, let claim):
+            "job \(new.job.id) as \(printable(claim.name))"
+                + (claim.isAgain ? ", again" : "")
         case .run(let runs): "\(runs.count) runs"
         case .keepSchedule: "schedule"
         case .dropSchedule: "no schedule"
@@ -495,6 +496,7 @@ extension JobAnswer {
     var told: String {
         switch self {
         case .accepted(let id): "job \(id)"
+        case .known(let id): "job \(id), known"
         case .count(let count): "\(count)"
         case .done: "done"
         case .cancel(let answer): answer.rawValue

@@ -4,7 +4,7 @@
 // Inputs, a word for each argument:
 //
 //     perform THREAD PAYLOAD [delay MS] [buffer] [priority P] [key K] [retry N] [block] [expire MS] [unique U]
-//             [wait [MS]] [volatile]
+//             [again] [for MS] [wait [MS]] [volatile]
 //     begin MEMBER            end MEMBER done|failed|cancelled      hear
 //     store [refuses]         deliver [COUNT]                       pass MS
 //     cancel N                cancel THREAD                         fire THREAD
@@ -21,10 +21,12 @@ final class Transcript {
     private var said: [String] = []
     private var requestCount: UInt64 = 0
 
-    init(book: Bool, window: Int) {
+    init(book: Bool, window: Int, retained: Int?) {
+        var limits = StoreLimits()
+        if let retained { limits.retainedByteCountMax = retained }
         driver = TestDriver(
-            book: book ? .init() : nil,
-            window: window == 0 ? WindowLimits() : WindowLimits(countMax: window))
+            book: book ? .init(limits: limits) : nil,
+            window: window == 0 ? WindowLimits() : WindowLimits(countMax: window), limits: limits)
         driver.tell = { [unowned self] in said.append($0) }
     }
 
@@ -38,8 +40,12 @@ final class Transcript {
             let words = line.split(separator: " ").map(String.init)
             guard let first = words.first, first != "#" else { continue }
             if first == "scheduler" {
-                let window = words.firstIndex(of: "window").flatMap { Int(words[$0 + 1]) } ?? 0
-                transcript = Transcript(book: words.contains("stored"), window: window)
+                func value(_ word: String) -> Int? {
+                    words.firstIndex(of: word).flatMap { Int(words[$0 + 1]) }
+                }
+                transcript = Transcript(
+                    book: words.contains("stored"), window: value("window") ?? 0,
+                    retained: value("retained"))
                 _ = transcript?.takeSaid()
                 continue
             }
@@ -147,6 +153,10 @@ final class Transcript {
             case "buffer": request.schedule = .buffered
             case "block": options.retryBlocks = true
             case "volatile": request.isVolatile = true
+            case "again":
+                request.unique = request.unique.map {
+                    UniqueName($0.bytes, isAgain: true, milliseconds: $0.milliseconds)
+                }
             case "wait":
                 patience = .unlimited
                 if let limit = Int(next) {
@@ -176,7 +186,12 @@ final class Transcript {
         case "key": options.key = Array(value.utf8)
         case "retry": options.retryCountMax = Int(try number(value))
         case "expire": options.expireMilliseconds = try number(value)
-        case "unique": request.uniqueName = Array(value.utf8)
+        case "unique": request.unique = UniqueName(Array(value.utf8))
+        case "for":
+            let milliseconds = try number(value)
+            request.unique = request.unique.map {
+                UniqueName($0.bytes, isAgain: $0.isAgain, milliseconds: milliseconds)
+            }
         default: throw HistoryFault("no option '\(word)'")
         }
     }
