@@ -9,9 +9,9 @@ struct PendingCancels {
     /// Bulk cancels under way.
     var bulk: [BulkCancel] = []
     var bulkTurns = BulkTurns()
-    /// Jobs that a shutdown or a stopped thread had left to the store, and that were cancelled
-    /// since.
-    var endedInStore: Set<JobID> = []
+    /// Jobs in turn that a shutdown or a stopped thread has left to the store, which takes them for
+    /// jobs in memory.
+    var leftInTurn: Set<JobID> = []
     /// Clients that wait for the end of a parked job.
     private var waiters: [JobID: WaitingClients] = [:]
 
@@ -114,12 +114,9 @@ extension JobScheduler {
         case .failure(let error): effects.answer(reply, .failed(error))
         case .success(let job):
             if let answer = cancelInMemory(id) { return confirm(.cancel(answer), reply) }
-            guard !job.state.isEnded, stage.isRefusing || reasonToStay(job) != nil,
-                cancels.endedInStore.insert(id).inserted
-            else {
+            guard cancels.leftInTurn.remove(id) != nil else {
                 return effects.answer(reply, .cancel(.tooLate))
             }
-            // It was in memory, as far as the store knows, and was left to it.
             effects.record(.end(id, nil, .cancelled, at: now.unixMilliseconds))
             let counted = CountedJob(
                 id: id, state: .waiting, selector: job.selector, byteCount: job.payload.count)

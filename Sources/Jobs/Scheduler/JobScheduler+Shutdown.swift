@@ -45,6 +45,8 @@ extension JobScheduler {
     package mutating func abandonDelayed() -> AbandonedJobs {
         forgetBuffers()
         let offered = Set(book.activeJobs.filter { $0.place.isOffered }.map(\.id))
+        // No delayed job comes into memory any more.
+        defer { for queue in queues.all { offerLine(of: queue) } }
         return abandon { _, job in
             switch job.place {
             case .offered, .outside: false
@@ -98,7 +100,8 @@ extension JobScheduler {
     /// A delayed job is among the delayed ones there until it ends.
     mutating func parkAsStored(_ job: JobEntry, _ queue: JobQueue) {
         let state: JobState = job.part == .inTurn ? .waiting : .delayed
-        if stage.isRefusing, state == .waiting { stage.keptInTurnCount += 1 }
+        if state == .waiting, !queue.isReleased { cancels.leftInTurn.insert(job.id) }
+        if state == .waiting, stage.isRefusing { stage.keptInTurnCount += 1 }
         park(job, queue, as: state)
         // In a drain, others go on.
         bringMore(of: queue)

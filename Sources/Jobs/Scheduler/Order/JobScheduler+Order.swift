@@ -124,6 +124,7 @@ extension JobScheduler {
             holdBack(other, holdUp)
         }
         guard stage.isRefusing, book.active(job.id) == nil else { return }
+        orders.heldUntilRestart.append(order)
         for other in holdUp.takeAll() { abandon(other) }
     }
 
