@@ -94,6 +94,11 @@ extension JobOptions {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Words as the bytes of an option of that form; nil for none.
+    package static func bytes(ofWords words: [String]) -> [UInt8]? {
+        words.isEmpty ? nil : Array(words.map { Array($0.utf8) }.joined(separator: [0]))
+    }
+
     /// What is said as such an option.
     package subscript(option: Carried) -> [UInt8]? {
         get { self[keyPath: option.path] }

@@ -27,6 +27,10 @@ extension Configuration {
         package var key = ""
         /// What people know its jobs by; empty for nothing.
         package var label = ""
+        /// The words of `ARGS` of its jobs.
+        package var arguments: [String] = []
+        /// The words of `ENV` of its jobs, by their names.
+        package var environment: [String: String] = [:]
         package var priority = Priority.normal
         /// The time limit of one attempt; nil for that of the selector.
         package var timeout: Duration?
@@ -43,9 +47,15 @@ extension Configuration {
         private var threadNames: Set<String>
         /// The names that `selector` may have; nil once that is checked, or if it is checked later.
         private var selectorNames: Set<String>?
+        /// The configured selectors; empty once that is checked.
+        private var programs: [Configuration.Selector]
 
-        init(name: String, threadNames: Set<String> = [], selectorNames: Set<String>? = nil) {
+        init(
+            name: String, threadNames: Set<String> = [], selectorNames: Set<String>? = nil,
+            programs: [Configuration.Selector] = []
+        ) {
             self.name = name
+            self.programs = programs
             self.threadNames = threadNames
             self.selectorNames = selectorNames
         }
@@ -71,6 +81,8 @@ extension Configuration {
                 expireMilliseconds: expire?.milliseconds)
             if !key.isEmpty { options.key = Array(key.utf8) }
             if !label.isEmpty { options.label = Array(label.utf8) }
+            options.arguments = JobOptions.bytes(ofWords: arguments)
+            options.environment = JobOptions.bytes(ofWords: variables)
             definition.request.options = SharedJobOptions(options)
             return definition
         }
@@ -83,14 +95,16 @@ extension Configuration.Schedule: ConfigurationSection {
 
     /// A schedule for one of these threads or their members, and for one of these selectors.
     static func make(
-        _ name: String, at place: Place, threads: [Configuration.Thread], selectors: Set<String>?
+        _ name: String, at place: Place, threads: [Configuration.Thread],
+        selectors: Set<String>?, programs: [Configuration.Selector]
     ) -> Configuration.Schedule? {
         guard Configuration.isName(name, at: place) else { return nil }
         var names = Set(threads.map(\.name))
         for thread in threads where thread.count > 1 {
             names.formUnion((1...thread.count).map { "\(thread.name)/\($0)" })
         }
-        return Configuration.Schedule(name: name, threadNames: names, selectorNames: selectors)
+        return Configuration.Schedule(
+            name: name, threadNames: names, selectorNames: selectors, programs: programs)
     }
 
     mutating func read(from section: inout SectionReader) {
@@ -110,6 +124,11 @@ extension Configuration.Schedule: ConfigurationSection {
         section.read("payloadFile", into: &payloadFile, .payloadFile)
         section.read("key", into: &key, .text(such: "alice", byteCountMax: 256))
         section.read("label", into: &label, .text(such: "nightly run", byteCountMax: 256))
+        section.read("arguments", into: &arguments, .words)
+        section.values(
+            "environment", into: &environment,
+            .text(such: "40", byteCountMax: JobOptionReader.wordsByteCountMax),
+            isName: Configuration.Selector.isEnvironmentName)
         section.read("priority", into: &priority, .priority)
         section.read(
             "timeout", into: &timeout, .duration(.milliseconds(1) ... .seconds(24 * 3600)))
@@ -137,9 +156,45 @@ extension Configuration.Schedule: ConfigurationSection {
         if !selector.isEmpty, let selectorNames, !selectorNames.contains(selector) {
             section.report("selector", unknownSelector(among: selectorNames))
         }
+        checkWords(section)
         selectorPosition = section.position(of: "selector")
+        programs = []
         threadNames = []
         selectorNames = nil
+    }
+
+    /// The variables as words of `ENV`.
+    private var variables: [String] {
+        environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    }
+
+    private func checkWords(_ section: SectionReader) {
+        let max = JobOptionReader.wordsByteCountMax
+        for (key, words) in [("arguments", arguments), ("environment", variables)] {
+            guard !words.isEmpty else { continue }
+            guard words.count <= JobOptionReader.wordCountMax,
+                words.reduce(words.count - 1, { $0 + $1.utf8.count }) <= max
+            else {
+                let countMax = JobOptionReader.wordCountMax
+                section.report(key, "has at most \(countMax) words of \(max) bytes together")
+                continue
+            }
+            guard let program = programs.first(where: { $0.name == selector }) else {
+                if selectorNames?.contains(selector) == true {
+                    section.report(key, "is for programs, and \(selector.quoted) is none")
+                }
+                continue
+            }
+            var options = JobOptions()
+            if key == "arguments" {
+                options.arguments = JobOptions.bytes(ofWords: words)
+            } else {
+                options.environment = JobOptions.bytes(ofWords: words)
+            }
+            if let fault = program.faultInWords(of: SharedJobOptions(options)) {
+                section.report(key, fault)
+            }
+        }
     }
 
     /// The sentence about a selector that is none of these.
@@ -176,6 +231,24 @@ extension ValueRule<Configuration.Schedule.Zone> {
                 place.report("\(error)")
                 return nil
             }
+        }
+    }
+}
+
+extension ValueRule<[String]> {
+    /// Arguments of a program.
+    fileprivate static var words: ValueRule {
+        ValueRule { value, place in
+            guard case .array(let elements, _) = value else {
+                place.wrongType(value, expected: "a list such as [\"--size=40\"]")
+                return nil
+            }
+            let rule = ValueRule<String>.text(
+                such: "--size=40", byteCountMax: JobOptionReader.wordsByteCountMax)
+            let words = elements.enumerated().compactMap { index, element in
+                rule.read(element, place.element(index, at: element.position))
+            }
+            return words.count == elements.count ? words : nil
         }
     }
 }

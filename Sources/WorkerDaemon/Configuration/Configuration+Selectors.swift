@@ -156,7 +156,7 @@ extension Configuration.Selector: ConfigurationSection {
     }
 
     /// environ(7): a name ends at the first `=`.
-    private static func isEnvironmentName(_ name: String, at place: Place) -> Bool {
+    static func isEnvironmentName(_ name: String, at place: Place) -> Bool {
         let bytes = name.utf8
         if (1...1024).contains(bytes.count), !bytes.contains(UInt8(ascii: "=")), !bytes.contains(0)
         {

@@ -76,8 +76,9 @@ extension Configuration: ConfigurationSection {
         section.sections("threads", into: &threads, make: Thread.make)
         section.sections("selectors", into: &selectors, make: Selector.make)
         let served = section.builtInSelectors?.union(selectors.map(\.name))
-        section.sections("schedules", into: &schedules) { [threads] name, place in
-            Schedule.make(name, at: place, threads: threads, selectors: served)
+        section.sections("schedules", into: &schedules) { [threads, selectors] name, place in
+            Schedule.make(
+                name, at: place, threads: threads, selectors: served, programs: selectors)
         }
         section.read("cgroup", into: &controlGroups, .controlGroups)
         section.section("limits", into: &limits)

@@ -132,6 +132,24 @@ import WorkerClient
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `a configured schedule gives them`() throws {
+        var setup = setup
+        setup.more = """
+            schedules: {
+                beat: {
+                    every: "10ms", thread: "images", selector: "plain", arguments: ["--size=7"],
+                    environment: { WIDTH: "9=9" },
+                },
+            },
+            """
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            try eventually("a job of the schedule") { try client.figure("total_jobs_done") > 0 }
+            #expect(try client.call("RESULT", 1).text == "--size=7|9=9")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `the Swift client gives them`() throws {
         try withDaemon(setup) { daemon in
             let client = try WorkerClient(.unix(daemon.socket))

@@ -48,6 +48,40 @@ import WorkerDaemon
         #expect(found.contains { $0.contains(sentence) }, "\(found)")
     }
 
+    @Test func `give arguments and variables that their selector allows`() throws {
+        func text(_ inside: String, selector: String = "it") -> String {
+            """
+            {
+              listen: { unix: '/tmp/w' }, threads: { ledger: {} },
+              selectors: {
+                it: {
+                  program: ['tr', 'a', 'A'], jobArguments: { '--size': 'joined' },
+                  jobEnvironment: ['A', 'B'],
+                },
+              },
+              schedules: {
+                s: { every: '1s', thread: 'ledger', selector: '\(selector)', \(inside) },
+              },
+            }
+            """
+        }
+        let read = try configuration(
+            text("arguments: ['--size=1', '--size=2'], environment: { B: '2', A: '1=1' }"))
+        #expect(read.schedules.first?.arguments == ["--size=1", "--size=2"])
+        #expect(read.schedules.first?.environment == ["A": "1=1", "B": "2"])
+        let many = Array(repeating: "'--size=1'", count: 17).joined(separator: ", ")
+        for (inside, sentence) in [
+            ("arguments: '--size=1'", "arguments: must be a list such as [\"--size=40\"]"),
+            ("arguments: [1]", "arguments[0]: must be a string such as \"--size=40\""),
+            ("arguments: ['-x']", "arguments: selector 'it' lets jobs set no argument '-x'"),
+            ("arguments: [\(many)]", "arguments: has at most 16 words of 1024 bytes together"),
+            ("environment: { C: '' }", "environment: selector 'it' lets jobs set no variable 'C'"),
+        ] {
+            let found = sentences(text(inside))
+            #expect(found.contains { $0.hasPrefix("schedules.s.\(sentence)") }, "\(found)")
+        }
+    }
+
     // The selectors of workerd are all known when its configuration is read.
     @Test func `are for a selector that is there, told beside other faults`() {
         let text = """
