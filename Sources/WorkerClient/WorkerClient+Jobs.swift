@@ -167,12 +167,14 @@ extension WorkerClient {
     ///   - thread: only those for this thread or pool.
     ///   - state: only those in this state.
     ///   - limit: at most so many; the daemon's default is 100.
+    ///   - conditions: further ones, and from where on.
     /// - Throws: `.daemon` with NOTHREAD.
     /// - Thread: any thread.
     /// - Blocks: until the daemon has answered.
     public func jobs(
-        thread: String? = nil, state: JobSummary.State? = nil, limit: Int? = nil
+        thread: String? = nil, state: JobSummary.State? = nil, limit: Int? = nil,
+        where conditions: JobConditions = JobConditions()
     ) throws(WorkerClientError) -> [JobSummary] {
-        try run(.jobs(thread, state, limit))
+        try run(.jobs(thread, state, limit, conditions))
     }
 }

@@ -64,7 +64,13 @@ extension JobSummary {
         ] + (lastFailure.map { [("last_failure", .string($0))] } ?? [])
     }
 
-    var json: JSON { .object(entries) }
+    /// The entries of a row, with its failure if that was asked for.
+    private var row: [(String, JSON)] {
+        guard failure != nil || endedAt != nil else { return entries }
+        return entries + [("failure", .optional(failure)), ("ended_at", .optional(endedAt))]
+    }
+
+    var json: JSON { .object(row) }
 }
 
 extension JobDescription {

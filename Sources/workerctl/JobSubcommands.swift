@@ -44,7 +44,10 @@ enum JobSubcommands {
             OutputSubcommand.subcommand,
             Subcommand(
                 name: "jobs", arguments: "", summary: "Jobs, the newest first.",
-                wordCount: 0...0, options: [.thread, .state, .limit], run: jobs),
+                wordCount: 0...0,
+                options: [
+                    .thread, .state, .limit, .before, .selector, .key, .older, .newer, .failures,
+                ], run: jobs),
             Subcommand(
                 name: "buffer", arguments: "THREAD SELECTOR [PAYLOAD | -]",
                 summary: "Collects a job for a thread without waking it; prints its number.",
@@ -291,20 +294,30 @@ enum JobSubcommands {
             state = JobSummary.State(rawValue: name)
         }
         let thread = invocation.text(.thread)
+        var conditions = JobConditions(
+            selector: invocation.text(.selector),
+            key: invocation.text(.key).map { Array($0.utf8) },
+            olderThan: try invocation.duration(.older), newerThan: try invocation.duration(.newer),
+            withFailures: invocation.has(.failures))
+        conditions.before = try invocation.count(.before, 1...Int.max).map { UInt64($0) }
         let what = "can't list the jobs" + (thread.map { " of thread '\($0)'" } ?? "")
         let jobs = try invocation.withDaemon(what) { (client) throws(WorkerClientError) in
-            try client.jobs(thread: thread, state: state, limit: limit)
+            try client.jobs(thread: thread, state: state, limit: limit, where: conditions)
         }
         if invocation.isJSON { return try Output.write(.array(jobs.map(\.json))) }
-        var table = Table([
-            ("ID", .right), ("STATE", .left), ("THREAD", .left), ("SELECTOR", .left),
-            ("PRIORITY", .left), ("ATTEMPT", .right),
-        ])
+        let tellsFailures = conditions.withFailures
+        var table = Table(
+            [
+                ("ID", .right), ("STATE", .left), ("THREAD", .left), ("SELECTOR", .left),
+                ("PRIORITY", .left), ("ATTEMPT", .right),
+            ] + (tellsFailures ? [("ENDED", .left), ("FAILURE", .left)] : []))
         for job in jobs {
-            table.add([
-                "\(job.id)", job.state.rawValue, job.thread, job.selector, job.priority,
-                "\(job.attempt)",
-            ])
+            let ended = job.endedAt.map(Durations.time) ?? "-"
+            table.add(
+                [
+                    "\(job.id)", job.state.rawValue, job.thread, job.selector, job.priority,
+                    "\(job.attempt)",
+                ] + (tellsFailures ? [ended, job.failure ?? "-"] : []))
         }
         try Output.write(table.text(invocation.style))
     }

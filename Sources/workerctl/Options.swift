@@ -35,6 +35,11 @@ enum Option: String, CaseIterable {
     case thread = "--thread"
     case state = "--state"
     case limit = "--limit"
+    case before = "--before"
+    case selector = "--selector"
+    case older = "--older"
+    case newer = "--newer"
+    case failures = "--failures"
     case drain = "--drain"
     case now = "--now"
     case replace = "--replace"
@@ -56,7 +61,7 @@ enum Option: String, CaseIterable {
     var arity: Arity {
         switch self {
         case .json, .help, .version, .drain, .now, .block, .volatile, .payload, .again,
-            .tell, .replace, .follow:
+            .tell, .replace, .follow, .failures:
             .flag
         case .key: .value("KEY")
         case .label: .value("TEXT")
@@ -70,7 +75,8 @@ enum Option: String, CaseIterable {
         case .trustUser: .value("NAME|UID")
         case .tcp: .value("HOST:PORT")
         case .passwordFile, .file: .value("FILE")
-        case .delay, .timeout, .expire, .every, .holds: .value("DURATION")
+        case .delay, .timeout, .expire, .every, .holds, .older, .newer:
+            .value("DURATION")
         case .cron: .value("EXPRESSION")
         case .zone: .value("ZONE")
         case .missed: .value("once|all|none")
@@ -79,6 +85,8 @@ enum Option: String, CaseIterable {
         case .thread: .value("NAME")
         case .state: .value("STATE")
         case .limit: .value("N")
+        case .before: .value("ID")
+        case .selector: .value("NAME")
         }
     }
 
@@ -118,7 +126,7 @@ enum Option: String, CaseIterable {
         case .zone: "whose clock --cron means, such as Europe/Berlin; UTC if not given"
         case .every: "once in this time, such as 10s"
         case .missed: "what becomes of missed runs: one for all of them if not given"
-        case .key: "keep its order with the jobs of this key"
+        case .key: "keep its order with the jobs of this key; jobs: only those"
         case .unique: "hand it in once: the job of this name if there is one already"
         case .again: "with --unique: a new job if the one of this name has ended or was dropped"
         case .holds: "with --unique: how long the name holds, at most 365d"
@@ -134,6 +142,11 @@ enum Option: String, CaseIterable {
         case .state:
             "only jobs that are delayed, buffered, waiting, running, done, failed, cancelled or expired"
         case .limit: "at most so many, 100 if not given"
+        case .before: "only jobs with smaller numbers: for the next page, the last one's"
+        case .selector: "only jobs of this selector"
+        case .older: "only jobs that were handed in so long ago, or longer"
+        case .newer: "only jobs that were handed in within this time"
+        case .failures: "show why each job failed, and when it ended"
         case .drain: "first perform everything that was accepted"
         case .now: "end at once"
         case .replace: "take the place of one of this name"

@@ -58,6 +58,35 @@ struct `Blocking client` {
         #expect(try client.jobs(state: .running).isEmpty)
     }
 
+    @Test func `jobs are listed page by page, and with their failures`() throws {
+        let daemon = try TestDaemon()
+        let client = try WorkerClient(daemon.address)
+        try client.pause("images")
+        let ids = try (0..<3).map { _ in
+            try client.perform(
+                onThread: "images", selector: "echo", options: PerformOptions(key: [107]))
+        }
+        let rest = try client.jobs(
+            limit: 1, where: JobConditions(before: ids[2], selector: "echo", key: [107]))
+        #expect(rest.map(\.id) == [ids[1]])
+        #expect(try client.jobs(where: JobConditions(olderThan: .seconds(3_600))).isEmpty)
+        let failed = clientError {
+            _ = try client.performAndWait(
+                onThread: "mail", selector: "fail", payload: Array("why".utf8))
+        }
+        #expect(word(failed) == "FAILED")
+        let row = try client.jobs(
+            state: .failed, where: JobConditions(newerThan: .seconds(60), withFailures: true))
+        #expect(row.first?.failure == "why")
+        #expect(row.first?.endedAt != nil)
+        let shown = try daemon.workerctl(
+            "jobs", "--failures", "--selector", "fail", "--newer", "1h")
+        #expect(shown.text.contains("ENDED") && shown.text.contains("why"), "\(shown.text)")
+        let second = try daemon.workerctl(
+            "jobs", "--key", "k", "--before", "\(ids[1])", "--json")
+        #expect(second.text.contains("\"id\":\(ids[0]),"), "\(second.text)")
+    }
+
     @Test func `a job under a unique name is told from an earlier one`() throws {
         let daemon = try TestDaemon()
         let client = try WorkerClient(daemon.address)

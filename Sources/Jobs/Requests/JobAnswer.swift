@@ -125,8 +125,9 @@ package protocol JobDoor: AnyObject {
 
     /// Adds rows to a listing.
     ///
+    /// - Parameter tellsFailures: whether the rows have the reasons of failed jobs.
     /// - Returns: whether more are wanted.
-    func add(_ rows: [JobStatus], to reply: ReplyToken) -> Bool
+    func add(_ rows: [JobStatus], tellsFailures: Bool, to reply: ReplyToken) -> Bool
 
     /// Notes that the answer to a request comes when a job has ended: until then nothing is looked for.
     func noteWaiting(_ reply: ReplyToken)
@@ -142,7 +143,9 @@ package protocol JobDoor: AnyObject {
 package final class ClosedDoor: JobDoor {
     package init() {}
     package func answer(_ reply: ReplyToken, _ answer: JobAnswer) {}
-    package func add(_ rows: [JobStatus], to reply: ReplyToken) -> Bool { false }
+    package func add(_ rows: [JobStatus], tellsFailures: Bool, to reply: ReplyToken) -> Bool {
+        false
+    }
     package func noteWaiting(_ reply: ReplyToken) {}
     package func tell(_ news: JobUpdate, to client: UInt64) {}
     package func isGone(_ client: UInt64) -> Bool { true }

@@ -14,8 +14,11 @@ package final class Listing {
 
     let thread: String?
     let state: JobState?
+    let filter: JobFilter
+    /// Whether the rows of failed jobs have their reasons.
+    package let tellsFailures: Bool
     /// Numbers from here on have been listed.
-    fileprivate(set) var end = JobID.max
+    fileprivate(set) var end: JobID
     /// How many jobs are still wanted.
     fileprivate var left: Int
     package let reply: ReplyToken
@@ -24,14 +27,24 @@ package final class Listing {
     /// Whether no rows follow.
     package fileprivate(set) var isEnd = false
 
-    fileprivate init(thread: String?, state: JobState?, limit: Int, _ reply: ReplyToken) {
+    /// A listing of jobs with smaller numbers than `end`.
+    package init(
+        thread: String?, state: JobState?, limit: Int, before end: JobID = .max,
+        where filter: JobFilter = JobFilter(), tellsFailures: Bool = false, _ reply: ReplyToken
+    ) {
         self.thread = thread
         self.state = state
+        self.filter = filter
+        self.tellsFailures = tellsFailures
+        self.end = end
         left = limit
         self.reply = reply
     }
 
-    fileprivate var sliceCount: Int { min(left, Self.sliceCount) }
+    /// Few jobs may pass a filter, so that a slice for the last row is as large as any.
+    fileprivate var sliceCount: Int {
+        filter.isEmpty ? min(left, Self.sliceCount) : Self.sliceCount
+    }
 }
 
 extension JobScheduler {
@@ -52,7 +65,8 @@ extension JobScheduler {
         }
         let wanted = JobListing(
             queues: queues(for: listing), thread: listing.thread, state: listing.state,
-            before: listing.end, limit: listing.sliceCount)
+            before: listing.end, limit: listing.sliceCount,
+            hasReasons: listing.tellsFailures)
         ask(.list(listing)) { .list(wanted, ticket: $0) }
     }
 
@@ -97,9 +111,14 @@ extension JobScheduler {
         slice.sort { $1.id < $0.id }
         let isCut = slice.count > count
         if isCut { slice.removeLast(slice.count - count) }
-        listing.left -= slice.count
         listing.end = isCut ? slice.last?.id ?? first : first
-        listing.rows = slice.map { description(of: $0) }
+        var rows = slice.filter { listing.filter.passes($0) }
+        if rows.count > listing.left {
+            rows.removeLast(rows.count - listing.left)
+            listing.end = rows.last?.id ?? listing.end
+        }
+        listing.left -= rows.count
+        listing.rows = rows.map { description(of: $0) }
         listing.isEnd = listing.left == 0 || !isCut && first == JobID(0)
         effects.append(.rows(listing))
     }

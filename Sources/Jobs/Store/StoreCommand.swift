@@ -140,10 +140,16 @@ package struct JobListing: Sendable {
     /// Only jobs with smaller numbers.
     package let before: JobID
     package let limit: Int
+    /// Whether failed jobs come with the beginnings of their reasons.
+    package let hasReasons: Bool
+    /// The longest beginning, in bytes.
+    package static let reasonByteCountMax = 1_024
 
     package init(
-        queues: [QueueName], thread: String?, state: JobState?, before: JobID, limit: Int
+        queues: [QueueName], thread: String?, state: JobState?, before: JobID, limit: Int,
+        hasReasons: Bool = false
     ) {
+        self.hasReasons = hasReasons
         self.queues = queues
         self.thread = thread
         self.state = state

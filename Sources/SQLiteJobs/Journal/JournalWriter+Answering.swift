@@ -167,7 +167,8 @@ extension JournalWriter {
         var searched = JobID(0)
         if state?.isEnded != false {
             (jobs, searched) = try store.newestEnded(
-                thread: listing.thread, state: state, before: end, limit: limit)
+                thread: listing.thread, state: state, before: end, limit: limit,
+                hasReasons: listing.hasReasons)
         }
         for queue in listing.queues {
             if state == nil || state == .waiting {

@@ -65,12 +65,15 @@ extension SQLiteStore {
     ///   more.
     package func newestEnded(
         thread: String?, state: JobState?, before end: JobID = .max, limit: Int,
-        within limits: SearchLimits = SearchLimits()
+        hasReasons: Bool = false, within limits: SearchLimits = SearchLimits()
     ) throws(StoreFault) -> (jobs: [Job], searched: JobID) {
+        let count = JobListing.reasonByteCountMax
+        let result =
+            hasReasons
+            ? "CASE WHEN outcome = \(OutcomeCode.failed) THEN substr(result, 1, \(count)) END"
+            : "NULL"
         let rows = try cached(
-            """
-            SELECT \(Self.endedColumns(result: "NULL")) FROM ended WHERE id < ? ORDER BY id DESC
-            """)
+            "SELECT \(Self.endedColumns(result: result)) FROM ended WHERE id < ? ORDER BY id DESC")
         try rows.bind(1, Int64(clamping: end.number))
         defer { rows.reset() }
         var jobs: [Job] = []

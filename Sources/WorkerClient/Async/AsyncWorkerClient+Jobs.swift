@@ -153,11 +153,13 @@ extension AsyncWorkerClient {
     ///   - thread: only those for this thread or pool.
     ///   - state: only those in this state.
     ///   - limit: at most so many; the daemon's default is 100.
+    ///   - conditions: further ones, and from where on.
     /// - Throws: `.daemon` with NOTHREAD.
     /// - Thread: any task.
     public func jobs(
-        thread: String? = nil, state: JobSummary.State? = nil, limit: Int? = nil
+        thread: String? = nil, state: JobSummary.State? = nil, limit: Int? = nil,
+        where conditions: JobConditions = JobConditions()
     ) async throws -> [JobSummary] {
-        try await run(.jobs(thread, state, limit))
+        try await run(.jobs(thread, state, limit, conditions))
     }
 }

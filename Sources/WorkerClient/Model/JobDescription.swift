@@ -56,6 +56,11 @@ public struct JobSummary: Sendable, Equatable {
     /// Why its latest attempt failed, of a job that is tried again; nil if the daemon does not
     /// know.
     public let lastFailure: String?
+    /// Why it failed, at most 256 characters; nil if it did not, or if that was not asked for.
+    public let failure: String?
+    /// When it ended, in milliseconds since 1970-01-01 00:00 UTC; nil if it has not, or if failures
+    /// were not asked for.
+    public let endedAt: Int64?
 }
 
 /// Everything that the daemon tells of a job; times are milliseconds since 1970-01-01 00:00 UTC.
@@ -137,8 +142,13 @@ extension HoldUpDescription {
 }
 
 extension JobSummary {
+    /// A row of a listing.
     init(_ reply: RESPValue) throws(WorkerClientError) {
-        let fields = Fields(reply, of: "a job")
+        try self.init(Fields(reply, of: "a job"), isRow: true)
+    }
+
+    /// - Parameter isRow: whether it is of a listing: else the description has the failure.
+    init(_ fields: Fields, isRow: Bool) throws(WorkerClientError) {
         id = UInt64(clamping: try fields.integer("id"))
         thread = try fields.text("thread")
         selector = try fields.text("selector")
@@ -146,13 +156,15 @@ extension JobSummary {
         priority = try fields.text("priority")
         attempt = try fields.integer("attempt")
         lastFailure = fields.optionalText("last-failure")
+        failure = isRow ? fields.optionalText("failure") : nil
+        endedAt = isRow ? fields.optionalTime("ended-at") : nil
     }
 }
 
 extension JobDescription {
     init(_ reply: RESPValue) throws(WorkerClientError) {
         let fields = Fields(reply, of: "a job")
-        summary = try JobSummary(reply)
+        summary = try JobSummary(fields, isRow: false)
         acceptedAt = try fields.time("accepted-at")
         dueAt = fields.optionalTime("due-at")
         expiresAt = fields.optionalTime("expires-at")

@@ -114,12 +114,15 @@ extension Call where Value == JobDescription {
 }
 
 extension Call where Value == [JobSummary] {
-    static func jobs(_ thread: String?, _ state: JobSummary.State?, _ limit: Int?) -> Call {
+    static func jobs(
+        _ thread: String?, _ state: JobSummary.State?, _ limit: Int?, _ conditions: JobConditions
+    ) -> Call {
         var arguments: [CommandArgument] = ["JOBS"]
         // The state first: a thread may have the name of a state.
         if let state { arguments.append(.text(state.rawValue)) }
         if let thread { arguments.append(.text(thread)) }
         if let limit { arguments += ["LIMIT", .integer(max(0, limit))] }
+        arguments += conditions.arguments
         return Call(arguments) { (reply) throws(WorkerClientError) in
             try Read.list(reply, JobSummary.init)
         }

@@ -44,8 +44,8 @@ enum JobCommands {
                 + "nothing of it is kept.",
             execute: output),
         CommandSpecification(
-            "jobs", 1...5, .jobs, usage: "[thread] [state] [LIMIT n]",
-            "Jobs, the newest first.", execute: jobs),
+            "jobs", 1...17, .jobs, usage: JobsArguments.usage, "Jobs, the newest first.",
+            execute: jobs),
     ]
 
     private static func perform(
@@ -176,44 +176,24 @@ enum JobCommands {
     private static func jobs(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        var thread: String?
-        var state: JobState?
-        var isStuck = false
-        var limit = 100
-        var index = 1
-        var options = OptionPlaces()
-        while index < command.count {
-            let word = command.text(at: index)
-            if command.matches(index, "LIMIT") {
-                try options.note(index, of: command)
-                guard index + 1 < command.count else {
-                    throw WireError(.err, "LIMIT needs a number behind it")
-                }
-                limit = try command.count(at: index + 1, "LIMIT", max: 10_000)
-                index += 1
-            } else if let known = JobState(rawValue: word.lowercased()), state == nil, !isStuck {
-                state = known
-            } else if command.matches(index, "STUCK"), state == nil, !isStuck {
-                isStuck = true
-            } else if thread == nil {
-                guard service.driver.scheduler.isKnown(word) else {
-                    throw JobError.unknownThread(word)
-                }
-                thread = word
-            } else {
-                throw WireError(.err, "JOBS [thread] [state] [LIMIT n]: what is \(quoted(word))?")
-            }
-            index += 1
-        }
         let driver = service.driver
-        if isStuck {
-            let jobs = driver.listStuck(thread: thread, limit: limit)
-            return .array(jobs.map { .map($0.entries) })
+        let arguments = try JobsArguments(command, driver)
+        if arguments.isStuck {
+            let jobs = driver.listStuck(
+                thread: arguments.thread, limit: arguments.limit, before: arguments.end,
+                where: arguments.filter)
+            return .array(
+                jobs.map { .map($0.entries + (arguments.tellsFailures ? $0.failure : [])) })
         }
         let reply = session.reserve()
-        service.ask(.listing, byteCount: limit * Service.rowByteCount, session, reply) {
-            [thread, state, limit] in
-            driver.input { $0.list(thread: thread, state: state, limit: limit, reply) }
+        let rowByteCount =
+            Service.rowByteCount + (arguments.tellsFailures ? Service.failureByteCount : 0)
+        service.ask(.listing, byteCount: arguments.limit * rowByteCount, session, reply) {
+            let listing = Listing(
+                thread: arguments.thread, state: arguments.state, limit: arguments.limit,
+                before: arguments.end, where: arguments.filter,
+                tellsFailures: arguments.tellsFailures, reply)
+            driver.input { $0.goOn(listing) }
         }
         return nil
     }

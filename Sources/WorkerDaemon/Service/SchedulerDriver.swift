@@ -297,7 +297,9 @@ final class SchedulerDriver {
     }
 
     private func tell(_ listing: Listing) {
-        guard door.add(listing.rows, to: listing.reply) else { return }
+        let isWanted = door.add(
+            listing.rows, tellsFailures: listing.tellsFailures, to: listing.reply)
+        guard isWanted else { return }
         if listing.isEnd { return door.answer(listing.reply, .listed) }
         let held = Confined((driver: self, listing: listing), to: loop)
         loop.perform { held.value.driver.input { $0.goOn(held.value.listing) } }

@@ -47,14 +47,17 @@ extension Service: JobDoor {
         }
     }
 
-    func add(_ rows: [JobStatus], to reply: ReplyToken) -> Bool {
+    func add(_ rows: [JobStatus], tellsFailures: Bool, to reply: ReplyToken) -> Bool {
         guard let session = session(of: reply.client),
             var open = openAnswers.removeValue(forKey: reply)
         else {
             openAnswers[reply] = nil
             return false
         }
-        for row in rows { session.writer.write(.map(row.entries), to: &open.rows) }
+        for row in rows {
+            let failure = tellsFailures ? row.failure : []
+            session.writer.write(.map(row.entries + failure), to: &open.rows)
+        }
         open.rowCount += rows.count
         openAnswers[reply] = open
         return true

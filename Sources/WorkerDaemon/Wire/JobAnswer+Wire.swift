@@ -34,6 +34,18 @@ extension JobStatus {
             + (lastFailure.map { [entry("last-failure", text($0))] } ?? [])
     }
 
+    /// The longest reason of a failure in a row of a listing, in characters.
+    private static let shownFailureCountMax = 256
+
+    /// What a listing tells beside if its client wants to know of failures.
+    var failure: [RESPValue.Entry] {
+        let reason = job.outcome?.failureReason.map { $0.prefix(Self.shownFailureCountMax) }
+        return [
+            entry("failure", reason.map { text(String($0)) } ?? .null),
+            entry("ended-at", job.endedAt.map { .integer(Int($0)) } ?? .null),
+        ]
+    }
+
     /// What is told beside of one that was asked for.
     fileprivate var details: [RESPValue.Entry] {
         func time(_ milliseconds: Int64?) -> RESPValue {

@@ -15,6 +15,8 @@ extension Service {
     static let resultByteCount = QuestionQueue.Limits().clientByteCountMax
     /// What a row of a listing takes on the wire, about.
     static let rowByteCount = 128
+    /// What the reason of a failure adds to a row, about.
+    static let failureByteCount = 256
 
     /// Asks something for a client when there is room for the answer.
     ///
