@@ -180,14 +180,22 @@ import Testing
         },
         """
 
+    private static func remove(_ group: ControlGroup) {
+        group.kill()
+        for name in group.childNames { remove(group.child(name)) }
+        try? group.remove()
+    }
+
     private func withTree(_ name: String, _ body: (Setup, ControlGroup) throws -> Void) throws {
         let name = "daemon-tests-\(ProcessStatistics.processID)-\(name)"
         let tree = try #require(ControlGroup.own()).child(name)
         try tree.make()
         defer {
-            tree.kill()
-            for name in tree.childNames { try? tree.child(name).remove() }
-            try? tree.remove()
+            // Killed processes are in their groups until they are gone.
+            try? eventually("the tree is removed") {
+                Self.remove(tree)
+                return !tree.isThere
+            }
         }
         var setup = Setup(selectors: Self.selectors)
         setup.more = "cgroup: \"\(tree.path)\","
@@ -245,8 +253,6 @@ import Testing
             defer {
                 daemon.kill()
                 _ = try? daemon.end()
-                try? ControlGroup(path: tree.path + "/workerd").remove()
-                try? own.remove()
             }
             #expect(daemon.log.contains("programs run in control groups below \(tree.path)\n"))
             let home = place.isEmpty ? tree.child("workerd") : own
