@@ -69,6 +69,15 @@ extension JobScheduler {
         guard book.active(job.id) === job else { return }
         tellWaiters(of: job, .failed(.abandoned))
         if let queue = job.queue { parkAsStored(job, queue) } else { book.deactivate(job) }
+        abandonHeld(by: job)
+    }
+
+    /// Abandons the jobs behind one that a shutdown has left to the store.
+    private mutating func abandonHeld(by job: JobEntry) {
+        guard let order = job.orders.own, let holdUp = order.holdUp, holdUp.blocker == job.id
+        else { return }
+        orders.heldUntilRestart.append(order)
+        for other in holdUp.takeAll() { abandon(other) }
     }
 
     /// Notes the orders of a job that is offered.
@@ -124,8 +133,7 @@ extension JobScheduler {
             holdBack(other, holdUp)
         }
         guard stage.isRefusing, book.active(job.id) == nil else { return }
-        orders.heldUntilRestart.append(order)
-        for other in holdUp.takeAll() { abandon(other) }
+        abandonHeld(by: job)
     }
 
     /// Notes that a job is between two attempts since before the restart.
