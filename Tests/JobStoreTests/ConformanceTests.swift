@@ -296,7 +296,8 @@ private struct History {
                     countMax: 1 + random.below(5), byteCountMax: 200), ticket: ticket())
         case 23:
             let part = FailedJobsPart(
-                before: JobID(nextNumber), countMax: 1 + random.below(3), byteCountMax: 60)
+                before: JobID(nextNumber), moment: now, countMax: 1 + random.below(3),
+                byteCountMax: 60)
             let action: FailedJobAction =
                 random.chance(40) || !runsAgain
                 ? .drop : .runAgain(isServed: { [selectors] in selectors.contains($0.selector) })

@@ -33,7 +33,7 @@ extension TwinBook {
     }
 
     mutating func resolve(
-        _ failed: FailedJobs, _ action: FailedJobAction, _ part: FailedJobsPart, at now: Int64
+        _ failed: FailedJobs, _ action: FailedJobAction, _ part: FailedJobsPart
     ) -> FailedJobsAnswer {
         var answer = FailedJobsAnswer()
         var ids: [JobID]
@@ -56,7 +56,8 @@ extension TwinBook {
             case .runAgain(let isServed):
                 guard let known = job(id) else { continue }
                 answer.other = known
-                guard isServed(known), let again = runAgain(id, before: part.before, at: now)
+                guard isServed(known),
+                    let again = runAgain(id, before: part.before, at: part.moment)
                 else { continue }
                 answer.jobs.append(again)
                 byteCount += again.payload.count

@@ -213,7 +213,7 @@ package final class TwinStore: JobStore {
             if fault == nil { state.beginnings = [] }
             return [.confirmed(ticket: ticket, fault)]
         case .settle(let failed, let action, let part, let ticket):
-            let answer = state.book.resolve(failed, action, part, at: now)
+            let answer = state.book.resolve(failed, action, part)
             return [.settled(ticket: ticket, result(answer))]
         case .fire(let batch, let ticket):
             let release = state.book.release(batch) { selectors.contains($0.selector) }

@@ -54,7 +54,8 @@ extension JobScheduler {
             FailedJobsChange(
                 failed: failed, action: action,
                 part: FailedJobsPart(
-                    before: JobID(book.nextNumber), countMax: queues.window.settledAtOnce,
+                    before: JobID(book.nextNumber), moment: now.unixMilliseconds,
+                    countMax: queues.window.settledAtOnce,
                     byteCountMax: queues.window.byteCountMax),
                 reply: reply))
     }

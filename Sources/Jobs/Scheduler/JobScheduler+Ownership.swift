@@ -62,6 +62,10 @@ extension JobScheduler {
     }
 
     mutating func beginToClaim(_ thread: String, _ reply: ReplyToken) {
+        guard !stage.isRefusing else {
+            effects.answer(reply, .failed(.shuttingDown))
+            return endBulkTurn()
+        }
         let names = Priority.allCases.map { QueueName(thread: thread, priority: $0) }
         ask(.claim(thread, reply)) { .claim(names, ticket: $0) }
     }
@@ -72,6 +76,8 @@ extension JobScheduler {
     ) {
         switch result {
         case .failure(let fault): effects.answer(reply, .failed(.storeFailed(fault)))
+        case .success where stage.isRefusing:
+            effects.answer(reply, .failed(.shuttingDown))
         // An earlier claim has been answered.
         case .success where !releases.includes(thread): effects.answer(reply, .done)
         case .success(let blockers):

@@ -86,6 +86,7 @@ extension JobScheduler {
             if let queue = job.queue {
                 // The store may still be asked to cancel or expire it.
                 parkAsStored(job, queue)
+                keepHoldUp(by: job)
                 continue
             }
             book.deactivate(job)

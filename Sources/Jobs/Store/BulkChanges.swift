@@ -139,13 +139,16 @@ package struct FailedJobsPart: Sendable {
     /// None that was accepted later than the command came.
     package let before: JobID
     package let countMax: Int
+    /// When those that run again are due, in Unix milliseconds.
+    package let moment: Int64
     /// No further one, once the payloads of those that run again have this size together.
     package let byteCountMax: Int
     /// Whether its answer waits for the disk: behind the first part, one sync at the end does for all.
     package var isSynced = true
 
-    package init(before: JobID, countMax: Int, byteCountMax: Int) {
+    package init(before: JobID, moment: Int64, countMax: Int, byteCountMax: Int) {
         self.before = before
+        self.moment = moment
         self.countMax = countMax
         self.byteCountMax = byteCountMax
     }

@@ -27,7 +27,7 @@ extension JournalWriter {
             }
             noteMemory(new)
         case .settle(let failed, let fate, let part, let ticket):
-            answers.settled[ticket] = try store.settle(failed, fate, part, at: now)
+            answers.settled[ticket] = try store.settle(failed, fate, part)
         case .fire(let part, let ticket):
             let firing = try store.fire(part, recoveryCounter.stock) {
                 recoveryCounter.serves($0)

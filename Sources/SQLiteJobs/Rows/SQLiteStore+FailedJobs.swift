@@ -5,7 +5,7 @@ internal import Jobs
 extension SQLiteStore {
     /// Applies an action to failed jobs; part of a transaction.
     func settle(
-        _ failed: FailedJobs, _ fate: FailedJobAction, _ part: FailedJobsPart, at now: Int64
+        _ failed: FailedJobs, _ fate: FailedJobAction, _ part: FailedJobsPart
     ) throws(StoreFault) -> FailedJobsAnswer {
         var answer = FailedJobsAnswer()
         let ids: [JobID] =
@@ -29,7 +29,7 @@ extension SQLiteStore {
                 guard let known = try job(id) else { continue }
                 answer.other = known
                 guard isServed(known),
-                    let again = try runAgain(id, before: part.before, at: now)
+                    let again = try runAgain(id, before: part.before, at: part.moment)
                 else { continue }
                 answer.jobs.append(again)
                 byteCount += again.payload.count

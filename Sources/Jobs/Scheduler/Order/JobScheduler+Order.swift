@@ -74,10 +74,16 @@ extension JobScheduler {
 
     /// Abandons the jobs behind one that a shutdown has left to the store.
     private mutating func abandonHeld(by job: JobEntry) {
+        for other in keepHoldUp(by: job)?.takeAll() ?? [] { abandon(other) }
+    }
+
+    /// Lets a job that a shutdown has left to the store hold up those that are loaded later.
+    @discardableResult
+    mutating func keepHoldUp(by job: JobEntry) -> HoldUp? {
         guard let order = job.orders.own, let holdUp = order.holdUp, holdUp.blocker == job.id
-        else { return }
+        else { return nil }
         orders.heldUntilRestart.append(order)
-        for other in holdUp.takeAll() { abandon(other) }
+        return holdUp
     }
 
     /// Notes the orders of a job that is offered.
@@ -138,7 +144,17 @@ extension JobScheduler {
 
     /// Notes that a job is between two attempts since before the restart.
     mutating func restoreHoldUp(by job: JobEntry) {
-        if let order = job.orders.own { _ = holdUp(of: order, by: job) }
+        guard let order = job.orders.own else { return }
+        if !order.notesJobs { beginNoting(of: order, besides: job) }
+        let holdUp = holdUp(of: order, by: job)
+        // Of a claimed thread, jobs in memory only may have been offered meanwhile.
+        for entry in order.takeEntries() {
+            guard let other = self.job(of: entry), other !== job, withdrawAttempt(of: other) else {
+                continue
+            }
+            retract(other)
+            holdBack(other, holdUp)
+        }
     }
 
     private mutating func holdUp(of order: JobOrder, by job: JobEntry) -> HoldUp {

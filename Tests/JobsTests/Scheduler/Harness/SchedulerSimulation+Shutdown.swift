@@ -32,7 +32,8 @@ extension SchedulerSimulation {
             try check()
         }
         if driver.scheduler.book.activeCount > 0 {
-            fail("\(driver.scheduler.book.activeCount) jobs outlive the shutdown")
+            let left = driver.scheduler.book.activeJobs.map { "\($0.id) \($0.place)" }
+            fail("jobs outlive the shutdown: \(left)")
             try check()
         }
         crash()

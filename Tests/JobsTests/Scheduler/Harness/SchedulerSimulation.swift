@@ -35,6 +35,8 @@ final class SchedulerSimulation {
     var isGoingDown = false
     /// Threads that this scheduler does not own, or was told to let go of.
     private var released: Set<String> = []
+    /// Threads whose claims were not answered, by the requests.
+    private var claims: [UInt64: String] = [:]
     /// The first number of this life.
     private(set) var firstOfLife: UInt64 = 1
     private var fault: String?
@@ -216,7 +218,7 @@ final class SchedulerSimulation {
         where other !== entry && !other.hasEnded && other.life >= 0 {
             guard let order = entry.order, other.order == order else { continue }
             // A blocker leaves with its thread, and jobs in memory only stay.
-            let hasLeft = other.isStored && released.contains(other.request.thread)
+            let hasLeft = other.isStored && isReleased(other.request.thread)
             if other.blocks, other.isBetweenAttempts, !hasLeft,
                 state(of: other.id)?.isEnded == false
             {
@@ -253,6 +255,10 @@ final class SchedulerSimulation {
             }
             if beside { fail("job \(entry.id) began beside another one of its key") }
         }
+    }
+
+    private func isReleased(_ thread: String) -> Bool {
+        released.contains(thread) || claims.values.contains(thread)
     }
 
     /// What memory knows of a job, or the store.
@@ -318,6 +324,7 @@ final class SchedulerSimulation {
         let reply = reply()
         if released.remove(thread) != nil {
             note("claim \(thread)")
+            claims[reply.number] = thread
             driver.input { $0.claim(thread, reply) }
         } else {
             note("release \(thread)")
@@ -337,6 +344,7 @@ final class SchedulerSimulation {
         asked = [:]
         cancels = [:]
         bulkCancels = []
+        claims = [:]
         payloads = [:]
         answered = Set(0...requestCount)
         for entry in entries.values {
@@ -359,6 +367,9 @@ final class SchedulerSimulation {
             fail("request \(reply.number) was answered twice")
         }
         bulkCancels.remove(reply.number)
+        if let thread = claims.removeValue(forKey: reply.number), case .failed = answer {
+            released.insert(thread)
+        }
         if let (request, isStored) = asked.removeValue(forKey: reply.number) {
             switch answer {
             case .accepted(let id): accepted(id, request, isStored: isStored)
