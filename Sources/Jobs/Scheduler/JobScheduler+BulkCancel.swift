@@ -250,6 +250,7 @@ extension JobScheduler {
                 }
                 // Another command may ask for the same job, and find none to end.
                 cancels.forget(job.id)
+                cancels.leftInTurn.remove(job.id)
                 uncount(job, of: name)
                 endParked(job.id, outcome)
                 count += 1

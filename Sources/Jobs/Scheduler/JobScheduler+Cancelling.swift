@@ -114,7 +114,7 @@ extension JobScheduler {
         case .failure(let error): effects.answer(reply, .failed(error))
         case .success(let job):
             if let answer = cancelInMemory(id) { return confirm(.cancel(answer), reply) }
-            guard cancels.leftInTurn.remove(id) != nil else {
+            guard !job.state.isEnded, cancels.leftInTurn.remove(id) != nil else {
                 return effects.answer(reply, .cancel(.tooLate))
             }
             effects.record(.end(id, nil, .cancelled, at: now.unixMilliseconds))

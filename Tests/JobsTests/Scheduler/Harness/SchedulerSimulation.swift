@@ -460,7 +460,10 @@ final class SchedulerSimulation {
                 case .cancelled:
                     entry.isCancelAsked
                         || hasCancelledAll && entry.request.thread.hasPrefix("two")
-                case .expired: entry.begun == 0 && entry.request.options.expireMilliseconds != nil
+                case .expired:
+                    // An attempt that a shutdown has interrupted counts as none.
+                    entry.request.options.expireMilliseconds != nil
+                        && (entry.begun == 0 || counts["shut down", default: 0] > 0)
                 case .delayed, .buffered, .waiting, .running: false
                 }
             if !mayBe {
