@@ -114,9 +114,12 @@ extension JobScheduler {
         case .failure(let error): effects.answer(reply, .failed(error))
         case .success(let job):
             if let answer = cancelInMemory(id) { return confirm(.cancel(answer), reply) }
-            guard !job.state.isEnded, cancels.leftInTurn.remove(id) != nil else {
+            guard !job.state.isEnded, cancels.leftInTurn.contains(id) else {
                 return effects.answer(reply, .cancel(.tooLate))
             }
+            // The store knows since that it is in no memory.
+            if stage.keepsParked { return cancel(id, reply) }
+            cancels.leftInTurn.remove(id)
             effects.record(.end(id, nil, .cancelled, at: now.unixMilliseconds))
             let counted = CountedJob(
                 id: id, state: .waiting, selector: job.selector, byteCount: job.payload.count)

@@ -198,7 +198,9 @@ extension JobScheduler {
     /// Leaves a job to the store that has not begun: it runs after a restart.
     private mutating func leaveToStore(_ job: JobEntry) {
         guard let queue = job.queue, withdrawAttempt(of: job) else { return }
-        tellWaiters(of: job, .failed(.leftForRestart(job.id, thread: job.thread)))
+        let error: JobError =
+            stage.isRefusing ? .abandoned : .leftForRestart(job.id, thread: job.thread)
+        tellWaiters(of: job, .failed(error))
         parkAsStored(job, queue)
         endHoldUp(by: job)
         job.forgetOrders()

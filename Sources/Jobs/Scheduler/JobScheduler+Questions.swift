@@ -118,6 +118,7 @@ extension JobScheduler {
         guard let group = served.knownGroup(of: job.thread),
             environment.isStopped(job.thread, of: group)
         else { return nil }
+        if stage.isRefusing { return .abandoned }
         return .leftForRestart(job.id, thread: job.thread)
     }
 

@@ -38,7 +38,10 @@ extension JobScheduler {
     /// Abandons all jobs that have not begun; answers the clients that wait for one.
     package mutating func abandonWaiting() -> AbandonedJobs {
         forgetBuffers()
-        return abandon { $0.withdrawAttempt(of: $1) }
+        let abandoned = abandon { $0.withdrawAttempt(of: $1) }
+        // The jobs in turn are in the store only: it takes part when a client cancels many.
+        if isKeeping, !queues.all.isEmpty { keep(.release(queues.all.map(\.name))) }
+        return abandoned
     }
 
     /// Abandons all jobs that wait for their moment or to be released, as `abandonWaiting` does.
@@ -53,8 +56,9 @@ extension JobScheduler {
             // A job behind one whose turn has come is offered when that one has ended.
             case .heldUp(let holdUp): !offered.contains(holdUp.blocker)
             case .delayed, .buffered: true
-            // A job in turn runs, as soon as those before it have come.
-            case .committing, .inLine: job.part != .inTurn
+            case .committing: job.part != .inTurn
+            // It runs as soon as those before it have come.
+            case .inLine: false
             }
         }
     }

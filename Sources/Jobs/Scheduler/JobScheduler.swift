@@ -215,8 +215,11 @@ package struct JobScheduler: ~Copyable {
             switch job.place {
             case .outside: preconditionFailure("job \(job.id) is active and in no place")
             case .offered: break
-            case .committing, .delayed, .buffered, .inLine:
+            case .committing, .delayed, .buffered:
                 kept[job.group.index, default: (0, 0)].kept += 1
+            case .inLine:
+                kept[job.group.index, default: (0, 0)].kept += 1
+                kept[job.group.index, default: (0, 0)].heldUp += 1
             case .heldUp(let holdUp):
                 kept[job.group.index, default: (0, 0)].kept += 1
                 kept[job.group.index, default: (0, 0)].heldUp += 1

@@ -1,5 +1,5 @@
-// The threads and selectors that a scheduler serves, as far as it has to know them: names and limits. What a
-// thread or a handler is made of is the driver's.
+// The threads and selectors that a scheduler serves, as far as it has to know them: names and
+// limits. What a thread or a handler is made of is the driver's.
 
 /// A thread of the configuration, or a pool of threads.
 ///
@@ -19,7 +19,8 @@ package final class ThreadGroup {
     let load = JobLoad()
     /// How many of its jobs in memory are not offered; changed by `JobEntry.move` only.
     package var keptBackCount: Int { unsafe uncheckedKeptBackCount }
-    /// How many of these wait behind a job that is tried again; changed by `JobEntry.move` only.
+    /// How many of these wait behind others, parked ones or one that is tried again; changed by
+    /// `JobEntry.move` only.
     package private(set) var heldUpCount = 0
     // SAFETY: confined to the scheduler's thread, and changed in one place that calls nothing.
     @exclusivity(unchecked) private var uncheckedKeptBackCount = 0
@@ -54,8 +55,8 @@ package final class ThreadGroup {
     fileprivate func count(_ place: JobPlace, _ more: Int) {
         switch place {
         case .outside, .offered: break
-        case .committing, .delayed, .buffered, .inLine: unsafe uncheckedKeptBackCount += more
-        case .heldUp:
+        case .committing, .delayed, .buffered: unsafe uncheckedKeptBackCount += more
+        case .inLine, .heldUp:
             unsafe uncheckedKeptBackCount += more
             heldUpCount += more
         }
@@ -93,7 +94,8 @@ struct ServedNames {
     let selectors: [JobSelector]
     private let groupsByThread: [String: ThreadGroup]
     private let selectorsByName: [String: JobSelector]
-    /// The results of the latest look-ups: most clients name the same thread and selector again and again.
+    /// The results of the latest look-ups: most clients name the same thread and selector again and
+    /// again.
     private var recentGroup: (thread: String, group: ThreadGroup)?
     private var recentSelector: JobSelector?
     private var recentDetails: JobDetails?
