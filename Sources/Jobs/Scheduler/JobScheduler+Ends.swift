@@ -86,8 +86,8 @@ extension JobScheduler {
         if stage.isRefusing { tellWaiters(of: job, .failed(.abandoned)) }
         job.beginAnew()
         placeAgain(job, dueAt: due)
-        // With a thread that is released, the jobs behind it have left.
-        if job.queue?.isReleased != true { holdUpOthers(behind: job) }
+        // With a thread that is released, the stored jobs behind it have left, and others go on.
+        if job.queue?.isReleased == true { endHoldUp(by: job) } else { holdUpOthers(behind: job) }
         endReleases()
     }
 
