@@ -54,7 +54,7 @@ extension JobScheduler {
     /// How many jobs wait for the threads of a group, in memory or not: none that waits for its moment.
     package func shownWaitingCount(of group: ThreadGroup) -> Int {
         environment.waitingCount(of: group) + group.load.parked(.waiting).count
-            + group.heldUpCount
+            + group.inLineCount + group.heldUpCount
     }
 
     /// Finds out whether one more stored job of this size may wait.

@@ -209,6 +209,7 @@ package struct JobScheduler: ~Copyable {
     package func checkInvariants() {
         book.checkInvariants()
         var kept: [Int: (kept: Int, heldUp: Int)] = [:]
+        var inLineCounts: [Int: Int] = [:]
         var moving: Set<QueueName> = []
         for job in book.activeJobs {
             if let queue = job.queue, !job.place.isInLine { moving.insert(queue.name) }
@@ -219,7 +220,7 @@ package struct JobScheduler: ~Copyable {
                 kept[job.group.index, default: (0, 0)].kept += 1
             case .inLine:
                 kept[job.group.index, default: (0, 0)].kept += 1
-                kept[job.group.index, default: (0, 0)].heldUp += 1
+                inLineCounts[job.group.index, default: 0] += 1
             case .heldUp(let holdUp):
                 kept[job.group.index, default: (0, 0)].kept += 1
                 kept[job.group.index, default: (0, 0)].heldUp += 1
@@ -238,9 +239,10 @@ package struct JobScheduler: ~Copyable {
         for group in served.groups {
             let counted = kept[group.index] ?? (0, 0)
             precondition(
-                counted.kept == group.keptBackCount && counted.heldUp == group.heldUpCount,
+                counted.kept == group.keptBackCount && counted.heldUp == group.heldUpCount
+                    && inLineCounts[group.index, default: 0] == group.inLineCount,
                 "group \(group.name) has \(counted), and counts \(group.keptBackCount) kept back, "
-                    + "\(group.heldUpCount) held up")
+                    + "\(group.heldUpCount) held up, \(group.inLineCount) in line")
         }
     }
 }

@@ -19,8 +19,9 @@ package final class ThreadGroup {
     let load = JobLoad()
     /// How many of its jobs in memory are not offered; changed by `JobEntry.move` only.
     package var keptBackCount: Int { unsafe uncheckedKeptBackCount }
-    /// How many of these wait behind others, parked ones or one that is tried again; changed by
-    /// `JobEntry.move` only.
+    /// How many of these wait for parked jobs; changed by `JobEntry.move` only.
+    private(set) var inLineCount = 0
+    /// How many of these wait behind a job that is tried again; changed by `JobEntry.move` only.
     package private(set) var heldUpCount = 0
     // SAFETY: confined to the scheduler's thread, and changed in one place that calls nothing.
     @exclusivity(unchecked) private var uncheckedKeptBackCount = 0
@@ -56,7 +57,10 @@ package final class ThreadGroup {
         switch place {
         case .outside, .offered: break
         case .committing, .delayed, .buffered: unsafe uncheckedKeptBackCount += more
-        case .inLine, .heldUp:
+        case .inLine:
+            unsafe uncheckedKeptBackCount += more
+            inLineCount += more
+        case .heldUp:
             unsafe uncheckedKeptBackCount += more
             heldUpCount += more
         }

@@ -77,7 +77,7 @@ extension JobScheduler {
         for other in keepHoldUp(by: job)?.takeAll() ?? [] { abandon(other) }
     }
 
-    /// Lets a job that a shutdown has left to the store hold up those that are loaded later.
+    /// Keeps the order of a job that a shutdown has left to the store: jobs loaded later wait too.
     @discardableResult
     mutating func keepHoldUp(by job: JobEntry) -> HoldUp? {
         guard let order = job.orders.own, let holdUp = order.holdUp, holdUp.blocker == job.id
