@@ -36,9 +36,9 @@ extension ThreadRunLoop {
         /// `closed` too, which nothing ends but an empty `interest` or taking the port out of its
         /// modes: a handler that is told so and only returns keeps its thread busy.
         ///
-        /// What is ready is looked for once in a pass. So let the descriptor be non-blocking, if
-        /// anything else on the thread reads from it: the handler may be told of what that has
-        /// taken already.
+        /// A pass looks for ready descriptors once. So let the descriptor be non-blocking, if
+        /// anything else on the thread reads from it: the handler may be told of bytes that the
+        /// other reader has taken already.
         ///
         /// Make the port invalid on the loop's thread, and close the descriptor after that. Where
         /// its open file has other descriptors still, those of a child process among them, the

@@ -11,8 +11,8 @@ extension ThreadRunLoop: CustomStringConvertible {
         isOnThread ? describe() : "\(summary); its own thread tells what is in it"
     }
 
-    /// The whole loop: counters, the runs under way, and each mode with what is in it, where that
-    /// was made and when it is due.
+    /// The whole loop: counters, the runs under way, and each mode with its items, where each was
+    /// made and when it is due.
     ///
     /// Of very many of a kind it tells of the first, and how many more there are.
     ///

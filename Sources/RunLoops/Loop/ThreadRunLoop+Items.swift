@@ -139,7 +139,7 @@ extension ThreadRunLoop {
 
     /// Does something on the loop's thread: at once when that is the caller's, else by a request.
     ///
-    /// - Returns: false when the loop's thread has ended: it has let go of what was in its modes
+    /// - Returns: false when the loop's thread has ended: it has let go of the items of its modes
     ///   already.
     @discardableResult
     package func onThread(_ action: @escaping @Sendable () -> Void) -> Bool {

@@ -37,8 +37,8 @@ package struct StreamPace {
         return true
     }
 
-    /// Waits a moment if what was taken the last time was part of a stream, and the thread has not
-    /// slept since.
+    /// Waits a moment if the last items taken were part of a stream, and the thread has not slept
+    /// since.
     ///
     /// - Returns: whether it did.
     /// - Thread: the loop's, as `note`.
