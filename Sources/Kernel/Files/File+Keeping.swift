@@ -38,8 +38,8 @@ extension File {
         // end.
         let file = try open("open \(path)", path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
         var header: [UInt8] = []
-        guard case .bytes = try file.read(appendingTo: &header, atMost: byteCount), isOurs(header),
-            file.lock()
+        guard try file.read(appendingTo: &header, atMost: byteCount) != .wouldBlock,
+            isOurs(header), file.lock()
         else { return false }
         try remove(path)
         return true

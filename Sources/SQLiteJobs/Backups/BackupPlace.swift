@@ -88,6 +88,9 @@ struct BackupPlace: Sendable {
             return try File.makeNew(partial, mode: File.ownerOnly)
         } catch {
             guard error.isAlreadyThere else { throw error }
+            // A daemon that was killed before the file's first byte has left an empty one.
+            let isGone = try? File.removeLeftover(partial, byteCount: 1, isOurs: \.isEmpty)
+            if isGone == true { return try File.makeNew(partial, mode: File.ownerOnly) }
             throw BackupError(
                 .invalid,
                 "\(partial) is there and not workerd's, or in use: give another name, or remove it")

@@ -287,7 +287,8 @@ import Testing
         defer { second.kill() }
         let again = try second.connect()
         #expect(try again.job(1_000, "state").text == "waiting")
-        let path = try #require(try again.call("BACKUP", "b", "REPLACE").text)
+        let made = try again.call("BACKUP", "b", "REPLACE")
+        let path = try #require(made.text, "\(made)")
         #expect(try files(second) == ["a", "a letter.partial", "b", "c.partial", "locked.partial"])
         isLocked = other.lock()
         #expect(isLocked)
@@ -295,6 +296,26 @@ import Testing
             let state = try client.job(1_000, "state").text
             #expect(state == "waiting")
         }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `takes the name of one that was broken off before its first byte`() throws {
+        let scratch = try Scratch()
+        try Directory.create(scratch.file("backups"))
+        let daemon = try TestDaemon(Self.setup, in: scratch)
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        // As a daemon leaves it that is killed between the making and the first write.
+        try scratch.write("", to: "backups/b.partial")
+        #expect(try client.call("BACKUP", "b").text == scratch.file("backups/b"))
+        #expect(try files(daemon) == ["b"])
+        // One that is in use is another daemon's.
+        let other = try File.makeNew(scratch.file("backups/c.partial"), mode: 0o600)
+        let isLocked = other.lock()
+        try #require(isLocked)
+        let error = try client.call("BACKUP", "c").errorMessage
+        #expect(error?.contains("c.partial is there and not workerd's, or in use") == true)
+        #expect(try files(daemon) == ["b", "c.partial"])
     }
 
     @Test(.timeLimit(.minutes(2)))
