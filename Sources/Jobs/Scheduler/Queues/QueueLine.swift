@@ -22,8 +22,10 @@ internal import Structures
 struct QueueLine {
     /// Jobs that were never delayed, by number.
     private var undelayed = FIFO<JobEntry>()
-    /// Jobs that were delayed or buffered and are due, by due time and number.
+    /// Jobs that were delayed and are due, by due time and number.
     private var due = FIFO<JobEntry>()
+    /// Jobs that a command has made due, by its time and their number.
+    private var released = FIFO<JobEntry>()
 
     /// How much of a queue is in memory.
     struct Reach {
@@ -38,16 +40,25 @@ struct QueueLine {
     }
 
     /// Whether no job waits.
-    var isEmpty: Bool { undelayed.isEmpty && due.isEmpty }
+    var isEmpty: Bool { undelayed.isEmpty && due.isEmpty && released.isEmpty }
 
     mutating func add(_ job: JobEntry) {
-        guard job.part != .inTurn else { return undelayed.append(job) }
-        let isLast = due.last.map { $0.dueKey < job.dueKey } ?? true
-        due.append(job)
+        if job.part == .inTurn {
+            undelayed.append(job)
+        } else if job.job.releasedBefore == nil {
+            Self.insert(job, into: &due)
+        } else {
+            Self.insert(job, into: &released)
+        }
+    }
+
+    private static func insert(_ job: JobEntry, into jobs: inout FIFO<JobEntry>) {
+        let isLast = jobs.last.map { $0.dueKey < job.dueKey } ?? true
+        jobs.append(job)
         guard !isLast else { return }
-        let sorted = due.sorted { $0.dueKey < $1.dueKey }
-        due.removeAll()
-        for job in sorted { due.append(job) }
+        let sorted = jobs.sorted { $0.dueKey < $1.dueKey }
+        jobs.removeAll()
+        for job in sorted { jobs.append(job) }
     }
 
     /// Takes out the next job whose turn has come; nil if none is here, or an earlier one may be
@@ -55,23 +66,41 @@ struct QueueLine {
     mutating func next(_ reach: Reach) -> JobEntry? {
         Self.drop(&undelayed)
         Self.drop(&due)
-        guard let first = undelayed.first else { return reach.isWhole ? due.popFirst() : nil }
-        if let early = due.first, early.isDue(before: first) { return due.popFirst() }
+        Self.drop(&released)
+        guard let first = undelayed.first else { return reach.isWhole ? popDue { _ in true } : nil }
+        if let early = popDue(where: { $0.isDue(before: first) }) { return early }
         if reach.horizon.dueAt > min(first.acceptedAt, reach.now) { return undelayed.popFirst() }
         // Parked jobs go before `first`, and before them those that fill the memory: a command has
         // made these due that came after `first`, by a clock that was behind.
-        guard reach.isFull, let early = due.first, early.dueKey <= reach.horizon else { return nil }
-        return due.popFirst()
+        return reach.isFull ? popDue { $0.dueKey <= reach.horizon } : nil
+    }
+
+    /// Takes out the first job that is due and meets a condition.
+    ///
+    /// Each of the two lines is looked at from its front: by a clock that was behind, a command
+    /// can have made jobs due that go before no other.
+    private mutating func popDue(where isMeant: (JobEntry) -> Bool) -> JobEntry? {
+        let byTime = due.first.flatMap { isMeant($0) ? $0.dueKey : nil }
+        let byCommand = released.first.flatMap { isMeant($0) ? $0.dueKey : nil }
+        guard let byCommand else { return byTime == nil ? nil : due.popFirst() }
+        if let byTime, byTime < byCommand { return due.popFirst() }
+        return released.popFirst()
     }
 
     /// Takes out the jobs that are due behind a place.
     ///
     /// - Complexity: O(1) if there are none; else O(waiting jobs).
     mutating func takeDue(behind place: DueKey) -> [JobEntry] {
-        guard let last = due.last, place < last.dueKey else { return [] }
-        let jobs = Array(due).filter { $0.place.isInLine }
-        due.removeAll()
-        for job in jobs where job.dueKey <= place { due.append(job) }
+        Self.take(from: &due, behind: place) + Self.take(from: &released, behind: place)
+    }
+
+    private static func take(
+        from line: inout FIFO<JobEntry>, behind place: DueKey
+    ) -> [JobEntry] {
+        guard let last = line.last, place < last.dueKey else { return [] }
+        let jobs = Array(line).filter { $0.place.isInLine }
+        line.removeAll()
+        for job in jobs where job.dueKey <= place { line.append(job) }
         return jobs.filter { place < $0.dueKey }
     }
 
@@ -86,7 +115,7 @@ struct QueueLine {
 
 extension QueueLine: CustomStringConvertible {
     var description: String {
-        "numbers \(undelayed.map(\.id)), due \(due.map(\.dueKey))"
+        "numbers \(undelayed.map(\.id)), due \((Array(due) + released).map(\.dueKey))"
     }
 }
 
