@@ -186,6 +186,7 @@ extension JobScheduler {
             guard let queue = queues[name] else { continue }
             queue.delayed.fired(behind: key)
             bringMore(of: queue)
+            offerLine(of: queue)
         }
         endBulkTurn()
     }
@@ -229,6 +230,12 @@ extension JobScheduler {
         let front = DueKey(dueAt: job.dueAt ?? job.acceptedAt, id: JobID(job.id.number - 1))
         bulk.leftParked[queue.name] = min(bulk.leftParked[queue.name] ?? .last, front)
         return true
+    }
+
+    /// The place behind which delayed jobs of a queue may be parked, for want of room or for a
+    /// command that may yet fail.
+    func front(of queue: JobQueue) -> DueKey {
+        cancels.bulk.reduce(queue.delayed.horizon) { min($0, $1.leftParked[queue.name] ?? .last) }
     }
 
     private func bulkCancel(of job: Job, _ queue: JobQueue) -> BulkCancel? {

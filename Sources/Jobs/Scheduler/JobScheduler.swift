@@ -232,7 +232,8 @@ package struct JobScheduler: ~Copyable {
         for queue in queues.all where !queue.line.isEmpty && !stage.isRefusing {
             precondition(
                 moving.contains(queue.name) || queue.isLoadDue || queue.window.isLoading
-                    || queue.delayed.isLoading || queue.isReleased || isStopped(queue),
+                    || queue.delayed.isLoading || front(of: queue) < queue.delayed.horizon
+                    || queue.isReleased || isStopped(queue),
                 "jobs in line wait for nothing: \(queue.name) \(queue.line), "
                     + "\(queue.window.extent), delayed to \(queue.delayed.horizon)")
         }

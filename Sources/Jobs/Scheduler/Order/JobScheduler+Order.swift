@@ -18,9 +18,9 @@ extension JobScheduler {
     /// The caller calls `offerLine` when all jobs that came with it have joined.
     mutating func joinLine(_ job: JobEntry) {
         // A job that holds up others goes first.
-        guard let queue = job.queue, job.part != .apart, !queue.isInMemory else {
-            return offerInOrder(job)
-        }
+        guard let queue = job.queue, job.part != .apart,
+            !queue.isInMemory || front(of: queue) < .last
+        else { return offerInOrder(job) }
         job.move(to: .inLine)
         queue.line.add(job)
     }
@@ -32,7 +32,7 @@ extension JobScheduler {
         let isEnd = stage.keepsParked || isStopped(queue)
         let reach = QueueLine.Reach(
             isWhole: queue.window.isWhole || isEnd,
-            horizon: stage.keepsDelayed || isEnd ? .last : queue.delayed.horizon,
+            horizon: stage.keepsDelayed || isEnd ? .last : front(of: queue),
             isFull: queue.delayed.isFull, now: now.unixMilliseconds)
         while let job = queue.line.next(reach) { offerInOrder(job) }
         if !queue.line.isEmpty { bringMore(of: queue) }
