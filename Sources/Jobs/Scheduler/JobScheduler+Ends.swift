@@ -156,6 +156,8 @@ extension JobScheduler {
     /// A job has ended: all that waits for it goes on.
     private mutating func leave(_ job: JobEntry, _ answer: JobAnswer) {
         book.deactivate(job)
+        // Not before: what makes room in memory must not find it in line.
+        if let queue = job.queue { bringMore(of: queue) }
         endExpiry(of: job)
         if job.hasWaiters { tellWaiters(of: job, answer) }
         endHoldUp(by: job)
@@ -171,7 +173,7 @@ extension JobScheduler {
 
     // MARK: - In the store
 
-    /// Records how a stored job ended; makes room for the next of its queue.
+    /// Records how a stored job ended.
     private mutating func recordEnd(
         of job: JobEntry, _ attempt: Attempt?, _ outcome: Outcome, at time: Int64
     ) {
@@ -179,7 +181,6 @@ extension JobScheduler {
         effects.record(.end(job.id, attempt, outcome, at: time))
         queue.removeFromMemory(job)
         if job.part != .inTurn { queue.delayed.ended(job.id) }
-        bringMore(of: queue)
     }
 
     /// Lets the store have a job back whose attempt the shutdown has interrupted.
