@@ -159,7 +159,7 @@ extension JobScheduler {
         _ = book.dropFailed(job.id)
         let queue = queues.queue(job.queue, of: group)
         let due = job.dueAt ?? job.acceptedAt
-        guard queue.delayed.takesDue(DueKey(dueAt: due, id: job.id)) else {
+        guard !stage.keepsDelayed, queue.delayed.takesDue(DueKey(dueAt: due, id: job.id)) else {
             queues.park(job.id, .delayed, byteCount: job.payload.count, in: queue)
             queue.delayed.fired(at: due)
             return bringMore(of: queue)
