@@ -132,8 +132,11 @@ extension JobScheduler {
     /// job goes on.
     mutating func noteCancelAnswer(_ id: JobID) {
         guard let job = cancels.end(id), let queue = queues[job.queue] else { return }
+        // Going down: it is in the store, and stays there.
+        guard !stage.keepsDelayed else { return }
         if !leaveParked(job, queue) {
-            job.isBlocker ? claimBlocker(job) : bringDelayed(job, to: queue)
+            let isBlocker = job.isBlocker && isInOrder(job, of: queue.group)
+            isBlocker ? claimBlocker(job) : bringDelayed(job, to: queue)
         }
         offerLine(of: queue)
     }

@@ -31,13 +31,18 @@ extension JobScheduler {
         guard served.knownSelector(job.selector) != nil else { return }
         guard let group = served.knownGroup(of: job.thread) else { return queues.addOrphan(job) }
         let queue = queues.queue(job.queue, of: group, mayHoldMore: true)
-        guard job.key != nil || group.isOneThread(job.thread),
+        guard isInOrder(job, of: group),
             let adopted = adopt(job, queue, as: .apart)
         else {
             return queues.park(job.id, .delayed, byteCount: job.payload.count, in: queue)
         }
         restoreHoldUp(by: adopted)
         delay(adopted, until: job.dueAt ?? job.acceptedAt)
+    }
+
+    /// Whether other jobs wait for a job that holds up others: those of its key or its one thread.
+    func isInOrder(_ job: Job, of group: ThreadGroup) -> Bool {
+        job.key != nil || group.isOneThread(job.thread)
     }
 
     /// More of the jobs of an earlier run has been counted.

@@ -81,14 +81,14 @@ final class SchedulerSimulation {
     private func story(of fault: String) -> String {
         let numbers = Set(fault.split { !$0.isNumber })
         let told = steps.dropLast(40).filter { step in
-            step == "crash" || step.split { !$0.isNumber }.contains(where: numbers.contains)
+            step.hasSuffix("crash") || step.split { !$0.isNumber }.contains(where: numbers.contains)
         }
         return (told + steps.suffix(40)).joined(separator: "\n")
     }
 
     func fail(_ text: String) { fault = fault ?? text }
 
-    func note(_ step: String) { steps.append(step) }
+    func note(_ step: String) { steps.append("[\(driver.now.unixMilliseconds)] \(step)") }
 
     func count(_ word: String) { counts[word, default: 0] += 1 }
 
@@ -352,8 +352,10 @@ final class SchedulerSimulation {
             // An end that was not kept is made again, and so is an attempt that ran.
             if entry.isStored { entry.hasEnded = false }
             let kept = driver.twin?.book.job(entry.id)
-            entry.isBetweenAttempts =
-                kept.map { $0.state == .delayed && $0.attempt > $0.forgivenCount } == true
+            // An attempt that the crash has interrupted is made again at the job's place.
+            if kept.map({ $0.state == .delayed && $0.attempt > $0.forgivenCount }) != true {
+                entry.isBetweenAttempts = false
+            }
         }
         firstOfLife = driver.scheduler.book.nextNumber
     }
