@@ -31,6 +31,9 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Whether something is where a new file was to be made.
     package var isAlreadyThere: Bool { errno == EEXIST }
 
+    /// Whether there is no such process.
+    package var isLackOfProcess: Bool { errno == ESRCH }
+
     /// `operation: text of the error number`, for people.
     public var description: String { "\(operation): \(reason)" }
 

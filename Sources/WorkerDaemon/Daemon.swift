@@ -78,7 +78,8 @@ public final class Daemon {
         configurationFile = file
         handlers = Handler.builtIn
         for selector in configuration.selectors {
-            handlers[selector.name] = Handler(.program(selector))
+            let kind = selector.isForWorkers ? Handler.Kind.worker(selector) : .program(selector)
+            handlers[selector.name] = Handler(kind)
         }
     }
 

@@ -10,10 +10,12 @@ package struct Completion: Sendable {
     /// In Unix milliseconds.
     package let startedAt: Int64
     package let endedAt: Int64
+    /// Whether a failure is the last one, whatever number of retries the job has.
+    package let isFinal: Bool
 
     package init(
         job: JobID, attemptNumber: Int, outcome: Outcome, thread: String, startedAt: Int64,
-        endedAt: Int64
+        endedAt: Int64, isFinal: Bool = false
     ) {
         self.job = job
         self.attemptNumber = attemptNumber
@@ -21,6 +23,7 @@ package struct Completion: Sendable {
         self.thread = thread
         self.startedAt = startedAt
         self.endedAt = endedAt
+        self.isFinal = isFinal
     }
 
     /// The attempt, as the store records it.
@@ -39,7 +42,7 @@ extension JobScheduler {
         if let job {
             if outcome.state == .done || outcome.state == .failed { job.group.ends.count += 1 }
             job.stuckSince = nil
-            if outcome.state == .failed, job.mayRetry, !job.isInterrupted,
+            if outcome.state == .failed, job.mayRetry, !job.isInterrupted, !completion.isFinal,
                 !stage.isRefusing || job.isStored
             {
                 return retry(job, completion)

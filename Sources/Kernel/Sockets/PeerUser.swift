@@ -9,7 +9,15 @@ extension Descriptor {
     /// - Thread: the one that owns the descriptor.
     /// - Blocks: never.
     /// - Source: unix(7), SO_PEERCRED: the user at the time of listen(2).
-    package borrowing func peerUserID() throws(SystemError) -> UInt32 {
+    package borrowing func peerUserID() throws(SystemError) -> UInt32 { try peer().userID }
+
+    /// The process at the other end of a Unix socket, and its user.
+    ///
+    /// - Thread: the one that owns the descriptor.
+    /// - Blocks: never.
+    /// - Source: unix(7), SO_PEERCRED: for a connection that was accepted, the process and the user
+    ///   at the time of connect(2).
+    package borrowing func peer() throws(SystemError) -> (processID: Int, userID: UInt32) {
         // Process, user and group: the three numbers of `struct ucred`.
         var numbers: [UInt32] = [0, 0, 0]
         var byteCount = socklen_t(numbers.count * MemoryLayout<UInt32>.size)
@@ -17,7 +25,7 @@ extension Descriptor {
         try retrying("getsockopt SO_PEERCRED") {
             unsafe getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &numbers, &byteCount)
         }
-        return numbers[1]
+        return (Int(numbers[0]), numbers[1])
     }
 }
 

@@ -16,7 +16,7 @@ final class CommandSpecification: Sendable {
 
     /// What groups commands in COMMAND DOCS.
     enum Group: String, Sendable {
-        case jobs, threads, connection, server
+        case jobs, workers, threads, connection, server
     }
 
     /// Answers at once with a value, or has it answered by its number, and then nil.
@@ -64,8 +64,9 @@ struct CommandTable {
 
     init() {
         all =
-            JobCommands.all + FailureCommands.all + WatchCommands.all + ScheduleCommands.all
-            + ThreadCommands.all + ConnectionCommands.all + TransactionCommands.all
+            JobCommands.all + FailureCommands.all + WorkerCommands.all + WatchCommands.all
+            + ScheduleCommands.all + ThreadCommands.all + ConnectionCommands.all
+            + TransactionCommands.all
             + ServerCommands.all + BackupCommands.all
         perform = JobCommands.performCommand
         var byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

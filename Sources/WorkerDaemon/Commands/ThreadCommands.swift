@@ -77,6 +77,7 @@ enum ThreadCommands {
         } else if let member = group.member(named: name) {
             member.thread.stop(.finishQueued)
         }
+        service.driver.exchange.leaveStopped()
         service.driver.forgetPause(of: name)
         service.log.notice("thread \(name) was told to stop by client \(session.number)")
         return .simpleString("OK")
@@ -93,6 +94,7 @@ enum ThreadCommands {
         _ member: WorkerGroup.Member, of group: WorkerGroup, _ service: Service
     ) -> [RESPValue.Entry] {
         let job = member.current.withLock { $0 }
+        let awaited = service.driver.exchange.ready(on: member)
         let state =
             if let job, service.driver.isStuck(JobID(job.id)) {
                 "stuck"
@@ -103,7 +105,7 @@ enum ThreadCommands {
             } else if member.thread.isPaused {
                 "paused"
             } else {
-                service.driver.isHeldUp(member, of: group) ? "held" : "idle"
+                awaited != nil || service.driver.isHeldUp(member, of: group) ? "held" : "idle"
             }
         let runtime = job?.run.map { WallClock.unixMilliseconds() - $0.startedAt }
         return describe(
@@ -112,6 +114,7 @@ enum ThreadCommands {
             failedCount: member.failedCount.load(ordering: .relaxed),
             job: job.map { Int($0.id) }, selector: job?.selector, runtime: runtime)
             + (service.driver.scheduler.holdUp(ofThread: member.name)?.entries ?? [])
+            + (awaited?.entries ?? [])
     }
 
     /// What is to say of a thread that is configured no more and has jobs in the journal.

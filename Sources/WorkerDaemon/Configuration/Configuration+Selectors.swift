@@ -1,7 +1,9 @@
-// The configured selectors, which are programs: what to start, and its limits.
+// The configured selectors: programs, with what to start and its limits, and those that workers in
+// other processes serve.
 
 extension Configuration {
-    /// A selector whose handler is a program: payload in, result out.
+    /// A selector whose handler is a program, or a worker in another process: payload in, result
+    /// out.
     package struct Selector: Sendable, Equatable {
         /// The command to start: an argument vector, never a shell line.
         package struct Program: Sendable, Equatable {
@@ -21,7 +23,13 @@ extension Configuration {
 
         package let name: String
         package var program = Program(executable: "", arguments: [])
-        /// The time limit of the program; nil for none.
+        /// Whether workers in other processes serve it, in place of a program.
+        package var isForWorkers = false
+        /// The time for which a job is kept for its worker after the connection has closed.
+        package var lease = Duration.seconds(30)
+        /// The number of workers that may vanish with a job before the job fails.
+        package var lostCountMax = 3
+        /// The time limit of an attempt; nil for none.
         package var timeout: Duration? = .seconds(60)
         /// The time from SIGTERM to SIGKILL.
         package var graceAfterTerm = Duration.seconds(5)
@@ -105,6 +113,26 @@ extension Configuration.Selector: ConfigurationSection {
     }
 
     mutating func read(from section: inout SectionReader) {
+        section.read("worker", into: &isForWorkers, .boolean)
+        if isForWorkers {
+            readOfWorkers(from: &section)
+        } else {
+            readOfProgram(from: &section)
+        }
+        section.read("expire", into: &expire, Configuration.expiry)
+        section.read("retries", into: &retryCountMax, .whole(0...Self.retryCountLimit))
+        section.read("retry", into: &retryManner, .choice)
+    }
+
+    private mutating func readOfWorkers(from section: inout SectionReader) {
+        timeout = nil
+        section.read(
+            "timeout", into: &timeout, .durationOrNone(.milliseconds(1) ... .seconds(24 * 3600)))
+        section.read("lease", into: &lease, .duration(.zero ... .seconds(24 * 3600)))
+        section.read("lost", into: &lostCountMax, .whole(1...1_000))
+    }
+
+    private mutating func readOfProgram(from section: inout SectionReader) {
         section.require(
             "program", into: &program, .program, example: "program: [\"gzip\", \"-9c\"]")
         section.read(
@@ -123,9 +151,6 @@ extension Configuration.Selector: ConfigurationSection {
             "jobArguments", into: &jobArguments, .choice, isName: Self.isArgumentName)
         section.read(
             "jobEnvironment", into: &jobVariables, .variableNames(Self.isJobVariableName))
-        section.read("expire", into: &expire, Configuration.expiry)
-        section.read("retries", into: &retryCountMax, .whole(0...Self.retryCountLimit))
-        section.read("retry", into: &retryManner, .choice)
     }
 
     /// An argument that a client may choose is an option, never an operand such as a file.

@@ -1,5 +1,5 @@
-// The code that runs a job: a Swift closure, synchronous or not, or a program. Called on a worker
-// thread.
+// The code that runs a job: a Swift closure, synchronous or not, a program, or a worker in another
+// process. Called on a worker thread.
 
 internal import Jobs
 internal import Kernel
@@ -45,6 +45,8 @@ final class Handler: Sendable {
         case task(@Sendable (JobContext) async throws -> [UInt8])
         /// A child process, served in mode `job`.
         case program(Configuration.Selector)
+        /// A worker in another process, waited for in mode `job`; a cancel asks it to stop.
+        case worker(Configuration.Selector)
     }
 
     let kind: Kind
@@ -65,6 +67,10 @@ final class Handler: Sendable {
             timeout = selector.timeout
             defaults = selector.defaults
             mayNotListen = false
+        case .worker(let selector):
+            timeout = selector.timeout
+            defaults = selector.defaults
+            mayNotListen = true
         case .closure, .task:
             timeout = nil
             defaults = SharedJobOptions(retries.options)
@@ -93,7 +99,13 @@ final class Handler: Sendable {
         case .task(let body): return runTask(job, body)
         case .program(let program):
             return ProgramStart.run(program, job: job, children: children, log: log)
+        case .worker: fatalError("a worker's job runs as a RemoteJob")
         }
+    }
+
+    /// The selector's configuration if workers in other processes serve it.
+    var forWorkers: Configuration.Selector? {
+        if case .worker(let selector) = kind { selector } else { nil }
     }
 
     private func runTask(
@@ -130,7 +142,7 @@ final class Handler: Sendable {
     }
 
     /// The kept length of an error's text: it is sent in one line, which clients limit.
-    private static let reasonScalarCountMax = 2_048
+    static let reasonScalarCountMax = 2_048
 }
 
 extension Handler: CustomStringConvertible {
@@ -141,6 +153,7 @@ extension Handler: CustomStringConvertible {
         case .program(let selector):
             ([selector.program.executable] + selector.program.arguments.dropFirst())
                 .joined(separator: " ")
+        case .worker: "worker"
         }
     }
 }

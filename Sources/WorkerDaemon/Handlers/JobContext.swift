@@ -3,6 +3,8 @@
 //
 // Values of `phase`: 0 waiting · 1 running · 2 withdrawn · 3 over · 4 given up. It leaves 0 once,
 // and 1 once, by compareExchange:
+// A worker in another process may give a job back: then `putBack` leaves 1 for 0, and both happen
+// once more.
 // JobContext.E1 begin or withdraw
 //    begin (worker) and withdraw (io thread) both try 0 → theirs: exactly one of them succeeds.
 // JobContext.E2 finish or give up
@@ -43,6 +45,8 @@ public final class JobContext: Sendable {
     private struct State {
         var run: Run?
         var onCancel: (@Sendable () -> Void)?
+        /// Set while a thread waits for a worker that takes the job.
+        var onWithdraw: (@Sendable () -> Void)?
         var news: News?
 
         /// The progress and its observer, made when first needed: a million jobs may wait.
@@ -184,7 +188,31 @@ public final class JobContext: Sendable {
     /// Takes the job back.
     ///
     /// - Returns: false when it has begun; true means that it never runs.
-    func withdraw() -> Bool { leaveWaiting(for: 2) }
+    func withdraw() -> Bool {
+        guard leaveWaiting(for: 2) else { return false }
+        state.withLock { $0.onWithdraw.take() }?()
+        return true
+    }
+
+    /// Whether the job was taken back.
+    var isWithdrawn: Bool { phase.load(ordering: .acquiring) == 2 }
+
+    /// Sets the closure that tells of the job's withdrawal; calls it at once if it was withdrawn.
+    func onWithdraw(_ body: (@Sendable () -> Void)?) {
+        state.withLock { $0.onWithdraw = body }
+        if isWithdrawn { state.withLock { $0.onWithdraw.take() }?() }
+    }
+
+    /// Lets a job wait again that has begun and not ended, as if it had not begun.
+    ///
+    /// - Returns: false when the job was given up.
+    func putBack() -> Bool {
+        state.withLock {
+            $0.run = nil
+            $0.onCancel = nil
+        }
+        return leave(1, for: 0)
+    }
 
     /// Takes it from the queue of its pool, if it waits there.
     ///

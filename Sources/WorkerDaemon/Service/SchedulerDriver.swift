@@ -40,6 +40,8 @@ final class SchedulerDriver {
     /// Called when clients are held back no longer.
     var whenRelieved: (() -> Void)?
     var threads = ThreadIncidents()
+    /// Jobs for workers in other processes.
+    let exchange: WorkerExchange
     /// The handlers in the order of the scheduler's selectors.
     private let handlersByIndex: [Handler]
     private let surroundings: Surroundings
@@ -70,6 +72,7 @@ final class SchedulerDriver {
         self.clocks = clocks
         self.log = log
         self.store = store
+        exchange = WorkerExchange(loop: loop, clocks: clocks, log: log)
         let startedAt = clocks.wall.unixMilliseconds()
         self.startedAt = startedAt
         let sorted = handlers.sorted { $0.key < $1.key }
@@ -91,7 +94,15 @@ final class SchedulerDriver {
         let driver = Confined(self, to: loop)
         let reports = MessagePort<WorkerReport> { driver.value.take($0) }
         reports.add(to: loop)
-        runner = JobRunner(reports, store: store, children: children, log: log)
+        let remoteReports = MessagePort<RemoteReport> { driver.value.exchange.take($0) }
+        remoteReports.add(to: loop)
+        runner = JobRunner(reports, remoteReports, store: store, children: children, log: log)
+        exchange.confirm = { [unowned self] body in confirm(then: body) }
+        exchange.leave = { [unowned self] id in
+            guard let job = scheduler.book.active(id) else { return }
+            input { $0.refused(job) }
+            whenCompleted?()
+        }
         let answers = MessagePort<[StoreAnswer]> { driver.value.take($0) }
         answers.add(to: loop)
         self.answers = answers
@@ -102,6 +113,7 @@ final class SchedulerDriver {
     /// Ends the reporting, and lets go of all jobs; breaks the cycle between the driver and its ports.
     func close() {
         runner?.reports.invalidate()
+        runner?.remoteReports.invalidate()
         runner?.close()
         runner = nil
         answers?.invalidate()
@@ -199,6 +211,7 @@ final class SchedulerDriver {
         }
         unsafe uncheckedScheduler.ended(completion)
         carryOut()
+        if exchange.heldCount > 0 { exchange.noteEnd(of: completion) }
     }
 
     private func alarmsRang() {
@@ -395,7 +408,10 @@ private final class Surroundings: SchedulerEnvironment {
 
     func progress(of attempt: AnyObject) -> JobProgress? { (attempt as? JobContext)?.progress }
 
-    func waitingCount(of group: ThreadGroup) -> Int { groups[group.index].pool.waitingCount }
+    func waitingCount(of group: ThreadGroup) -> Int {
+        let group = groups[group.index]
+        return group.pool.waitingCount + group.awaitingWorkerCount.load(ordering: .relaxed)
+    }
 
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool {
         (try? groups[group.index].pool.isStopped(onThread: thread)) != false

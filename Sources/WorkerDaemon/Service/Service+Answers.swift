@@ -32,6 +32,12 @@ extension Service: JobDoor {
             }
             let attempts = driver.children.outputs.attempts(of: status.job.id.number)
             session.fill(reply, with: RESPValue(attempts, attempt: attempt))
+        case .job(let status) where driver.exchange.ready(status.job.id) != nil:
+            var value = RESPValue(answer)
+            if case .map(let entries) = value, let remote = driver.exchange.ready(status.job.id) {
+                value = .map(entries + remote.entries)
+            }
+            session.fill(reply, with: value)
         case .accepted(let id) where reply.patience != nil: wait(for: id, session, reply)
         case .known(let id) where reply.patience != nil:
             wait(for: id, isNamed: true, session, reply)
@@ -80,4 +86,26 @@ extension Service: JobDoor {
         recentSession = session
         return session
     }
+}
+
+extension Service: WorkerDoor {
+    func answer(_ reply: ReplyToken, _ value: RESPValue) {
+        sessions[reply.client]?.fill(reply, with: value)
+    }
+
+    func isNext(_ reply: ReplyToken) -> Bool { sessions[reply.client]?.isNext(reply) ?? false }
+
+    func push(_ value: RESPValue, about subject: UInt64, to client: UInt64) {
+        // The other version of the protocol has no pushes.
+        guard let session = sessions[client], session.writer.version == .three else { return }
+        session.push(value, about: subject)
+    }
+}
+
+extension Session {
+    /// Whether the client may do more than authenticate.
+    var isAuthenticated: Bool { standing != .stranger }
+
+    /// Answers a command.
+    func reply(_ value: RESPValue) { fill(reserve(), with: value) }
 }

@@ -24,6 +24,7 @@ extension Service {
             ("Memory", { self.memoryLines }), ("Persistence", { self.persistenceLines }),
             ("Stats", { self.statisticsLines }), ("Replication", { self.replicationLines }),
             ("Jobs", { self.jobLines }), ("Schedules", { self.schedules.figures }),
+            ("Workers", { self.driver.exchange.figures }),
             ("Backups", { self.backups.figures }), ("Threads", { self.threadLines }),
             ("Loop", { self.loopLines }), ("Cluster", { [("cluster_enabled", "0")] }),
             // The databases that have keys.

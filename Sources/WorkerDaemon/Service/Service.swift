@@ -89,6 +89,7 @@ final class Service: SessionDelegate {
             outputByteCountSoftMax: min(1 << 20, limits.outputBacklogBytes),
             outputByteCountMax: limits.outputBacklogBytes)
         driver.door = self
+        driver.exchange.door = self
         backups.answer = { [unowned self] reply, result in
             let value: RESPValue =
                 switch result {
@@ -190,12 +191,17 @@ final class Service: SessionDelegate {
         if !session.isAuthenticated { expectPassword(of: session) }
     }
 
+    func sessionWroteAll(_ session: Session) {
+        if driver.exchange.takerCount > 0 { driver.exchange.match() }
+    }
+
     func sessionEnded(_ session: Session, reason: String) {
         sessions[session.number] = nil
         if recentSession === session { recentSession = nil }
         questions.forget(session.number)
         strangers.remove(session.number)
         driver.stopWatching(session.number)
+        driver.exchange.sessionEnded(session.number)
         if sessions.isEmpty { lastSessionEnded.take()?() }
         log.debug("client \(session.number) left: \(reason)")
     }

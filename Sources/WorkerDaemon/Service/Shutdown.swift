@@ -78,6 +78,7 @@ final class Shutdown {
         totalsAtStart = service.driver.scheduler.book.totals
         driver.input { $0.refuse() }
         service.schedules.close()
+        driver.exchange.close()
         driver.whenCompleted = { [unowned self] in lookIfDone() }
         service.backups.whenEnded = { [unowned self] in lookIfDone() }
         hurry(to: manner)
@@ -150,7 +151,7 @@ final class Shutdown {
             switch driver.handlers[job.selector.name]?.kind {
             case .program(let selector):
                 patience = max(patience, selector.graceAfterTerm + Self.patienceWithKilled)
-            case .closure, .task, nil:
+            case .closure, .task, .worker, nil:
                 patience = max(patience, Self.patience)
             }
         }

@@ -18,12 +18,15 @@ final class FailureLog: Sendable {
 
     /// Notes that an attempt has failed or run out of its time.
     ///
+    /// - Parameter isFinal: whether no other one follows, whatever number of retries the job has.
     /// - Blocks: as the log does.
-    func note(_ job: JobContext, _ outcome: Outcome, on thread: String, at now: Instant) {
+    func note(
+        _ job: JobContext, _ outcome: Outcome, isFinal: Bool, on thread: String, at now: Instant
+    ) {
         let answer = budget.withLock { $0.take(at: now) }
         guard answer != .leftOut, let reason = outcome.failureReason else { return }
         let isTriedAgain =
-            job.retry.follows(attempt: job.attempt) && !job.isCancelRequested
+            !isFinal && job.retry.follows(attempt: job.attempt) && !job.isCancelRequested
         let line =
             "\(job.title) failed on \(thread)"
             + (job.attempt > 1 || isTriedAgain ? " in attempt \(job.attempt)" : "")

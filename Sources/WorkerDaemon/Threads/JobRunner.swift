@@ -20,6 +20,8 @@ enum WorkerReport: Sendable {
 final class JobRunner: Sendable {
     /// Where the ends are reported.
     let reports: MessagePort<WorkerReport>
+    /// Where jobs for workers in other processes are reported.
+    let remoteReports: MessagePort<RemoteReport>
     private let children: ChildRegistry
     private let store: any JobStore
     private let log: Log
@@ -29,10 +31,11 @@ final class JobRunner: Sendable {
 
     /// - Parameter store: where beginnings are marked.
     init(
-        _ reports: MessagePort<WorkerReport>, store: any JobStore, children: ChildRegistry,
-        log: Log
+        _ reports: MessagePort<WorkerReport>, _ remoteReports: MessagePort<RemoteReport>,
+        store: any JobStore, children: ChildRegistry, log: Log
     ) {
         self.reports = reports
+        self.remoteReports = remoteReports
         self.store = store
         self.children = children
         self.log = log
@@ -50,13 +53,42 @@ final class JobRunner: Sendable {
             reports.send(.expired(JobID(job.id)))
             return
         }
+        if let selector = handler.forWorkers {
+            return runRemotely(job, handler, selector, on: group, isStored: isStored)
+        }
         let completion = group.run(
             job, handler, children: children, store: isStored ? store : nil, log: log,
             failures: failures)
-        guard let completion else { return }
+        if let completion { report(completion, of: job) }
+    }
+
+    /// Holds a job until a worker in another process has taken it and said how it ended.
+    ///
+    /// A job that is given back stays on its thread, and so keeps its place.
+    private func runRemotely(
+        _ job: JobContext, _ handler: Handler, _ selector: Configuration.Selector,
+        on group: WorkerGroup, isStored: Bool
+    ) {
+        let remote = RemoteJob(job, selector, on: group, isStored: isStored, remoteReports)
+        while remote.waitForWorker() {
+            guard !group.expires(job) else {
+                remote.leave()
+                reports.send(.expired(JobID(job.id)))
+                return
+            }
+            let completion = group.run(
+                job, handler, as: remote, children: children, store: isStored ? store : nil,
+                log: log, failures: failures)
+            if let completion { return report(completion, of: job) }
+            guard remote.isGivenBack else { break }
+        }
+        remote.leave()
+    }
+
+    private func report(_ completion: Completion, of job: JobContext) {
         let holdsUpOthers =
             job.retry.blocks && completion.outcome.state == .failed && !job.isCancelRequested
-            && job.retry.follows(attempt: job.attempt)
+            && !completion.isFinal && job.retry.follows(attempt: job.attempt)
         if holdsUpOthers {
             reportAndWait(completion)
         } else {

@@ -24,6 +24,7 @@ extension SchedulerDriver {
         for member in members {
             if isPaused { member.thread.pause() } else { member.thread.resume() }
         }
+        if !isPaused { exchange.match() }
         let change = isPaused ? PauseChange(paused: names(addressedBy: name)) : goingOn(name)
         input { $0.keepPauses(change, reply) }
     }

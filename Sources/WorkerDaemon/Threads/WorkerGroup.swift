@@ -39,6 +39,8 @@ final class WorkerGroup: Sendable {
     let whenStuck: Configuration.Thread.WhenStuck
     let stuckAfter: Duration
     private let membersByName: [String: Member]
+    /// The number of jobs that a member holds until a worker in another process takes them.
+    let awaitingWorkerCount = Atomic<Int>(0)
 
     /// Starts the threads.
     ///
@@ -84,7 +86,7 @@ final class WorkerGroup: Sendable {
     }
 
     /// The member whose thread calls.
-    private var currentMember: Member {
+    var currentMember: Member {
         if members.count == 1 { return members[0] }
         guard let name = WorkerThread.currentName, let member = membersByName[name] else {
             fatalError("a job of \(self.name) runs on a foreign thread")
@@ -94,11 +96,14 @@ final class WorkerGroup: Sendable {
 
     /// Runs a job to its end on the calling member's thread.
     ///
-    /// - Parameter store: where the beginning is marked; nil for a job in memory only.
-    /// - Returns: nil when it was withdrawn before, and did not run, or was given up while it ran.
+    /// - Parameters:
+    ///   - remote: the job as its worker in another process has it; nil for one that runs here.
+    ///   - store: where the beginning is marked; nil for a job in memory only.
+    /// - Returns: nil when it was withdrawn before, and did not run, or was given up or given back
+    ///   while it ran.
     func run(
-        _ job: JobContext, _ handler: Handler, children: ChildRegistry, store: (any JobStore)?,
-        log: Log, failures: FailureLog
+        _ job: JobContext, _ handler: Handler, as remote: RemoteJob? = nil,
+        children: ChildRegistry, store: (any JobStore)?, log: Log, failures: FailureLog
     ) -> Completion? {
         let member = currentMember
         let thread = member.name
@@ -109,7 +114,13 @@ final class WorkerGroup: Sendable {
         store?.noteStart(
             job.id, Attempt(number: job.attempt, workerName: thread, startedAt: startedAt))
         member.current.withLock { $0 = job }
-        let outcome = handler.run(job, children: children, log: log)
+        guard
+            let outcome = remote.map({ $0.serve() })
+                ?? handler.run(job, children: children, log: log)
+        else {
+            member.current.withLock { if $0 === job { $0 = nil } }
+            return nil
+        }
         guard job.finish() else {
             // Another thread has replaced this one, and owns the member's figures.
             member.current.withLock { if $0 === job { $0 = nil } }
@@ -124,11 +135,13 @@ final class WorkerGroup: Sendable {
         case .done: member.doneCount.add(1, ordering: .relaxed)
         case .failed:
             member.failedCount.add(1, ordering: .relaxed)
-            failures.note(job, outcome, on: thread, at: clocks.loop.now())
+            failures.note(
+                job, outcome, isFinal: remote?.isFinal == true, on: thread, at: clocks.loop.now())
         default: break
         }
         return Completion(
             job: JobID(job.id), attemptNumber: job.attempt, outcome: outcome, thread: thread,
-            startedAt: startedAt, endedAt: clocks.wall.unixMilliseconds())
+            startedAt: startedAt, endedAt: clocks.wall.unixMilliseconds(),
+            isFinal: remote?.isFinal == true)
     }
 }

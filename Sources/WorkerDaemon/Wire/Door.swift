@@ -43,7 +43,9 @@ final class Door {
 
     /// The two ends of a connection that has come in.
     func ends(of socket: borrowing Descriptor) -> PeerInfo {
-        isTCP ? PeerInfo(ofTCP: socket, through: address) : PeerInfo(at: address)
+        isTCP
+            ? PeerInfo(ofTCP: socket, through: address)
+            : PeerInfo(ofUnix: socket, through: address)
     }
 
     /// Begins to take connections.

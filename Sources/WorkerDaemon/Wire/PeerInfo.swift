@@ -10,6 +10,14 @@ struct PeerInfo: CustomStringConvertible {
     let server: String
     /// The client's network: limits hold for all connections from there.
     let network: String
+    /// The client's process and its user; nil for a client of another machine.
+    private(set) var process: (id: Int, userID: UInt32)?
+
+    /// The ends of a connection through a Unix socket.
+    init(ofUnix socket: borrowing Descriptor, through door: String) {
+        self.init(at: door)
+        process = (try? socket.peer()).map { ($0.processID, $0.userID) }
+    }
 
     /// Both ends of a connection that has no address of the client's own.
     init(at door: String) {

@@ -15,6 +15,8 @@ protocol SessionDelegate: AnyObject {
     /// So many bytes of answers wait for the client to read them, and of others for an earlier
     /// answer; few count as none.
     func session(_ session: Session, hasUnread byteCount: Int, early earlyByteCount: Int)
+    /// All that was answered is written, and more answers are outstanding.
+    func sessionWroteAll(_ session: Session)
     /// The session has ended, for this reason.
     func sessionEnded(_ session: Session, reason: String)
 }
@@ -175,9 +177,6 @@ final class Session {
     /// Whether it is still connected.
     var isOpen: Bool { socket != nil }
 
-    /// Whether the client may do more than authenticate.
-    var isAuthenticated: Bool { standing != .stranger }
-
     /// Lets the client do everything, after it has given the password.
     func authenticate() {
         standing = .client
@@ -248,10 +247,8 @@ final class Session {
         return true
     }
 
-    /// Answers a command.
-    func reply(_ value: RESPValue) {
-        fill(reserve(), with: value)
-    }
+    /// Whether a reserved place is the next to be answered, and all before it is written.
+    func isNext(_ slot: ReplyToken) -> Bool { slot.number == firstSlot && output.isEmpty }
 
     /// Keeps a place among the answers; later ones wait behind it.
     ///
@@ -481,6 +478,7 @@ final class Session {
             }
             if hasInputEnded && pendingReplyCount == 0 { closesWhenSent = true }
             if isAllSent && closesWhenSent { return close("done") }
+            if isAllSent && pendingReplyCount > 0 { delegate.sessionWroteAll(self) }
         } catch {
             return close("sending failed: \(error)")
         }

@@ -30,6 +30,10 @@ struct WireError: Error, Equatable {
         case conflict = "CONFLICT"
         /// As much waits as may; try again later.
         case busy = "BUSY"
+        /// A worker's token counts no more: its delivery is over, or never was.
+        case stale = "STALE"
+        /// A worker's name belongs to another connection.
+        case inUse = "INUSE"
         /// A password is asked for first.
         case noAuth = "NOAUTH"
         /// A wrong password.

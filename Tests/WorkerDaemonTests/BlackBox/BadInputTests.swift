@@ -119,7 +119,9 @@ import Testing
             let commands = try client.call("COMMAND").elements ?? []
             #expect(commands.count >= 25)
             // They take words without end, and say what is wrong with these.
-            let open: Set = ["hello", "client", "config", "command", "observe", "unobserve"]
+            let open: Set = [
+                "hello", "client", "config", "command", "observe", "unobserve", "take", "done",
+            ]
             for command in commands {
                 let name = try #require(command.elements?.first?.text)
                 let arity = try #require(command.elements?.dropFirst().first?.integer)

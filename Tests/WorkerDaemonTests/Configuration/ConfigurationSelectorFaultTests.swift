@@ -113,10 +113,10 @@ internal import WorkerDaemon
             retry: 'never'
                 retry: must be one of "aside", "block", is "never"
             attempts: 3
-                attempts: unknown key, known are "program", "timeout", "graceAfterTerm",
-                "maxOutput", "maxMemory", "memoryLimit", "directory", "environment",
-                "passEnvironment", "inheritEnvironment", "jobArguments", "jobEnvironment",
-                "expire", "retries", "retry"
+                attempts: unknown key, known are "worker", "program", "timeout",
+                "graceAfterTerm", "maxOutput", "maxMemory", "memoryLimit",
+                "directory", "environment", "passEnvironment", "inheritEnvironment",
+                "jobArguments", "jobEnvironment", "expire", "retries", "retry"
             """#,
             more: [
                 Mistake(

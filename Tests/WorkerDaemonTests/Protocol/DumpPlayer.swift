@@ -21,7 +21,8 @@ final class DumpPlayer {
             shout: { program: ["tr", "a-z", "A-Z"] },
             slow: { program: ["sleep", "10"], timeout: "100ms" },
             steps: { program: ["$DIR/steps"] },
-            jams: { program: ["sh", "-c", "echo half a page; echo jam >&2; exit 1"] }
+            jams: { program: ["sh", "-c", "echo half a page; echo jam >&2; exit 1"] },
+            resize: { worker: true }
             """,
         limits: "payload: \"64KB\"")
     /// The program `steps`: it goes on when it is told to, so that no step is left out.

@@ -1,0 +1,242 @@
+"""Kills workers and workerd at random moments, and checks what became of the jobs.
+
+Used by Scripts/kill-workers. Needs no package: a client is a socket and a few lines.
+"""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+CONFIGURATION = """
+{ listen: { unix: "%(at)s/s" }, store: "%(at)s/jobs.sqlite", log: { level: "notice" },
+  threads: { one: {}, two: {}, pool: { count: 3 } },
+  limits: { retainedResults: 1000000 },
+  selectors: { work: { worker: true, lease: "500ms", lost: 1000 } } }
+"""
+
+
+class Refused(Exception):
+    """An error reply."""
+
+
+class Client:
+    """A connection that sends one command at a time."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(60)
+        self.socket.connect(path)
+        self.file = self.socket.makefile("rb")
+
+    def call(self, *words):
+        parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+        self.socket.sendall(
+            b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts))
+        return self.reply()
+
+    def reply(self):
+        line = self.file.readline()
+        if not line.endswith(b"\r\n"):
+            raise ConnectionError("the connection has ended")
+        kind, rest = line[:1], line[1:-2]
+        if kind == b"-":
+            raise Refused(rest.decode())
+        if kind == b"+":
+            return rest
+        if kind == b":":
+            return int(rest)
+        if kind == b"$":
+            if rest == b"-1":
+                return None
+            return self.file.read(int(rest) + 2)[:-2]
+        return None if rest == b"-1" else [self.reply() for _ in range(int(rest))]
+
+
+def worker(path, name, record):
+    """Takes jobs for ever; writes down each beginning and each end, each as one line."""
+    notes = os.open(record, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def note(word, job, token):
+        line = "%s %d %s %.6f %d\n" % (word, job, token.decode(), time.monotonic(), os.getpid())
+        os.write(notes, line.encode())
+
+    chance = random.Random(os.getpid())
+    client, said = None, None
+    while True:
+        try:
+            client = client or Client(path)
+            if said:
+                # Said again after the connection was lost: the answer may have been OK.
+                words, job, token = said
+                try:
+                    client.call(*words)
+                    note("K", job, token)
+                except Refused as error:
+                    if "STALE" not in str(error):
+                        raise
+                said = None
+            taken = client.call("TAKE", "AS", name, "WAIT", 1000, "FROM", "work")
+            if taken is None:
+                continue
+            job, token = taken[0], taken[1]
+            note("B", job, token)
+            time.sleep(chance.random() * 0.004)
+            note("E", job, token)
+            if chance.random() < 0.05:
+                client.call("GIVEBACK", job, token, "AFTER", 1)
+            else:
+                said = (("DONE", job, token, "r%d" % job), job, token)
+                client.call(*said[0])
+                note("K", job, token)
+                said = None
+        except (OSError, Refused):
+            client = None
+            time.sleep(0.01)
+
+
+def start(binary, at):
+    """Starts the daemon, and waits until it answers."""
+    log = open(at + "/log", "ab")
+    daemon = subprocess.Popen([binary, "--config", at + "/workerd.json5"], stdout=log, stderr=log)
+    for _ in range(2000):
+        try:
+            client = Client(at + "/s")
+            client.call("PING")
+            return daemon, client
+        except (OSError, Refused):
+            time.sleep(0.01)
+    raise SystemExit("workerd does not start: see " + at)
+
+
+def check(at, accepted, kills, result):
+    """Compares what the workers have written down with what was accepted."""
+    attempts, ended = {}, set()
+    for name in os.listdir(at):
+        if not name.startswith("notes-"):
+            continue
+        for line in open(at + "/" + name):
+            word, job, token, moment, process = line.split()
+            key = (int(job), token, int(process))
+            if word == "K":
+                ended.add(int(job))
+            elif word == "B":
+                attempts.setdefault(key, [float(moment), None])
+            else:
+                attempts[key][1] = float(moment)
+    begun = {job for job, _, _ in attempts}
+    faults = []
+    for job in accepted:
+        # A worker that was killed between DONE and its answer has not written down its end.
+        if result(job) != b"r%d" % job:
+            faults.append("job %d has no result" % job)
+        elif job not in begun:
+            faults.append("job %d has a result, and never began" % job)
+    faults += ["job %d ended with OK, and was not accepted" % job for job in ended - set(accepted)]
+    by_job = {}
+    for (job, token, process), (begin, end) in attempts.items():
+        by_job.setdefault(job, []).append((begin, end, token, process))
+    overlaps = 0
+    for job, runs in by_job.items():
+        runs.sort()
+        for (begin, end, token, process), (later, _, other, follower) in zip(runs, runs[1:]):
+            # A worker that was killed has no end: it ended when it was killed.
+            over = min([end] * (end is not None) + [t for p, t in kills if p == process] + [1e18])
+            crashed = any(p == 0 and begin < t < later for p, t in kills)
+            if later < over and not crashed and (token, process) != (other, follower):
+                overlaps += 1
+                faults.append("job %d was held by two workers at once" % job)
+    for thread in ("one", "two"):
+        # Without a crash, the first beginnings of a thread's jobs are in the order of the numbers.
+        firsts = [min(by_job[job])[0] for job in sorted(accepted)
+                  if accepted[job] == thread and job in by_job]
+        if firsts != sorted(firsts):
+            faults.append("thread %s: out of order" % thread)
+    again = sum(len(runs) - 1 for runs in by_job.values())
+    print("%d jobs accepted, %d ended, %d delivered again, %d overlaps" % (
+        len(accepted), len(ended & set(accepted)), again, overlaps))
+    return faults
+
+
+def main(binary, rounds, seed):
+    chance = random.Random(seed)
+    at = tempfile.mkdtemp(prefix="workerd-workers-")
+    with open(at + "/workerd.json5", "w") as file:
+        file.write(CONFIGURATION % {"at": at})
+    daemon, client = start(binary, at)
+    kills, accepted, workers, number = [], {}, [], 0
+
+    def hire(place):
+        process = subprocess.Popen([sys.executable, __file__, "worker", at + "/s",
+                                    "worker-%d" % place, at + "/notes-%d-%d" % (place, len(kills))])
+        return process
+
+    workers = [hire(place) for place in range(4)]
+    try:
+        for _ in range(rounds):
+            for _ in range(chance.randrange(12)):
+                number += 1
+                thread = chance.choice(["one", "two", "pool"])
+                name = "n%d" % number
+                while True:
+                    try:
+                        job = client.call("PERFORM", thread, "work", "UNIQUE", name, name)
+                        break
+                    except (OSError, Refused):
+                        daemon, client = start(binary, at) if daemon.poll() is not None else (
+                            daemon, Client(at + "/s"))
+                accepted[job] = thread
+            time.sleep(chance.random() * 0.02)
+            kind = chance.random()
+            if kind < 0.45:
+                place = chance.randrange(len(workers))
+                workers[place].kill()
+                workers[place].wait()
+                kills.append((workers[place].pid, time.monotonic()))
+                workers[place] = hire(place)
+            elif kind < 0.55:
+                daemon.send_signal(signal.SIGKILL)
+                daemon.wait()
+                kills.append((0, time.monotonic()))
+                daemon, client = start(binary, at)
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            figures = dict(line.split(":", 1) for line in
+                           client.call("INFO", "jobs").decode().split("\r\n") if ":" in line)
+            if all(figures[name] == "0" for name in ("waiting_jobs", "running_jobs")):
+                break
+            time.sleep(0.1)
+        for process in workers:
+            process.kill()
+            process.wait()
+
+        def result(job):
+            try:
+                return client.call("RESULT", job)
+            except Refused as error:
+                return str(error)
+
+        faults = check(at, accepted, kills, result)
+    finally:
+        for process in workers:
+            process.kill()
+        daemon.terminate()
+        daemon.wait()
+    for fault in faults[:20]:
+        print(fault)
+    if faults:
+        print("seed %d; the files are in %s" % (seed, at))
+        return 1
+    subprocess.run(["rm", "-rf", at], check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "worker":
+        worker(*sys.argv[2:])
+    else:
+        sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

@@ -1,0 +1,92 @@
+// Workers that leave, and the daemon's end. What a worker holds when its connection closes waits
+// for the end of its process, or of the lease; then it goes back to its place.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import Synchronization
+internal import WorkerThreads
+
+extension WorkerExchange {
+    /// A connection has closed: what it holds waits for its process to end, or for the lease.
+    func sessionEnded(_ client: UInt64) {
+        guard let worker = workers[client] else { return }
+        for taker in takers where taker.worker === worker {
+            if let timeout = taker.timeout.take() { loop.cancel(timeout) }
+        }
+        takers.removeAll { $0.worker === worker }
+        for delivery in held(by: worker) where delivery.taker == nil && delivery.end == nil {
+            beginLease(of: delivery)
+        }
+        forget(worker)
+    }
+
+    /// Forgets a worker whose connection has closed and that holds nothing.
+    func forget(_ worker: Worker) {
+        let isGone = door?.isGone(worker.client) ?? true
+        if isGone, held(by: worker).isEmpty { workers[worker.client] = nil }
+    }
+
+    private func beginLease(of delivery: Delivery) {
+        let held = Confined((exchange: self, delivery: delivery), to: loop)
+        let due = loop.now.advanced(by: delivery.remote.selector.lease)
+        delivery.lease = loop.schedule(at: due) {
+            held.value.delivery.lease = nil
+            held.value.exchange.vanished(held.value.delivery)
+        }
+        guard let process = delivery.worker.process else { return }
+        delivery.processEnd = ProcessEnd(of: process.id, on: loop) {
+            held.value.exchange.vanished(held.value.delivery)
+        }
+    }
+
+    func endLease(of delivery: Delivery) {
+        if let lease = delivery.lease.take() { loop.cancel(lease) }
+        delivery.processEnd?.close()
+        delivery.processEnd = nil
+    }
+
+    private func vanished(_ delivery: Delivery) {
+        guard deliveries[delivery.remote.id] === delivery, delivery.end == nil else { return }
+        endLease(of: delivery)
+        let remote = delivery.remote
+        vanishedCount += 1
+        let count = remote.lostCount.add(1, ordering: .relaxed).newValue
+        let name = delivery.worker.name.map { " \($0)" } ?? ""
+        log.warning("\(remote.context.title): its worker\(name) vanished, \(count) so far")
+        if remote.context.isCancelled {
+            remote.end(outcome(of: remote, "its worker vanished"), isFinal: false)
+        } else if count >= remote.selector.lostCountMax {
+            let times = count == 1 ? "once" : "\(count) times"
+            remote.end(.failed(reason: "its worker vanished \(times)"), isFinal: true)
+        } else {
+            deliveries[remote.id] = nil
+            remember(delivery, nil)
+            remote.giveBack()
+        }
+        forget(delivery.worker)
+    }
+
+    /// Gives no more jobs out, since the daemon goes down.
+    ///
+    /// What workers hold may still end.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        for taker in takers {
+            if let timeout = taker.timeout.take() { loop.cancel(timeout) }
+            door?.answer(
+                taker.reply, WireError(.shuttingDown, "the daemon is going down").reply)
+        }
+        takers = []
+        leaveStopped()
+    }
+
+    /// Lets go of the jobs of stopped threads that no worker waits for; of all once it is closed.
+    func leaveStopped() {
+        let left = ready.filter { isClosed || $0.member.thread.isStopped }
+        guard !left.isEmpty else { return }
+        ready.removeAll { remote in left.contains { $0 === remote } }
+        for remote in left { leave(remote.id) }
+    }
+}
