@@ -120,13 +120,15 @@ package struct Job: Hashable, Sendable {
         return details.options.expireMilliseconds.map { acceptedAt + $0 }
     }
 
-    /// Whether it is due at a time of the clock on the wall, however that is set; else a while is to pass.
+    /// Whether it is due at a time of the clock on the wall, however that is set; else a while is
+    /// to pass.
     package var goesByClock: Bool { attempt == 0 && !isWhile }
 
     /// How much of a payload is kept elsewhere, to run it again from there.
     private var releasedByteCount = 0
 
-    /// The bytes that keeping it costs beyond its fixed size, here or elsewhere: payload, then result.
+    /// The bytes that keeping it costs beyond its fixed size, here or elsewhere: payload, then
+    /// result.
     package var byteCount: Int {
         payload.count + releasedByteCount + (outcome?.byteCount ?? 0)
     }

@@ -1,5 +1,6 @@
-// What does not change about a job. Most jobs of a client are alike but for their payloads, so this is shared: by
-// all that know a job, and by jobs that are alike, which is one reference where there were six values.
+// What does not change about a job. Most jobs of a client are alike but for their payloads, so this
+// is shared: by all that know a job, and by jobs that are alike, which is one reference where there
+// were six values.
 
 /// What was asked for with a job, but for its payload and when it may begin.
 package final class JobDetails: Hashable, Sendable {
@@ -40,7 +41,8 @@ package final class JobDetails: Hashable, Sendable {
         options = SharedJobOptions(said)
     }
 
-    /// Whether these are those of a request for which its client says no more, if its selector says the same.
+    /// Whether these are those of a request for which its client says no more, if its selector says
+    /// the same.
     package func areThose(of request: borrowing JobRequest) -> Bool {
         request.options.isEmpty && request.unique == nil && thread == request.thread
             && selector == request.selector && priority == request.priority

@@ -1,4 +1,5 @@
-// How far a job is, as its handler says. Pure; who is told, and how often, is the scheduler's affair.
+// How far a job is, as its handler says. Pure; who is told, and how often, is the scheduler's
+// affair.
 
 internal import Wording
 

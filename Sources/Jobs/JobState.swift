@@ -6,9 +6,9 @@
 //                                        ▲                  │
 //       delayed if the retry has a time ─┴───── retry ──────┘
 //
-// A job that is delayed, buffered or waiting goes to cancelled when it is cancelled, and to expired when it was
-// to begin by then and never has. One that has failed
-// goes to waiting when somebody has it run again.
+// A job that is delayed, buffered or waiting goes to cancelled when it is cancelled, and to expired
+// when it was to begin by then and never has. One that has failed goes to waiting when somebody has
+// it run again.
 
 /// The states of a job; raw values are their names on the wire and in a store.
 package enum JobState: String, CaseIterable, Sendable {

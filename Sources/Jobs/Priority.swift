@@ -9,7 +9,8 @@ package enum Priority: Int, CaseIterable, Sendable {
     /// Reads a name as the wire has it, in any letter case.
     package init?(name bytes: some Collection<UInt8>) {
         let match = Self.allCases.first { priority in
-            // Bit 5 is what upper and lower case ASCII letters differ in, and the names have it set.
+            // Bit 5 is what upper and lower case ASCII letters differ in, and the names have it
+            // set.
             priority.name.utf8.elementsEqual(bytes) { letter, byte in
                 letter == byte || letter == byte ^ 0x20
             }

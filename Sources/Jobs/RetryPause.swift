@@ -1,6 +1,7 @@
 // How long a job waits between two attempts.
 
-/// The pause between a failed attempt and the next one: doubled with each further one, up to a longest.
+/// The pause between a failed attempt and the next one: doubled with each further one, up to a
+/// longest.
 package enum RetryPause {
     /// The first one.
     private static let firstMilliseconds: Int64 = 1_000

@@ -13,7 +13,8 @@ struct ServiceManager: Sendable {
 
     private let socket: String?
     private let log: Log
-    /// How often it wants to be told that the daemon is alive: twice in the time that it waits for that.
+    /// How often it wants to be told that the daemon is alive: twice in the time that it waits for
+    /// that.
     let heartbeat: Duration?
 
     /// - Parameter environment: what the daemon was started with.

@@ -1,5 +1,5 @@
-// Which store keeps the jobs of a configuration. This is the one place of the daemon that knows a store by its
-// own name; all others know the seam, `JobStore`.
+// Which store keeps the jobs of a configuration. This is the one place of the daemon that knows a
+// store by its own name; all others know the seam, `JobStore`.
 
 internal import Jobs
 internal import Kernel

@@ -1,5 +1,5 @@
-// What is answered to a request about jobs, and where the answer goes. Values of the core: each door maps
-// them to its protocol.
+// What is answered to a request about jobs, and where the answer goes. Values of the core: each
+// door maps them to its protocol.
 
 /// Where the answer to a request goes.
 ///
@@ -15,7 +15,8 @@ package struct ReplyToken: Hashable, Sendable {
     package let client: UInt64
     /// What the door knows the request by, among those of the client.
     package let number: UInt64
-    /// For an answer that is about a job: how long the client waits for its outcome; nil if it does not.
+    /// For an answer that is about a job: how long the client waits for its outcome; nil if it does
+    /// not.
     package let patience: Patience?
     /// Whether the client wants to be told if a job of its name was there already.
     package let tellsWhetherNew: Bool
@@ -129,7 +130,8 @@ package protocol JobDoor: AnyObject {
     /// - Returns: whether more are wanted.
     func add(_ rows: [JobStatus], tellsFailures: Bool, to reply: ReplyToken) -> Bool
 
-    /// Notes that the answer to a request comes when a job has ended: until then nothing is looked for.
+    /// Notes that the answer to a request comes when a job has ended: until then nothing is looked
+    /// for.
     func noteWaiting(_ reply: ReplyToken)
 
     /// Sends a client a change of a job that it watches.

@@ -1,8 +1,8 @@
-// All that can be said about a job beside what is to be done, where and when. Most jobs say nothing of it, and
-// take no memory for it.
+// All that can be said about a job beside what is to be done, where and when. Most jobs say nothing
+// of it, and take no memory for it.
 //
-// An option that is only carried along is added here (`allCarried`): the commands that take jobs know it from
-// there, stores keep it, and it is shown wherever a job is.
+// An option that is only carried along is added here (`allCarried`): the commands that take jobs
+// know it from there, stores keep it, and it is shown wherever a job is.
 
 /// What can be said about a job beside what is to be done, where and when.
 package struct JobOptions: Hashable, Sendable {
@@ -12,8 +12,8 @@ package struct JobOptions: Hashable, Sendable {
     /// How many further attempts follow one that failed; `nil` for as many as its selector has.
     package var retryCountMax: Int?
 
-    /// Whether what follows in its order waits until a failed attempt was made good; `nil` for as its
-    /// selector says.
+    /// Whether what follows in its order waits until a failed attempt was made good; `nil` for as
+    /// its selector says.
     package var retryBlocks: Bool?
 
     /// What it has in common with those whose order counts; `nil` for none.
@@ -105,8 +105,8 @@ extension JobOptions {
         set { self[keyPath: option.path] = newValue }
     }
 
-    /// All that is only carried along, as stores keep it: for each a code, a length of two bytes, the most
-    /// significant first, and so many bytes; nil if there is nothing.
+    /// All that is only carried along, as stores keep it: for each a code, a length of two bytes,
+    /// the most significant first, and so many bytes; nil if there is nothing.
     package var carried: [UInt8]? {
         get {
             var bytes: [UInt8] = []
@@ -150,7 +150,8 @@ extension JobOptions {
     }
 }
 
-/// The options of a job where it is kept: nothing if none are said, else shared by all that know the job.
+/// The options of a job where it is kept: nothing if none are said, else shared by all that know
+/// the job.
 package struct SharedJobOptions: Hashable, Sendable {
     private final class Box: Sendable {
         let options: JobOptions

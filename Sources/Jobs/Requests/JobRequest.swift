@@ -8,7 +8,8 @@ package struct JobRequest: Hashable, Sendable {
         case now
         /// Not before this moment, in Unix milliseconds.
         ///
-        /// By the clock: a time of the clock on the wall, however that is set. Else a while is to pass.
+        /// By the clock: a time of the clock on the wall, however that is set. Else a while is to
+        /// pass.
         case at(Int64, byClock: Bool = true)
         /// When its thread's buffer is fired.
         case buffered

@@ -1,4 +1,5 @@
-// Dates of the Gregorian calendar as numbers, in both directions. Pure arithmetic: it knows no zone.
+// Dates of the Gregorian calendar as numbers, in both directions. Pure arithmetic: it knows no
+// zone.
 
 /// A moment as a calendar and a clock on the wall show it.
 package struct CivilTime: Hashable, Sendable {

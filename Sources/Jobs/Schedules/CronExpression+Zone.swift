@@ -1,10 +1,11 @@
 // Which moments a cron expression means in a zone whose clocks are changed.
 //
-// - A fixed time of day (no asterisk begins the hour, minute or second) is due each day once: at the
-//   first moment at which the clock shows it or a later time. So a time that a change leaves out is
-//   due at the change, together with others that it leaves out; one that comes twice, the first time.
-// - Otherwise the expression follows the clock: it is due whenever the clock shows a time that fits,
-//   in an hour that comes twice both times, and in an hour that is left out never.
+// - A fixed time of day (no asterisk begins the hour, minute or second) is due each day once: at
+//   the first moment at which the clock shows it or a later time. So a time that a change leaves
+//   out is due at the change, together with others that it leaves out; one that comes twice, the
+//   first time.
+// - Otherwise the expression follows the clock: it is due whenever the clock shows a time that
+//   fits, in an hour that comes twice both times, and in an hour that is left out never.
 
 extension CronExpression {
     /// The first moment later than another one, both in Unix seconds.

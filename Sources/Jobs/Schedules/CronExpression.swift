@@ -25,7 +25,8 @@ package struct CronExpression: Hashable, Sendable {
 
     /// Reads an expression.
     ///
-    /// - Throws: which field is wrong, where, and what is allowed; also if nothing would ever be due.
+    /// - Throws: which field is wrong, where, and what is allowed; also if nothing would ever be
+    ///   due.
     package init(_ text: String) throws(ScheduleFault) {
         guard text.utf8.count <= Self.byteCountMax else {
             throw ScheduleFault("has \(text.utf8.count) bytes, at most \(Self.byteCountMax)")

@@ -1,5 +1,5 @@
-// What becomes of runs whose moment has passed while nothing could be done: the daemon was down, the
-// machine slept, there was no room for a job. Pure: whoever asks says what time it is.
+// What becomes of runs whose moment has passed while nothing could be done: the daemon was down,
+// the machine slept, there was no room for a job. Pure: whoever asks says what time it is.
 
 /// The rule for runs that were missed.
 package enum MissedRuns: String, CaseIterable, Sendable {

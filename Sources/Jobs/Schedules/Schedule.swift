@@ -1,5 +1,5 @@
-// When something is due again and again. Pure: whoever asks says what time it is. All moments are Unix
-// milliseconds.
+// When something is due again and again. Pure: whoever asks says what time it is. All moments are
+// Unix milliseconds.
 
 /// A rhythm: by the calendar of a zone, or every so often.
 package struct Schedule: Hashable, Sendable {

@@ -1,4 +1,5 @@
-// How far a schedule has come, also when the clock by which it goes is set back, and put right again.
+// How far a schedule has come, also when the clock by which it goes is set back, and put right
+// again.
 
 /// How far a schedule has come; moments are Unix milliseconds.
 package struct ScheduleProgress: Hashable, Sendable {
@@ -25,8 +26,8 @@ package struct ScheduleProgress: Hashable, Sendable {
         through = since
     }
 
-    /// Begins anew if the clock was set back so far that it would be silent for long, and goes on from
-    /// where it was if the clock has been put right.
+    /// Begins anew if the clock was set back so far that it would be silent for long, and goes on
+    /// from where it was if the clock has been put right.
     ///
     /// - Parameter tolerance: how long it may be silent.
     package mutating func follow(clockAt now: Int64, tolerance: Int64) {

@@ -1,5 +1,5 @@
-// Changes of many jobs with one command: part by part, each a transaction of its own, so that others have
-// their turn in between and memory holds one part at a time.
+// Changes of many jobs with one command: part by part, each a transaction of its own, so that
+// others have their turn in between and memory holds one part at a time.
 
 // MARK: - Buffered jobs
 
@@ -13,7 +13,8 @@ package struct ReleaseBatch: Sendable {
     package let before: JobID
     /// When they are due, in Unix milliseconds.
     package let moment: Int64
-    /// Whether its answer waits for the disk: behind the first batch, one sync at the end does for all.
+    /// Whether its answer waits for the disk: behind the first batch, one sync at the end does for
+    /// all.
     package var isSynced = true
     /// How many are let go at once.
     package let countMax: Int
@@ -143,7 +144,8 @@ package struct FailedJobsPart: Sendable {
     package let moment: Int64
     /// No further one, once the payloads of those that run again have this size together.
     package let byteCountMax: Int
-    /// Whether its answer waits for the disk: behind the first part, one sync at the end does for all.
+    /// Whether its answer waits for the disk: behind the first part, one sync at the end does for
+    /// all.
     package var isSynced = true
 
     package init(before: JobID, moment: Int64, countMax: Int, byteCountMax: Int) {

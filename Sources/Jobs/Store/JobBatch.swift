@@ -1,4 +1,5 @@
-// What a store tells of jobs: some of a queue with all that they need to run, or what counts of each.
+// What a store tells of jobs: some of a queue with all that they need to run, or what counts of
+// each.
 
 /// Some jobs of a queue, and whether there are more behind them.
 package struct JobBatch: Sendable {

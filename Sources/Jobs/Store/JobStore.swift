@@ -1,8 +1,9 @@
-// The seam between the scheduler and what keeps its jobs. A store takes commands and answers them; it knows
-// no thread that serves, no client and no queue in memory.
+// The seam between the scheduler and what keeps its jobs. A store takes commands and answers them;
+// it knows no thread that serves, no client and no queue in memory.
 //
-// A command that asks for something is answered, also if it fails. A command that says what has happened
-// (`StoreCommand.isRecord`) is not: the store tries again until it is kept, and logs when it is behind.
+// A command that asks for something is answered, also if it fails. A command that says what has
+// happened (`StoreCommand.isRecord`) is not: the store tries again until it is kept, and logs when
+// it is behind.
 
 /// Keeps jobs beyond the life of the daemon.
 ///
@@ -34,7 +35,8 @@ package protocol JobStore: AnyObject, Sendable {
     /// Called on the worker's thread before each handler. Wait-free.
     func noteStart(_ id: UInt64, _ attempt: Attempt)
 
-    /// Marks a small result, so that a crash does not make the job run again; a large one is ignored.
+    /// Marks a small result, so that a crash does not make the job run again; a large one is
+    /// ignored.
     ///
     /// Called on the worker's thread when the handler has returned. Wait-free.
     func noteDone(_ id: UInt64, attempt: Int, result: [UInt8])

@@ -1,5 +1,5 @@
-// What stands behind `store: memory`: nothing is kept. It answers as a store does that has nothing, so that
-// every request goes the same road whether there is a store or not.
+// What stands behind `store: memory`: nothing is kept. It answers as a store does that has nothing,
+// so that every request goes the same road whether there is a store or not.
 
 internal import Synchronization
 

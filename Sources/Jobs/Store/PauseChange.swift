@@ -6,7 +6,8 @@ package struct PauseChange: Sendable, Equatable {
     package var paused: [String]
     /// Names that are no more.
     package var goingOn: [String]
-    /// A pool that is no more, by its own name and by those of its members, whatever numbers they have.
+    /// A pool that is no more, by its own name and by those of its members, whatever numbers they
+    /// have.
     package var poolGoingOn: String?
 
     package init(paused: [String], goingOn: [String] = [], poolGoingOn: String? = nil) {

@@ -1,13 +1,13 @@
 // What a store is told, and what it says back.
 //
-// Commands have an order, and answers come in the order of their commands. A load (`load`, `loadDelayed`,
-// `fire`) sees the changes of the commands before it, and of none behind it. Questions of clients (`find`,
-// `findPayload`, `findNamed`, `list`) see all of the transaction.
+// Commands have an order, and answers come in the order of their commands. A load (`load`,
+// `loadDelayed`, `fire`) sees the changes of the commands before it, and of none behind it.
+// Questions of clients (`find`, `findPayload`, `findNamed`, `list`) see all of the transaction.
 
 /// Something to be written, read or looked up.
 ///
-/// What is large and rare is behind a reference: a command is as large as its largest case, and each job
-/// sends several.
+/// What is large and rare is behind a reference: a command is as large as its largest case, and
+/// each job sends several.
 package enum StoreCommand: Sendable {
     /// Keep a new job.
     case accept(NewJob)
@@ -63,7 +63,8 @@ package enum StoreCommand: Sendable {
     indirect case list(JobListing, ticket: UInt64)
     /// Forget what of queues is in memory: their jobs may get another owner, who loads them anew.
     indirect case release([QueueName])
-    /// Tell the jobs of queues that hold up others between two attempts: their owner is this scheduler now.
+    /// Tell the jobs of queues that hold up others between two attempts: their owner is this
+    /// scheduler now.
     indirect case claim([QueueName], ticket: UInt64)
     /// Send answers to whoever this is from now on.
     case answer(to: @Sendable ([StoreAnswer]) -> Void)

@@ -1,5 +1,6 @@
-// What a store knew when it was opened. What it holds is counted in small parts while jobs are served:
-// nobody has to wait for a million rows. Until that is done, what is told of waiting jobs is "at least".
+// What a store knew when it was opened. What it holds is counted in small parts while jobs are
+// served: nobody has to wait for a million rows. Until that is done, what is told of waiting jobs
+// is "at least".
 
 /// What was in a store when it was opened.
 package struct StoreRecovery: Sendable {
@@ -30,8 +31,8 @@ package struct StoreRecovery: Sendable {
 
 /// How far the jobs of before have been counted.
 ///
-/// The scheduler and the store each have one. Answers keep their order, so both say the same of the same
-/// moment.
+/// The scheduler and the store each have one. Answers keep their order, so both say the same of the
+/// same moment.
 package struct RecoveryCount: Sendable {
     /// What has been counted at once.
     package struct Part: Sendable {

@@ -15,8 +15,8 @@ struct JournalAnswers {
     var existing: [JobID: NamedJob] = [:]
     /// The delayed jobs that each command which asks for some has read at its place.
     ///
-    /// A later command of the same transaction may let failed jobs run again, which the scheduler does
-    /// not know until that command's answer: read later, these jobs would come twice.
+    /// A later command of the same transaction may let failed jobs run again, which the scheduler
+    /// does not know until that command's answer: read later, these jobs would come twice.
     private var delayed: [Result<JobBatch, StoreFault>] = []
     /// The jobs that each load has read at its place: a load sees only the changes before it.
     private var loaded: [Result<JobBatch, StoreFault>] = []

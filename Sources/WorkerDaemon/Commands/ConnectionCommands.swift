@@ -189,7 +189,8 @@ enum ConnectionCommands {
         }
     }
 
-    /// CLIENT LIST, CLIENT LIST ID n …, and CLIENT LIST TYPE, of which only `normal` has clients here.
+    /// CLIENT LIST, CLIENT LIST ID n …, and CLIENT LIST TYPE, of which only `normal` has clients
+    /// here.
     private static func list(_ service: Service, _ command: Command) throws(WireError) -> RESPValue
     {
         var chosen = Array(service.sessions.values)
@@ -208,8 +209,8 @@ enum ConnectionCommands {
 
     /// A line with the fields of Redis 7.2, then two of workerd.
     ///
-    /// Keeps Redis's order, because some clients read fields by their places. `cmds` counts the client's
-    /// commands, `pending` its outstanding replies.
+    /// Keeps Redis's order, because some clients read fields by their places. `cmds` counts the
+    /// client's commands, `pending` its outstanding replies.
     private static func describe(_ session: Session) -> String {
         let age = (WallClock.unixMilliseconds() - session.connectedAt) / 1_000
         let isInTransaction = session.standing == .inTransaction

@@ -1,4 +1,5 @@
-// The options of PERFORM, by which a client says when, where in the order and how often its job runs.
+// The options of PERFORM, by which a client says when, where in the order and how often its job
+// runs.
 
 internal import Jobs
 internal import Kernel

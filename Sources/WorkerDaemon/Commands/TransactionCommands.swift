@@ -1,5 +1,6 @@
-// There are no transactions, and clients that ask for one are told so by EXEC. The replies before it are
-// those of Redis: some clients give up on a connection whose MULTI is refused, and never send DISCARD.
+// There are no transactions, and clients that ask for one are told so by EXEC. The replies before
+// it are those of Redis: some clients give up on a connection whose MULTI is refused, and never
+// send DISCARD.
 
 internal import RESP
 

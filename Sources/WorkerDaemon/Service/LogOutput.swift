@@ -1,5 +1,5 @@
-// Standard error as the log uses it. Who has it and does not read, such as a pager or a terminal that was
-// stopped, may lose lines, but does not stop the daemon.
+// Standard error as the log uses it. Who has it and does not read, such as a pager or a terminal
+// that was stopped, may lose lines, but does not stop the daemon.
 
 internal import Kernel
 internal import Synchronization
@@ -25,7 +25,8 @@ final class LogOutput: Sendable {
 
     /// Writes a message of one or several lines, or loses it.
     ///
-    /// - Blocks: up to a second when the reader has just stopped to read, and then no more until it reads.
+    /// - Blocks: up to a second when the reader has just stopped to read, and then no more until it
+    ///   reads.
     func write(_ message: [UInt8]) {
         state.withLock { state in
             let isBehind = state.lostCount > 0

@@ -25,7 +25,8 @@ extension SchedulerDriver {
         return groups[known.index]
     }
 
-    /// How many jobs wait for the threads of a group, in memory or not: none that waits for its moment.
+    /// How many jobs wait for the threads of a group, in memory or not: none that waits for its
+    /// moment.
     func shownWaitingCount(of group: WorkerGroup) -> Int {
         scheduler.knownGroup(of: group.name).map { scheduler.shownWaitingCount(of: $0) } ?? 0
     }

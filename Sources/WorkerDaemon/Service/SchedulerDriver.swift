@@ -1,5 +1,6 @@
-// The scheduler in the daemon: sets its time, hands it inputs, carries out its effects, and rings its alarms. All
-// on the thread `io`; worker threads report through a message port, so nothing in here takes a lock.
+// The scheduler in the daemon: sets its time, hands it inputs, carries out its effects, and rings
+// its alarms. All on the thread `io`; worker threads report through a message port, so nothing in
+// here takes a lock.
 
 internal import Jobs
 internal import Kernel
@@ -9,8 +10,8 @@ internal import WorkerThreads
 
 /// Drives the scheduler on a run loop.
 ///
-/// Confined to its loop's thread. Effects are carried out when an input returns, never inside of one; an input
-/// that comes while effects are carried out adds its own behind them.
+/// Confined to its loop's thread. Effects are carried out when an input returns, never inside of
+/// one; an input that comes while effects are carried out adds its own behind them.
 final class SchedulerDriver {
     let loop: ThreadRunLoop
     let log: Log
@@ -26,8 +27,9 @@ final class SchedulerDriver {
         _read { yield unsafe uncheckedScheduler }
         _modify { yield unsafe &uncheckedScheduler }
     }
-    // SAFETY: confined to the loop's thread, and changed by inputs only, which never overlap: what the scheduler
-    // asks its driver meanwhile does not touch it. Checked, each access would cost as much as what it does.
+    // SAFETY: confined to the loop's thread, and changed by inputs only, which never overlap: what
+    // the scheduler asks its driver meanwhile does not touch it. Checked, each access would cost as
+    // much as what it does.
     @exclusivity(unchecked) private var uncheckedScheduler: JobScheduler
     /// What workers do for the scheduler; nil once the driver is closed.
     private(set) var runner: JobRunner?
@@ -110,7 +112,8 @@ final class SchedulerDriver {
         store.fire()
     }
 
-    /// Ends the reporting, and lets go of all jobs; breaks the cycle between the driver and its ports.
+    /// Ends the reporting, and lets go of all jobs; breaks the cycle between the driver and its
+    /// ports.
     func close() {
         runner?.reports.invalidate()
         runner?.remoteReports.invalidate()
@@ -205,7 +208,8 @@ final class SchedulerDriver {
     /// An attempt has ended.
     func end(_ completion: Completion) {
         endAlarm(of: completion.job)
-        // Only what follows a failure has a date: any other end is as well told at the time of the input before.
+        // Only what follows a failure has a date: any other end is as well told at the time of the
+        // input before.
         if completion.outcome.state == .failed {
             unsafe uncheckedScheduler.advance(to: Self.time(clocks))
         }
@@ -431,8 +435,8 @@ private final class Surroundings: SchedulerEnvironment {
 
 /// Wake-ups that groups are owed.
 ///
-/// A thread that is woken for each job of a batch runs it and sleeps again before the next is parsed: one futex
-/// call for each job, where one for each batch does.
+/// A thread that is woken for each job of a batch runs it and sleeps again before the next is
+/// parsed: one futex call for each job, where one for each batch does.
 private struct OwedWakes {
     private var wakes: [WorkerPool.OwedWake] = []
     /// So many are paid at once.

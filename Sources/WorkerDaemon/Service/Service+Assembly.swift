@@ -1,5 +1,5 @@
-// How the parts behind the doors are put together: for the daemon that users run, and for the one that
-// is driven pass by pass.
+// How the parts behind the doors are put together: for the daemon that users run, and for the one
+// that is driven pass by pass.
 
 internal import Jobs
 internal import Kernel

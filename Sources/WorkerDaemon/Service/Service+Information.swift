@@ -17,7 +17,8 @@ extension Service {
 
     /// The sections of INFO.
     ///
-    /// - Parameter names: only these, in lower case; none, `all`, `everything` or `default` for all.
+    /// - Parameter names: only these, in lower case; none, `all`, `everything` or `default` for
+    ///   all.
     func information(_ names: Set<String>) -> String {
         let all: [Section] = [
             ("Server", { self.serverLines }), ("Clients", { self.clientLines }),
@@ -63,7 +64,8 @@ extension Service {
         ]
     }
 
-    /// Clients look for a node with `role:master`, the only one to which they send commands that write.
+    /// Clients look for a node with `role:master`, the only one to which they send commands that
+    /// write.
     private var replicationLines: [(String, String)] {
         [("role", "master"), ("connected_slaves", "0"), ("master_repl_offset", "0")]
     }

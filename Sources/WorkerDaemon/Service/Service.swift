@@ -1,5 +1,5 @@
-// The daemon as its clients see it: doors, sessions, the driver and the commands. Everything in here is
-// confined to the thread `io`.
+// The daemon as its clients see it: doors, sessions, the driver and the commands. Everything in
+// here is confined to the thread `io`.
 
 internal import Jobs
 internal import Kernel
@@ -23,7 +23,8 @@ final class Service: SessionDelegate {
     static let version = "0.1.0"
     /// How long a client may keep its place without giving the password that is asked for.
     private static let passwordPatience = Duration.seconds(30)
-    /// So many of the last places are for doors that ask for no password, if there are twice as many in all.
+    /// So many of the last places are for doors that ask for no password, if there are twice as
+    /// many in all.
     private static let keptPlaceCount = 16
 
     let configuration: Configuration
@@ -242,8 +243,8 @@ final class Service: SessionDelegate {
 
     /// How many clients there may be if the next one is to come in.
     ///
-    /// Anybody may connect where the password is asked for afterwards. So the last places are for those
-    /// who come in without one: they may want to see who is there, or to end the daemon.
+    /// Anybody may connect where the password is asked for afterwards. So the last places are for
+    /// those who come in without one: they may want to see who is there, or to end the daemon.
     private func placeCount(asksForPassword: Bool) -> Int {
         let all = configuration.limits.connections
         guard asksForPassword, doors.contains(where: { !$0.asksForPassword }) else { return all }

@@ -1,4 +1,5 @@
-// What the log says of attempts that failed: enough to see what goes wrong, however much of it does.
+// What the log says of attempts that failed: enough to see what goes wrong, however much of it
+// does.
 
 internal import Jobs
 internal import Kernel

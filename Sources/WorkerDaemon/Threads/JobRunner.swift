@@ -1,4 +1,5 @@
-// What a worker does with a job that it takes from the queue of its group: it runs the job and reports the end.
+// What a worker does with a job that it takes from the queue of its group: it runs the job and
+// reports the end.
 
 internal import Jobs
 internal import Kernel
@@ -7,8 +8,8 @@ internal import WorkerThreads
 
 /// What a worker reports to the scheduler, in the order in which it happened.
 enum WorkerReport: Sendable {
-    /// An attempt has ended. The worker waits at the latch, if there is one, until the scheduler has retracted
-    /// the jobs behind this one.
+    /// An attempt has ended. The worker waits at the latch, if there is one, until the scheduler
+    /// has retracted the jobs behind this one.
     case ended(Completion, Latch?)
     /// A job was not begun, because it is too late.
     case expired(JobID)
@@ -45,7 +46,8 @@ final class JobRunner: Sendable {
     /// Runs a job to its end.
     ///
     /// - Thread: a member's of the group.
-    /// - Blocks: until the job has ended; and if it holds up others, until the scheduler has retracted these.
+    /// - Blocks: until the job has ended; and if it holds up others, until the scheduler has
+    ///   retracted these.
     func run(
         _ job: JobContext, _ handler: Handler, on group: WorkerGroup, isStored: Bool
     ) {

@@ -1,14 +1,17 @@
-// Threads that are paused and go on. With a journal that outlives the daemon: it is on the disk before it
-// is answered, and a thread that was paused is so again before the first job of the next start.
+// Threads that are paused and go on. With a journal that outlives the daemon: it is on the disk
+// before it is answered, and a thread that was paused is so again before the first job of the next
+// start.
 //
-// A pool that is paused as a whole is written down by its own name, so that it is one when it is configured
-// with another number of threads. The names of its members stand beside it: one of them may go on alone.
+// A pool that is paused as a whole is written down by its own name, so that it is one when it is
+// configured with another number of threads. The names of its members stand beside it: one of them
+// may go on alone.
 
 internal import Jobs
 internal import WorkerThreads
 
 extension SchedulerDriver {
-    /// Pauses the threads of a name, or lets them go on: at once, whether the disk can be written or not.
+    /// Pauses the threads of a name, or lets them go on: at once, whether the disk can be written
+    /// or not.
     ///
     /// Answers when that is on the disk, or that it could not get there yet.
     func steer(_ name: String, isPaused: Bool, _ reply: ReplyToken) {
@@ -29,7 +32,8 @@ extension SchedulerDriver {
         input { $0.keepPauses(change, reply) }
     }
 
-    /// Forgets that the threads of a name were paused: they are stopped, and begin anew with the daemon.
+    /// Forgets that the threads of a name were paused: they are stopped, and begin anew with the
+    /// daemon.
     func forgetPause(of name: String) {
         guard (try? self.group(of: name)) != nil else { return }
         let change = goingOn(name)
@@ -57,8 +61,8 @@ extension SchedulerDriver {
         return PauseChange(paused: others.map(\.name), goingOn: [group.name, name])
     }
 
-    /// Pauses the threads that were paused before the restart, by their own names or by their pool's;
-    /// nothing has been handed to them yet.
+    /// Pauses the threads that were paused before the restart, by their own names or by their
+    /// pool's; nothing has been handed to them yet.
     func pauseAgain(_ names: Set<String>) {
         for group in groups {
             let isPausedAsWhole = names.contains(group.name)

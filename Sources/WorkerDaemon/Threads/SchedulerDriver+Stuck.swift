@@ -1,5 +1,5 @@
-// Jobs that are to end and do not react: a Swift handler can't be made to. The log tells where they hang; and if
-// the configuration says so, their thread is left to them and a fresh one goes on.
+// Jobs that are to end and do not react: a Swift handler can't be made to. The log tells where they
+// hang; and if the configuration says so, their thread is left to them and a fresh one goes on.
 
 internal import Jobs
 internal import Kernel

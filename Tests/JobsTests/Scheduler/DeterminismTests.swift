@@ -1,4 +1,5 @@
-// The scheduler is a function of its inputs: the same ones, at the same times, have the same effects.
+// The scheduler is a function of its inputs: the same ones, at the same times, have the same
+// effects.
 
 import Jobs
 import Testing

@@ -1,5 +1,5 @@
-// What of a queue is in memory: every sequence of new jobs, loads and ends, compared with a plain model of
-// the store, in which an answer may come at any time.
+// What of a queue is in memory: every sequence of new jobs, loads and ends, compared with a plain
+// model of the store, in which an answer may come at any time.
 
 import Jobs
 import Support
@@ -41,7 +41,8 @@ import Testing
             inFlight = nil
             window.loadEnded(isEnd: !fails && isEnd)
             guard !fails else { return }
-            // A job that was cancelled meanwhile is not parked, and was not read either: the read is older.
+            // A job that was cancelled meanwhile is not parked, and was not read either: the read
+            // is older.
             for number in jobs {
                 window.add(byteCount: 1)
                 memory.append(number)

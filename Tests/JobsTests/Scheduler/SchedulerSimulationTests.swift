@@ -1,5 +1,6 @@
-// Random inputs to the scheduler itself, with every store, and with a model beside it: no thread, no file, no
-// clock. Thousands of histories a second in an optimised build (`Scripts/simulate --scheduler`).
+// Random inputs to the scheduler itself, with every store, and with a model beside it: no thread,
+// no file, no clock. Thousands of histories a second in an optimised build
+// (`Scripts/simulate --scheduler`).
 
 import Jobs
 import Kernel

@@ -1,5 +1,5 @@
-// Proves what is due around changes of the clocks: known nights, and each second of many, against the
-// rule as it is said in words.
+// Proves what is due around changes of the clocks: known nights, and each second of many, against
+// the rule as it is said in words.
 
 import Jobs
 import Support

@@ -1,5 +1,5 @@
-// The README's first program, run as a reader would. That it is the file that is built, and what the
-// others print, is looked after in DocumentationTests.
+// The README's first program, run as a reader would. That it is the file that is built, and what
+// the others print, is looked after in DocumentationTests.
 
 import Kernel
 import RESP

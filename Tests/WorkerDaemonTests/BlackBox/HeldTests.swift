@@ -1,5 +1,5 @@
-// Delayed and buffered durable jobs in such numbers that memory holds only some of them: they are told
-// of, taken back, fired and run as if all were there.
+// Delayed and buffered durable jobs in such numbers that memory holds only some of them: they are
+// told of, taken back, fired and run as if all were there.
 
 import Kernel
 import RESP

@@ -1,5 +1,5 @@
-// Clients that ask for much and do not read: they cost the daemon a bounded amount of memory, and other
-// clients no more than a turn of the store.
+// Clients that ask for much and do not read: they cost the daemon a bounded amount of memory, and
+// other clients no more than a turn of the store.
 
 import Kernel
 import RESP
@@ -65,7 +65,8 @@ import Testing
         defer { daemon.kill() }
         let client = try daemon.connect()
         let id = try client.perform("images", "echo", "x")
-        // Some are granted at once, others wait in line while the answers behind them fill their room.
+        // Some are granted at once, others wait in line while the answers behind them fill their
+        // room.
         let ids = Array(repeating: 1, count: 15) + Array(repeating: id, count: 3_000)
         try client.send(ids.flatMap { TestClient.bytes(["JOB", .integer($0)]) })
         for id in ids { #expect(try client.reply()["id"]?.integer == id) }

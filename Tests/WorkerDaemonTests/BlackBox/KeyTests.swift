@@ -7,8 +7,8 @@ import Support
 import Testing
 
 @Suite struct `The order of keys` {
-    /// `note` writes down where and what it runs; `meet` as well, and ends only when all four threads
-    /// have begun something; `flaky` fails until there is `ok`.
+    /// `note` writes down where and what it runs; `meet` as well, and ends only when all four
+    /// threads have begun something; `flaky` fails until there is `ok`.
     private static let selectors = """
         note: { program: ["sh", "-c", "read l; echo $WORKERD_THREAD $l >> order"],
                 directory: "$DIR" },

@@ -1,6 +1,6 @@
-// Kills the daemon at random moments while clients hand in jobs: no number that was given is lost, and
-// on each thread, and of each key of a pool, jobs begin in the order of their numbers. KILLS in the environment says how often,
-// SEED with which moments.
+// Kills the daemon at random moments while clients hand in jobs: no number that was given is lost,
+// and on each thread, and of each key of a pool, jobs begin in the order of their numbers. KILLS in
+// the environment says how often, SEED with which moments.
 
 import Kernel
 import RESP
@@ -114,7 +114,8 @@ import Testing
         try eventually("somebody answers") { (try? TestClient(address)) != nil }
     }
 
-    /// Lets clients rest until the daemon has run all jobs in turn: none may wait for an idle thread.
+    /// Lets clients rest until the daemon has run all jobs in turn: none may wait for an idle
+    /// thread.
     private func letAllRun(at address: SocketAddress, _ book: Book) throws {
         book.isQuiet.set()
         defer { book.isQuiet.clear() }

@@ -6,7 +6,8 @@ import Support
 import Testing
 
 @Suite struct `The reason of a failed attempt` {
-    /// With a selector that fails for a reason which says the attempt, and one that waits in its second.
+    /// With a selector that fails for a reason which says the attempt, and one that waits in its
+    /// second.
     private static func setup(_ store: Setup) -> Setup {
         var setup = store
         setup.selectors = """

@@ -1,4 +1,5 @@
-// How far a job is, as its handler says: a Swift handler by a call, a program by lines on descriptor 3.
+// How far a job is, as its handler says: a Swift handler by a call, a program by lines on
+// descriptor 3.
 
 import Kernel
 import RESP

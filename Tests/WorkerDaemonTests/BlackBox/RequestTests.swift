@@ -1,5 +1,5 @@
-// What clients have asked for that is no job, over the end of the daemon: threads that are paused, and jobs
-// that are to end.
+// What clients have asked for that is no job, over the end of the daemon: threads that are paused,
+// and jobs that are to end.
 
 import Kernel
 import RESP
@@ -56,7 +56,8 @@ import Testing
                 #expect(try client.call("RESUME", "images") == .simpleString("OK"))
                 #expect(try client.call("RESULT", 1, "WAIT").text == "held")
                 #expect(try client.call("STOP", "mail/2") == .simpleString("OK"))
-                // Later answers say that the journal knows it; and what has ended does not run again.
+                // Later answers say that the journal knows it; and what has ended does not run
+                // again.
                 let last = try client.call("PERFORM", "images", "echo", "WAIT", "y")
                 #expect(last.text == "y")
             },
@@ -66,7 +67,8 @@ import Testing
             })
     }
 
-    /// Plays a scene with one daemon after another on one store, each with as many threads of `mail`.
+    /// Plays a scene with one daemon after another on one store, each with as many threads of
+    /// `mail`.
     private func play(
         counts: [Int], _ scenes: (TestClient) throws -> Void...
     ) throws {

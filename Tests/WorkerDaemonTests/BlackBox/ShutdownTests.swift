@@ -146,7 +146,8 @@ import Testing
                     try daemon.send(.terminate)
                     usleep(400)
                 }
-                // 143, or 0 where it was down before the second signal: its programs are gone either way.
+                // 143, or 0 where it was down before the second signal: its programs are gone
+                // either way.
                 _ = try daemon.end()
                 try eventually("the programs of round \(round) are gone") {
                     let started = daemon.scratch.read("pids").split(separator: "\n")

@@ -1,5 +1,5 @@
-// The files beside the store: what another store, or another person, has put in their places is neither
-// believed nor written over.
+// The files beside the store: what another store, or another person, has put in their places is
+// neither believed nor written over.
 
 import Glibc
 import Jobs

@@ -1,5 +1,5 @@
-// Handlers that do not listen: a Swift handler that goes on after its time limit, or after it was asked
-// to end. They wait for a test's next order, and for nothing else.
+// Handlers that do not listen: a Swift handler that goes on after its time limit, or after it was
+// asked to end. They wait for a test's next order, and for nothing else.
 
 import Kernel
 import RESP

@@ -1,4 +1,5 @@
-// Clients that are slow, deaf, gone or too many: the daemon bounds them, and the others do not notice.
+// Clients that are slow, deaf, gone or too many: the daemon bounds them, and the others do not
+// notice.
 
 import Kernel
 import RESP

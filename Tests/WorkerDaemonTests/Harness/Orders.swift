@@ -14,7 +14,8 @@ final class Orders {
     init(_ name: String, in scratch: Scratch) throws {
         path = scratch.file(name)
         guard unsafe mkfifo(path, 0o600) == 0 else { throw Unexpected("mkfifo: \(errno)") }
-        // For reading too: so neither side waits for the other, nor finds an end, before this is gone.
+        // For reading too: so neither side waits for the other, nor finds an end, before this is
+        // gone.
         let number = unsafe open(path, O_RDWR | O_CLOEXEC)
         guard number >= 0 else { throw Unexpected("open \(path): \(errno)") }
         fifo = Descriptor(owning: number)

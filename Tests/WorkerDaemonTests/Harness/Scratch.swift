@@ -70,7 +70,8 @@ func children(of processID: Int) throws -> [Int] {
 
 /// The time that all threads of a process have spent computing.
 ///
-/// What something costs a process is told by it, however long the machine keeps that process waiting.
+/// What something costs a process is told by it, however long the machine keeps that process
+/// waiting.
 func processorTime(of processID: Int) throws -> Duration {
     let bytes = try File.read("/proc/\(processID)/stat", atMost: 4_096)
     let text = String(decoding: bytes, as: UTF8.self)

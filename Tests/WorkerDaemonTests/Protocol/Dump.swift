@@ -1,5 +1,5 @@
-// The dumps of PROTOCOL.md: blocks of `C:` lines, what a client sends, and `S:` lines, what the daemon
-// answers. Knows how they are written, and nothing of what they say.
+// The dumps of PROTOCOL.md: blocks of `C:` lines, what a client sends, and `S:` lines, what the
+// daemon answers. Knows how they are written, and nothing of what they say.
 
 import Support
 

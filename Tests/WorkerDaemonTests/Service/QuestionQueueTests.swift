@@ -1,4 +1,5 @@
-// Questions of clients, granted in turn within limits: random clients that ask, read late and leave.
+// Questions of clients, granted in turn within limits: random clients that ask, read late and
+// leave.
 
 import Support
 import Testing

@@ -23,7 +23,8 @@ extension Book {
         var state = State.asked
         /// How often it has begun, interrupted attempts not counted.
         var attempt = 0
-        /// Whether it has never been delayed, buffered or tried again: then its number is its place.
+        /// Whether it has never been delayed, buffered or tried again: then its number is its
+        /// place.
         var isInSequence: Bool
         var isCancelAsked = false
         /// Whether a cancel is on its way, and not answered.
@@ -54,7 +55,8 @@ extension Book {
         /// has in hand, then for what lies in its buffer), a crash may undo an end.
         var endedAfterLeaps = 0
         var isEndCertain = true
-        /// When it ends if it has not begun, by the clock on the wall; a range until it is answered.
+        /// When it ends if it has not begun, by the clock on the wall; a range until it is
+        /// answered.
         var expiry: ClosedRange<Int64>?
 
         /// Whether it is over by this moment of the clock on the wall, because it has not begun.

@@ -1,5 +1,5 @@
-// What a simulation knows of its jobs: the plain model that the daemon is compared with. It knows what was
-// asked, what was answered and what has happened, and from that what may happen next.
+// What a simulation knows of its jobs: the plain model that the daemon is compared with. It knows
+// what was asked, what was answered and what has happened, and from that what may happen next.
 
 import Jobs
 import RESP
@@ -122,8 +122,8 @@ struct Book {
 
     /// Where a job is when it has been read from its file, which goes by the clock on the wall.
     ///
-    /// If that was set back, it may wait once more for a moment that had come, unless a command has made
-    /// it due.
+    /// If that was set back, it may wait once more for a moment that had come, unless a command has
+    /// made it due.
     private func reread(_ entry: Entry, at now: Int64) -> State {
         guard !entry.isDue, let due = entry.wallDue, due.upperBound - wallShift > now else {
             return .waiting
@@ -379,8 +379,8 @@ struct Book {
     /// Says whether something waits for a thread that is free.
     ///
     /// - Parameters:
-    ///   - isCrowded: whether jobs that wait for another one, or for the thread of their key, may be
-    ///     all of their queue that memory holds, so that others stay parked behind them.
+    ///   - isCrowded: whether jobs that wait for another one, or for the thread of their key, may
+    ///     be all of their queue that memory holds, so that others stay parked behind them.
     ///   - isFree: whether a thread is neither paused nor busy.
     func checkNothingWaits(
         at now: Int64, isCrowded: Bool, isFree: (String) -> Bool

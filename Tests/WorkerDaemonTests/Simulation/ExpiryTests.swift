@@ -1,5 +1,6 @@
-// Jobs that end because they have not begun in time: in memory and parked, whatever they wait for, on a clock
-// that is moved by hand. Memory and parts are small here, so that a few hundred jobs are many.
+// Jobs that end because they have not begun in time: in memory and parked, whatever they wait for,
+// on a clock that is moved by hand. Memory and parts are small here, so that a few hundred jobs are
+// many.
 
 import Jobs
 import RESP
@@ -71,7 +72,8 @@ import WorkerDaemon
     {
         try play(countMax: 4) { world in
             try world.ask(["PAUSE", "one"]) { _ in }
-            // The last of the delayed ones is in memory until the others come, which are due before it.
+            // The last of the delayed ones is in memory until the others come, which are due before
+            // it.
             let expiring: [CommandArgument] = ["PERFORM", "one", "play", "EXPIRE"]
             try world.ask(expiring + [900, "DELAY", 9_000, 1]) { _ in }
             for token in 2...9 {

@@ -1,5 +1,6 @@
-// How many jobs of a key that is held up others do not have to wait for: of each queue a window is in
-// memory, half of which may be held up before nothing further is brought. Here a window is 8 jobs.
+// How many jobs of a key that is held up others do not have to wait for: of each queue a window is
+// in memory, half of which may be held up before nothing further is brought. Here a window is 8
+// jobs.
 
 import Jobs
 import RESP

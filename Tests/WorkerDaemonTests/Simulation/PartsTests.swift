@@ -1,5 +1,5 @@
-// Commands about any number of jobs: they are done part by part, each a transaction, and the loop of the
-// daemon serves others in between. Here a part is small.
+// Commands about any number of jobs: they are done part by part, each a transaction, and the loop
+// of the daemon serves others in between. Here a part is small.
 
 import Jobs
 import RESP

@@ -1,5 +1,5 @@
-// Which threads of a simulation are paused, as far as its client knows: the daemon's end changes nothing
-// about it, but it may take with it the answer to the last command.
+// Which threads of a simulation are paused, as far as its client knows: the daemon's end changes
+// nothing about it, but it may take with it the answer to the last command.
 
 import RESP
 

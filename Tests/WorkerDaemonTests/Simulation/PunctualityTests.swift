@@ -1,5 +1,5 @@
-// When jobs begin and run out of time, to the nanosecond: on a clock that is moved by hand, and that does
-// not stand at a whole millisecond.
+// When jobs begin and run out of time, to the nanosecond: on a clock that is moved by hand, and
+// that does not stand at a whole millisecond.
 
 import RESP
 import RunLoopsTesting

@@ -1,5 +1,5 @@
-// CANCEL of a thread's jobs by what they ask for, when there are more than memory and one transaction hold.
-// Memory and parts are small here, so that a few hundred jobs are many.
+// CANCEL of a thread's jobs by what they ask for, when there are more than memory and one
+// transaction hold. Memory and parts are small here, so that a few hundred jobs are many.
 
 import Jobs
 import RESP

@@ -1,5 +1,5 @@
-// Scenes that tests play with a daemon of a simulation: on a thread of their own, since the daemon lives on
-// the thread that makes it.
+// Scenes that tests play with a daemon of a simulation: on a thread of their own, since the daemon
+// lives on the thread that makes it.
 
 import Jobs
 import RESP

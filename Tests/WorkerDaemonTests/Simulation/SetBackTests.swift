@@ -1,5 +1,5 @@
-// Jobs that a command has made due, when the clock on the wall is set back before the daemon dies: their
-// file has times of that clock only.
+// Jobs that a command has made due, when the clock on the wall is set back before the daemon dies:
+// their file has times of that clock only.
 
 import Jobs
 import RESP
@@ -9,7 +9,8 @@ import Testing
 import WorkerDaemon
 
 @Suite struct `A job that a command has made due` {
-    /// Lets a command make job 1 due, then the clock be set back and the daemon die; expects it to begin.
+    /// Lets a command make job 1 due, then the clock be set back and the daemon die; expects it to
+    /// begin.
     ///
     /// - Parameter prepare: leaves the job due on thread `one`, which is paused.
     private func play(_ prepare: @escaping @Sendable (World) throws -> Void) throws {

@@ -1,4 +1,5 @@
-// The time of a simulation: moved by hand, and common to all daemons that live one after another in it.
+// The time of a simulation: moved by hand, and common to all daemons that live one after another in
+// it.
 
 import Kernel
 import Synchronization

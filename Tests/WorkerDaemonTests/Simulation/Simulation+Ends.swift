@@ -1,10 +1,12 @@
-// How a simulated daemon ends and comes back, and whether anything is left over when all jobs have ended.
+// How a simulated daemon ends and comes back, and whether anything is left over when all jobs have
+// ended.
 
 import RESP
 import Support
 
 extension Simulation {
-    /// Takes back all that waits, lets all end that runs, and looks whether anything is counted still.
+    /// Takes back all that waits, lets all end that runs, and looks whether anything is counted
+    /// still.
     func sweep() throws {
         note("sweep")
         for thread in ["one", "two"] { try cancelAll(of: thread) }

@@ -122,7 +122,8 @@ extension Simulation {
         }
     }
 
-    /// Asks for several things at once: they come to the disk together, and are answered in their order.
+    /// Asks for several things at once: they come to the disk together, and are answered in their
+    /// order.
     func askSeveralThings() throws {
         if random.chance(50) { try submit() }
         if random.chance(70) { try fire() }

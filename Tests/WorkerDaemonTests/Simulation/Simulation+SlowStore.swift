@@ -1,5 +1,5 @@
-// Requests to a daemon whose store answers late: passes of the daemon's loop and transactions of the
-// store alternate at random, so that each request may meet any answer in flight.
+// Requests to a daemon whose store answers late: passes of the daemon's loop and transactions of
+// the store alternate at random, so that each request may meet any answer in flight.
 
 import Support
 

@@ -1,4 +1,5 @@
-// Random operations on a daemon, and after each of them a look at whether all that it has promised is so.
+// Random operations on a daemon, and after each of them a look at whether all that it has promised
+// is so.
 
 import Jobs
 import Kernel
@@ -119,8 +120,8 @@ final class Simulation {
 
     /// Sets the clock on the wall forward or back.
     ///
-    /// Not where much is parked: that has no other date than the clock's, so when it is due depends on
-    /// when it was brought into memory, of which a book knows nothing.
+    /// Not where much is parked: that has no other date than the clock's, so when it is due depends
+    /// on when it was brought into memory, of which a book knows nothing.
     private func setClock() throws {
         guard !isCrowded else { return }
         let count = Int64(random.below(6_000)) - 3_000

@@ -1,4 +1,5 @@
-// The handler of a simulation: a job that begins is told here, and runs until it is said how it ends.
+// The handler of a simulation: a job that begins is told here, and runs until it is said how it
+// ends.
 
 import Kernel
 import Synchronization

@@ -207,7 +207,8 @@ final class World {
         return true
     }
 
-    /// Lets the store refuse the next request, if it is the twin; what has happened is told it again.
+    /// Lets the store refuse the next request, if it is the twin; what has happened is told it
+    /// again.
     ///
     /// - Returns: whether it is.
     func refuse(_ arguments: [CommandArgument], _ body: @escaping (RESPValue) throws -> Void) throws
@@ -235,7 +236,8 @@ final class World {
     ///
     /// - Parameter observe: called before, when whatever has begun is known on the stage.
     func crash(_ observe: () throws -> Void) throws {
-        // Whatever the journal has begun is with the kernel; what the scheduler has not told it is lost.
+        // Whatever the journal has begun is with the kernel; what the scheduler has not told it is
+        // lost.
         try restThreads()
         try observe()
         if let twin {
@@ -260,8 +262,8 @@ final class World {
 
     /// Lets the daemon go down as after SIGTERM.
     ///
-    /// - Parameter wait: called while it waits for what runs; returns false when it has no more ends
-    ///   to give, and the grace period is over.
+    /// - Parameter wait: called while it waits for what runs; returns false when it has no more
+    ///   ends to give, and the grace period is over.
     func shutDown(whileItWaits wait: () throws -> Bool) throws {
         let isDown = Latch()
         daemon.shutDown { isDown.open() }

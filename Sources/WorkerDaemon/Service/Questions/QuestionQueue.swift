@@ -1,6 +1,7 @@
-// Questions whose answers are made later and may be large: results that the store has, and listings. Each
-// waits here, as a closure of a few hundred bytes, until there is room for its answer. So the memory that
-// answers take does not grow with the number of clients or of their questions.
+// Questions whose answers are made later and may be large: results that the store has, and
+// listings. Each waits here, as a closure of a few hundred bytes, until there is room for its
+// answer. So the memory that answers take does not grow with the number of clients or of their
+// questions.
 //
 //     ask ──▶ client's line ──▶ granted, in turn with other clients ──▶ in flight ──▶ answered
 //                 │                                                                     │
@@ -16,7 +17,8 @@ internal import Structures
 package final class QuestionQueue {
     /// What may be in flight and unread.
     package struct Limits: Sendable {
-        /// Bytes of unread answers of all clients, and of those in flight, behind which nothing is granted.
+        /// Bytes of unread answers of all clients, and of those in flight, behind which nothing is
+        /// granted.
         package var byteCountMax = 64 << 20
         /// The same of one client.
         package var clientByteCountMax = 1 << 20
@@ -173,8 +175,8 @@ package final class QuestionQueue {
 
     /// Whether a client may have the answer to its next question of a kind.
     ///
-    /// Answers that wait for an earlier one count, but not against its oldest question: they may wait for
-    /// just that.
+    /// Answers that wait for an earlier one count, but not against its oldest question: they may
+    /// wait for just that.
     private func hasRoom(for question: Question, of client: UInt64) -> Bool {
         var byteCount = (backlogs[client] ?? 0) + (expected[client] ?? 0)
         if !isOldest(question, of: client) { byteCount += early[client] ?? 0 }

@@ -1,4 +1,5 @@
-// Questions of clients at the service: each is asked of the driver when there is room for its answer.
+// Questions of clients at the service: each is asked of the driver when there is room for its
+// answer.
 
 internal import Jobs
 internal import Kernel

@@ -397,7 +397,8 @@ final class SchedulerSimulation {
 
     // MARK: - The end of a history
 
-    /// Lets everything that can happen happen: then all requests are answered, and all jobs have ended.
+    /// Lets everything that can happen happen: then all requests are answered, and all jobs have
+    /// ended.
     private func sweep() throws {
         note("sweep")
         driver.resumeAll()

@@ -1,5 +1,6 @@
-// A driver for the scheduler without a thread: groups are lists, attempts begin and end when a test says so, the
-// store does what it was told when a test says so, and its answers wait until a test delivers them.
+// A driver for the scheduler without a thread: groups are lists, attempts begin and end when a test
+// says so, the store does what it was told when a test says so, and its answers wait until a test
+// delivers them.
 
 import Jobs
 import Kernel
@@ -39,7 +40,8 @@ final class FakeGroup {
     let memberNames: [String]
     var queue: [FakeAttempt] = []
     var running: [String: FakeAttempt] = [:]
-    /// Members that have reported a failed attempt, and take nothing before the scheduler has heard it.
+    /// Members that have reported a failed attempt, and take nothing before the scheduler has heard
+    /// it.
     var waiting: [String: FakeAttempt] = [:]
     var stopped: Set<String> = []
     var paused: Set<String> = []
@@ -319,7 +321,8 @@ final class TestDriver: SchedulerEnvironment {
 
     /// Lets the store do what it was told, in one transaction.
     ///
-    /// - Parameter fault: why it refuses; what has happened is told again with the next transaction.
+    /// - Parameter fault: why it refuses; what has happened is told again with the next
+    ///   transaction.
     func store(refusing fault: StoreFault? = nil) {
         if let fault { twin?.fail(with: fault) }
         twin?.goOn()

@@ -1,5 +1,5 @@
-// Histories as text: a line of input, and under it, indented, everything that the scheduler said. They read as
-// documentation, and a change of behaviour is a difference in a file.
+// Histories as text: a line of input, and under it, indented, everything that the scheduler said.
+// They read as documentation, and a change of behaviour is a difference in a file.
 //
 // Inputs, a word for each argument:
 //
