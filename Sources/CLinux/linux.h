@@ -106,7 +106,7 @@ static inline long clinux_set_affinity(const uint64_t *mask, size_t size) {
     return syscall(SYS_sched_setaffinity, 0, size, mask);
 }
 
-/// sched_getaffinity(2) for the calling thread. Returns how many bytes were filled in, or -1 and errno.
+/// sched_getaffinity(2) for the calling thread. Returns the bytes filled in, or -1 and errno.
 static inline long clinux_get_affinity(uint64_t *mask, size_t size) {
     return syscall(SYS_sched_getaffinity, 0, size, mask);
 }

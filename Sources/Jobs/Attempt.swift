@@ -2,13 +2,13 @@
 
 /// What is recorded of an attempt when it begins, and again when the job ends.
 package struct Attempt: Hashable, Sendable {
-    /// Which one it is, from 1 on; 0 for a job that ends without one.
+    /// The attempt's number, from 1 on; 0 for a job that ends without an attempt.
     package var number: Int
 
-    /// The thread that makes it.
+    /// The worker thread that runs the attempt.
     package var workerName: String?
 
-    /// When it began.
+    /// When the attempt began.
     package var startedAt: Int64?
 
     /// Describes an attempt.

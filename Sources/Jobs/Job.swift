@@ -5,54 +5,54 @@
 
 /// A request with an id, and how far it has come.
 package struct Job: Hashable, Sendable {
-    /// Its name.
+    /// The job's number.
     package let id: JobID
 
-    /// What was asked for, but for the payload.
+    /// The request, without its payload.
     package let details: JobDetails
 
-    /// What the handler is given; released when the job has ended, unless it has failed.
+    /// The handler's input; released when the job has ended, unless it has failed.
     package private(set) var payload: [UInt8]
 
-    /// Whether a while is to pass before it begins, however the clock is set.
+    /// Whether a period must pass before it begins, however the wall clock is set.
     private let isWhile: Bool
 
-    /// Where it is in its life.
+    /// The state of the job.
     package private(set) var state: JobState
 
     /// The number of attempts begun.
     package private(set) var attempt = 0
 
-    /// How many of them do not count any more: somebody had it run again after it had failed.
+    /// The number of attempts that no longer count: those before the last RETRY.
     package private(set) var forgivenCount = 0
 
-    /// Whether it has failed and can be run again: its payload is still there.
+    /// Whether it has failed and can run again: its payload is still there.
     package private(set) var mayRunAgain = false
 
-    /// When it was accepted.
+    /// When the job was accepted.
     package let acceptedAt: Int64
 
-    /// The moment before which it may not begin, `nil` if there was none.
+    /// The moment before which it may not begin; `nil` for none.
     package private(set) var dueAt: Int64?
 
-    /// Jobs from this number on came after the command that has made it due; nil if none has.
+    /// The first job number after the command that made this job due; nil if none has.
     package private(set) var releasedBefore: JobID?
 
     /// When the latest attempt began.
     package private(set) var startedAt: Int64?
 
-    /// When it ended.
+    /// When the job ended.
     package private(set) var endedAt: Int64?
 
     /// The worker of the latest attempt.
     package private(set) var workerName: String?
 
-    /// How it ended, `nil` as long as it has not.
+    /// How it ended; `nil` until then.
     package private(set) var outcome: Outcome?
 
     /// Makes the job for `request`: delayed, buffered, or waiting for its thread.
     ///
-    /// - Parameter details: of the request, if somebody has them already.
+    /// - Parameter details: the request's details, if the caller has them already.
     package init(
         id: JobID, request: borrowing JobRequest, _ details: JobDetails? = nil, acceptedAt: Int64
     ) {
@@ -71,12 +71,12 @@ package struct Job: Hashable, Sendable {
         }
     }
 
-    /// Makes a job as a store has kept it.
+    /// Makes a job from a store's record.
     ///
     /// - Parameters:
-    ///   - request: what was asked for; of its schedule only the moment counts.
-    ///   - state: where it was.
-    ///   - progress: how far it had come.
+    ///   - request: the request; of its schedule only the moment counts.
+    ///   - state: its recorded state.
+    ///   - progress: the recorded part of its life.
     package init(
         id: JobID, request: borrowing JobRequest, acceptedAt: Int64, state: JobState,
         progress: Progress
@@ -93,7 +93,7 @@ package struct Job: Hashable, Sendable {
         outcome = progress.outcome
     }
 
-    /// What a store keeps of a job's life beside its request.
+    /// The part of a job's life that a store keeps beside its request.
     package struct Progress: Hashable, Sendable {
         package var dueAt: Int64?
         package var releasedBefore: JobID?
@@ -108,32 +108,30 @@ package struct Job: Hashable, Sendable {
         package init() {}
     }
 
-    /// Whether another attempt may follow the one that runs or was the last.
+    /// Whether another attempt may follow the running or latest one.
     package var mayRetry: Bool { attempt - forgivenCount <= retryCountMax }
 
-    /// Whether it is between two attempts, and others of its order wait for it.
+    /// Whether it is between two attempts, and later jobs of its order wait for it.
     package var isBlocker: Bool { state == .delayed && retryBlocks && attempt > forgivenCount }
 
-    /// When it ends if it has not begun: only its first beginning counts.
+    /// When it expires if no attempt has begun: only the first beginning counts.
     package var expiresAt: Int64? {
         guard attempt == 0, !state.isEnded else { return nil }
         return details.options.expireMilliseconds.map { acceptedAt + $0 }
     }
 
-    /// Whether it is due at a time of the clock on the wall, however that is set; else a while is
-    /// to pass.
+    /// Whether it is due at a time of the wall clock, however that is set; else after a period.
     package var goesByClock: Bool { attempt == 0 && !isWhile }
 
-    /// How much of a payload is kept elsewhere, to run it again from there.
+    /// The bytes of its payload that a store keeps, from where it can run again.
     private var releasedByteCount = 0
 
-    /// The bytes that keeping it costs beyond its fixed size, here or elsewhere: payload, then
-    /// result.
+    /// The bytes that it takes beyond its fixed size, here or in a store: payload, then result.
     package var byteCount: Int {
         payload.count + releasedByteCount + (outcome?.byteCount ?? 0)
     }
 
-    /// Takes one step, or says why it cannot; `now` is when it happened.
+    /// Takes one step, or throws the reason it cannot; `now` is when the event happened.
     package mutating func apply(_ event: JobEvent, at now: Int64) throws(IllegalTransition) {
         switch (state, event) {
         case (.delayed, .release), (.buffered, .release):
@@ -165,9 +163,9 @@ package struct Job: Hashable, Sendable {
         }
     }
 
-    /// Records how it has ended, as a store is told it: whatever its state was.
+    /// Records its end as told to a store, whatever its state was.
     ///
-    /// - Parameter attempt: the one that it ended with; nil for a job that had not begun.
+    /// - Parameter attempt: the attempt that it ended with; nil for a job that had not begun.
     package mutating func end(_ attempt: Attempt?, _ outcome: Outcome, at now: Int64) {
         if let attempt {
             self.attempt = attempt.number
@@ -184,7 +182,7 @@ package struct Job: Hashable, Sendable {
         if state == .failed { mayRunAgain = true } else { payload = [] }
     }
 
-    /// Gives up what a failed job would need to run again: it is kept elsewhere.
+    /// Releases the payload of a failed job, which its store keeps for another run.
     package mutating func releasePayload() {
         guard mayRunAgain else { return }
         releasedByteCount = payload.count
@@ -194,7 +192,7 @@ package struct Job: Hashable, Sendable {
 }
 
 extension Job {
-    /// What was asked for, but for when it may begin and what it was called.
+    /// The request, without its time and its unique name.
     package var request: JobRequest {
         var request = JobRequest(
             thread: thread, selector: selector, payload: payload, priority: priority,
@@ -203,18 +201,18 @@ extension Job {
         return request
     }
 
-    /// The thread or pool that it is for.
+    /// The thread or pool that runs it.
     package var thread: String { details.thread }
     /// The name of the handler.
     package var selector: String { details.selector }
-    /// Its lane while it waits.
+    /// The job's lane while it waits.
     package var priority: Priority { details.priority }
-    /// How long one attempt may take; `nil` for as long as it likes.
+    /// The time limit of one attempt; `nil` for none.
     package var timeoutMilliseconds: Int64? { details.options.timeoutMilliseconds }
-    /// How many further attempts follow one that failed.
+    /// The number of further attempts after a failed one.
     package var retryCountMax: Int { details.options.retryCountMax ?? 0 }
-    /// Whether what follows in its order waits until a failed attempt was made good.
+    /// Whether later jobs of its order wait until a failed attempt was made good.
     package var retryBlocks: Bool { details.options.retryBlocks ?? false }
-    /// What it has in common with those whose order counts; `nil` for none.
+    /// The key: jobs with the same one run in order; `nil` for none.
     package var key: [UInt8]? { details.options.key }
 }

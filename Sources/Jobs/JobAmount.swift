@@ -1,6 +1,6 @@
-// How much of something waits: what limits are about.
+// Amounts of jobs, as limits count them.
 
-/// So many jobs with so many bytes of payload.
+/// A number of jobs, and the bytes of their payloads.
 @usableFromInline
 package struct JobAmount: Hashable, Sendable {
     @usableFromInline package var count = 0
@@ -10,7 +10,7 @@ package struct JobAmount: Hashable, Sendable {
     @inlinable
     package init() {}
 
-    /// So many jobs with so many bytes together.
+    /// An amount of jobs with these bytes in total.
     @inlinable
     package init(count: Int, byteCount: Int) {
         self.count = count

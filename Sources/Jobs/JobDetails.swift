@@ -1,25 +1,24 @@
-// What does not change about a job. Most jobs of a client are alike but for their payloads, so this
-// is shared: by all that know a job, and by jobs that are alike, which is one reference where there
-// were six values.
+// The unchanging part of a job. Most jobs of a client differ only in their payloads, so they share
+// these details: one reference in place of six values.
 
-/// What was asked for with a job, but for its payload and when it may begin.
+/// The request of a job, without its payload and its time.
 package final class JobDetails: Hashable, Sendable {
-    /// The thread or pool that it is for.
+    /// The thread or pool that runs the job.
     package let thread: String
     /// The name of the handler.
     package let selector: String
-    /// Its lane while it waits.
+    /// The job's lane while it waits.
     package let priority: Priority
-    /// Whether it is in memory only, also where a store keeps jobs.
+    /// Whether the job is in memory only, even if a store keeps jobs.
     package let isVolatile: Bool
-    /// All else that was said.
+    /// The options of the job.
     package let options: SharedJobOptions
 
-    /// What a request says.
+    /// Makes the details of a request.
     ///
     /// - Parameters:
-    ///   - selector: what the selector says where the client does not.
-    ///   - uniqueUntil: until when its unique name holds.
+    ///   - selector: the selector's options, for those that the client leaves out.
+    ///   - uniqueUntil: the moment until which its unique name holds.
     package init(
         _ request: borrowing JobRequest, defaults selector: SharedJobOptions = SharedJobOptions(),
         uniqueUntil: Int64? = nil
@@ -34,15 +33,14 @@ package final class JobDetails: Hashable, Sendable {
         }
         var said = request.options.value
         said.fill(from: selector.value)
-        // From now on, not said is the same.
+        // From here on, an omitted option and its default are the same.
         if said.retryCountMax == 0 { said.retryCountMax = nil }
         if said.retryBlocks == false { said.retryBlocks = nil }
         if let uniqueUntil { said.uniqueUntil = uniqueUntil }
         options = SharedJobOptions(said)
     }
 
-    /// Whether these are those of a request for which its client says no more, if its selector says
-    /// the same.
+    /// Whether a request without options would have these details, under the same selector.
     package func areThose(of request: borrowing JobRequest) -> Bool {
         request.options.isEmpty && request.unique == nil && thread == request.thread
             && selector == request.selector && priority == request.priority

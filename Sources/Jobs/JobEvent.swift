@@ -1,4 +1,4 @@
-// What can happen to a job after it was accepted.
+// Events in the life of a job after it was accepted.
 
 /// A step in the life of a job; `JobState.swift` has the picture.
 package enum JobEvent: Hashable, Sendable {
@@ -6,18 +6,18 @@ package enum JobEvent: Hashable, Sendable {
     case release
     /// A worker has taken it and begins an attempt.
     case start(worker: String)
-    /// The attempt came to nothing and another follows: not before `dueAt` if it is given.
+    /// The attempt failed and another follows: not before `dueAt` if it is given.
     case retry(dueAt: Int64?)
     /// The attempt has ended, and the job with it.
     case finish(Outcome)
-    /// Somebody wants it to be tried again after it had failed for good; its attempts count anew.
+    /// A client has a failed job run again (RETRY); its attempts count anew.
     case runAgain
-    /// Somebody took it back before it began; a running job is asked to stop and then finishes.
+    /// A client cancelled it before it began. A running job is asked to end, then `finish`es.
     case cancel
-    /// It has not begun in time.
+    /// Its EXPIRE time has passed before it began.
     case expire
 
-    /// The event without what comes with it.
+    /// The event without its values.
     package var name: String {
         switch self {
         case .release: "release"
@@ -31,10 +31,10 @@ package enum JobEvent: Hashable, Sendable {
     }
 }
 
-/// Says that an event came to a job that was in no state for it.
+/// An event that the job's state does not allow.
 ///
-/// Thrown and not trapped on: events come from several threads, and a handler's last word after its
-/// time limit, or a `CANCEL` of what has just ended, is nobody's mistake. The job is as it was.
+/// Thrown and not trapped on: events come from several threads, so a handler's last report after
+/// its time limit, or a `CANCEL` of a job that has just ended, is no mistake. The job is unchanged.
 package struct IllegalTransition: Error, Hashable, CustomStringConvertible {
     /// The job.
     package let id: JobID

@@ -16,8 +16,8 @@ package enum JobLimits {
 
     /// How long an ended job is kept.
     ///
-    /// An hour is long enough to fetch a result or look into a failure, and short enough to forget
-    /// what was in it.
+    /// An hour is long enough to fetch a result or look into a failure, and short enough to keep no
+    /// payload for long.
     package static let retainedMilliseconds: Int64 = 3_600_000
 
     /// The largest number of failed jobs kept to be looked into and run again.
@@ -50,7 +50,7 @@ package struct StoreLimits: Sendable, Hashable {
     /// The most result bytes of ended jobs; of more, those that ended first are dropped.
     package var retainedByteCountMax = JobLimits.retainedByteCountMax
 
-    /// The age from which on an ended job is dropped that did not fail.
+    /// The age at which an ended job that did not fail is dropped.
     package var retainedMilliseconds = JobLimits.retainedMilliseconds
 
     /// The largest number of failed jobs; of more, those that failed first are dropped.
@@ -59,7 +59,7 @@ package struct StoreLimits: Sendable, Hashable {
     /// The most bytes of failed jobs; of more, those that failed first are dropped.
     package var failedByteCountMax = JobLimits.failedByteCountMax
 
-    /// The age from which on a failed job is dropped.
+    /// The age at which a failed job is dropped.
     package var failedMilliseconds = JobLimits.failedMilliseconds
 
     /// For how long the name of a `UNIQUE` job is remembered, and as long as it has not ended.
@@ -68,7 +68,7 @@ package struct StoreLimits: Sendable, Hashable {
     /// Makes the default limits.
     package init() {}
 
-    /// Until when a unique name keeps the outcome of a job; nil if it does not.
+    /// The moment until which a unique name keeps the job's outcome; nil if it does not.
     ///
     /// A failed job is kept within limits of its own.
     package func keptByName(

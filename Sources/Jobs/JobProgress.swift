@@ -1,16 +1,16 @@
-// How far a job is, as its handler says. Pure; who is told, and how often, is the scheduler's
-// affair.
+// The progress of a job, as its handler reports it. Pure: the scheduler decides which clients are
+// told, and how often.
 
 internal import Wording
 
-/// What a handler has said last about how far it is.
+/// A handler's latest report of its progress.
 package struct JobProgress: Sendable, Equatable {
-    /// From 0 to 1; nil if the handler did not say.
+    /// The finished part, from 0 to 1; nil if the handler did not say.
     package let fraction: Double?
-    /// What it is doing; nil if the handler did not say.
+    /// The current step in words; nil if the handler did not say.
     package let text: String?
 
-    /// How much of a text is shown.
+    /// The longest text that is shown.
     package static let textScalarCountMax = 200
 
     /// - Returns: nil if neither says anything.
@@ -20,9 +20,9 @@ package struct JobProgress: Sendable, Equatable {
         if self.fraction == nil && text == nil { return nil }
     }
 
-    /// The text in one line that is not too long, for a reply.
+    /// The text as one line of limited length, for a reply.
     ///
-    /// Made when somebody asks, so that a handler can report in a tight loop.
+    /// Made when a client asks, so that a handler can report in a tight loop.
     package var shownText: String? {
         text.map { inOneLine($0, scalarCountMax: Self.textScalarCountMax) }
     }

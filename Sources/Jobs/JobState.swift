@@ -1,14 +1,13 @@
-// Where a job is in its life.
+// The life of a job.
 //
-//    accept ─▶ delayed  ─ release ─┐
-//    accept ─▶ buffered ─ release ─┤
-//    accept ───────────────────────┴▶ waiting ─ start ─▶ running ─ finish ─▶ done, failed, cancelled
-//                                        ▲                  │
-//       delayed if the retry has a time ─┴───── retry ──────┘
+//   accept ─▶ delayed  ─ release ─┐
+//   accept ─▶ buffered ─ release ─┤
+//   accept ───────────────────────┴▶ waiting ─ start ─▶ running ─ finish ─▶ done, failed, cancelled
+//                                       ▲                  │
+//      delayed if the retry has a time ─┴───── retry ──────┘
 //
-// A job that is delayed, buffered or waiting goes to cancelled when it is cancelled, and to expired
-// when it was to begin by then and never has. One that has failed goes to waiting when somebody has
-// it run again.
+// CANCEL takes a delayed, buffered or waiting job to cancelled; the end of its EXPIRE time takes it
+// to expired if it has never begun. RETRY takes a failed job back to waiting.
 
 /// The states of a job; raw values are their names on the wire and in a store.
 package enum JobState: String, CaseIterable, Sendable {
@@ -18,13 +17,13 @@ package enum JobState: String, CaseIterable, Sendable {
     case buffered
     /// Waits for its thread.
     case waiting
-    /// A handler is at it.
+    /// A handler runs.
     case running
     /// Ended with a result.
     case done
-    /// Ended without one, after its last attempt.
+    /// Ended without a result, after its last attempt.
     case failed
-    /// Ended because somebody asked for it.
+    /// Ended because a client cancelled it.
     case cancelled
     /// Ended because it had not begun in time.
     case expired

@@ -1,8 +1,8 @@
-// What a store of jobs refuses, and why.
+// Refusals of a job store.
 
 /// Why a store did not do what it was asked for.
 package enum JobStoreError: Error, Hashable, CustomStringConvertible {
-    /// It keeps as many jobs, or bytes of them, as it may.
+    /// The store is full: its limit of jobs or bytes is reached.
     case full(liveCount: Int, liveByteCount: Int)
     /// There never was such a job, or it has been dropped.
     case unknownJob(JobID)

@@ -1,10 +1,10 @@
-// What users may call threads, selectors, schedules and backups.
+// The names that users may give threads, selectors, schedules and backups.
 
 /// The names that users give.
 ///
 /// No slash: `mail/1` is the first member of the pool `mail`.
 package enum NameRule {
-    /// What is told of a text that can't be a name.
+    /// The end of an error message about a text that can't be a name.
     package static let text = "a name is 1…64 of the characters A-Z a-z 0-9 _ . -"
 
     /// Whether a text can be a name: 1…64 letters, digits, `_`, `.` or `-`.

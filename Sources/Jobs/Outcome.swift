@@ -4,13 +4,13 @@
 package enum Outcome: Hashable, Sendable {
     /// The handler returned these bytes.
     case done([UInt8])
-    /// The handler gave up, for this reason.
+    /// The handler failed, for this reason.
     case failed(reason: String)
     /// The time limit passed first.
     case timedOut
-    /// Somebody asked for it.
+    /// A client cancelled the job.
     case cancelled
-    /// It had not begun in time, and never did.
+    /// The job had not begun within its EXPIRE time.
     case expired
 
     /// The state in which it leaves the job.
@@ -23,7 +23,7 @@ package enum Outcome: Hashable, Sendable {
         }
     }
 
-    /// The word by which a client's program knows the error; `nil` if there is none.
+    /// The error's first word, which programs compare; `nil` if there is no error.
     package var errorWord: String? {
         switch self {
         case .done: nil
@@ -34,7 +34,7 @@ package enum Outcome: Hashable, Sendable {
         }
     }
 
-    /// The bytes of the result or reason, which are what keeping it costs.
+    /// The bytes of the result or reason, as limits count them.
     package var byteCount: Int {
         switch self {
         case .done(let result): result.count

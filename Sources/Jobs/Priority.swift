@@ -1,4 +1,4 @@
-// Which of the jobs that wait for a thread goes first.
+// The order between a thread's waiting jobs.
 
 /// The lane in which a job waits; its raw value is the index of that lane, the highest first.
 package enum Priority: Int, CaseIterable, Sendable {
@@ -9,8 +9,7 @@ package enum Priority: Int, CaseIterable, Sendable {
     /// Reads a name as the wire has it, in any letter case.
     package init?(name bytes: some Collection<UInt8>) {
         let match = Self.allCases.first { priority in
-            // Bit 5 is what upper and lower case ASCII letters differ in, and the names have it
-            // set.
+            // Upper and lower case ASCII letters differ in bit 5, which the names have set.
             priority.name.utf8.elementsEqual(bytes) { letter, byte in
                 letter == byte || letter == byte ^ 0x20
             }

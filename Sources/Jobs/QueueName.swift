@@ -1,8 +1,8 @@
 // The name of a queue: jobs of one thread and priority, in order.
 
-/// Where durable jobs of one priority wait for one thread.
+/// A queue: the durable jobs of one priority that wait for one thread.
 package struct QueueName: Hashable, Comparable, Sendable {
-    /// The thread or pool that they are for.
+    /// The thread or pool that runs them.
     package let thread: String
 
     /// Their priority.

@@ -1,16 +1,15 @@
-// How long a job waits between two attempts.
+// The pause between two attempts of a job.
 
-/// The pause between a failed attempt and the next one: doubled with each further one, up to a
-/// longest.
+/// The pause after a failed attempt: doubled with each further one, up to a maximum.
 package enum RetryPause {
-    /// The first one.
+    /// The first pause.
     private static let firstMilliseconds: Int64 = 1_000
-    /// What the doubling ends at.
+    /// The longest pause.
     private static let longestMilliseconds: Int64 = 3_600_000
 
-    /// How long it may be after so many attempts, give or take a quarter.
+    /// The range of the pause after so many attempts: a quarter less or more than the plain value.
     ///
-    /// Without that, jobs that failed together would be tried again together.
+    /// Without that range, jobs that failed together would be tried again together.
     package static func milliseconds(after attempt: Int) -> ClosedRange<Int64> {
         let doublings = min(max(0, attempt - 1), 20)
         let pause = min(firstMilliseconds << Int64(doublings), longestMilliseconds)

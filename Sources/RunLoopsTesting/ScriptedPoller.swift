@@ -219,9 +219,9 @@ public struct ScriptEnded: Error, Equatable, CustomStringConvertible {
 
     /// What was wrong and what to do.
     public var description: String {
-        "the loop sleeps in mode \(mode?.name ?? "?") at \(time), without a deadline, and the script "
-            + "has no step left that could end it: add one that wakes or stops the loop, or run it "
-            + "with a time limit"
+        "the loop sleeps in mode \(mode?.name ?? "?") at \(time), without a deadline, and the "
+            + "script has no step left that could end it: add one that wakes or stops the loop, "
+            + "or run it with a time limit"
     }
 }
 

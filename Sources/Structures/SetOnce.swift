@@ -1,5 +1,6 @@
 // A reference that any thread may set, once. The standard library's AtomicLazyReference does the
-// same, but out of line and without knowing its type: some 600 instructions for each load.
+// same, but out of line and without knowing its type, which makes each load dear; the figures are
+// in Documents/Performance.md.
 //
 // SetOnce.E1 publish
 //    storeIfNil: compareExchange ─▶ load, isSet: word.load

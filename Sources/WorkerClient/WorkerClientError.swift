@@ -61,9 +61,11 @@ extension WorkerClientError: CustomStringConvertible {
             "no reply within \(limit); whether the command was carried out is not known"
         case .protocolFault(let fault): "this is not how workerd answers: \(fault)"
         case .closed(let reason):
-            "the connection ended (\(reason)); what became of what was asked for is not known"
+            "the connection ended (\(reason)); what became of what was asked for is "
+                + "not known"
         case .tooManyOutstanding(let limit):
-            "more is outstanding than the limit of \(limit) allows; wait for replies, then try again"
+            "more is outstanding than the limit of \(limit) allows; wait for replies, then try "
+                + "again"
         }
     }
 }

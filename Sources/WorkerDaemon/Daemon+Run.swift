@@ -45,7 +45,7 @@ private final class RunningDaemon {
     private static let signals: Set<Signal> =
         Set([.terminate, .interrupt, .hangUp, .user1])
         .union(AdoptedProcesses.areExpected ? [.childEnded] : [])
-    /// How long what has ended, and is nobody else's to collect, may wait for others.
+    /// How long an ended process that only the daemon can collect may wait for others.
     private static let adoptedPatience = Duration.seconds(1)
     /// As a shell reports a process that a signal ended.
     private static let endedBySignal: Int32 = 128
@@ -162,8 +162,8 @@ private final class RunningDaemon {
     private static func warnOfEarlierThreads(_ log: Log) {
         guard let names = try? Signal.threadsLettingIn(signals), !names.isEmpty else { return }
         log.warning(
-            "SIGTERM and other signals may end the process at once: threads that were started before "
-                + "the daemon do not block them: \(names.joined(separator: ", "))")
+            "SIGTERM and other signals may end the process at once: threads that were started "
+                + "before the daemon do not block them: \(names.joined(separator: ", "))")
     }
 
     /// Opens the store of the configuration.

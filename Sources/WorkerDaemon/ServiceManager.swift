@@ -1,4 +1,4 @@
-// What the service manager that has started the daemon is told: systemd, or who does as it does.
+// Messages to the service manager that started the daemon: systemd, or one with its protocol.
 
 internal import Kernel
 
@@ -26,7 +26,7 @@ struct ServiceManager: Sendable {
         heartbeat = isForUs && limit > 1 ? .microseconds(limit / 2) : nil
     }
 
-    /// The daemon serves: who was started after it may connect.
+    /// The daemon serves: services that were started after it may connect.
     func daemonIsReady(_ status: String) { tell("READY=1\nSTATUS=\(status)") }
 
     /// What people are shown of the daemon.

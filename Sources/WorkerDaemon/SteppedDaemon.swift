@@ -1,6 +1,6 @@
-// A daemon without doors, signals or a thread `main`: whoever owns it serves its loop pass by pass,
-// on a clock that is moved by hand, and may drop it as a crash does. All else is the daemon that
-// users run.
+// A daemon without doors, signals or a thread `main`: its owner serves its loop pass by pass, on a
+// clock that is moved by hand, and may drop it as a crash does. All else is the daemon that users
+// run.
 
 package import Jobs
 package import Kernel
@@ -95,7 +95,7 @@ package final class SteppedDaemon {
         }
     }
 
-    /// Tells it what the kernel would tell when somebody has set the clock on the wall.
+    /// Tells the daemon what the kernel tells it when the wall clock was set.
     package func clockWasSet() { service.driver.input { $0.clockWasSet() } }
 
     /// Begins to go down as after SIGTERM; the caller goes on serving the loop.
@@ -110,7 +110,7 @@ package final class SteppedDaemon {
     /// - Blocks: until they have ended.
     package func end() {
         releaseStore()
-        // None of them is to wait for the caller, who waits for them.
+        // None of them may wait for the caller: it waits for them.
         service.driver.runner?.close()
         for group in groups { group.pool.join() }
         service.close()
@@ -119,8 +119,8 @@ package final class SteppedDaemon {
 
     /// Drops everything that was not yet written, and ends the threads.
     ///
-    /// What they still write on the way counts as written by somebody else: copy the store's files
-    /// before, and go on with the copy. Handlers have to return.
+    /// The threads may still write on the way, as a process after the crash would not: copy the
+    /// store's files before, and go on with the copy. Handlers have to return.
     ///
     /// - Blocks: until the threads have ended.
     package func abandon() {

@@ -17,7 +17,7 @@ struct OpenedStore {
     /// Opens a file of jobs.
     ///
     /// - Parameters:
-    ///   - selectors: those whose jobs somebody runs.
+    ///   - selectors: the selectors with a handler or program here.
     ///   - window: how much of each queue is in memory at a time.
     /// - Throws: `StoreFault`, or why there is no thread.
     /// - Blocks: for the disk.

@@ -68,7 +68,8 @@ struct Invocation {
         guard let text = text(option) else { return nil }
         guard let milliseconds = Durations.milliseconds(text) else {
             throw .usage(
-                "\(option.rawValue) is a time, such as 500 (ms), 250ms, 30s, 5m or 1h, not '\(text)'",
+                "\(option.rawValue) is a time, such as 500 (ms), 250ms, 30s, 5m or 1h, "
+                    + "not '\(text)'",
                 try: "\(option.rawValue) 30s")
         }
         return .milliseconds(milliseconds)

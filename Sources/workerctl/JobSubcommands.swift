@@ -5,8 +5,8 @@ internal import WorkerClient
 
 enum JobSubcommands {
     static let waitDetails = """
-        After --wait, a word that is a number, such as 500 or 2s, is the time to wait; to wait without
-        end, put --wait last, or -- behind it.
+        After --wait, a word that is a number, such as 500 or 2s, is the time to wait; to wait
+        without end, put --wait last, or -- behind it.
         """
 
     static var all: [Subcommand] {
@@ -16,8 +16,8 @@ enum JobSubcommands {
                 summary: "Hands in a job; prints its number, or with --wait its result.",
                 details: """
                     The payload is the third argument, what a file contains, or with - what comes on
-                    standard input; without one it is empty. A payload that begins with - goes behind --.
-                    The result is printed as it is.
+                    standard input; without one it is empty. A payload that begins with - goes
+                    behind --. The result is printed as it is.
                     """ + "\n" + waitDetails, wordCount: 2...3,
                 options: [
                     .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .again, .holds,
@@ -27,8 +27,8 @@ enum JobSubcommands {
                 name: "cancel", arguments: "ID | THREAD SELECTOR [PAYLOAD | -]",
                 summary: "Takes back what has not begun; asks a running job to end.",
                 details: """
-                    With a number, that job. With a thread and a selector, all their jobs that have not
-                    begun, or only those with this payload.
+                    With a number, that job. With a thread and a selector, all their jobs that have
+                    not begun, or only those with this payload.
                     """, wordCount: 1...3, options: [.file], run: cancel),
             Subcommand(
                 name: "job", arguments: "ID", summary: "Everything that is known of a job.",

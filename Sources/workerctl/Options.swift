@@ -140,7 +140,8 @@ enum Option: String, CaseIterable {
         case .all: "all failed jobs of this selector"
         case .thread: "only jobs for this thread or pool"
         case .state:
-            "only jobs that are delayed, buffered, waiting, running, done, failed, cancelled or expired"
+            "only jobs that are delayed, buffered, waiting, running, done, failed, cancelled or "
+                + "expired"
         case .limit: "at most so many, 100 if not given"
         case .before: "only jobs with smaller numbers: for the next page, the last one's"
         case .selector: "only jobs of this selector"

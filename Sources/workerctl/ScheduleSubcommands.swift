@@ -13,8 +13,8 @@ enum ScheduleSubcommands {
                 name: "schedule", arguments: "NAME THREAD SELECTOR [PAYLOAD | -]",
                 summary: "Makes a job again and again, with --cron or --every.",
                 details: """
-                    A cron expression has the fields minute, hour, day of month, month and day of week, or
-                    six with the second first. A schedule of the same name is replaced.
+                    A cron expression has the fields minute, hour, day of month, month and day of
+                    week, or six with the second first. A schedule of the same name is replaced.
                     """, wordCount: 3...4,
                 options: [
                     .cron, .zone, .every, .missed, .priority, .key, .timeout, .retry, .block,

@@ -9,14 +9,15 @@ enum ServerSubcommands {
             Subcommand(
                 name: "info", arguments: "[SECTION]", summary: "The daemon in figures.",
                 details:
-                    "Sections: server, clients, memory, stats, jobs, schedules, backups, threads, loop.",
+                    "Sections: server, clients, memory, stats, jobs, schedules, backups, threads, "
+                    + "loop.",
                 wordCount: 0...1, run: info),
             Subcommand(
                 name: "backup", arguments: "NAME",
                 summary: "Copies the file of jobs while it is served, and prints the copy's path.",
                 details: """
-                    The copy lies in the daemon's directory of backups: backups beside its store, or what
-                    its configuration says. It is on the disk when the path is printed.
+                    The copy lies in the daemon's directory of backups: backups beside its store, or
+                    what its configuration says. It is on the disk when the path is printed.
                     """, wordCount: 1...1, options: [.replace], run: backup),
             Subcommand(
                 name: "ping", arguments: "", summary: "Asks whether the daemon answers.",
@@ -25,8 +26,8 @@ enum ServerSubcommands {
                 name: "shutdown", arguments: "",
                 summary: "Ends the daemon, and waits until it is down.",
                 details: """
-                    Without an option the jobs that run may finish, within the configured grace period,
-                    and what waits is abandoned.
+                    Without an option the jobs that run may finish, within the configured grace
+                    period, and what waits is abandoned.
                     """, wordCount: 0...0, options: [.drain, .now], run: shutdown),
             Subcommand(
                 name: "help", arguments: "[COMMAND]", summary: "Tells what a command does.",

@@ -51,8 +51,13 @@ import Testing
             let (expected, told) = (try twin.play(commands), try file.play(commands))
             guard Reply.agree(expected, told) else {
                 Issue.record(
-                    "step \(step) after\n\(past.suffix(40).joined(separator: "\n"))\n\(commands)\nthe twin \(expected)\nthe file \(told)"
-                )
+                    """
+                    step \(step) after
+                    \(past.suffix(40).joined(separator: "\n"))
+                    \(commands)
+                    the twin \(expected)
+                    the file \(told)
+                    """)
                 break
             }
             for (id, attempt, result) in history.marks() {

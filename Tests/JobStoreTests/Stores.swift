@@ -89,7 +89,8 @@ enum Reply {
     /// A job without its payload and its result, which listings leave out.
     private static func brief(_ job: Job) -> String {
         "\(job.id) \(job.thread) \(job.selector) \(job.priority) \(job.state) "
-            + "attempt \(job.attempt)-\(job.forgivenCount) of \(job.retryCountMax) at \(job.acceptedAt) "
+            + "attempt \(job.attempt)-\(job.forgivenCount) of \(job.retryCountMax) "
+            + "at \(job.acceptedAt) "
             + "due \(opt(job.dueAt)) from \(opt(job.startedAt)) to \(opt(job.endedAt)) "
             + "by \(job.workerName ?? "-") "
             + "\(job.key ?? []) \(job.retryBlocks) \(opt(job.timeoutMilliseconds)) "
@@ -146,8 +147,8 @@ enum Reply {
             "\(ticket) fired "
                 + text(result) { release in
                     let counted = release.counted.map { "\($0.thread) \($0.priority) \($1)" }
-                    return
-                        "\(release.count) \(counted.sorted()) rest \(release.rest?.queues.count ?? 0)"
+                    let rest = release.rest?.queues.count ?? 0
+                    return "\(release.count) \(counted.sorted()) rest \(rest)"
                 }
         case .found(let ticket, let result):
             "\(ticket) found " + text(result) { $0.map(text) ?? "-" }
@@ -199,7 +200,8 @@ enum Reply {
         let queues = recovery.queues.map { "\($0.thread) \($0.priority)" }.sorted()
         let counted = counts.filter { $0.value > 0 }.map { "\($0): \($1)" }.sorted()
         return """
-            next \(recovery.nextNumber), reserved \(recovery.reservedBelow), ended \(recovery.endedCount)
+            next \(recovery.nextNumber), reserved \(recovery.reservedBelow), \
+            ended \(recovery.endedCount)
             queues \(queues)
             counted \(counted)
             blockers \(recovery.blockers.map(text))

@@ -6,8 +6,8 @@
 //                          calls (write, sync, truncate, open, unlink, read, or any), from which
 //                          of these calls on (counted from the start of the process), and how many;
 //                          0 for all. Empty or not there: nothing fails, and nothing is counted
-//     DISK_FAULTS_LOG      gets a line for each watched call: `sync jobs.sqlite-wal`, with the error
-//                          behind it if it was made to fail
+//     DISK_FAULTS_LOG      gets a line for each watched call: `sync jobs.sqlite-wal`, with the
+//                          error behind it if it was made to fail
 //     DISK_FAULTS_SYNCED   a directory that has each watched file as its latest sync has left it:
 //                          the disk after a power cut that no unsynced write survives
 #define _GNU_SOURCE

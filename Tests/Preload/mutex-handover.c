@@ -1,10 +1,11 @@
 /* Tells the thread sanitizer where the standard library's Mutex is handed from thread to thread.
  *
- * Loaded with LD_PRELOAD by Scripts/sanitize. Where nobody contends, a Mutex is locked and unlocked by
- * code that is inlined into its user and so is seen by the sanitizer. Where somebody does, by two
- * functions of the standard library, which is not instrumented: what one thread wrote under the lock
- * and the next one reads there would be reported. These take the two functions' places, call them,
- * and say that a lock acquires and an unlock releases. Nothing else is hidden from the sanitizer.
+ * Loaded with LD_PRELOAD by Scripts/sanitize. An uncontended Mutex is locked and unlocked by code
+ * that is inlined into its user, which the sanitizer sees. A contended one is locked and unlocked
+ * by two functions of the standard library, which is not instrumented: the sanitizer would report
+ * data that one thread writes under the lock and the next one reads there. The functions below
+ * stand in for those two, call them, and tell the sanitizer that a lock acquires and an unlock
+ * releases. Nothing else is hidden from it.
  *
  * Swift's calling convention for both: the Mutex in r13, the argument in edi, nothing returned.
  */

@@ -35,8 +35,8 @@ private struct Tally {
     var description: String {
         let cut = rules.sorted { $0.value > $1.value }.map { "\($0.key.rawValue) \($0.value)" }
         return """
-            referee: \(programs) programs, \(plays) plays of each, \(words) words compared, of them \
-            \(count("handled")) ports handled, \(count("fires")) timers, \(count("performs")) \
+            referee: \(programs) programs, \(plays) plays of each, \(words) words compared, of \
+            them \(count("handled")) ports handled, \(count("fires")) timers, \(count("performs")) \
             sources, \(count("runs")) blocks; \(timeouts) timers were time-outs of ours
             referee: \(toTheEnd) compared to the end, others up to a rule: \
             \(cut.joined(separator: ", "))

@@ -77,8 +77,8 @@ struct `workerctl` {
             try server.finish()
         }
         let job =
-            "+id\r\n:5\r\n+thread\r\n+t\r\n+selector\r\n+s\r\n+state\r\n+done\r\n+priority\r\n+low\r\n"
-            + "+attempt\r\n:2\r\n+payload-bytes\r\n:0\r\n+accepted-at\r\n"
+            "+id\r\n:5\r\n+thread\r\n+t\r\n+selector\r\n+s\r\n+state\r\n+done\r\n"
+            + "+priority\r\n+low\r\n+attempt\r\n:2\r\n+payload-bytes\r\n:0\r\n+accepted-at\r\n"
         for (rest, status) in [
             (":\(Int.min)\r\n+started-at\r\n:1\r\n+ended-at\r\n:1", 69 as Int32),
             (":1\r\n+started-at\r\n:\(Int.min)\r\n+ended-at\r\n:1", 0),

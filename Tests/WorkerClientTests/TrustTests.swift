@@ -39,7 +39,8 @@ struct `A client` {
             arguments: [
                 "--reuid=65534", "--clear-groups", "/usr/bin/perl", "-MSocket", "-e",
                 """
-                $SIG{PIPE} = 'IGNORE'; socket(S, AF_UNIX, SOCK_STREAM, 0) && bind(S, pack_sockaddr_un($ARGV[0])) || die;
+                $SIG{PIPE} = 'IGNORE';
+                socket(S, AF_UNIX, SOCK_STREAM, 0) && bind(S, pack_sockaddr_un($ARGV[0])) || die;
                 listen(S, 5) || die; print "ready\\n"; close STDOUT;
                 while (accept(C, S)) { sysread(C, $b, 999); open(F, '>', "$ARGV[0].read");
                     print F "<$b>"; close F; print C "+OK\\r\\n"; close C }

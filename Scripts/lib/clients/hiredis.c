@@ -70,7 +70,8 @@ int main(void) {
     check("MULTI", is_text(CALL("MULTI"), "OK"));
     check("QUEUED", is_text(CALL("PERFORM", "images", "echo", "never"), "QUEUED"));
     reply = CALL("EXEC");
-    check("refused transaction", reply->type == REDIS_REPLY_ERROR && !strncmp(reply->str, "EXECABORT", 9));
+    check("refused transaction",
+        reply->type == REDIS_REPLY_ERROR && !strncmp(reply->str, "EXECABORT", 9));
     check("PING after it", is_text(CALL("PING"), "PONG"));
     redisFree(context);
     return 0;

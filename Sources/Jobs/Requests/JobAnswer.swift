@@ -1,7 +1,7 @@
-// What is answered to a request about jobs, and where the answer goes. Values of the core: each
-// door maps them to its protocol.
+// Answers to requests about jobs, and their destinations. Values of the core: each door maps them
+// to its protocol.
 
-/// Where the answer to a request goes.
+/// The destination of the answer to a request.
 ///
 /// Each is answered once, at once or later.
 package struct ReplyToken: Hashable, Sendable {
@@ -11,17 +11,16 @@ package struct ReplyToken: Hashable, Sendable {
         case milliseconds(Int)
     }
 
-    /// Who has asked.
+    /// The client that sent the request.
     package let client: UInt64
-    /// What the door knows the request by, among those of the client.
+    /// The door's number for the request, among those of the client.
     package let number: UInt64
-    /// For an answer that is about a job: how long the client waits for its outcome; nil if it does
-    /// not.
+    /// How long the client waits for the job's outcome; nil if it does not.
     package let patience: Patience?
-    /// Whether the client wants to be told if a job of its name was there already.
+    /// Whether the answer says that a job of its name was there already.
     package let tellsWhetherNew: Bool
 
-    /// A request of a client.
+    /// The destination of an answer to a client's request.
     package init(
         client: UInt64, number: UInt64, patience: Patience? = nil, tellsWhetherNew: Bool = false
     ) {
@@ -32,19 +31,19 @@ package struct ReplyToken: Hashable, Sendable {
     }
 }
 
-/// What is answered to a request.
+/// The answer to a request.
 package enum JobAnswer: Sendable {
     /// The job is accepted under this number.
     case accepted(JobID)
     /// A job of this number has the name already.
     case known(JobID)
-    /// So many jobs were meant.
+    /// The number of jobs that the request applied to.
     case count(Int)
     /// It is done.
     case done
-    /// What became of a job that was to be cancelled.
+    /// The effect of a CANCEL.
     case cancel(CancelOutcome)
-    /// What the job has brought; nil if it has not ended.
+    /// The outcome of the job; nil if it has not ended.
     case result([UInt8]?)
     indirect case job(JobStatus)
     /// All rows of a listing have been told.
@@ -52,7 +51,7 @@ package enum JobAnswer: Sendable {
     /// It was refused, or there is no result.
     case failed(JobError)
 
-    /// What somebody is told who wants a job's result.
+    /// The answer to a request for a job's result.
     package init(_ outcome: Outcome?, of id: JobID) {
         self =
             switch outcome {
@@ -66,31 +65,31 @@ package enum JobAnswer: Sendable {
     }
 }
 
-/// What `CANCEL id` is answered with; each word is on the wire as it is here.
+/// The effect of `CANCEL id`; each case name is its word on the wire.
 package enum CancelOutcome: String, Sendable {
-    /// It had not begun, and never runs.
+    /// The job had not begun, and never runs.
     case cancelled
-    /// It runs, and was asked to end.
+    /// The job runs, and was asked to end.
     case requested
-    /// It has ended.
+    /// The job has ended.
     case tooLate = "toolate"
-    /// It runs, was asked to end or is over its time limit, and does not listen.
+    /// The job runs, was asked to end or is over its time limit, and does not react.
     case stuck
 }
 
 /// A job as it is shown.
 package struct JobStatus: Sendable {
     package let job: Job
-    /// As people know it: a job that runs may be stuck.
+    /// The state as shown to people: a running job may be stuck.
     package let state: String
     /// Why its latest attempt failed, if it is tried again.
     package let lastFailure: String?
-    /// What its handler has said last; nil once the job has ended.
+    /// The handler's latest report of progress; nil once the job has ended.
     package let progress: JobProgress?
-    /// What holds it up; nil if nothing does.
+    /// The job that holds it up; nil if none does.
     package let holdUp: JobHoldUp?
 
-    /// A job with what is known of it beside.
+    /// A job with its shown state, failure, progress and hold-up.
     package init(
         _ job: Job, state: String, lastFailure: String?, progress: JobProgress?,
         holdUp: JobHoldUp?
@@ -110,14 +109,14 @@ package struct JobHoldUp: Sendable, Equatable {
     /// When its next attempt is due, in Unix milliseconds; nil while one waits or runs.
     package let until: Int64?
 
-    /// The hold-up by a job, until a moment.
+    /// Describes a hold-up by a job until a moment.
     package init(blocker: JobID, until: Int64?) {
         self.blocker = blocker
         self.until = until
     }
 }
 
-/// Where requests come from, and answers go.
+/// The door that requests come from, and answers go to.
 ///
 /// - Thread: the scheduler's.
 package protocol JobDoor: AnyObject {
@@ -130,8 +129,7 @@ package protocol JobDoor: AnyObject {
     /// - Returns: whether more are wanted.
     func add(_ rows: [JobStatus], tellsFailures: Bool, to reply: ReplyToken) -> Bool
 
-    /// Notes that the answer to a request comes when a job has ended: until then nothing is looked
-    /// for.
+    /// Notes that the answer to a request waits for a job to end: no lookup is outstanding.
     func noteWaiting(_ reply: ReplyToken)
 
     /// Sends a client a change of a job that it watches.

@@ -30,25 +30,25 @@ package enum JobError: Error, Hashable, Sendable {
     case interrupted(jobCount: Int)
     /// The handler failed.
     case failed(JobID, reason: String)
-    /// The job ran out of its time.
+    /// The time limit of the attempt passed.
     case timedOut(JobID)
     /// The job was cancelled.
     case cancelled(JobID)
-    /// The job had not begun in time.
+    /// The job had not begun within its EXPIRE time.
     case expired(JobID)
-    /// The client waited as long as it wanted to. The latest attempt's failure, if there was one.
+    /// The client's time to wait has passed. With the latest attempt's failure, if there was one.
     case waitedInVain(JobID, milliseconds: Int, lastFailure: String?)
     /// The unique name belongs to a job with another thread, selector or payload.
     case nameTaken(JobID)
-    /// The job of a unique name has ended, and its outcome is kept no more.
+    /// The job of a unique name has ended, and its outcome is no longer kept.
     case resultIsGone(JobID)
     /// The action is for failed jobs, and this one is in another state.
     case hasNotFailed(JobID, JobState, action: String)
-    /// The payload of a job that has ended, and is not kept as failed.
+    /// The job has ended and is not kept as failed, so its payload is gone.
     case hasNoPayload(JobID, JobState)
     /// A failed job that was kept without its payload.
     case payloadIsGone(JobID)
-    /// As many schedules as may be.
+    /// The limit of schedules is reached.
     case tooManySchedules(Int)
     /// The schedule belongs to the configuration.
     case configuredSchedule(String)

@@ -1,4 +1,4 @@
-// Which jobs a listing shows beside those of a thread and a state.
+// Further conditions of a listing, beside thread and state.
 
 /// Conditions on listed jobs; all that are given must hold.
 package struct JobFilter: Sendable, Equatable {

@@ -1,42 +1,42 @@
-// All that can be said about a job beside what is to be done, where and when. Most jobs say nothing
-// of it, and take no memory for it.
+// The options of a job, beside its thread, selector, payload and time. Most jobs have none, and
+// take no memory for them.
 //
-// An option that is only carried along is added here (`allCarried`): the commands that take jobs
-// know it from there, stores keep it, and it is shown wherever a job is.
+// To add an option that is only carried along, add it to `allCarried`: the commands that take jobs,
+// the stores and the replies that show jobs read that list.
 
-/// What can be said about a job beside what is to be done, where and when.
+/// The options of a job, beside its thread, selector, payload and time.
 package struct JobOptions: Hashable, Sendable {
-    /// How long one attempt may take; `nil` for as long as it likes.
+    /// The time limit of one attempt; `nil` for none.
     package var timeoutMilliseconds: Int64?
 
-    /// How many further attempts follow one that failed; `nil` for as many as its selector has.
+    /// The number of further attempts after a failed one; `nil` for its selector's.
     package var retryCountMax: Int?
 
-    /// Whether what follows in its order waits until a failed attempt was made good; `nil` for as
-    /// its selector says.
+    /// Whether later jobs of its order wait until a failed attempt was made good; `nil` for its
+    /// selector's rule.
     package var retryBlocks: Bool?
 
-    /// What it has in common with those whose order counts; `nil` for none.
+    /// The key: jobs with the same one run in order; `nil` for none.
     package var key: [UInt8]?
 
-    /// How long after its acceptance it ends if it has not begun; `nil` for never.
+    /// The time from its acceptance until it expires if it has not begun; `nil` for never.
     package var expireMilliseconds: Int64?
 
-    /// What people call it; `nil` for nothing.
+    /// A label for people; `nil` for none.
     package var label: [UInt8]?
 
-    /// The arguments that its program gets beside the configured ones, parted by NUL.
+    /// The arguments that its program gets after the configured ones, separated by NUL.
     package var arguments: [UInt8]?
 
-    /// The variables, each as `NAME=VALUE`, that its program gets, parted by NUL.
+    /// The environment variables of its program, each as `NAME=VALUE`, separated by NUL.
     package var environment: [UInt8]?
 
-    /// Until when its unique name holds, in Unix milliseconds.
+    /// The moment until which its unique name holds, in Unix milliseconds.
     ///
-    /// So long its result is kept. No option of clients.
+    /// Its result is kept as long. Clients can't set it.
     package var uniqueUntil: Int64?
 
-    /// Says nothing, or only this.
+    /// No options, or only these.
     package init(
         timeoutMilliseconds: Int64? = nil, retryCountMax: Int? = nil, retryBlocks: Bool? = nil,
         key: [UInt8]? = nil, expireMilliseconds: Int64? = nil
@@ -48,7 +48,7 @@ package struct JobOptions: Hashable, Sendable {
         self.key = key
     }
 
-    /// Says what the selector of a job says, where its client does not.
+    /// Fills in the selector's options where the client gave none.
     package mutating func fill(from selector: JobOptions) {
         timeoutMilliseconds = timeoutMilliseconds ?? selector.timeoutMilliseconds
         retryCountMax = retryCountMax ?? selector.retryCountMax
@@ -62,18 +62,18 @@ package struct JobOptions: Hashable, Sendable {
 extension JobOptions {
     /// An option that is only carried along: bytes that are shown.
     package struct Carried: Sendable {
-        /// What its bytes are.
+        /// The form of an option's bytes.
         package enum Form: Sendable {
             /// A name for people, shown wherever the job is.
             case text
-            /// A list of words, parted by NUL; shown in the job's description.
+            /// A list of words, separated by NUL; shown in the job's description.
             case words
         }
 
         package let form: Form
-        /// What it is on disks, where it stays what it is.
+        /// The option's code on disk, which never changes.
         fileprivate let code: UInt8
-        /// What it is called: in commands in upper case.
+        /// The option's name; in commands in upper case.
         package let name: String
         fileprivate let path: any WritableKeyPath<JobOptions, [UInt8]?> & Sendable
     }
@@ -99,14 +99,14 @@ extension JobOptions {
         words.isEmpty ? nil : Array(words.map { Array($0.utf8) }.joined(separator: [0]))
     }
 
-    /// What is said as such an option.
+    /// The bytes of a carried option.
     package subscript(option: Carried) -> [UInt8]? {
         get { self[keyPath: option.path] }
         set { self[keyPath: option.path] = newValue }
     }
 
-    /// All that is only carried along, as stores keep it: for each a code, a length of two bytes,
-    /// the most significant first, and so many bytes; nil if there is nothing.
+    /// The carried options as stores keep them: for each a code, a length of two bytes, the most
+    /// significant first, and so many bytes; nil for none.
     package var carried: [UInt8]? {
         get {
             var bytes: [UInt8] = []
@@ -137,21 +137,20 @@ extension JobOptions {
         }
     }
 
-    /// What is only carried along, as it is shown wherever the job is.
+    /// The carried options, as they are shown wherever the job is.
     package var shown: [(name: String, value: [UInt8])] {
         Self.allCarried.filter { $0.form == .text }
             .compactMap { option in self[option].map { (option.name, $0) } }
     }
 
-    /// The lists of words that are only carried along, as its description shows them.
+    /// The carried lists of words, as the job's description shows them.
     package var shownWords: [(name: String, words: [String])] {
         Self.allCarried.filter { $0.form == .words }
             .compactMap { option in self[option].map { (option.name, Self.words($0)) } }
     }
 }
 
-/// The options of a job where it is kept: nothing if none are said, else shared by all that know
-/// the job.
+/// The options of a kept job: nothing if it has none, else one shared reference.
 package struct SharedJobOptions: Hashable, Sendable {
     private final class Box: Sendable {
         let options: JobOptions
@@ -161,7 +160,7 @@ package struct SharedJobOptions: Hashable, Sendable {
 
     private let box: Box?
 
-    /// Nothing is said.
+    /// No options.
     package init() { box = nil }
 
     package init(_ options: JobOptions) {
@@ -177,7 +176,7 @@ package struct SharedJobOptions: Hashable, Sendable {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(value) }
 
-    /// Whether nothing is said.
+    /// Whether there are no options.
     package var isEmpty: Bool { box == nil }
     package var timeoutMilliseconds: Int64? { box?.options.timeoutMilliseconds }
     package var retryCountMax: Int? { box?.options.retryCountMax }

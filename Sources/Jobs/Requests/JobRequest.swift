@@ -1,4 +1,4 @@
-// What somebody asks for: a job before it has an id. One value from the door to the store.
+// A client's request: a job before it has an id. One value from the door to the store.
 
 /// Asks for a handler to be run on a thread.
 package struct JobRequest: Hashable, Sendable {
@@ -8,35 +8,34 @@ package struct JobRequest: Hashable, Sendable {
         case now
         /// Not before this moment, in Unix milliseconds.
         ///
-        /// By the clock: a time of the clock on the wall, however that is set. Else a while is to
-        /// pass.
+        /// By the clock: at a time of the wall clock, however that is set. Else after a period.
         case at(Int64, byClock: Bool = true)
         /// When its thread's buffer is fired.
         case buffered
     }
 
-    /// The thread or pool that it is for.
+    /// The thread or pool that runs it.
     package var thread: String
 
     /// The name of the handler.
     package var selector: String
 
-    /// What the handler is given.
+    /// The handler's input.
     package var payload: [UInt8]
 
     /// Its lane while it waits.
     package var priority: Priority
 
-    /// When it may begin.
+    /// The time at which it may begin.
     package var schedule: Schedule
 
-    /// All else that can be said about a job.
+    /// The options of the job.
     package var options: SharedJobOptions
 
-    /// What no other job may be called that was accepted lately; `nil` for nothing.
+    /// The unique name: no other recent job may have it; `nil` for none.
     package var unique: UniqueName?
 
-    /// Whether it is in memory only, also where a store keeps jobs.
+    /// Whether it is in memory only, even if a store keeps jobs.
     package var isVolatile = false
 
     /// Asks for `selector` to be run on `thread`, by default once, now and for as long as it takes.
@@ -52,7 +51,7 @@ package struct JobRequest: Hashable, Sendable {
         self.options = options
     }
 
-    /// The same with options that are said here.
+    /// Asks for the same with single options as arguments.
     package init(
         thread: String, selector: String, payload: [UInt8] = [], priority: Priority = .normal,
         schedule: Schedule = .now, options: JobOptions

@@ -1,6 +1,6 @@
-// The name of a job that is to be accepted once, as a client gives it and as it is kept.
+// The unique name of a job that is accepted once, as a client gives it and as it is kept.
 
-/// What no other job may be called, and what becomes of a repeated submit.
+/// A job's unique name, and the rule for a repeated submit.
 ///
 /// Behind a reference: few requests have one, and all are copied.
 package final class UniqueName: Hashable, Sendable {
@@ -8,9 +8,9 @@ package final class UniqueName: Hashable, Sendable {
     package static let millisecondsMax: Int64 = 365 * 24 * 3_600_000
 
     package let bytes: [UInt8]
-    /// Whether a submit makes a new job if the first one has ended or was dropped.
+    /// Whether a repeated submit makes a new job if the first one has ended or was dropped.
     package let isAgain: Bool
-    /// How long the name holds from its job's acceptance on; nil for as long as is configured.
+    /// How long the name holds from its job's acceptance on; nil for the configured time.
     package let milliseconds: Int64?
 
     package init(_ bytes: [UInt8], isAgain: Bool = false, milliseconds: Int64? = nil) {
@@ -30,9 +30,9 @@ package final class UniqueName: Hashable, Sendable {
 /// A name that a submit asks for.
 package struct NameClaim: Sendable {
     package let name: [UInt8]
-    /// Whether the name of a job that has ended gives way.
+    /// Whether the name of an ended job can be taken by a new one.
     package let isAgain: Bool
-    /// Until when the name holds, in Unix milliseconds; and as long as its job has not ended.
+    /// The moment until which the name holds, in Unix milliseconds, and never before its job's end.
     package let until: Int64
     /// The thread, selector and payload that the name stands for.
     package let fingerprint: UInt64
@@ -48,7 +48,7 @@ package struct NameClaim: Sendable {
 /// The job that a name leads to.
 package struct NamedJob: Sendable, Equatable {
     package let id: JobID
-    /// Whether it was handed in with the same thread, selector and payload.
+    /// Whether it was submitted with the same thread, selector and payload.
     package let isSame: Bool
 
     package init(_ id: JobID, isSame: Bool) {
@@ -70,7 +70,7 @@ extension JobRequest {
 
 /// Mixes byte strings into a number, eight bytes at a time.
 ///
-/// Kept in stores, so it never changes. Two requests have the same one by chance only.
+/// Kept in stores, so the function never changes. Different requests share one by chance only.
 private struct Fingerprint {
     private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
 

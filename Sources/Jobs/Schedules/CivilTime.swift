@@ -1,5 +1,4 @@
-// Dates of the Gregorian calendar as numbers, in both directions. Pure arithmetic: it knows no
-// zone.
+// Dates of the Gregorian calendar as numbers, in both directions. Pure arithmetic, without zones.
 
 /// A moment as a calendar and a clock on the wall show it.
 package struct CivilTime: Hashable, Sendable {
@@ -30,7 +29,7 @@ package struct CivilTime: Hashable, Sendable {
     package init(seconds: Int64) {
         let days = Self.floorDivide(seconds, Self.secondsOfDay)
         let rest = Int(seconds - days * Self.secondsOfDay)
-        // Years begin in March here, so that the day that is sometimes there is the last.
+        // Years begin in March here, so that 29 February is the last day.
         let shifted = days + 719_468
         let era = Self.floorDivide(shifted, 146_097)
         let dayOfEra = shifted - era * 146_097

@@ -25,8 +25,7 @@ package struct CronExpression: Hashable, Sendable {
 
     /// Reads an expression.
     ///
-    /// - Throws: which field is wrong, where, and what is allowed; also if nothing would ever be
-    ///   due.
+    /// - Throws: the wrong field, its place, and what is allowed; also if no time is ever due.
     package init(_ text: String) throws(ScheduleFault) {
         guard text.utf8.count <= Self.byteCountMax else {
             throw ScheduleFault("has \(text.utf8.count) bytes, at most \(Self.byteCountMax)")

@@ -1,21 +1,21 @@
-// What becomes of runs whose moment has passed while nothing could be done: the daemon was down,
-// the machine slept, there was no room for a job. Pure: whoever asks says what time it is.
+// Missed runs: those whose moment passed while the daemon was down, the machine slept, or there was
+// no room for a job. Pure: the caller gives the time.
 
 /// The rule for runs that were missed.
 package enum MissedRuns: String, CaseIterable, Sendable {
     /// One run for all of them.
     case once
-    /// Each of them is made up for, one after another.
+    /// Each of them runs, one after another.
     case all
     /// They are left out.
     case none
 
     /// A run that is later than this was missed.
     package static let graceMilliseconds: Int64 = 1_000
-    /// At most so many runs are made up for, the latest ones.
+    /// The largest number of missed runs that still run: the latest ones.
     package static let countMax = 1_000
 
-    /// What is due, and what was left out.
+    /// The runs that are due, and the number that was left out.
     package struct Due: Hashable, Sendable {
         /// The moments for which there is a run now, the earliest first.
         package let runs: [Int64]
@@ -24,7 +24,7 @@ package enum MissedRuns: String, CaseIterable, Sendable {
         /// All moments until this one are dealt with.
         package let through: Int64
 
-        /// What is due, for tests to compare with.
+        /// The due runs, for tests to compare with.
         package init(runs: [Int64], leftOutCount: Int?, through: Int64) {
             self.runs = runs
             self.leftOutCount = leftOutCount
@@ -32,7 +32,7 @@ package enum MissedRuns: String, CaseIterable, Sendable {
         }
     }
 
-    /// Finds out what there is to do.
+    /// Finds the runs that are due now.
     ///
     /// - Parameters:
     ///   - schedule: when it is due.

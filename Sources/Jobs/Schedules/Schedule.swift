@@ -1,7 +1,6 @@
-// When something is due again and again. Pure: whoever asks says what time it is. All moments are
-// Unix milliseconds.
+// The rhythm of recurring jobs. Pure: the caller gives the time. All moments are Unix milliseconds.
 
-/// A rhythm: by the calendar of a zone, or every so often.
+/// A rhythm: by the calendar of a zone, or with a fixed period.
 package struct Schedule: Hashable, Sendable {
     package enum Timing: Hashable, Sendable {
         /// As a clock on the wall of a zone shows it.
@@ -14,7 +13,7 @@ package struct Schedule: Hashable, Sendable {
     package static let periodMillisecondsMin: Int64 = 10
     /// The longest: a hundred years.
     package static let periodMillisecondsMax: Int64 = 100 * 365 * 86_400_000
-    /// Moments beyond are not looked at: the years to 10000 are before.
+    /// The end of the supported years: 10000.
     private static let momentMax: Int64 = 1 << 48
 
     package let timing: Timing
@@ -22,7 +21,7 @@ package struct Schedule: Hashable, Sendable {
     /// A schedule with this rhythm.
     package init(_ timing: Timing) { self.timing = timing }
 
-    /// Whether a moment is one that is looked at.
+    /// Whether a moment is within the supported years.
     static func hasMoment(_ moment: Int64) -> Bool { (-momentMax...momentMax).contains(moment) }
 
     /// The first moment later than another one; nil if there is none before the year 10000.

@@ -1,9 +1,8 @@
-// How far a schedule has come, also when the clock by which it goes is set back, and put right
-// again.
+// The progress of a schedule, also over a wall clock that is set back, and put right again.
 
-/// How far a schedule has come; moments are Unix milliseconds.
+/// The progress of a schedule; moments are Unix milliseconds.
 package struct ScheduleProgress: Hashable, Sendable {
-    /// When it was first given: what periods are counted from.
+    /// When it was first given; periods count from then.
     package var since: Int64
     /// All moments until this one are dealt with.
     package var through: Int64
@@ -11,7 +10,7 @@ package struct ScheduleProgress: Hashable, Sendable {
     package var lastRunAt: Int64?
     /// Its last job.
     package var lastJob: JobID?
-    /// Where it was when the clock was set back; in no store.
+    /// Its progress when the clock was set back; in no store.
     private var left: Place?
 
     /// Where a schedule is.
@@ -26,13 +25,13 @@ package struct ScheduleProgress: Hashable, Sendable {
         through = since
     }
 
-    /// Begins anew if the clock was set back so far that it would be silent for long, and goes on
-    /// from where it was if the clock has been put right.
+    /// Restarts the schedule if the clock was set back so far that it would be silent for long, and
+    /// restores its progress if the clock has been put right.
     ///
     /// - Parameter tolerance: how long it may be silent.
     package mutating func follow(clockAt now: Int64, tolerance: Int64) {
         if let left, through < left.through, left.through <= now {
-            // What ran before the clock was wrong is not missed now.
+            // Runs from before the clock was wrong are not missed now.
             (since, through) = (left.since, left.through)
             self.left = nil
         }

@@ -1,6 +1,6 @@
-// A schedule as it is given: what a store keeps of it beside how far it has come.
+// A schedule as it is given, which a store keeps beside its progress.
 
-/// What somebody wants to be done again and again.
+/// A recurring job: a rhythm, and the request of each job.
 package struct ScheduleDefinition: Hashable, Sendable {
     /// When, as it was given.
     package enum Rhythm: Hashable, Sendable {
@@ -12,10 +12,10 @@ package struct ScheduleDefinition: Hashable, Sendable {
     package var name: String
     package var rhythm: Rhythm
     package var missed = MissedRuns.once
-    /// Each of its jobs, but for when it is due.
+    /// The request of each job, without its time.
     package var request: JobRequest
 
-    /// Wants the same job to be made in a rhythm.
+    /// Makes a record of the same job in a rhythm.
     package init(name: String, rhythm: Rhythm, request: JobRequest) {
         self.name = name
         self.rhythm = rhythm

@@ -1,5 +1,5 @@
-// The files of /usr/share/zoneinfo: bytes in, rules out. Every count in them is checked before it
-// is believed.
+// The files of /usr/share/zoneinfo: bytes in, rules out. Every count in a file is checked before
+// use.
 
 extension TimeZoneRules {
     /// The largest file that is read.

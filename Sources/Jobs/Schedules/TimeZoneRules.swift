@@ -1,5 +1,5 @@
-// How far the clocks of a zone are from UTC, and from when until when. Where the bytes of a zone's
-// file come from is its users' affair.
+// The offsets of a zone's clocks from UTC, each with its period. Pure: the caller reads the zone's
+// file.
 
 /// The offsets of a time zone, for all times.
 package struct TimeZoneRules: Hashable, Sendable {
@@ -8,8 +8,7 @@ package struct TimeZoneRules: Hashable, Sendable {
     /// - Source: RFC 9636, 3.2: offsets are more than -25 and less than 26 hours.
     static let offsetMax: Int64 = 26 * 3_600
 
-    /// A time in which the clocks are not changed, in Unix seconds; `end` is the first moment
-    /// behind it.
+    /// A period between two changes of the clocks, in Unix seconds; `end` is the first moment after.
     package struct Span: Hashable, Sendable {
         package let start: Int64
         package let end: Int64

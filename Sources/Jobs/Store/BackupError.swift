@@ -1,6 +1,6 @@
 // Why a backup was not made.
 
-/// What a client is told when there is no backup.
+/// The refusal or failure of a backup.
 package struct BackupError: Error, Equatable {
     package enum Kind: Sendable {
         /// The request is wrong, or its place.

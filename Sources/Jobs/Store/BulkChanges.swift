@@ -3,22 +3,22 @@
 
 // MARK: - Buffered jobs
 
-/// Buffered jobs that are to be let go, and how many of them at once.
+/// A FIRE command's work: the buffered jobs to release, and the size of a part.
 package struct ReleaseBatch: Sendable {
-    /// Whose jobs, one queue after another.
+    /// The queues whose jobs are released, one after another.
     package var queues: [QueueName]
-    /// Of the first queue, those up to this one have been let go.
+    /// Of the first queue, jobs up to this one have been released.
     package var after = JobID(0)
-    /// None that was buffered later than the command came.
+    /// The end of the released numbers: later jobs were buffered after the command.
     package let before: JobID
-    /// When they are due, in Unix milliseconds.
+    /// When the released jobs are due, in Unix milliseconds.
     package let moment: Int64
-    /// Whether its answer waits for the disk: behind the first batch, one sync at the end does for
-    /// all.
+    /// Whether the answer waits for the disk: for parts after the first, one sync at the end is
+    /// enough.
     package var isSynced = true
-    /// How many are let go at once.
+    /// The most jobs that a part releases.
     package let countMax: Int
-    /// How many of them come with the answer, and how large they may be together.
+    /// How many of them come with the answer, and their largest total size.
     package var loadCountMax = 1
     package var loadByteCountMax = 1
 
@@ -29,18 +29,18 @@ package struct ReleaseBatch: Sendable {
         self.countMax = countMax
     }
 
-    /// Behind which place the jobs of a queue are that this batch lets go.
+    /// The place in a queue after which this part releases jobs.
     package func place(of queue: QueueName) -> DueKey {
         DueKey(dueAt: moment, id: queue == queues.first ? after : JobID(0))
     }
 }
 
-/// What a batch has let go.
+/// The result of a part of a FIRE command.
 package struct BufferRelease: Sendable {
     package var count = 0
-    /// Of those that had been counted, by the queues that it came to.
+    /// The released jobs that had been counted, by queue.
     package var counted: [QueueName: JobAmount] = [:]
-    /// What is left to do; nil if nothing is.
+    /// The remaining work; nil if it is done.
     package var rest: ReleaseBatch?
 
     package init() {}
@@ -48,16 +48,16 @@ package struct BufferRelease: Sendable {
 
 // MARK: - Cancelling
 
-/// Which jobs of a thread a command cancels.
+/// The jobs of a thread that a bulk CANCEL applies to.
 package struct CancelFilter: Sendable {
     package let selector: String
-    /// Only those with this payload; nil for all.
+    /// Only jobs with this payload; nil for all.
     package let payload: [UInt8]?
-    /// None that was accepted later than the command came.
+    /// The end of the cancelled numbers: later jobs were accepted after the command.
     package let before: JobID
-    /// Whether nobody serves the selector: then none of its jobs is in memory.
+    /// Whether the selector is unserved: then none of its jobs is in memory.
     package let isUnserved: Bool
-    /// None of these: they had begun by then.
+    /// Jobs that are left out, because they had begun by then.
     package var begun: Set<JobID> = []
 
     package init(selector: String, payload: [UInt8]?, before: JobID, isUnserved: Bool) {
@@ -73,9 +73,9 @@ package struct CancelFilter: Sendable {
     }
 }
 
-/// Parked jobs that are to be cancelled, and how many are looked at at once.
+/// A bulk CANCEL's work in the store: the parked jobs to cancel, and the size of a part.
 package struct BulkCancelPart: Sendable {
-    /// Where some of them may be.
+    /// A place that may have some of the jobs.
     package struct Place: Sendable {
         package let queue: QueueName
         /// Waiting, buffered or delayed.
@@ -83,12 +83,12 @@ package struct BulkCancelPart: Sendable {
     }
 
     package let filter: CancelFilter
-    /// What is left to look through, one after another.
+    /// The places still to be scanned, in order.
     package var places: [Place]
-    /// Of the first place, what is not behind this one has been looked at.
+    /// The last scanned job of the first place.
     package var after = DueKey.first
     package let countMax: Int
-    /// No further one is looked at, once the payloads have this size together.
+    /// The size of payloads in total after which a part ends.
     package let byteCountMax: Int
 
     package init(filter: CancelFilter, places: [Place], countMax: Int, byteCountMax: Int) {
@@ -98,9 +98,9 @@ package struct BulkCancelPart: Sendable {
         self.byteCountMax = byteCountMax
     }
 
-    /// All of some queues.
+    /// The jobs of some queues, in all states.
     ///
-    /// What was buffered may be fired meanwhile: it is found among the delayed, which come later.
+    /// Delayed jobs are scanned after buffered ones, so that jobs fired meanwhile are found too.
     package static func places(of queues: [QueueName]) -> [Place] {
         queues.flatMap { queue in
             [JobState.waiting, .buffered, .delayed].map { Place(queue: queue, state: $0) }
@@ -108,10 +108,10 @@ package struct BulkCancelPart: Sendable {
     }
 }
 
-/// What a part has cancelled.
+/// The result of a part of a bulk CANCEL.
 package struct BulkCancelAnswer: Sendable {
     package var jobs: [QueueName: [CountedJob]] = [:]
-    /// What is left to do; nil if nothing is.
+    /// The remaining work; nil if it is done.
     package var rest: BulkCancelPart?
 
     package init() {}
@@ -119,33 +119,33 @@ package struct BulkCancelAnswer: Sendable {
 
 // MARK: - Failed jobs
 
-/// Which failed jobs are meant.
+/// The failed jobs that a command names.
 package enum FailedJobs: Sendable {
     case one(JobID)
-    /// All of a selector.
+    /// All failed jobs of a selector.
     case all(selector: String)
 }
 
-/// What is to become of them.
+/// What RETRY or DROP does with failed jobs.
 package enum FailedJobAction: Sendable {
-    /// They run again, as far as somebody serves them.
+    /// They run again, if their selector and thread are served.
     case runAgain(isServed: @Sendable (Job) -> Bool)
     case drop
 }
 
-/// How many of them at once, and which.
+/// A part of a RETRY or DROP command: its failed jobs, and its size.
 package struct FailedJobsPart: Sendable {
-    /// Those up to this one have been resolved.
+    /// The last job that has been resolved.
     package var after = JobID(0)
-    /// None that was accepted later than the command came.
+    /// The end of the resolved numbers: later jobs were accepted after the command.
     package let before: JobID
     package let countMax: Int
-    /// When those that run again are due, in Unix milliseconds.
+    /// When retried jobs are due, in Unix milliseconds.
     package let moment: Int64
-    /// No further one, once the payloads of those that run again have this size together.
+    /// The size of retried payloads in total after which a part ends.
     package let byteCountMax: Int
-    /// Whether its answer waits for the disk: behind the first part, one sync at the end does for
-    /// all.
+    /// Whether the answer waits for the disk: for parts after the first, one sync at the end is
+    /// enough.
     package var isSynced = true
 
     package init(before: JobID, moment: Int64, countMax: Int, byteCountMax: Int) {
@@ -156,15 +156,15 @@ package struct FailedJobsPart: Sendable {
     }
 }
 
-/// What has become of them.
+/// The result of a part of a RETRY or DROP command.
 package struct FailedJobsAnswer: Sendable {
-    /// Those that run again.
+    /// The jobs that run again.
     package var jobs: [Job] = []
-    /// Those that were dropped.
+    /// The jobs that were dropped.
     package var droppedIDs: [JobID] = []
-    /// The one that was asked for, if nothing could be done about it.
+    /// The named job, if it could not be resolved.
     package var other: Job?
-    /// The last one that was looked at, if there may be more behind it.
+    /// The last scanned job, if there may be more after it.
     package var last: JobID?
 
     package init() {}

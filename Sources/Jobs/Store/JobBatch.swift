@@ -1,13 +1,12 @@
-// What a store tells of jobs: some of a queue with all that they need to run, or what counts of
-// each.
+// Jobs as a store tells them: whole jobs of a queue, ready to run, or the counted part of each.
 
-/// Some jobs of a queue, and whether there are more behind them.
+/// Consecutive jobs of a queue, and whether they are its last.
 package struct JobBatch: Sendable {
     package var jobs: [Job] = []
-    /// Whether nothing of the queue is behind these.
+    /// Whether these are the last jobs of the queue.
     package var isEnd = true
 
-    /// Some jobs, and whether there are none behind them.
+    /// Makes a batch of jobs.
     package init(jobs: [Job] = [], isEnd: Bool = true) {
         self.jobs = jobs
         self.isEnd = isEnd

@@ -1,31 +1,30 @@
-// The seam between the scheduler and what keeps its jobs. A store takes commands and answers them;
-// it knows no thread that serves, no client and no queue in memory.
+// The seam between the scheduler and the keeper of its jobs. A store takes commands and answers
+// them; it has no access to worker threads, clients or queues in memory.
 //
-// A command that asks for something is answered, also if it fails. A command that says what has
-// happened (`StoreCommand.isRecord`) is not: the store tries again until it is kept, and logs when
-// it is behind.
+// A command that asks for something is answered, also if it fails. A command that records an event
+// (`StoreCommand.isRecord`) is not: the store retries until it is kept, and logs when it is behind.
 
 /// Keeps jobs beyond the life of the daemon.
 ///
 /// - Thread: any thread. The commands of one thread keep their order.
 package protocol JobStore: AnyObject, Sendable {
-    /// What operators know it by, such as the path of its file.
+    /// The store's name for operators, such as the path of its file.
     var name: String { get }
 
-    /// Whether it keeps anything: without, jobs are not told to it.
+    /// Whether it keeps anything; if not, it gets no jobs.
     var isKeeping: Bool { get }
 
-    /// Adds a command, which is done with the next firing.
+    /// Enqueues a command for the next `fire`.
     ///
     /// Does not block.
     func add(_ command: consuming StoreCommand)
 
-    /// Has the store do what was added, as one transaction if it can.
+    /// Has the store execute the enqueued commands, as one transaction if it can.
     ///
     /// Does not block.
     func fire()
 
-    /// Adds a command that can wait for others a few milliseconds.
+    /// Enqueues a command that can wait for others a few milliseconds.
     ///
     /// Does not block.
     func record(_ command: consuming StoreCommand)
@@ -35,8 +34,7 @@ package protocol JobStore: AnyObject, Sendable {
     /// Called on the worker's thread before each handler. Wait-free.
     func noteStart(_ id: UInt64, _ attempt: Attempt)
 
-    /// Marks a small result, so that a crash does not make the job run again; a large one is
-    /// ignored.
+    /// Marks a small result, so that the job does not run again after a crash; ignores a large one.
     ///
     /// Called on the worker's thread when the handler has returned. Wait-free.
     func noteDone(_ id: UInt64, attempt: Int, result: [UInt8])
@@ -45,22 +43,22 @@ package protocol JobStore: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - name: what it is called in the directory of backups.
-    ///   - directory: the one that is configured; nil for the store's own.
-    ///   - replaces: whether a backup of this name gives way.
-    /// - Throws: why there can't be one of this name.
+    ///   - directory: the configured directory; nil for the store's own.
+    ///   - replaces: whether an existing backup of this name is replaced.
+    /// - Throws: why there can't be a backup of this name.
     func backup(
         _ name: String, in directory: String?, replaces: Bool
     ) throws(BackupError) -> any StoreBackup
 
-    /// Writes what is left and lets go of everything.
+    /// Writes all outstanding commands and closes the store.
     ///
-    /// - Parameter nextNumber: what the next job will be numbered.
+    /// - Parameter nextNumber: the number of the next job.
     /// - Blocks: for the disk.
     func close(nextNumber: UInt64)
 }
 
 extension JobStore {
-    /// A store keeps jobs, unless it says otherwise.
+    /// True: a store keeps jobs, unless it says otherwise.
     package var isKeeping: Bool { true }
 }
 
@@ -68,16 +66,16 @@ extension JobStore {
 ///
 /// - Thread: any thread.
 package protocol StoreBackup: Sendable {
-    /// Where it will be.
+    /// The backup's path.
     var path: String { get }
 
-    /// Lets it end soon, with nothing left of it.
+    /// Has the backup end soon, with no file left.
     func giveUp()
 
     /// Makes the backup.
     ///
     /// - Returns: its size in bytes, when it is on the disk under its name.
-    /// - Throws: why there is none; nothing is left of it.
+    /// - Throws: why there is none; no file is left.
     /// - Thread: one of the caller's own, which serves nothing else.
     /// - Blocks: for the disk, and for turns of the store.
     func make() throws(BackupError) -> Int

@@ -1,5 +1,5 @@
-// What stands behind `store: memory`: nothing is kept. It answers as a store does that has nothing,
-// so that every request goes the same road whether there is a store or not.
+// The store of `store: memory`: nothing is kept. It answers like an empty store, so that every
+// request takes the same path with a store and without.
 
 internal import Synchronization
 
@@ -55,7 +55,7 @@ package final class NoStore: JobStore {
         state.withLock { $0.answer = nil }
     }
 
-    /// What a store says that has no job.
+    /// The answers of a store without jobs.
     private static func answer(to command: StoreCommand) -> StoreAnswer? {
         switch command {
         case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket),

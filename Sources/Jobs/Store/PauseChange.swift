@@ -1,13 +1,12 @@
-// Which threads and pools a command has paused or resumed, as stores keep it.
+// Changes of paused threads and pools, as stores keep them.
 
-/// What becomes of the names that are paused: of threads, and of pools that are paused as a whole.
+/// A change of the paused names: of threads, and of pools that are paused as a whole.
 package struct PauseChange: Sendable, Equatable {
     /// Names that are paused from now on.
     package var paused: [String]
-    /// Names that are no more.
+    /// Names that are removed.
     package var goingOn: [String]
-    /// A pool that is no more, by its own name and by those of its members, whatever numbers they
-    /// have.
+    /// A removed pool: its own name and those of all its members, whatever their numbers.
     package var poolGoingOn: String?
 
     package init(paused: [String], goingOn: [String] = [], poolGoingOn: String? = nil) {

@@ -1,17 +1,17 @@
-// What a store is told, and what it says back.
+// The commands of a store, and its answers.
 //
 // Commands have an order, and answers come in the order of their commands. A load (`load`,
 // `loadDelayed`, `fire`) sees the changes of the commands before it, and of none behind it.
 // Questions of clients (`find`, `findPayload`, `findNamed`, `list`) see all of the transaction.
 
-/// Something to be written, read or looked up.
+/// A command to write, read or look up something.
 ///
-/// What is large and rare is behind a reference: a command is as large as its largest case, and
+/// Large and rare values are behind a reference: a command is as large as its largest case, and
 /// each job sends several.
 package enum StoreCommand: Sendable {
     /// Keep a new job.
     case accept(NewJob)
-    /// Keep jobs of a schedule, and that they were made.
+    /// Keep jobs of a schedule, and record that they were made.
     case run([MadeRun])
     /// Keep a schedule.
     indirect case keepSchedule(ScheduleRecord, ticket: UInt64)
@@ -21,37 +21,37 @@ package enum StoreCommand: Sendable {
     indirect case acceptOnce(NewJob, NameClaim)
     /// Let failed jobs run again, or forget them.
     indirect case settle(FailedJobs, FailedJobAction, FailedJobsPart, ticket: UInt64)
-    /// Let buffered jobs of queues go, and bring the first of them.
+    /// Release buffered jobs of queues, and load the first of them.
     indirect case fire(ReleaseBatch, ticket: UInt64)
-    /// Date anew what a command has made due, if it is not due by the clock at that moment.
+    /// Date anew the jobs that a command made due and that by the clock at that moment are not.
     case keepDue(at: Int64, ticket: UInt64)
-    /// Keep which threads and pools are paused, and which are no more.
+    /// Keep which threads and pools are paused, and which were removed.
     indirect case pause(PauseChange)
-    /// A job that runs was asked to end.
+    /// A running job was asked to end.
     case askToEnd(JobID)
-    /// An attempt has begun, which is recorded if it lasts, and before the next `confirm`.
+    /// An attempt has begun; recorded if it lasts, and before the next `confirm`.
     case begun(JobID, Attempt)
     /// An attempt has begun, and lasts.
     case start(JobID, Attempt)
-    /// A job has ended; without an attempt, it never began.
+    /// A job has ended; one without an attempt never began.
     case end(JobID, Attempt?, Outcome, at: Int64)
-    /// An attempt does not count: as many as before it were made.
+    /// An attempt does not count: the job has as many as before it.
     case putBack(JobID, attempt: Int)
     /// An attempt has failed, and the next one comes at that moment.
     case retry(JobID, Attempt, dueAt: Int64)
-    /// No job of before has a number from here on.
+    /// Numbers from this one on are free of earlier jobs.
     case reserve(below: UInt64)
-    /// Say when everything before is on the disk.
+    /// Answer when all earlier commands are on the disk.
     case confirm(ticket: UInt64)
-    /// End a parked job as cancelled or expired: none that is in memory.
+    /// End a parked job, one not in memory, as cancelled or expired.
     indirect case cancel(JobID, as: Outcome, ticket: UInt64)
-    /// Look for jobs that have not begun and were to by a moment.
+    /// Look for jobs whose EXPIRE time has passed at a moment before they began.
     indirect case findExpired(at: Int64, after: DueKey, limit: Int, ticket: UInt64)
-    /// Take back parked jobs of queues that ask for the same.
+    /// Cancel parked jobs of queues by selector and payload.
     indirect case cancelPart(BulkCancelPart, ticket: UInt64)
-    /// Bring the next parked jobs of a queue.
+    /// Load the next parked jobs of a queue.
     indirect case load(QueueName, limit: Int, byteCount: Int)
-    /// Bring the next delayed jobs of a queue.
+    /// Load the next delayed jobs of a queue.
     indirect case loadDelayed(QueueName, after: DueKey, limit: Int, byteCount: Int)
     /// Look for a job that is not in memory.
     case find(JobID, ticket: UInt64)
@@ -61,15 +61,15 @@ package enum StoreCommand: Sendable {
     indirect case findNamed(NameClaim, ticket: UInt64)
     /// List jobs that are not in memory, the newest first.
     indirect case list(JobListing, ticket: UInt64)
-    /// Forget what of queues is in memory: their jobs may get another owner, who loads them anew.
+    /// Forget which jobs of queues are in memory: another scheduler may own and load them next.
     indirect case release([QueueName])
-    /// Tell the jobs of queues that hold up others between two attempts: their owner is this
-    /// scheduler now.
+    /// Tell this scheduler, the new owner of queues, their jobs that hold up others between two
+    /// attempts.
     indirect case claim([QueueName], ticket: UInt64)
-    /// Send answers to whoever this is from now on.
+    /// Send all later answers to this receiver.
     case answer(to: @Sendable ([StoreAnswer]) -> Void)
 
-    /// Whether its answer says that it, and all before it, is on the disk.
+    /// Whether its answer says that this and all earlier commands are on the disk.
     package var isSynced: Bool {
         switch self {
         case .accept, .confirm, .cancel, .reserve: true
@@ -77,7 +77,7 @@ package enum StoreCommand: Sendable {
         case .acceptOnce, .pause, .askToEnd: true
         case .fire(let part, _): part.isSynced
         case .settle(_, _, let part, _): part.isSynced
-        // Who has asked is answered when all parts are confirmed.
+        // The client is answered when all parts are confirmed.
         case .cancelPart: false
         case .keepDue: false
         case .begun, .start, .end, .putBack, .retry: false
@@ -87,7 +87,7 @@ package enum StoreCommand: Sendable {
         }
     }
 
-    /// Whether it changes what is on the disk.
+    /// Whether it changes the file.
     package var isWrite: Bool {
         switch self {
         case .accept, .fire, .start, .end, .putBack, .retry, .reserve, .cancel, .cancelPart:
@@ -100,7 +100,7 @@ package enum StoreCommand: Sendable {
         }
     }
 
-    /// Whether it has happened already and has to be recorded, however often that fails.
+    /// Whether it records an event that has happened, and so must be retried until it is kept.
     package var isRecord: Bool {
         switch self {
         case .start, .end, .putBack, .retry, .reserve, .pause, .askToEnd, .release: true
@@ -132,7 +132,7 @@ package struct MadeRun: Sendable {
     }
 }
 
-/// Which jobs of a store a listing wants.
+/// The jobs of a store that a listing wants.
 package struct JobListing: Sendable {
     /// The queues whose parked jobs are wanted.
     package let queues: [QueueName]
@@ -159,13 +159,13 @@ package struct JobListing: Sendable {
     }
 }
 
-/// Jobs that have not begun and were to, parked or not.
+/// Jobs whose EXPIRE time has passed before they began, parked or not.
 package struct ExpiringJobs: Sendable {
-    /// By the moments until which they were to begin.
+    /// The jobs, ordered by the moment of their expiry.
     package var places: [DueKey] = []
     /// Whether there are no more.
     package var isEnd = true
-    /// When the next one is to have begun; nil if there is none.
+    /// When the next job expires; nil if there is none.
     package var next: Int64?
 
     package init() {}
@@ -174,7 +174,7 @@ package struct ExpiringJobs: Sendable {
 /// A job that was looked for because of its payload.
 package struct FoundPayload: Sendable {
     package let job: Job
-    /// Nil if it is kept no more.
+    /// Nil if it is no longer kept.
     package let bytes: [UInt8]?
 
     package init(job: Job, bytes: [UInt8]?) {
@@ -196,37 +196,37 @@ package struct ListedJobs: Sendable {
     }
 }
 
-/// What a store says, in the order of the commands.
+/// An answer of a store; answers come in the order of the commands.
 package enum StoreAnswer: Sendable {
-    /// The next so many jobs that were to be accepted are on the disk, or none of them is.
+    /// This many of the next jobs to be accepted are on the disk, or none of them is.
     case accepted(count: Int, StoreFault?)
-    /// The next job that was to be accepted has the name of this one, which is there already.
+    /// The next job to be accepted has the name of this one, which is there already.
     case existing(NamedJob)
-    /// What became of failed jobs.
+    /// The result of a part of a RETRY or DROP command.
     case settled(ticket: UInt64, Result<FailedJobsAnswer, StoreFault>)
-    /// What was confirmed.
+    /// A `confirm` is done.
     case confirmed(ticket: UInt64, StoreFault?)
-    /// The next jobs of a queue; none when there were none.
+    /// The next jobs of a queue; empty if there are none.
     case loaded(QueueName, Result<JobBatch, StoreFault>)
-    /// The delayed jobs of a queue behind a place.
+    /// The delayed jobs of a queue after a place.
     case loadedDelayed(QueueName, after: DueKey, Result<JobBatch, StoreFault>)
-    /// How many were let go, and how many of them had been counted.
+    /// The number of jobs that FIRE released, and how many of them had been counted.
     case fired(ticket: UInt64, ReleaseBatch, Result<BufferRelease, StoreFault>)
-    /// More of what was in the file when it was opened has been counted.
+    /// Another part of the jobs in the file at its opening has been counted.
     case counted(RecoveryCount.Part)
-    /// What is known of a job.
+    /// A job that was looked for.
     case found(ticket: UInt64, Result<Job?, StoreFault>)
     /// A job and its payload.
     case payload(ticket: UInt64, Result<FoundPayload?, StoreFault>)
     /// The job that has a name.
     case named(ticket: UInt64, Result<NamedJob?, StoreFault>)
-    /// Jobs that have not begun and were to.
+    /// Jobs whose EXPIRE time has passed before they began.
     case expiring(ticket: UInt64, Result<ExpiringJobs, StoreFault>)
     case listed(ticket: UInt64, Result<ListedJobs, StoreFault>)
-    /// The parked jobs that were taken back, by their queues.
+    /// The parked jobs that were cancelled, by queue.
     case cancelled(ticket: UInt64, Result<[QueueName: [CountedJob]], StoreFault>)
     /// The jobs of a thread that hold up others.
     case claimed(ticket: UInt64, Result<[Job], StoreFault>)
-    /// Those that a part of a command has taken back.
+    /// The jobs that a part of a command has cancelled.
     case cancelledPart(ticket: UInt64, Result<BulkCancelAnswer, StoreFault>)
 }

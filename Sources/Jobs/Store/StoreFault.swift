@@ -1,8 +1,8 @@
 // Why a file of jobs can't be used, in words that name the file and say what to do.
 
-/// What is wrong with the file that jobs are kept in.
+/// A fault of the file of jobs.
 package struct StoreFault: Error, Hashable, CustomStringConvertible {
-    /// What a program may want to tell apart.
+    /// The kind of the fault, for programs.
     package enum Kind: Hashable, Sendable {
         /// Another process has it open.
         case inUse
@@ -10,29 +10,29 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case newer
         /// It is no database, or one of another program.
         case foreign
-        /// It was one, and is damaged.
+        /// It is a damaged database.
         case corrupt
-        /// Its log is there, and it is not, or not as the log needs it.
+        /// Its log is there, but the file is missing or does not match the log.
         case incomplete
-        /// What belongs beside it is not there, but something else.
+        /// Another kind of file is in the place of one that belongs beside it.
         case inTheWay
         /// It can't be opened, made or written by this user.
         case notWritable
         /// It is no longer at its path.
         case moved
-        /// The disk, or the room that it may take there, is full.
+        /// The disk or its quota is full.
         case full
         /// Anything else that the system reports: an input or output error.
         case failed
     }
 
-    /// What a program may want to tell apart.
+    /// The kind of the fault, for programs.
     package let kind: Kind
 
     /// The path of the database.
     package let path: String
 
-    /// What SQLite said, or what was found.
+    /// SQLite's message, or what was found.
     package let detail: String
 
     /// A fault of the file at `path`.
@@ -51,11 +51,11 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case .newer: "\(detail): use that version, or name another file"
         case .foreign: "\(detail): it is left as it is; name another file"
         case .corrupt:
-            "it is damaged (\(detail)): move it away with its log \(path)-wal, or rescue what is in "
-                + "copies of both with sqlite3 FILE .recover"
+            "it is damaged (\(detail)): move it away with its log \(path)-wal, or rescue what is "
+                + "in copies of both with sqlite3 FILE .recover"
         case .incomplete:
-            "\(detail): nothing is changed; put the file back that belongs beside this log, or move "
-                + "the log away, and the jobs in it are lost"
+            "\(detail): nothing is changed; put the file back that belongs beside this log, or "
+                + "move the log away, and the jobs in it are lost"
         case .inTheWay: "\(detail): it is left as it is; move it away"
         case .notWritable:
             "it can't be opened or written (\(detail)): its directory must be there, and both "

@@ -1,4 +1,4 @@
-// What a store tells the operators of a daemon, without knowing their log.
+// A store's messages to operators, independent of the daemon's log.
 
 /// Takes a store's messages to the log.
 ///

@@ -1,65 +1,65 @@
-// What a store knew when it was opened. What it holds is counted in small parts while jobs are
-// served: nobody has to wait for a million rows. Until that is done, what is told of waiting jobs
-// is "at least".
+// The contents of a store at its opening. Its jobs are counted in small parts while jobs are
+// served, so that no client waits for a million rows. Until then, counts of waiting jobs are lower
+// bounds.
 
-/// What was in a store when it was opened.
+/// The contents of a store at its opening.
 package struct StoreRecovery: Sendable {
-    /// Numbers that are kept back in advance: those of volatile jobs leave no other trace.
+    /// The count of numbers reserved in advance: those of volatile jobs leave no other trace.
     package static let reservedCount: UInt64 = 20_000
 
     package var nextNumber: UInt64 = 1
-    /// Numbers below this one are kept back, so that none is given again after a crash.
+    /// Numbers below this one are reserved, so that none is given again after a crash.
     package var reservedBelow: UInt64 = 1
     /// The queues that have jobs.
     package var queues: Set<QueueName> = []
     /// The jobs that hold up others between two attempts.
     package var blockers: [Job] = []
-    /// How far they had been counted before, and the first of them.
+    /// How far the jobs were counted at the opening, and the first counted part.
     package var stock = RecoveryCount()
     package var part = RecoveryCount.Part(isLast: true)
     package var schedules: [ScheduleRecord] = []
-    /// When the first job ends that has not begun by then; nil if there is none.
+    /// When the first job expires; nil if none can.
     package var nextExpiry: Int64?
-    /// The threads that were paused, and the pools that were as a whole.
+    /// The paused threads, and the pools that are paused as a whole.
     package var pausedThreads: Set<String> = []
-    /// How many jobs were asked to end and had not, and now have.
+    /// The number of running jobs that had been asked to end, and have ended with the crash.
     package var endedCount = 0
 
     /// Nothing: what a new store holds.
     package init() {}
 }
 
-/// How far the jobs of before have been counted.
+/// The progress of counting the jobs that were in the file at its opening.
 ///
-/// The scheduler and the store each have one. Answers keep their order, so both say the same of the
-/// same moment.
+/// The scheduler and the store each have one. Answers keep their order, so both agree at each
+/// answer.
 package struct RecoveryCount: Sendable {
-    /// What has been counted at once.
+    /// A counted part.
     package struct Part: Sendable {
         /// Parked jobs by their queues and states.
         package var amounts: [QueueName: [JobState: JobAmount]] = [:]
-        /// Those of selectors that nobody serves, which are not among them, by their selectors.
+        /// Parked jobs of unserved selectors, which `amounts` leaves out, by selector.
         package var unserved: [QueueName: [String: JobAmount]] = [:]
-        /// The last number of it.
+        /// The last counted number.
         package var through: UInt64 = 0
-        /// Whether there is no more.
+        /// Whether this is the last part.
         package var isLast: Bool
 
         package init(isLast: Bool = false) { self.isLast = isLast }
     }
 
-    /// The largest number of before.
+    /// The largest job number at the opening.
     package let last: UInt64
     package private(set) var through: UInt64 = 0
     package private(set) var isComplete: Bool
 
-    /// - Parameter last: the largest number that there is; 0 for none.
+    /// - Parameter last: the largest job number; 0 for none.
     package init(last: UInt64 = 0) {
         self.last = last
         isComplete = last == 0
     }
 
-    /// Whether a job is among what has been counted.
+    /// Whether a job has been counted.
     package func includes(_ id: JobID) -> Bool {
         isComplete || id.number <= through || id.number > last
     }

@@ -1,9 +1,9 @@
-// Whether a thread that has run out of work looks for more for a moment before it sleeps.
+// Spinning: whether a thread without work looks for more for a moment before it sleeps.
 //
-// Putting a processor to sleep and waking it again takes 10 to 60 µs on a virtual machine, several
-// times what the thread's own switch costs. A thread that gets work again within that time slept in
-// vain. So it looks instead, but only while looking pays, which the latest gap between two pieces
-// of work tells, as it does the kernel's haltpoll governor for idle virtual processors.
+// Putting a processor to sleep and waking it up costs several times the thread's own switch, most
+// of all on a virtual machine (`Scripts/bench wake`). A thread that gets work again within that
+// time slept in vain. So it looks instead, but only while that pays. The latest gap between two
+// pieces of work decides, as in the kernel's haltpoll governor for idle virtual processors.
 
 internal import Synchronization
 

@@ -21,8 +21,8 @@
 //    The loop's exchange(0) that takes that 1 comes later in the order of all operations than the
 //    load, and the loop looks for work only after it: that look sees the work.
 // SystemPoller.E4 a late doorbell
-//    waker: exchange(1) saw 3, then eventfd write │ loop: back already for another reason, word 0 or
-//    3 again
+//    waker: exchange(1) saw 3, then eventfd write │ loop: back already for another reason, word 0
+//    or 3 again
 //    The write then ends the next epoll_wait with word still 3: it is stale, and the loop goes back
 //    to sleep. The event is edge-triggered, so the counter never has to be read.
 //

@@ -23,7 +23,7 @@ public protocol LoopClock: Sendable {
 
 /// The kernel's monotonic clock.
 ///
-/// - Source: clock_gettime(2), CLOCK_MONOTONIC; a read is a vDSO call, about 30 ns.
+/// - Source: clock_gettime(2), CLOCK_MONOTONIC; a read is a vDSO call, not a switch.
 public struct SystemClock: LoopClock {
     /// The one there is.
     public init() {}

@@ -49,8 +49,8 @@ final class DescriptorPorts {
     func rewatch(_ handle: Handle, descriptor: CInt, for interest: Readiness) {
         require(
             owners[descriptor] == handle,
-            "descriptor \(descriptor) of a port was closed, and is another port's now; make the port "
-                + "invalid first")
+            "descriptor \(descriptor) of a port was closed, and is another port's now; make the "
+                + "port invalid first")
         do throws(SystemError) {
             if resting.remove(handle.rawValue) != nil {
                 try set.add(descriptor, for: interest, token: handle.rawValue)

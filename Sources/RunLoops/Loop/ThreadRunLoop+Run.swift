@@ -79,8 +79,8 @@ extension ThreadRunLoop {
     /// Said to a caller that runs the loop on another thread.
     private var whereItRuns: String {
         isMain
-            ? "the main loop runs on the main thread only; an asynchronous main has left that after "
-                + "its first await: let main be synchronous"
+            ? "the main loop runs on the main thread only; an asynchronous main has left that "
+                + "after its first await: let main be synchronous"
             : "a loop runs on its own thread only; from another one, use perform { }"
     }
 

@@ -33,8 +33,9 @@ struct BackupPlace: Sendable {
         guard isName else {
             throw BackupError(
                 .invalid,
-                "the name of a backup is 1…64 of the characters A-Z a-z 0-9 _ . - and no path, the "
-                    + "first a letter, a digit or _; is \(quoted(name)). Backups lie in \(directory)"
+                "the name of a backup is 1…64 of the characters A-Z a-z 0-9 _ . - and no path, "
+                    + "the first a letter, a digit or _; is \(quoted(name)). "
+                    + "Backups lie in \(directory)"
             )
         }
         if let end = Self.reservedEnds.first(where: name.hasSuffix) {

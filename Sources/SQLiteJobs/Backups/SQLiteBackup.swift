@@ -60,8 +60,8 @@ final class SQLiteBackup: StoreBackup {
         } catch let error as SystemError {
             throw BackupError(
                 error.isLackOfRoom ? .busy : .invalid,
-                "no backup was made: \(error): \(place.directory) must be a directory on a disk with "
-                    + "room, writable for workerd's user")
+                "no backup was made: \(error): \(place.directory) must be a directory on a disk "
+                    + "with room, writable for workerd's user")
         } catch {
             throw Self.abandoned
         }
@@ -97,8 +97,8 @@ final class SQLiteBackup: StoreBackup {
             throw BackupError(
                 .busy,
                 "no backup was made: it takes \(byteCount) bytes, and the disk of "
-                    + "\(place.directory) has \(room) left, of which \(Self.spareByteCount) stay free: "
-                    + "make some room there")
+                    + "\(place.directory) has \(room) left, of which \(Self.spareByteCount) stay "
+                    + "free: make some room there")
         }
         var isDone = false
         while !isDone {

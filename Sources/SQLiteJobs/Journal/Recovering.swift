@@ -79,9 +79,9 @@ struct Recovering {
         guard let damage = store.logDamage else { return }
         let logPath = path + "-wal"
         let lost =
-            "\(logPath) is damaged at byte \(damage.place): at least \(damage.commitCount) transactions "
-            + "behind that place can't be read. After a power cut they are attempts and ends that were "
-            + "not synced yet, and such jobs run again; else jobs are lost"
+            "\(logPath) is damaged at byte \(damage.place): at least \(damage.commitCount) "
+            + "transactions behind that place can't be read. After a power cut they are attempts "
+            + "and ends that were not synced yet, and such jobs run again; else jobs are lost"
         do throws(SystemError) {
             for number in 1...Self.keptLogCountMax {
                 let aside = "\(logPath).damaged-\(number)"
@@ -131,9 +131,10 @@ struct Recovering {
         if case .ring = found, ownMark == nil {
             let aside = try AttemptLog.setAside(attemptsPath)
             log.warning(
-                "\(attemptsPath) is of another store, or of an older or newer copy of this one: it is "
-                    + "now \(aside), and what it tells is not believed. So jobs that ended just before "
-                    + "a crash run again. If the store was put back from a copy, that is right")
+                "\(attemptsPath) is of another store, or of an older or newer copy of this one: it "
+                    + "is now \(aside), and what it tells is not believed. So jobs that ended just "
+                    + "before a crash run again. If the store was put back from a copy, that is "
+                    + "right")
         } else {
             try File.removeIfThere(attemptsPath)
         }

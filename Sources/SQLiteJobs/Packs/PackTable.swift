@@ -33,7 +33,8 @@ final class PackTable {
         prepared = StatementCache(of: database)
         insertion = try database.prepare(
             """
-            INSERT INTO \(name) (last_id, first_id, kept, records\(hasQueue ? ", thread, priority" : ""))
+            INSERT INTO \(name)
+            (last_id, first_id, kept, records\(hasQueue ? ", thread, priority" : ""))
             VALUES (?, ?, ?, ?\(hasQueue ? ", ?, ?" : ""))
             """)
         change = try database.prepare("UPDATE \(name) SET kept = ? WHERE last_id = ?")

@@ -94,8 +94,8 @@ extension SQLiteStore {
 
     static func liveColumns(payload: String) -> String {
         "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
-            + "started_at, worker, held, \(payload), order_key, retry_blocks, forgiven, carried, expires_at, "
-            + "released_before"
+            + "started_at, worker, held, \(payload), order_key, retry_blocks, forgiven, carried, "
+            + "expires_at, released_before"
     }
 
     static func endedColumns(result: String) -> String {

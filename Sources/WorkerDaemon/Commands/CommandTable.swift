@@ -10,7 +10,7 @@ final class CommandSpecification: Sendable {
         let rawValue: UInt8
         /// Before the client has given the password.
         static let unauthenticated = Permission(rawValue: 1)
-        /// Between MULTI and what ends it.
+        /// Between MULTI and the EXEC or DISCARD that ends it.
         static let inTransaction = Permission(rawValue: 2)
     }
 

@@ -7,8 +7,8 @@ enum WatchCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
             "observe", 2...CommandTable.manyArguments, .jobs, usage: "id [id …]",
-            "Pushes what is so now, and each change of state and progress until the jobs have ended. "
-                + "Needs HELLO 3. Answers how many jobs these are.",
+            "Pushes what is so now, and each change of state and progress until the jobs have "
+                + "ended. Needs HELLO 3. Answers how many jobs these are.",
             execute: observe),
         CommandSpecification(
             "unobserve", 1...CommandTable.manyArguments, .jobs, usage: "[id …]",

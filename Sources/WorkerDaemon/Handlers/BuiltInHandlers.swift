@@ -20,8 +20,8 @@ extension Handler {
         let longest = 24 * 60 * 60 * 1_000
         guard let milliseconds = Int(job.text), (0...longest).contains(milliseconds) else {
             throw JobFailure(
-                "the payload must be milliseconds from 0 to \(longest), is \"\(job.text.prefix(40))\""
-            )
+                "the payload must be milliseconds from 0 to \(longest), "
+                    + "is \"\(job.text.prefix(40))\"")
         }
         guard let worker = WorkerCore.current else { fatalError("not on a worker thread") }
         let loop = worker.loop

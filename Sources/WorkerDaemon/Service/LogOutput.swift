@@ -1,5 +1,5 @@
-// Standard error as the log uses it. Who has it and does not read, such as a pager or a terminal
-// that was stopped, may lose lines, but does not stop the daemon.
+// Standard error as the log uses it. A reader that stops reading, such as a pager or a stopped
+// terminal, may lose lines, but does not stop the daemon.
 
 internal import Kernel
 internal import Synchronization

@@ -106,7 +106,7 @@ final class Service: SessionDelegate {
         }
     }
 
-    /// Whether too much is on its way to the disk, so that who waits for it is not to hand in more.
+    /// Whether clients are held back because too many bytes await their commit.
     var holdsBack: Bool { driver.scheduler.holdsClientsBack }
 
     /// Opens a door.
@@ -120,7 +120,7 @@ final class Service: SessionDelegate {
         doors.append(door)
     }
 
-    /// Lets nobody in any more.
+    /// Stops listening: new connections are refused.
     func closeDoors() {
         doors.forEach { $0.close() }
         doors.removeAll()
@@ -241,17 +241,18 @@ final class Service: SessionDelegate {
         }
     }
 
-    /// How many clients there may be if the next one is to come in.
+    /// The number of clients at which a door refuses the next one.
     ///
-    /// Anybody may connect where the password is asked for afterwards. So the last places are for
-    /// those who come in without one: they may want to see who is there, or to end the daemon.
+    /// At a door that asks for the password after connecting, any process can take places. So the
+    /// last places are kept for doors without a password: an operator may need them to list the
+    /// clients or to end the daemon.
     private func placeCount(asksForPassword: Bool) -> Int {
         let all = configuration.limits.connections
         guard asksForPassword, doors.contains(where: { !$0.asksForPassword }) else { return all }
         return all - min(Self.keptPlaceCount, all / 2)
     }
 
-    /// Closes a connection that has not given the password in time: it takes somebody's place.
+    /// Closes a connection that has not given the password in time: it takes a client's place.
     private func expectPassword(of session: Session) {
         strangers.insert(session.number, from: session.ends.network)
         let waiting = Confined((service: self, number: session.number), to: loop)

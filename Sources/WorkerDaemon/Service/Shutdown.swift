@@ -45,10 +45,10 @@ final class Shutdown {
     /// How long a Swift handler that was asked to end is waited for: it may listen, or not.
     private static let patience = Duration.seconds(1)
 
-    /// How long the end of a program is waited for that was killed.
+    /// How long the daemon waits for the end of a killed program.
     ///
-    /// Only a machine that stands still keeps it from coming, so that nobody waits that long for
-    /// nothing. `TimeoutStopSec` of Config/workerd.service has room for it.
+    /// Only a stalled machine delays that end, so the wait is this long only there.
+    /// `TimeoutStopSec` of Config/workerd.service has room for it.
     private static let patienceWithKilled = Duration.seconds(3)
 
     /// The same for both if all is to end now.

@@ -1,4 +1,4 @@
-// How many lines may be written of what may happen very often. Pure; who calls has the clock.
+// A limit for log lines about frequent events, per period. Pure; the caller has the clock.
 
 package import Kernel
 
@@ -7,7 +7,7 @@ package struct LineBudget {
     /// What becomes of a line.
     package enum Answer: Equatable {
         case written
-        /// Written, as the last one of this period: who reads it is to know.
+        /// Written, as the last one of this period, which the line says.
         case writtenAsLast
         case leftOut
     }

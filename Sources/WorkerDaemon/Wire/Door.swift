@@ -91,8 +91,9 @@ final class Door {
         if !isWithoutDescriptor {
             isWithoutDescriptor = true
             log.warning(
-                "no descriptor left for another client of \(address), who waits: raise the limit of "
-                    + "open files (ulimit -n, LimitNOFILE= of a unit), or lower limits.connections")
+                "no descriptor left for another client of \(address), who waits: raise the limit "
+                    + "of open files (ulimit -n, LimitNOFILE= of a unit), or lower "
+                    + "limits.connections")
         }
         port?.interest = []
         let door = Confined(self, to: loop)

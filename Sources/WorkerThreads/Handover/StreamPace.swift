@@ -1,9 +1,8 @@
-// A thread lets what streams in gather for a moment, and then takes it at once.
+// A consumer lets a stream of work gather for a moment, then takes it at once.
 //
-// At the heels of its producers it would take a little at a time, and for each time the words by
-// which they hand over go to the other processor and back: some ten cache lines, 60 ns each on a
-// virtual machine, on both sides. It is what a network card does that holds its interrupt back
-// while packets come one upon the other.
+// Without that pause it would take a little at a time, and each handover moves some ten cache lines
+// to the other processor and back (their cost: `line` of `Scripts/bench post`). A network card does
+// the same when it holds its interrupt back while packets come in quick succession.
 
 internal import Kernel
 internal import RunLoops

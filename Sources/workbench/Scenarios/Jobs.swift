@@ -27,7 +27,7 @@ extension Scenario {
         question: "How many jobs a second, and how soon is one answered?",
         note:
             "whole jobs on one cpu, serial p50 / 1×64 / 8×1 / 8×8: NATS 53 µs / 86k / 19k / 79k, "
-            + "Redis 55 µs / 21.5k / 22k / 20.6k, C floor 31 µs / 325k / 51k / 234k (peers.md III.A)",
+            + "Redis 55 µs / 21.5k / 22k / 20.6k, C floor 31 µs / 325k / 51k / 234k",
         metrics: [
             Metric(name: "rate", unit: "per second", isRate: true),
             Metric(name: "p50", unit: "µs"),

@@ -38,8 +38,9 @@ extension Scenario {
         name: "post",
         question: "What does it cost to hand work to a thread that is awake?",
         note: "floor: 32 bytes allocated here and freed there, through a ring; for what captures "
-            + "nothing, the ring alone; counted: with an object that both count and use, or for what "
-            + "captures nothing with slots claimed by an addition, so that any thread may post",
+            + "nothing, the ring alone; counted: with an object that both count and use, or for "
+            + "what captures nothing with slots claimed by an addition, so that any thread may "
+            + "post",
         metrics: [
             Metric(name: "total", unit: "ns"),
             Metric(name: "call", unit: "ns"),

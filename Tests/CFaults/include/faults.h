@@ -32,8 +32,8 @@ int faults_watch(const char *prefix);
 /// Lets go of a disk, of which no file is open any more.
 void faults_forget(int disk);
 
-/// From now on counts these calls, from 1, and lets those from `number` on fail: `count` of them, or
-/// all that come if it is 0.
+/// From now on counts these calls, from 1, and lets those from `number` on fail: `count` of them,
+/// or all that follow if it is 0.
 void faults_arm(int disk, uint32_t calls, int number, int count, int kind);
 
 /// How many calls were counted since, and how many of them have failed.

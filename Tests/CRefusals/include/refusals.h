@@ -1,4 +1,4 @@
-// A kernel that refuses a call, as the filters of container runtimes make it. Linked into tests only.
+// A kernel that refuses a call, as under the filters of container runtimes. Linked into tests only.
 #pragma once
 
 /// The number of epoll_pwait2(2).
@@ -7,6 +7,6 @@ int refusals_epoll_pwait2(void);
 /// The number of futex(2).
 int refusals_futex(void);
 
-/// Lets each call of that number fail with `error` from now on, for the calling thread and those that it
-/// starts. Returns 0 or -errno.
+/// Lets each call of that number fail with `error` from now on, for the calling thread and the
+/// threads that it starts. Returns 0 or -errno.
 int refusals_refuse(int call, int error);

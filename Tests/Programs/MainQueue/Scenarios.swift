@@ -9,7 +9,7 @@ import Support
 protocol MainLoop: Sendable {
     /// Notes each run in a mode, as `entry MODE` and `exit MODE`.
     func observe(_ mode: String)
-    /// Keeps a mode alive with a source that nobody signals.
+    /// Keeps a mode alive with a source that is never signalled.
     func keepAlive(_ mode: String)
     func addCommonMode(_ mode: String)
     /// Queues a block for a mode and wakes the loop; from any thread.

@@ -1,5 +1,5 @@
 // A daemon whose handlers do what a test tells them, line by line, through a fifo; the payload
-// names it. What waits for the next line listens to nothing else: no cancel, no time limit.
+// names it. A handler that reads the next line ignores all else: no cancel, no time limit.
 
 import Glibc
 import WorkerDaemon

@@ -120,7 +120,8 @@ final class MovingGame: Sendable {
         while !isSettled {
             guard SystemClock().now() < limit else {
                 throw Unexpected(
-                    "busy after \(what): \(loops.map { ($0.isOver, $0.isAtRest, $0.loop.counters) }) "
+                    "busy after \(what): "
+                        + "\(loops.map { ($0.isOver, $0.isAtRest, $0.loop.counters) }) "
                         + "\(books.withLock { $0.faults })")
             }
             SystemThread.yield()

@@ -143,7 +143,7 @@ private actor Interpreter {
     }
 
     isolated deinit {
-        engine?.shutDown()  // on the thread, whoever lets go of the actor
+        engine?.shutDown()  // on the thread, wherever the last reference went
     }
 }
 // end

@@ -1,4 +1,4 @@
-// Whoever imports Foundation as well can name what is here: that this file compiles is the test.
+// A user of Foundation can name these types too: that this file compiles is the test.
 
 import Foundation
 import RunLoops
@@ -9,7 +9,7 @@ import WorkerThreads
 @Suite struct FoundationTests {
     /// All that is public and no member of something else.
     private let types: [Any.Type] = [
-        // RunLoops, and what comes with it.
+        // RunLoops, and the modules that it exports.
         ThreadRunLoop.self, Confined<Int>.self, ThreadBound<Int>.self, CodeLocation.self,
         ReleasePool.self, Instant.self, SystemClock.self, (any LoopClock).self, Readiness.self,
         SystemError.self,

@@ -1,4 +1,4 @@
-// The kit alone is enough: whoever imports it can name and use what it is about.
+// The kit alone is enough: a file that imports it can name and use the types it is about.
 
 import RunLoopsTesting
 import Testing

@@ -72,7 +72,7 @@ import Testing
                 #expect(path == daemon.scratch.file("backups/\(name)"))
                 try restored(try #require(path)) { restored in
                     var lost: [Int] = []
-                    // Not all at once: who reads nothing is not read for ever either.
+                    // Not all at once: the daemon stops reading from a client that reads nothing.
                     for first in stride(from: 1, through: max(given, 1_000), by: 1_000) {
                         let ids = first...min(first + 999, max(given, 1_000))
                         try restored.send(
@@ -203,7 +203,7 @@ import Testing
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
             let error = try client.call("BACKUP", "jobs.sqlite", "REPLACE").errorMessage
-            // Nobody is told to remove it.
+            // No message says to remove it.
             #expect(
                 error == "\(daemon.scratch.file("jobs.sqlite")) is where the jobs are kept: "
                     + "give another name")
@@ -268,7 +268,7 @@ import Testing
         try Directory.create(scratch.file("backups"))
         try scratch.write("precious", to: "victim")
         try #require(unsafe symlink(scratch.file("victim"), scratch.file("backups/c.partial")) == 0)
-        // Somebody else is making this one.
+        // Another process is making this one.
         let other = try File.makeNew(scratch.file("backups/locked.partial"), mode: 0o600)
         var isLocked = other.lock()
         try #require(isLocked)

@@ -1,4 +1,4 @@
-// Input that is no command, or no good one: an error that names the fault, and nobody else suffers.
+// Input that is no command, or a wrong one: the error names the fault, and other clients go on.
 
 import Kernel
 import RESP

@@ -79,7 +79,7 @@ import Testing
             _ = try client.call("PAUSE", "images")
             let cancelled = try client.perform("images", "echo", "never")
             #expect(try client.call("CANCEL", .integer(cancelled)).text == "cancelled")
-            // What has ended is recorded by the time that a later job is accepted.
+            // An end is recorded by the time that a later job is accepted.
             _ = try client.perform("images", "echo", "DELAY", 3_600_000, "later")
         } after: { daemon in
             let client = try daemon.connect()
@@ -105,7 +105,8 @@ import Testing
         setup.selectors = """
             tells: {
                 program: ["sh", "-c",
-                    "echo $WORKERD_ATTEMPT >> tries; echo $$ >> pid; while [ -e pid ] && [ ! -e go ]; do sleep 0.01; done"],
+                    "echo $WORKERD_ATTEMPT >> tries; echo $$ >> pid; \
+                    while [ -e pid ] && [ ! -e go ]; do sleep 0.01; done"],
                 directory: "$DIR",
             },
             """
@@ -407,7 +408,7 @@ import Testing
             #expect(failed.errorMessage == "job 3: no")
             #expect(try client.job(3, "attempt") == .integer(2))
             #expect(try client.figure("total_jobs_failed") == 1)
-            // What waits for its next attempt can be taken back.
+            // A job that waits for its next attempt can be cancelled.
             _ = try client.perform("images", "fail", "RETRY", 100, "no")
             try client.waitUntil(4, is: "delayed")
             try client.pauseAndWait("images")
@@ -422,7 +423,8 @@ import Testing
         setup.selectors = """
             never: {
                 program: ["sh", "-c",
-                    "echo $WORKERD_ATTEMPT >> tries; while [ ! -e go ]; do sleep 0.01; done; false"],
+                    "echo $WORKERD_ATTEMPT >> tries; \
+                    while [ ! -e go ]; do sleep 0.01; done; false"],
                 directory: "$DIR",
             },
             """

@@ -117,7 +117,7 @@ import Testing
             let text = CommandArgument.text("said \(number)")
             _ = try client.call("PERFORM", "images", "flaky", "WAIT", text)
         }
-        // What has ended is recorded by the time that a later command is on the disk.
+        // An end is recorded by the time that a later command is on the disk.
         #expect(try client.call("DROP", 3) == .integer(1))
         _ = try client.call("PAUSE", "images")
         #expect(try client.call("RETRY", 1) == .integer(1))

@@ -165,8 +165,8 @@ import Testing
             #expect(grown < 256 << 20)
             waits.sort()
             print(
-                "\(clientCount) hungry clients: \(grown >> 20) MB more; \(jobCount) jobs accepted, p50",
-                waits[jobCount / 2], "p99", waits[jobCount * 99 / 100], "longest",
+                "\(clientCount) hungry clients: \(grown >> 20) MB more; \(jobCount) jobs accepted,",
+                "p50", waits[jobCount / 2], "p99", waits[jobCount * 99 / 100], "longest",
                 waits[jobCount - 1])
             withExtendedLifetime(hungry) {}
         }

@@ -65,7 +65,7 @@ import Testing
             let clients = try (0..<20).map { _ in try daemon.connect() }
             _ = try clients[0].call("PAUSE", "images")
             let id = try clients[0].perform("images", "echo", "for all")
-            // More than once each, so that those who gave up are forgotten in between.
+            // More than once each: clients that gave up are forgotten in between.
             for client in clients {
                 #expect(
                     try client.call("RESULT", .integer(id), "WAIT", 0).errorWord == "TIMEOUT")

@@ -268,7 +268,8 @@ import Testing
         print(
             "\(Self.killCount) kills, seed \(Self.seed): \(given.count) numbers given, "
                 + "\(countByID.count) jobs ran, \(lost.count) lost, \(againCount) ran again "
-                + "(at most \(mostOften) times; \(unmarkedCount) starts without their attempt's number)"
+                + "(at most \(mostOften) times; \(unmarkedCount) starts without their attempt's "
+                + "number)"
         )
         #expect(unmarkedCount == 0, "a second run is told that it is one, seed \(Self.seed)")
         // Four threads: what had ended at a kill has a small result, which is noted at once.

@@ -54,12 +54,13 @@ import Testing
     func `are killed also if they cleared their environment`(_ store: Setup) throws {
         // The child has neither its leader's standard input nor an environment: it has its group.
         let script =
-            "sleep 3600 < /dev/null & echo $! > child; setsid sh -c 'echo $$ > gone; exec sleep 3600' & "
-            + "echo $$ > leader; wait"
+            "sleep 3600 < /dev/null & echo $! > child; "
+            + "setsid sh -c 'echo $$ > gone; exec sleep 3600' & echo $$ > leader; wait"
         let scratch = try Scratch()
         var setup = store
         setup.selectors =
-            "busy: { program: [\"env\", \"-i\", \"sh\", \"-c\", \"\(script)\"], directory: \"$DIR\" },"
+            "busy: { program: [\"env\", \"-i\", \"sh\", \"-c\", \"\(script)\"], "
+            + "directory: \"$DIR\" },"
         let first = try TestDaemon(setup, in: scratch)
         defer { first.kill() }
         let left = try Self.startBusy(first, scratch)

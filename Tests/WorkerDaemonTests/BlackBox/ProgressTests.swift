@@ -69,7 +69,8 @@ import Testing
         let setup = Setup(
             selectors: """
                 closes: { program: ["sh", "-c", "exec 3>&-; echo x"] },
-                leaves: { program: ["sh", "-c", "setsid sleep 3600 >/dev/null 2>&1 & echo $! >pid; echo x"],
+                leaves: { program: ["sh", "-c",
+                            "setsid sleep 3600 >/dev/null 2>&1 & echo $! >pid; echo x"],
                           directory: "$DIR" },
                 """)
         try withDaemon(setup) { daemon in

@@ -56,8 +56,7 @@ import Testing
                 #expect(try client.call("RESUME", "images") == .simpleString("OK"))
                 #expect(try client.call("RESULT", 1, "WAIT").text == "held")
                 #expect(try client.call("STOP", "mail/2") == .simpleString("OK"))
-                // Later answers say that the journal knows it; and what has ended does not run
-                // again.
+                // Later answers say that the journal has it; and an ended job does not run again.
                 let last = try client.call("PERFORM", "images", "echo", "WAIT", "y")
                 #expect(last.text == "y")
             },
@@ -133,7 +132,7 @@ import Testing
             { client in try steer(client, "PAUSE", "mail") },
             { client in
                 try steer(client, .text(command), "mail/2")
-                // Its answer says that the journal has written what came before.
+                // Its answer says that the journal has written all earlier commands.
                 try steer(client, "PAUSE", "mail/1")
                 let others = try states(client)
                 #expect(others.first == "paused" && others.last == "paused")

@@ -94,7 +94,7 @@ import Testing
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))
         var watchdog = ["WATCHDOG_USEC": "20000"]
-        // Somebody else's.
+        // Of another process.
         if !wants { watchdog["WATCHDOG_PID"] = "1" }
         let daemon = try start(Setup(), scratch, watchdog: watchdog)
         defer { daemon.kill() }

@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// Goes down until what runs has been stopped in time.
+    /// Shuts down, again if need be, until the running jobs were stopped in time.
     ///
     /// `NOW` waits half a second for the end of what it stops, and on a machine that holds up its
     /// threads for as long it may leave it alone, which its client is told.

@@ -73,7 +73,8 @@ import Testing
             "listen.unix: there is no directory \"\(scratch.file("missing"))\" for the socket"
         #expect(
             checked.errors
-                == "\(file): warning: \(fault); it has to be there at the start (line 2, column 19)\n"
+                == "\(file): warning: \(fault); it has to be there at the start "
+                + "(line 2, column 19)\n"
         )
         let started = try run(["--config", file], in: scratch)
         #expect(started.status == "exit status 78")

@@ -220,7 +220,7 @@ import Testing
         let reply = try client.call(
             "PERFORM", "images", "obey", "TIMEOUT", 1, "WAIT", orders.payload)
         #expect(reply.errorWord == "TIMEOUT")
-        // What has ended is recorded by the time that a later job is accepted.
+        // An end is recorded by the time that a later job is accepted.
         _ = try client.perform("images", "echo", "DELAY", 3_600_000, "later")
         try before.crash()
         let after = try TestDaemon(setup, in: scratch, logName: "log2", program: "ProgramObedient")

@@ -1,4 +1,4 @@
-// A daemon whose standard error nobody reads.
+// A daemon whose standard error is not read.
 
 import Glibc
 import Kernel

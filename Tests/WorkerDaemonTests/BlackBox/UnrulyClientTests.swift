@@ -62,7 +62,7 @@ import Testing
             }
             for id in 1...50 { #expect(try greedy.reply() == .integer(id)) }
             #expect(try residentBytes(of: daemon.processID) - before < 110 << 20)
-            // Who hands in and goes without waiting for an answer is not cut off.
+            // Jobs of a client that sends and leaves without waiting for replies are accepted.
             do {
                 let hasty = try daemon.connect()
                 for _ in 0..<3 { try hasty.send("PERFORM", "images", "echo", .bytes(payload)) }
@@ -157,7 +157,7 @@ import Testing
             let before = try residentBytes(of: daemon.processID)
             try come(7_000)
             #expect(try residentBytes(of: daemon.processID) - before < 8 << 20)
-            // Who is there is told.
+            // A client that is connected gets its reply.
             let patient = try daemon.connect()
             try patient.send("RESULT", .integer(job), "WAIT", 3_600_000)
             #expect(try healthy.call("FIRE", "images") == .integer(1))
@@ -187,7 +187,7 @@ import Testing
                 for _ in 0..<count { #expect(try client.reply().errorWord == "TIMEOUT") }
             }
             #expect(highest < .seconds(3))
-            // Who has more patience is told when it ends.
+            // A client with more patience is answered when the job ends.
             #expect(try healthy.call("CANCEL", .integer(job)).text == "cancelled")
             #expect(try last.reply().errorWord == "CANCELLED")
         }
@@ -217,7 +217,7 @@ import Testing
         try withDaemon { daemon in
             let healthy = try daemon.connect()
             for number in 1...20 {
-                // Nobody reads; written and closed at once.
+                // Replies are not read: written and closed at once.
                 let client = try daemon.connect()
                 try client.send("PERFORM", "images", "echo", .text("\(number)"))
             }

@@ -119,7 +119,7 @@ import Testing
     func `run in their order when it is configured again`() throws {
         let scratch = try afterRemoval(handInSix) { daemon in
             let client = try daemon.connect()
-            // What is fired while nobody serves it is due when somebody does.
+            // Jobs fired while their selector is unserved are due when it is served.
             #expect(try client.call("FIRE", "mail") == .integer(1))
             #expect(try client.figure("delayed_jobs") == 0)
             #expect(try client.figure("buffered_jobs") == 0)
@@ -181,7 +181,7 @@ import Testing
         defer { later.kill() }
         let again = try later.connect()
         if isThreadThere {
-            // Nobody knows when it could go on: it holds up nobody meanwhile.
+            // It can't say when it will go on, so it holds up no other job meanwhile.
             #expect(try again.call("RESULT", 2, "WAIT").text == "behind")
         }
         #expect(try again.figure("orphaned_jobs") == (isThreadThere ? 1 : 2))

@@ -118,7 +118,7 @@ import Testing
             #expect(try watcher.next().state == "cancelled")
             _ = try client.call("RESUME", "images")
             #expect(try watcher.last(of: count - 1).state == "done")
-            // One that nobody knows any more in memory, and one that never was.
+            // One that is no longer in memory, and one that never was.
             #expect(try watcher.client.call("OBSERVE", .integer(count + 1)).errorWord == "NOJOB")
         }
     }
@@ -172,7 +172,7 @@ import Testing
             #expect(try watcher.client.call("UNOBSERVE", 2, 2, 3, 5_000) == .integer(2))
             #expect(try watcher.client.call("OBSERVE", .integer(id)) == .integer(1))
             #expect(try watcher.next().state == "running")
-            // Whoever goes back to version 2 watches nothing any more.
+            // A client that goes back to version 2 watches nothing any more.
             #expect(try watcher.client.call("HELLO", 2)["proto"] == .integer(2))
             #expect(try client.call("CANCEL", .integer(id)).text == "requested")
             #expect(try client.call("RESULT", 1_001, "WAIT").text == "x")

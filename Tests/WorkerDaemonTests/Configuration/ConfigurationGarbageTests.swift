@@ -5,7 +5,7 @@ internal import Testing
 internal import WorkerDaemon
 
 @Suite struct ConfigurationGarbageTests {
-    /// Reads bytes that may be anything; what comes out must be a configuration or faults.
+    /// Reads arbitrary bytes; the outcome must be a configuration or faults.
     private func survive(_ bytes: [UInt8], _ seed: UInt64) -> Bool {
         do throws(ConfigurationError) {
             _ = try ConfigurationReader(files: .table).parse(bytes: bytes, fileName: "w.json5")

@@ -102,10 +102,11 @@ import WorkerDaemon
         }
         #expect(
             error?.description == """
-                w.json5: schedules.one.selector: there is no selector "shuot", did you mean "shout"? \
-                (line 5, column 48)
+                w.json5: schedules.one.selector: there is no selector "shuot", \
+                did you mean "shout"? (line 5, column 48)
                 w.json5: schedules.two.every: must be 10ms…876000h, is "1ms" (line 6, column 19)
-                w.json5: schedules.two.thread: there is no thread "b" under threads (line 6, column 34)
+                w.json5: schedules.two.thread: there is no thread "b" under threads \
+                (line 6, column 34)
                 w.json5: schedules.two.selector: there is no selector "nothing" (line 6, column 49)
                 """)
     }
@@ -113,7 +114,8 @@ import WorkerDaemon
     @Test func `have a payload of a file, and what else a job has`() throws {
         let found = try configuration(
             schedule(
-                "every: '1s', thread: 'ledger', selector: 'echo', payloadFile: '/etc/workerd/empty', "
+                "every: '1s', thread: 'ledger', selector: 'echo', "
+                    + "payloadFile: '/etc/workerd/empty', "
                     + "key: 'alice', label: 'l', retry: 'block', retries: 1"))
         let first = try #require(found.schedules.first)
         #expect(first.payloadFile == Array("\r\nsecond line\n".utf8))

@@ -96,7 +96,8 @@ internal import WorkerDaemon
               listen: { unix: "/run/workerd/workerd.sock", unixMode: "0660", tcp: "10.0.0.1:7711",
                         tcpAnywhere: true, passwordFile: "/etc/workerd/password" },
               store: "memory",
-              threads: { images: { count: 3, maxQueued: 7, maxQueuedBytes: "8KB", whenFull: "refuse" } },
+              threads: {
+                images: { count: 3, maxQueued: 7, maxQueuedBytes: "8KB", whenFull: "refuse" } },
               selectors: {
                 z: { program: ["/usr/bin/gzip", "-9c"], timeout: "none", graceAfterTerm: "250ms",
                      maxOutput: "1KB", maxMemory: "1GB", directory: "/var/lib/images",

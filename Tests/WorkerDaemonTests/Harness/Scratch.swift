@@ -35,9 +35,10 @@ extension Scratch {
     }
 }
 
-/// Asks again and again until something is so.
+/// Polls a condition until it holds.
 ///
-/// For what nothing announces: the state of another process. Whoever can wait for a reply does.
+/// For a state that nothing announces, such as another process's. Tests that can wait for a reply
+/// do that instead.
 func eventually(_ what: String, _ isSo: () throws -> Bool) throws {
     let deadline = SystemClock().now().advanced(by: .milliseconds(patienceMilliseconds))
     while true {
@@ -59,7 +60,7 @@ func isRunning(_ processID: Int) -> Bool {
 /// The processes that a process has started and that still run.
 func children(of processID: Int) throws -> [Int] {
     try Directory.names(in: "/proc").compactMap { Int($0) }.filter { other in
-        // What has ended meanwhile has no file any more.
+        // A process that has ended meanwhile has no file any more.
         let bytes = (try? File.read("/proc/\(other)/stat", atMost: 4_096)) ?? []
         let text = String(decoding: bytes, as: UTF8.self)
         guard let name = text.lastIndex(of: ")") else { return false }

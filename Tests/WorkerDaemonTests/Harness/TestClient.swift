@@ -37,7 +37,7 @@ final class TestClient {
 
     func send(text: String) throws { try send(Array(text.utf8)) }
 
-    /// Sends as much as the daemon takes within a while without anybody reading its replies.
+    /// Sends as much as the daemon takes within a while, and reads no replies.
     ///
     /// - Returns: how many bytes those were; all of them, or it stopped reading.
     func sendUntilRefused(_ bytes: [UInt8], quietMilliseconds: Int) -> Int {
@@ -105,7 +105,7 @@ final class TestClient {
     /// Says that nothing more will be sent; replies can still be read.
     func endSending() throws { try socket.shutdownWriting() }
 
-    /// Waits for bytes of the daemon and takes them as they are; for who reads no replies.
+    /// Waits for bytes of the daemon and takes them as they are, without parsing replies.
     ///
     /// - Returns: nil when the daemon has closed the connection.
     func bytes() throws -> [UInt8]? {

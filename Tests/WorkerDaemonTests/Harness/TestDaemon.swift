@@ -101,7 +101,7 @@ final class TestDaemon {
     var isRunning: Bool { !child.hasEnded }
 
     func waitUntilListening() throws {
-        // The log is read, not the socket: its file is there before anybody listens on it.
+        // The log is read, not the socket: the socket's file is there before it listens.
         try eventually("the daemon listens") {
             if child.hasEnded { throw Unexpected("workerd ended at once: \(log)") }
             return log.contains("listening on \(socket)\n")

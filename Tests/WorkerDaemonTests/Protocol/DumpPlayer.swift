@@ -80,7 +80,7 @@ final class DumpPlayer {
                 case .send(let bytes): try client.send(bytes)
                 case .endSending: try client.endSending()
                 case .begins(let id):
-                    // It may not have been accepted yet: nobody has waited for a reply.
+                    // It may not have been accepted yet: no reply was waited for.
                     try eventually("job \(id) runs") {
                         try observer.call("JOB", .integer(id))["state"]?.text == "running"
                     }

@@ -85,7 +85,7 @@ struct ReplyText {
             if name == "name", let body = token.body { owner = body }
             if let body = token.body {
                 token.body = Self.masked(body, of: name)
-                // Its length follows from what is left out.
+                // Its length follows from the omitted part.
                 if token.body != body { token.line = "\(token.line.prefix(1))…" }
             } else if token.line.hasPrefix(":") {
                 // The number of the connection is told behind the version of the protocol.

@@ -110,7 +110,7 @@ import WorkerDaemon
         }
         func ask() {
             let client = random.below(clients.count)
-            // Who has so much to read is not listened to.
+            // A client with so much to read is not listened to.
             guard clients[client].unread + clients[client].early < 60 else { return }
             let place = clients[client].answers.count
             clients[client].answers.append(nil)

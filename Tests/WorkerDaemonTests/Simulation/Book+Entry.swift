@@ -47,9 +47,9 @@ extension Book {
         var wallDueBefore = Int64.min
         /// When its time is up, in nanoseconds of the clock, as long as it runs.
         var deadline = Int64.max
-        /// Whether its buffer is being fired, and nobody has said yet that it was.
+        /// Whether FIRE was sent for its buffer, and the answer has not come yet.
         var isFireAsked = false
-        /// Whether it has failed and is to run again, and nobody has said yet that it will.
+        /// Whether RETRY was sent for it after it failed, and the answer has not come yet.
         var isRunAgainAsked = false
         /// How often time had passed when it ended: until it has passed twice (for what the journal
         /// has in hand, then for what lies in its buffer), a crash may undo an end.
@@ -81,7 +81,7 @@ extension Book {
             self.wallDue = wallDue
         }
 
-        /// Takes note that somebody asks to take it back.
+        /// Notes that a client asks to cancel it.
         mutating func askToCancel() {
             if isCancelUnanswered { isCancelAskedTwice = true }
             isCancelUnanswered = true

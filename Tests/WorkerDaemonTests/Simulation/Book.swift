@@ -68,7 +68,7 @@ struct Book {
 
     /// Changes what is known of a job.
     mutating func change(_ token: Int, _ body: (inout Entry) throws -> Void) throws {
-        // What ended long ago may have been forgotten before its answer came.
+        // A job that ended long ago may have been forgotten before its answer came.
         guard var entry = entries[token] else { return }
         let wasOver = entry.isOver
         try body(&entry)
@@ -233,7 +233,7 @@ struct Book {
                     entry.isEndCertain = true
                 case .asked, .running, .delayed, .buffered, .waiting, .pausing:
                     guard isCancelUnanswered else { break }
-                    // Whether it was taken back is told by whoever asks for it.
+                    // Whether it was cancelled is seen when it is next looked up.
                     entry.state = .asked
                     entry.isFireAsked = false
                     entry.isCancelAsked = false
@@ -254,7 +254,7 @@ struct Book {
                     entry.state = .pausing(from: now, to: to, isKnown: false)
                 case .delayed, .waiting: entry.state = book.reread(entry, at: now)
                 case .ended where !entry.isEndCertain && entry.endedAfterLeaps + 2 > leaps:
-                    // Told by whoever asks for it, see Simulation.look.
+                    // Seen when it is next looked up, in Simulation.look.
                     entry.state = .asked
                     entry.isCancelAsked = false
                 case .asked, .buffered, .ended, .gone: break
@@ -313,7 +313,7 @@ struct Book {
         guard blocker.blocks, blocker.token != other.token, blocker.address == other.address else {
             return false
         }
-        // One that has not begun holds nobody up, whatever it waits for.
+        // A job that has not begun holds up no other, whatever it waits for.
         guard blocker.attempt > blocker.forgivenCount else { return false }
         if let key = blocker.key { return other.key == key }
         return blocker.address != "two"

@@ -6,14 +6,14 @@ import RESP
 /// The threads that are paused.
 struct PausedThreads {
     private var paused: Set<String> = []
-    /// Those of which nobody knows: the answer to a pause or a resume has not come.
+    /// Threads in an unknown state: the answer to a pause or a resume has not come.
     private var doubtful: Set<String> = []
     /// Those that were steered in this step: a job may have been on its way to them.
     private var steered: Set<String> = []
 
     func contains(_ thread: String) -> Bool { paused.contains(thread) }
 
-    /// Whether a thread goes on with what waits.
+    /// Whether a thread goes on with its waiting jobs.
     func goesOn(_ thread: String) -> Bool {
         !paused.contains(thread) && !doubtful.contains(thread)
     }

@@ -17,7 +17,7 @@ extension Simulation {
             world.stage.end(entry.token, .done(byteCount: 2))
         }
         try settle()
-        // What was there before a crash is counted little by little.
+        // Jobs from before a crash are counted little by little.
         var figures = ""
         for _ in 0..<200 {
             try world.ask(["INFO", "jobs"]) { figures = $0.text ?? "" }
@@ -83,7 +83,7 @@ extension Simulation {
             }
             return true
         }
-        // Who was asked by a client to end, and did, is not put back.
+        // A job that a client asked to end, and that did, is not put back.
         for token in interrupted where try book[token].isCancelAsked {
             try book.end(token, .interrupted, at: world.clock.milliseconds)
             interrupted.remove(token)

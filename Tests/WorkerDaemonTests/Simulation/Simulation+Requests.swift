@@ -261,7 +261,7 @@ extension Simulation {
                     switch entry.state {
                     case .delayed, .buffered, .waiting, .pausing:
                         if entry.hasExpired(atWall: wallNow, isCertain: false) {
-                            // Told by whoever asks for it.
+                            // Seen when it is next looked up.
                             uncertainCount += 1
                             entry.state = .asked
                             return

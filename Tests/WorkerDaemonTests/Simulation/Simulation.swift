@@ -28,7 +28,7 @@ final class Simulation {
 
     init(seed: UInt64, directory: String) throws {
         random = SeededRandom(seed: seed)
-        // Of a small window, what waits is parked, brought and parked again all the time.
+        // With a small window, waiting jobs are parked, loaded and parked again all the time.
         let isSmall = random.chance(50)
         let window = isSmall ? WindowLimits(countMax: 4 + random.below(5)) : WindowLimits()
         windowCount = window.countMax

@@ -25,7 +25,7 @@ final class World {
     private var daemon: SteppedDaemon
     private var client: Client
 
-    /// The client's end of a connection, and who waits for which reply on it.
+    /// The client's end of a connection, and the requests that await a reply on it.
     private final class Client {
         let socket: Descriptor
         var parser = ReplyParser()
@@ -128,7 +128,7 @@ final class World {
         }
     }
 
-    /// Serves the daemon until nobody has anything to do: all that was asked is answered.
+    /// Serves the daemon until it is idle: every request is answered.
     func settle() throws {
         repeat {
             try restThreads()
@@ -262,7 +262,7 @@ final class World {
 
     /// Lets the daemon go down as after SIGTERM.
     ///
-    /// - Parameter wait: called while it waits for what runs; returns false when it has no more
+    /// - Parameter wait: called while it waits for running jobs; returns false when it has no more
     ///   ends to give, and the grace period is over.
     func shutDown(whileItWaits wait: () throws -> Bool) throws {
         let isDown = Latch()

@@ -61,8 +61,8 @@ final class LifeGame: Sendable {
         case .item(let kind, let moves): add(kind, moves, by: player)
         case .cancel: cancel(by: player)
         case .pause, .resume, .stop: change(move, by: player)
-        // Not of a task that goes on elsewhere; and no item that serves a job takes others by
-        // himself.
+        // Not of a task that goes on elsewhere; and an item that serves a job takes no others
+        // itself.
         case .nest: if worker.isCurrent && !books.withLock(\.isServing) { nest() }
         case .serve(let moves): if worker.isCurrent { serve(moves) }
         case .advance(let milliseconds):

@@ -78,8 +78,8 @@ final class PoolGame: Sendable {
         case .stop(let member, let policy):
             change(member, by: player, { $0.stop(policy) }, of: { $0.stop(policy) })
         case .nest:
-            // A change of life that is heard in a pass ends it: who waits for something runs the
-            // loop anew.
+            // A change of life that is heard in a pass ends it: code that waits for something runs
+            // the loop anew.
             for _ in 0..<2 {
                 _ = WorkerCore.current?.loop.run(mode: .default, until: .distantPast)
             }
