@@ -36,7 +36,7 @@ extension Daemon {
 ///
 /// Confined to the main thread.
 private final class RunningDaemon {
-    /// What the main thread is told by others.
+    /// A message to the main thread.
     private enum Event: Sendable {
         case shutdownAsked(ShutdownMode)
         case isDown(Shutdown.Report)
@@ -111,9 +111,9 @@ private final class RunningDaemon {
         service = try startService(handlers, events, recovery)
     }
 
-    /// What the process maps beside its worker threads.
+    /// The address space of the process beside its worker threads.
     private static let ownAddressSpace = 64 << 20
-    /// What a thread maps beside its stack: the part of the allocator that is its own.
+    /// The address space of a thread beside its stack: its own part of the allocator.
     private static let threadAddressSpace = 32 << 20
     /// A stack where its limit is unlimited, or larger than an address space.
     private static let usualStackByteCount: UInt64 = 8 << 20
@@ -137,9 +137,9 @@ private final class RunningDaemon {
 
     /// Descriptors of the daemon itself, with its store and a few clients.
     private static let ownDescriptorCount = 16
-    /// Those that a worker's loop keeps once it has waited for a program.
+    /// Descriptors that a worker's loop keeps once it has waited for a program.
     private static let threadDescriptorCount = 2
-    /// Those that the start of one program takes.
+    /// Descriptors that the start of one program takes.
     private static let programDescriptorCount = 8
 
     /// Refuses to start where not one program could be started once all threads have run some.
@@ -158,7 +158,7 @@ private final class RunningDaemon {
             exitStatus: DaemonError.systemFault)
     }
 
-    /// Says in the log what a program finds out by its first SIGTERM only.
+    /// Warns of threads that let SIGTERM end the process, before the first one comes.
     private static func warnOfEarlierThreads(_ log: Log) {
         guard let names = try? Signal.threadsLettingIn(signals), !names.isEmpty else { return }
         log.warning(
@@ -191,7 +191,7 @@ private final class RunningDaemon {
                         : "at least \(waiting + held) that have not ended"))
             return (opened.store, recovery)
         } catch let fault as StoreFault {
-            // What another try may find otherwise, and what it can't.
+            // A fault that may have passed at another try, or one that can't.
             let isPassing = [.inUse, .full, .failed].contains(fault.kind)
             throw DaemonError(
                 "store: \(fault)",
@@ -402,7 +402,7 @@ private final class RunningDaemon {
             return service?.value.driver.scheduler.book.nextNumber
         }
         journal.close(nextNumber: (nextNumber ?? nil) ?? 0)
-        // A thread that runs what can't be stopped can't be joined.
+        // A thread whose job can't be stopped can't be joined.
         if isStuck { ProcessExit.now(status: 0) }
         io.stop()
         io.join()

@@ -8,7 +8,7 @@ internal import WorkerThreads
 
 /// Why a daemon could not start.
 public struct DaemonError: Error, Sendable, CustomStringConvertible {
-    /// What was wrong and what to do; one line for each fault.
+    /// The faults and their remedies, one line each.
     public let description: String
     /// The status with which the process should exit.
     ///
@@ -37,7 +37,7 @@ public struct DaemonError: Error, Sendable, CustomStringConvertible {
 /// - Thread: made, given its handlers and run on the main thread.
 public final class Daemon {
     let configuration: Configuration
-    /// What the configuration was read from; nil if it was made by code.
+    /// The file of the configuration; nil if it was made by code.
     let configurationFile: String?
     private(set) var handlers: [String: Handler]
 
@@ -180,7 +180,7 @@ public final class Daemon {
 
     /// Checks a configuration file for a daemon that registers no handlers.
     ///
-    /// - Returns: what may have to be mended before the start, one line each.
+    /// - Returns: warnings about things to mend before the start, one line each.
     static func check(
         _ path: String
     ) throws(DaemonError) -> (warnings: [String], notes: [String]) {
@@ -207,7 +207,7 @@ public final class Daemon {
 }
 
 extension FileChecks {
-    /// What this machine's file system answers.
+    /// The file system of this machine.
     static let system = FileChecks(
         kind: { path in
             switch try? File.kind(of: path) {

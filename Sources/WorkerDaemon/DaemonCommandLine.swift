@@ -2,7 +2,7 @@
 
 internal import Kernel
 
-/// What `workerd` does with its arguments.
+/// The command line of `workerd`.
 public enum DaemonCommandLine {
     private static let usage = """
         usage: workerd --config FILE [--check]

@@ -13,11 +13,11 @@ struct ServiceManager: Sendable {
 
     private let socket: String?
     private let log: Log
-    /// How often it wants to be told that the daemon is alive: twice in the time that it waits for
-    /// that.
+    /// The time between two signs of life: half the time after which the manager restarts the
+    /// daemon; nil if it does not watch.
     let heartbeat: Duration?
 
-    /// - Parameter environment: what the daemon was started with.
+    /// - Parameter environment: the daemon's environment at its start.
     init(_ environment: [String: String], processID: Int, log: Log) {
         socket = environment[Self.socketVariable].flatMap { $0.isEmpty ? nil : $0 }
         self.log = log
@@ -29,10 +29,10 @@ struct ServiceManager: Sendable {
     /// The daemon serves: services that were started after it may connect.
     func daemonIsReady(_ status: String) { tell("READY=1\nSTATUS=\(status)") }
 
-    /// What people are shown of the daemon.
+    /// Shows people a status of the daemon.
     func show(_ status: String) { tell("STATUS=\(status)") }
 
-    /// The daemon goes down, and is to have so long for it, whatever the unit says.
+    /// The daemon goes down and needs up to this time, whatever the unit says.
     func daemonIsStopping(within time: Duration) {
         tell("STOPPING=1\nEXTEND_TIMEOUT_USEC=\(time.milliseconds * 1_000)\nSTATUS=going down")
     }

@@ -9,9 +9,9 @@ internal import WorkerThreads
 /// A store that was opened.
 struct OpenedStore {
     let store: any JobStore
-    /// What was in it.
+    /// Its contents at the opening.
     let recovery: StoreRecovery
-    /// The thread on which it works, for who drives a daemon step by step; nil if it has none.
+    /// The thread on which it works, for tests that drive a daemon step by step; nil for none.
     let thread: WorkerThread?
 
     /// Opens a file of jobs.

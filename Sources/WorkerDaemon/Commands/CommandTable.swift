@@ -1,4 +1,4 @@
-// The commands by name: how many arguments each takes, when it may be used, and what it does.
+// The commands by name: the number of arguments, the permission needed, and the code of each.
 
 internal import RESP
 internal import Wording
@@ -14,7 +14,7 @@ final class CommandSpecification: Sendable {
         static let inTransaction = Permission(rawValue: 2)
     }
 
-    /// What groups commands in COMMAND DOCS.
+    /// The groups of commands in COMMAND DOCS.
     enum Group: String, Sendable {
         case jobs, workers, threads, connection, server
     }
@@ -78,7 +78,7 @@ struct CommandTable {
 
     /// Finds the command that a client named, and checks its arguments and the client's standing.
     ///
-    /// - Returns: in a transaction, what answers with `QUEUED` in the command's place.
+    /// - Returns: in a transaction, a stand-in for the command that answers `QUEUED`.
     func find(
         _ command: Command, for standing: Session.Standing
     ) throws(WireError) -> CommandSpecification {
@@ -107,7 +107,7 @@ struct CommandTable {
 }
 
 extension Command {
-    /// The non-negative integer at a place, or an error that names what it is.
+    /// The non-negative integer at a place, or an error that names its meaning.
     func count(at index: Int, _ what: String, max: Int) throws(WireError) -> Int {
         guard let value = integer(at: index), (0...max).contains(value) else {
             throw WireError(

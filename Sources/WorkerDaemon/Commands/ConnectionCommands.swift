@@ -176,7 +176,7 @@ enum ConnectionCommands {
         return command.text(at: index)
     }
 
-    /// Notes what the client's library says of itself.
+    /// Notes the name or version that the client's library gives.
     private static func setLibrary(of session: Session, _ command: Command) throws(WireError) {
         if command.matches(2, "LIB-NAME") {
             session.library.name = try clientName(command, at: 3, "lib-name")

@@ -200,7 +200,7 @@ enum JobCommands {
 
     /// The job's number at a place.
     ///
-    /// - Parameter hint: what else could have been meant, behind what was wrong.
+    /// - Parameter hint: a name that could have been meant, for the end of the message.
     static func id(
         _ command: Command, at index: Int, else hint: String = ""
     ) throws(WireError) -> JobID {

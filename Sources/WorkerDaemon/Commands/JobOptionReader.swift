@@ -20,7 +20,7 @@ struct JobOptionReader {
     }
 
     private(set) var priority = Priority.normal
-    /// Those that are given: mostly none.
+    /// The given options: mostly none.
     private(set) var options = SharedJobOptions()
     private var given: JobOptions {
         get { options.value }
@@ -37,7 +37,7 @@ struct JobOptionReader {
 
     /// Reads an option.
     ///
-    /// - Parameter rest: what has to stand behind the options, for errors.
+    /// - Parameter rest: the arguments that follow the options, for errors.
     /// - Returns: the place behind it; nil if it is none of these.
     mutating func read(
         _ command: Command, at index: Int, before end: Int, _ rest: String

@@ -5,7 +5,7 @@ internal import Kernel
 internal import RESP
 internal import Wording
 
-/// What a JOBS asks for.
+/// The arguments of JOBS.
 struct JobsArguments {
     /// How it is used.
     static let usage =

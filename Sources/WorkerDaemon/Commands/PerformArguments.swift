@@ -6,7 +6,7 @@ internal import Kernel
 internal import RESP
 internal import Wording
 
-/// What a PERFORM asks for.
+/// The arguments of PERFORM.
 struct PerformArguments {
     /// How it is used.
     static let usage =
@@ -88,7 +88,7 @@ struct PerformArguments {
                 + "in quotes if it has spaces")
     }
 
-    /// Reads a name, and what is said of it in any order.
+    /// Reads a unique name and its options, which come in any order.
     private mutating func readUnique(
         _ command: Command, at index: Int, before end: Int
     ) throws(WireError) -> Int {

@@ -62,7 +62,7 @@ enum ServerCommands {
         ])
     }
 
-    /// As Redis describes an argument, of which redis-cli makes what it shows to who types.
+    /// Describes an argument as Redis does; redis-cli makes its hints of it.
     private static func describe(_ word: UsageWord) -> RESPValue {
         // redis-cli ends itself if a flag is no simple string.
         let flags = word.isOptional ? [entry("flags", .array([.simpleString("optional")]))] : []
@@ -77,7 +77,7 @@ enum ServerCommands {
                 .err, "CONFIG knows GET only: settings come from the configuration file")
         }
         let limits = service.configuration.limits
-        // The first two are what redis-benchmark asks for.
+        // redis-benchmark asks for the first two.
         let settings: [(String, String)] = [
             ("save", ""), ("appendonly", "no"), ("databases", "1"),
             ("maxclients", "\(limits.connections)"),

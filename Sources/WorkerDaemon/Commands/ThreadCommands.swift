@@ -117,7 +117,7 @@ enum ThreadCommands {
             + (awaited?.entries ?? [])
     }
 
-    /// What is to say of a thread that is configured no more and has jobs in the journal.
+    /// Describes a thread that is no longer configured and has jobs in the journal.
     private static func describe(orphaned name: String, count: Int) -> [RESPValue.Entry] {
         describe(name, "orphaned", waitingCount: count)
     }

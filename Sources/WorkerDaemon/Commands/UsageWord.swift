@@ -1,6 +1,6 @@
 // A usage text, taken apart for tools that put it together again as they like. Pure.
 
-/// A part of a usage text: a word, or what stands in one pair of brackets.
+/// A part of a usage text: a word, or the contents of one pair of brackets.
 package struct UsageWord: Equatable {
     /// Without the brackets around it.
     package let name: String

@@ -1,4 +1,4 @@
-// Commands that have a client told, unasked, what becomes of jobs; and how that looks on the wire.
+// Commands that push changes of jobs to a client, and the form of these pushes on the wire.
 
 internal import Jobs
 internal import RESP
@@ -71,7 +71,7 @@ enum WatchCommands {
 }
 
 extension Session {
-    /// Pushes `job`, its number, its state, and a map with what else there is to say.
+    /// Pushes `job`, its number, its state, and a map with its other entries.
     func tell(_ news: JobUpdate) {
         var details = [entry("attempt", .integer(news.attempt))]
         if let worker = news.worker { details.append(entry("worker", text(worker))) }

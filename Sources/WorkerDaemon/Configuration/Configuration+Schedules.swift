@@ -25,7 +25,7 @@ extension Configuration {
         package var payloadFile: [UInt8]?
         /// Whose order its jobs keep; empty for none.
         package var key = ""
-        /// What people know its jobs by; empty for nothing.
+        /// The label of its jobs; empty for none.
         package var label = ""
         /// The words of `ARGS` of its jobs.
         package var arguments: [String] = []
@@ -39,7 +39,7 @@ extension Configuration {
         package var expire: Duration?
         /// The number of retries; nil for that of the selector.
         package var retries: Int?
-        /// What becomes of the jobs behind one that is tried again; nil is as the selector says.
+        /// The rule for the jobs behind one that is tried again; nil for the selector's.
         package var retry: Configuration.Selector.RetryManner?
         /// Where `selector` is in the file.
         package private(set) var selectorPosition: JSON5Position?

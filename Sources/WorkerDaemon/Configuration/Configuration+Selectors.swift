@@ -37,7 +37,7 @@ extension Configuration {
         package var maxOutputBytes = 8 << 20
         /// Its memory limit; nil for the system's.
         package var maxMemoryBytes: Int?
-        /// What its memory limit holds for.
+        /// The kind of its memory limit.
         package var memoryLimit = MemoryRule.auto
         /// The absolute path of its working directory; nil for the daemon's.
         package var directory: String?
@@ -56,7 +56,7 @@ extension Configuration {
         /// The number of retries by default.
         package var retryCountMax = 0
 
-        /// What happens to the jobs behind one that is retried.
+        /// The rule for the jobs behind one that is retried.
         package var retryManner = RetryManner.aside
 
         /// How a job is retried.
@@ -68,7 +68,7 @@ extension Configuration {
             case block
         }
 
-        /// What a memory limit holds for.
+        /// The kinds of memory limits.
         package enum MemoryRule: String, Sendable, Equatable, CaseIterable {
             /// All processes, by their control group where there is one, else as `resident`.
             case auto
@@ -80,7 +80,7 @@ extension Configuration {
             case addressSpace
         }
 
-        /// What follows the name of an argument that a job may add.
+        /// The form of an argument that a job may add.
         package enum ArgumentForm: String, Sendable, Equatable, CaseIterable {
             /// Nothing: `--verbose`.
             case flag

@@ -3,13 +3,13 @@
 extension Configuration {
     /// A thread, or a pool of several under one name.
     package struct Thread: Sendable, Equatable {
-        /// What happens to a new job when the queue is full.
+        /// The fate of a new job when the queue is full.
         package enum WhenFull: String, Sendable, Equatable, CaseIterable {
             /// It is refused with an error.
             case refuse
         }
 
-        /// What happens to a thread whose job does not end when asked to.
+        /// The rule for a thread whose job does not end when asked to.
         package enum WhenStuck: String, Sendable, Equatable, CaseIterable {
             /// It is logged and shown.
             case report

@@ -46,7 +46,7 @@ extension Configuration {
         package init() {}
     }
 
-    /// What the daemon logs.
+    /// The level of the log.
     package struct Log: Sendable, Equatable {
         /// The lowest level that is written.
         package enum Level: String, Sendable, Equatable, CaseIterable {

@@ -59,7 +59,7 @@ extension Place {
     /// Whether a file can be made at an absolute path, or is there; reports what is in the way.
     ///
     /// - Parameter isMadeAtStart: whether its directory may be made when the daemon is started, as
-    ///   systemd does; that it is missing is a warning for who only checks.
+    ///   systemd does; under `--check` alone, a missing one is a warning.
     func isForNew(_ what: String, _ path: String, isMadeAtStart: Bool = false) -> Bool {
         if files.kind(path) == .directory {
             report("\(path.quoted) is a directory, must be the path of a \(what) in one")

@@ -19,7 +19,7 @@ final class FaultCollector {
     /// Whether the configuration is only checked, and the daemon may start at another time.
     let isCheck: Bool
     private(set) var faults: [ConfigurationFault] = []
-    /// What may have to be mended before the start.
+    /// Warnings about things to mend before the start.
     private(set) var warnings: [ConfigurationFault] = []
 
     init(builtInSelectors: Set<String>?, isCheck: Bool) {
@@ -60,7 +60,7 @@ struct Place {
     /// Whether the configuration is only checked, and the daemon may start at another time.
     var isCheck: Bool { collector.isCheck }
 
-    /// Reports what may have to be mended before the start.
+    /// Reports a warning about something to mend before the start.
     func warn(_ message: String) {
         collector.warn(path, message, at: position)
     }

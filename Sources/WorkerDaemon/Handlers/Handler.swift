@@ -25,7 +25,7 @@ extension String: HandlerResult {
 
 /// The error of a handler that tells the client no more than its message.
 public struct JobFailure: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What went wrong, for the client.
+    /// The reason, for the client.
     public let message: String
 
     /// A failure with this message.

@@ -105,10 +105,10 @@ public final class JobContext: Sendable {
     /// The options of the job.
     var options: SharedJobOptions { details.options }
 
-    /// What the log calls it.
+    /// The job's name in the log.
     var title: String { Self.title(of: id, details) }
 
-    /// What the log calls a job.
+    /// The name of a job in the log.
     static func title(of id: UInt64, _ details: JobDetails) -> String {
         let shown = details.options.shown.map { option in
             ", \(option.name) \(printable(String(decoding: option.value, as: UTF8.self)))"

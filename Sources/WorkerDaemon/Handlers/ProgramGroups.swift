@@ -1,15 +1,15 @@
 // Where programs run and what limits their memory: a control group for each job where workerd was
 // left a tree of them, else the resident memory of the process group, which is sampled.
 //
-// A job's group is a directory `job-ID-ATTEMPT`. No process can leave it by itself, so what a
-// program has started is killed with it, also what left the process group by setsid.
+// A job's group is a directory `job-ID-ATTEMPT`. No process can leave it by itself, so every
+// process that a program started is killed with it, also one that left the process group by setsid.
 
 internal import Jobs
 internal import Kernel
 internal import Synchronization
 internal import Wording
 
-/// What limits the memory of a program.
+/// The limit of a program's memory.
 enum MemoryLimit: Sendable, Equatable {
     case none
     /// All its processes together, by their control group.
@@ -106,7 +106,7 @@ final class ProgramGroups: Sendable {
         return .tree(group, limitsMemory: group.enabledControllers.contains(memory))
     }
 
-    /// Kills what an earlier life of this daemon has left running.
+    /// Kills the programs that an earlier life of this daemon left running.
     ///
     /// - Thread: any, before a program of this life is started.
     func endLeftPrograms(_ log: Log) {
@@ -174,7 +174,7 @@ final class ProgramGroups: Sendable {
 
     // MARK: - Memory
 
-    /// What limits the memory of a selector's programs.
+    /// The limit of the memory of a selector's programs.
     func limit(of selector: Configuration.Selector) -> MemoryLimit {
         guard let byteCount = selector.maxMemoryBytes else { return .none }
         switch (selector.memoryLimit, place) {
@@ -204,7 +204,7 @@ final class ProgramGroups: Sendable {
         }
     }
 
-    /// What holds for the selectors that limit memory, a line for each.
+    /// The limits in force for the selectors that limit memory, a line for each.
     func descriptions(of selectors: [Configuration.Selector]) -> [String] {
         selectors.compactMap { selector in
             switch limit(of: selector) {

@@ -32,7 +32,7 @@ struct StreamTail: Sendable {
     mutating func trim() { held = Array(held.suffix(Self.byteCountMax)) }
 }
 
-/// What one attempt of a job has written.
+/// The output of one attempt of a job.
 ///
 /// - Thread: any thread.
 final class ProgramOutput: Sendable {
@@ -82,7 +82,7 @@ final class ProgramOutput: Sendable {
 ///
 /// - Thread: any thread.
 final class OutputBook: Sendable {
-    /// What the books themselves take for an attempt, about; it counts as well.
+    /// The size of the books of an attempt, about; it counts as well.
     static let attemptByteCount = 256
 
     private struct State {

@@ -89,7 +89,7 @@ extension Configuration.Selector {
 }
 
 extension SchedulerDriver {
-    /// Checks what a job adds to its program's arguments and environment.
+    /// Checks the words that a job adds to its program's arguments and environment.
     func checkWords(of request: borrowing JobRequest) throws(WireError) {
         guard request.options.arguments != nil || request.options.environment != nil,
             let handler = handlers[request.selector]

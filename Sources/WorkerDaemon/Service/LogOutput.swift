@@ -15,10 +15,10 @@ final class LogOutput: Sendable {
     }
 
     private let state = Mutex(State())
-    /// What is said of so many messages that were lost, with its line feed.
+    /// Makes the line about a number of lost messages, with its line feed.
     private let loss: @Sendable (Int) -> [UInt8]
 
-    /// How long a reader that takes nothing is waited for, the first time.
+    /// How long a write waits for a reader that takes nothing, the first time.
     private static let patienceMilliseconds = 1_000
 
     init(loss: @escaping @Sendable (Int) -> [UInt8]) { self.loss = loss }
@@ -34,7 +34,7 @@ final class LogOutput: Sendable {
                 (state.isCutOff ? [UInt8(ascii: "\n")] : [])
                 + (isBehind ? loss(state.lostCount) : [])
             let all = before + message
-            // Who closed standard error does not want to hear of it.
+            // A closed standard error is no fault: its user does not want the messages.
             let count =
                 (try? StandardStream.error.write(
                     all, withinMilliseconds: isBehind ? 0 : Self.patienceMilliseconds)) ?? all.count

@@ -27,11 +27,11 @@ final class SchedulerDriver {
         _read { yield unsafe uncheckedScheduler }
         _modify { yield unsafe &uncheckedScheduler }
     }
-    // SAFETY: confined to the loop's thread, and changed by inputs only, which never overlap: what
-    // the scheduler asks its driver meanwhile does not touch it. Checked, each access would cost as
-    // much as what it does.
+    // SAFETY: confined to the loop's thread, and changed by inputs only, which never overlap: the
+    // scheduler's calls into its driver meanwhile do not touch it. A check would cost as much as
+    // the access itself.
     @exclusivity(unchecked) private var uncheckedScheduler: JobScheduler
-    /// What workers do for the scheduler; nil once the driver is closed.
+    /// The workers' side of the scheduler; nil once the driver is closed.
     private(set) var runner: JobRunner?
     /// Called after ends of jobs and answers of the store have been handled.
     var whenCompleted: (() -> Void)?

@@ -16,7 +16,7 @@ enum ShutdownMode: Sendable, Comparable {
     case now
 }
 
-/// What the thread `io` serves.
+/// The service of the thread `io`: doors, sessions, scheduler, schedules.
 ///
 /// Confined to its loop's thread.
 final class Service: SessionDelegate {
@@ -126,7 +126,7 @@ final class Service: SessionDelegate {
         doors.removeAll()
     }
 
-    /// Closes all connections: what was answered is still sent, as far as the clients take it.
+    /// Closes all connections after sending the answers that the clients still take.
     func closeSessions() {
         for session in sessions.values { session.closeWhenSent() }
     }
@@ -137,7 +137,7 @@ final class Service: SessionDelegate {
         lastSessionEnded = body
     }
 
-    /// Closes what is still connected, sent or not.
+    /// Closes the remaining connections, their answers sent or not.
     func dropSessions() {
         for session in sessions.values { session.close("the daemon is down") }
     }

@@ -57,8 +57,7 @@ final class Shutdown {
     /// How long a client may take for the answers that are still on their way to it.
     private static let farewell = Duration.seconds(1)
 
-    /// How long it may take, but for jobs that are let finish all: what is said and sent at its end
-    /// included.
+    /// The longest time of a shutdown without a drain, its last answers included.
     static func longest(_ configuration: Configuration) -> Duration {
         let forPrograms = configuration.selectors.map(\.graceAfterTerm).max() ?? .zero
         return configuration.shutdown.grace + max(patience, forPrograms + patienceWithKilled)

@@ -1,5 +1,4 @@
-// What the log says of attempts that failed: enough to see what goes wrong, however much of it
-// does.
+// Log lines about failed attempts: enough to see what goes wrong, and bounded in each second.
 
 internal import Jobs
 internal import Kernel

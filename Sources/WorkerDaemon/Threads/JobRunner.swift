@@ -1,12 +1,11 @@
-// What a worker does with a job that it takes from the queue of its group: it runs the job and
-// reports the end.
+// A worker's part in a job: takes it from the queue of its group, runs it and reports the end.
 
 internal import Jobs
 internal import Kernel
 internal import Synchronization
 internal import WorkerThreads
 
-/// What a worker reports to the scheduler, in the order in which it happened.
+/// A worker's report to the scheduler; reports come in the order of their events.
 enum WorkerReport: Sendable {
     /// An attempt has ended. The worker waits at the latch, if there is one, until the scheduler
     /// has retracted the jobs behind this one.

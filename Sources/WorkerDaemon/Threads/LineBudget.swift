@@ -4,7 +4,7 @@ package import Kernel
 
 /// So many lines in a time.
 package struct LineBudget {
-    /// What becomes of a line.
+    /// The fate of a line.
     package enum Answer: Equatable {
         case written
         /// Written, as the last one of this period, which the line says.

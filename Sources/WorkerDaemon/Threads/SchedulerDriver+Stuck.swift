@@ -98,7 +98,7 @@ extension SchedulerDriver {
         report(context, run, on: member.thread, isReplaced: false)
     }
 
-    /// Says in the log what hangs, and where.
+    /// Logs the stuck job, and the place where its thread hangs.
     private func report(
         _ context: JobContext, _ run: JobContext.Run, on thread: WorkerThread, isReplaced: Bool
     ) {
@@ -122,7 +122,7 @@ extension SchedulerDriver {
         }
     }
 
-    /// Goes on without a thread: its job ends for all who wait for it.
+    /// Goes on without a thread: its job ends for all waiting clients.
     private func replaceThread(
         of member: WorkerGroup.Member, in group: WorkerGroup, running context: JobContext,
         _ run: JobContext.Run
@@ -133,7 +133,7 @@ extension SchedulerDriver {
         if outcome.state == .failed { member.failedCount.add(1, ordering: .relaxed) }
         // The log does not say that it is stuck no longer.
         threads.alarms[JobID(context.id)] = nil
-        // Before the fresh thread takes a job: what this one holds up is retracted now.
+        // Before the fresh thread takes a job: the jobs that this one holds up are retracted now.
         end(
             Completion(
                 job: JobID(context.id), attemptNumber: context.attempt, outcome: outcome,

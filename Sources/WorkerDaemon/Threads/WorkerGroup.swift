@@ -1,4 +1,4 @@
-// The threads behind one name of the configuration, and what each of them does right now.
+// The threads behind one name of the configuration, and the current job of each.
 
 internal import Jobs
 internal import Kernel
@@ -9,7 +9,7 @@ internal import WorkerThreads
 ///
 /// - Thread: any thread.
 final class WorkerGroup: Sendable {
-    /// What one member does and has done.
+    /// One member: its thread, current job and counts.
     final class Member: Sendable {
         let name: String
         private let present: Mutex<WorkerThread>
@@ -63,7 +63,7 @@ final class WorkerGroup: Sendable {
     /// The member of this name.
     func member(named name: String) -> Member? { membersByName[name] }
 
-    /// Goes on without the thread of a member, which does not come back from what it runs.
+    /// Goes on without the thread of a member that does not return from its job.
     ///
     /// - Returns: the old thread.
     /// - Throws: when the system has no room for another one.

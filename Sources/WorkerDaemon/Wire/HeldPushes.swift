@@ -1,5 +1,4 @@
-// What a client that reads slowly has still to be told unasked: of each subject only the latest.
-// Pure.
+// Pushes held back for a client that reads slowly: of each subject only the latest. Pure.
 
 package import RESP
 internal import Structures
@@ -28,7 +27,7 @@ package struct HeldPushes {
     /// How many of them are about subjects that count.
     package func count(where counts: (UInt64) -> Bool) -> Int { latest.keys.count(where: counts) }
 
-    /// Drops what is held about these.
+    /// Drops the pushes about these subjects.
     package mutating func remove(about others: Set<UInt64>) {
         guard !latest.isEmpty else { return }
         var kept = FIFO<UInt64>()

@@ -1,10 +1,10 @@
-// What the core's answers are in the protocol.
+// The core's answers in the protocol.
 
 internal import Jobs
 internal import RESP
 
 extension RESPValue {
-    /// What a client is answered.
+    /// The reply to a client.
     init(_ answer: JobAnswer) {
         self =
             switch answer {
@@ -21,7 +21,7 @@ extension RESPValue {
 }
 
 extension JobStatus {
-    /// What is told of each job of a listing.
+    /// The entries of a job in a listing.
     var entries: [RESPValue.Entry] {
         [
             entry("id", .integer(Int(job.id.number))),
@@ -37,7 +37,7 @@ extension JobStatus {
     /// The longest reason of a failure in a row of a listing, in characters.
     private static let shownFailureCountMax = 256
 
-    /// What a listing tells beside if its client wants to know of failures.
+    /// The further entries in a listing with FAILURES.
     var failure: [RESPValue.Entry] {
         let reason = job.outcome?.failureReason.map { $0.prefix(Self.shownFailureCountMax) }
         return [
@@ -46,7 +46,7 @@ extension JobStatus {
         ]
     }
 
-    /// What is told beside of one that was asked for.
+    /// The further entries of a single job, as JOB shows it.
     fileprivate var details: [RESPValue.Entry] {
         func time(_ milliseconds: Int64?) -> RESPValue {
             milliseconds.map { .integer(Int($0)) } ?? .null
@@ -97,7 +97,7 @@ extension RESPValue {
 }
 
 extension JobHoldUp {
-    /// What is told of it with a job or a thread that it holds up.
+    /// Its entries in the description of a job or thread that it holds up.
     var entries: [RESPValue.Entry] {
         [
             entry("held-by", .integer(Int(blocker.number))),

@@ -1,9 +1,9 @@
-// What the core's errors are in the protocol: the word that programs match, and a hint for people.
+// The core's errors in the protocol: the word that programs match, and a hint for people.
 
 internal import Jobs
 
 extension WireError {
-    /// What a client is told of an error of a command.
+    /// The reply to a command that failed.
     init(_ error: any Error) {
         switch error {
         case let error as WireError: self = error

@@ -1,5 +1,5 @@
-// What is still to be sent to one client: small replies gathered in one buffer, large results as
-// they are, without copying.
+// The unsent bytes of one client: small replies gathered in one buffer, large results as they are,
+// without copying.
 
 internal import Kernel
 
@@ -7,7 +7,7 @@ internal import Kernel
 ///
 /// Confined to its session's loop.
 struct OutputQueue {
-    /// What was gathered and is not yet in `chunks`.
+    /// The gathered bytes that are not yet in `chunks`.
     var tail: [UInt8] = []
     private var chunks: [[UInt8]] = []
     /// How many of `chunks` are out entirely, and how much of the next.
@@ -24,7 +24,7 @@ struct OutputQueue {
 
     var isEmpty: Bool { byteCount == 0 }
 
-    /// Queues bytes as they are, behind what was gathered so far.
+    /// Queues bytes as they are, behind the gathered ones.
     mutating func appendWhole(_ bytes: [UInt8]) {
         sealTail()
         chunks.append(bytes)

@@ -1,5 +1,5 @@
-// What was answered in a pass goes out at its end, all together: one block of the loop for all
-// sessions, however many of them were answered.
+// Sends the answers of a pass at its end, all together: one block of the loop for all sessions,
+// however many have answers.
 
 internal import RunLoops
 
@@ -21,7 +21,7 @@ final class OutputRound {
     }
 
     private func run() {
-        // Who sends may go on to execute, and so answer others: they are in the next round.
+        // A session that sends may execute further commands and answer others: in the next round.
         var due: [Session] = []
         swap(&due, &sessions)
         for session in due { session.flushInTurn() }

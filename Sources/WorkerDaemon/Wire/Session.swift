@@ -6,7 +6,7 @@ internal import Kernel
 internal import RESP
 internal import RunLoops
 
-/// Who executes what a session reads.
+/// Executes the commands that a session reads.
 protocol SessionDelegate: AnyObject {
     /// Whether a client that waits for answers is not to ask for more.
     var holdsBack: Bool { get }
@@ -39,9 +39,9 @@ final class Session {
     let ends: PeerInfo
     let connectedAt: Int64
     var name = ""
-    /// What CLIENT SETINFO said of the client's library.
+    /// The client's library, as CLIENT SETINFO names it.
     var library = (name: "", version: "")
-    /// What the client may do.
+    /// The client's permissions.
     private(set) var standing: Standing
     private let asksForPassword: Bool
     /// How many commands of the client's transaction were answered with QUEUED.
@@ -91,7 +91,7 @@ final class Session {
     private var isExecuting = false
     /// Questions of the client that wait for room for their answers.
     var questionCount = 0
-    /// What the delegate was told last of unread answers.
+    /// The size of unread answers that the delegate was told last.
     private var toldByteCount = 0
     private var toldEarlyByteCount = 0
     /// When the client has last read something, or had nothing to read.
@@ -101,7 +101,7 @@ final class Session {
 
     /// Bytes asked for by one read, and taken in one go before others get their turn.
     private static let readByteCount = 64 << 10
-    /// While so much waits for the client, what is told unasked is held back.
+    /// The unsent bytes from which on pushes are held back.
     private static let pushByteCountMax = 64 << 10
     /// Fewer unread bytes than this are not told to the delegate.
     private static let toldByteCountMin = 16 << 10
@@ -218,10 +218,10 @@ final class Session {
     /// How many pushes are held back, about subjects that count, until the client has read.
     func heldPushCount(where counts: (UInt64) -> Bool) -> Int { heldPushes.count(where: counts) }
 
-    /// Tells nothing of what is held back about these subjects.
+    /// Drops the held pushes about these subjects.
     func dropPushes(about subjects: Set<UInt64>) { heldPushes.remove(about: subjects) }
 
-    /// Tells nothing of what is held back.
+    /// Drops all held pushes.
     func dropPushes() { heldPushes.removeAll() }
 
     /// Tells the client something that no command asked for, between two replies.
@@ -335,7 +335,7 @@ final class Session {
         updateInterest()
     }
 
-    /// The client is gone; what it sent before counts, as far as it need not read for that.
+    /// The client is gone; commands that it sent before count, unless it had to read for them.
     private func hungUp() {
         hasHungUp = true
         while !isHeldBack, receive() {}
@@ -347,7 +347,7 @@ final class Session {
         flush()
     }
 
-    /// Reads once and executes what is complete.
+    /// Reads once and executes the complete commands.
     ///
     /// - Returns: whether there may be more.
     private func receive() -> Bool {
@@ -372,7 +372,7 @@ final class Session {
         return result != .end
     }
 
-    /// Executes what has arrived, until it is incomplete or the client must read first.
+    /// Executes the commands that have arrived, until one is incomplete or the client must read.
     private func executeCommands() {
         // A command may answer at once, and answering may free the way for more: not from inside.
         guard !isExecuting else { return }
@@ -446,8 +446,8 @@ final class Session {
         }
     }
 
-    /// What an answer takes while it is held for the client: a result its bytes, a list more than
-    /// it has on the wire.
+    /// The memory of an answer while it is held for the client: of a result its bytes, of a list
+    /// more than on the wire.
     private static func byteCount(of answer: Answer) -> Int {
         switch answer {
         case .value(let value): value.heldByteCount
@@ -455,14 +455,14 @@ final class Session {
         }
     }
 
-    /// Sends what has been answered in this pass, all together, at its end.
+    /// Sends the answers of this pass at its end, all together.
     private func scheduleFlush() {
         guard !isFlushScheduled, !isExecuting else { return }
         isFlushScheduled = true
         outputRound.add(self)
     }
 
-    /// Sends what was answered, as the round has come to it.
+    /// Sends the answers when the round has come to this session.
     func flushInTurn() {
         isFlushScheduled = false
         goOn()

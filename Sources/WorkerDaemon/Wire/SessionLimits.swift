@@ -2,7 +2,7 @@
 
 internal import RESP
 
-/// What one connection may take.
+/// The limits of one connection.
 struct SessionLimits {
     let command: CommandLimits
     /// Replies that may be outstanding before the session stops reading.

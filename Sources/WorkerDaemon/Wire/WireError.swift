@@ -1,5 +1,4 @@
-// What a command is answered with when it can't be done: a word that programs match, and a sentence
-// for people.
+// The error reply to a command: a word that programs match, and a sentence for people.
 
 internal import RESP
 internal import Wording

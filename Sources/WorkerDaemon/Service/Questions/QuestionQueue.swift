@@ -15,7 +15,7 @@ internal import Structures
 ///
 /// Confined to its owner's thread.
 package final class QuestionQueue {
-    /// What may be in flight and unread.
+    /// The bounds of answers in flight and unread.
     package struct Limits: Sendable {
         /// Bytes of unread answers of all clients, and of those in flight, behind which nothing is
         /// granted.
@@ -30,7 +30,7 @@ package final class QuestionQueue {
         package init() {}
     }
 
-    /// What is asked for.
+    /// The kind of a question.
     package enum Kind: Int, CaseIterable, Sendable {
         case lookup, listing
     }
@@ -65,13 +65,13 @@ package final class QuestionQueue {
 
     private let limits: Limits
     private var lines = Kind.allCases.map { _ in Line() }
-    /// Unread answers by client, of those that have many.
+    /// The unread bytes of clients that have many.
     private var backlogs: [UInt64: Int] = [:]
     private var backlogSum = 0
-    /// Answers by client that wait for an earlier one of it.
+    /// The bytes of answers, by client, that wait for an earlier one of that client.
     private var early: [UInt64: Int] = [:]
     private var lastNumber: UInt64 = 0
-    /// What the answers in flight are expected to take, by client.
+    /// The expected bytes of the answers in flight, by client.
     private var expected: [UInt64: Int] = [:]
     private var expectedSum = 0
     /// Told once when `advance` has something to do.
@@ -102,7 +102,7 @@ package final class QuestionQueue {
     /// Asks something for a client.
     ///
     /// - Parameters:
-    ///   - byteCount: what the answer is expected to take.
+    ///   - byteCount: the expected size of the answer.
     ///   - begin: makes the answer, now or later; never called once the client has left.
     package func ask(
         _ kind: Kind, byteCount: Int, for client: UInt64, begin: @escaping (Grant) -> Void
@@ -140,7 +140,7 @@ package final class QuestionQueue {
         noteBacklog(0, of: client)
     }
 
-    /// Grants what there is room for.
+    /// Grants the questions that there is room for.
     package func advance() {
         isAdvanceDue = false
         for kind in Kind.allCases {

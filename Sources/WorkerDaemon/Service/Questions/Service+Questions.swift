@@ -9,20 +9,20 @@ internal import RunLoops
 extension Service {
     /// How long a client may leave large answers unread while other clients wait for room.
     private static let readingPatience = Duration.seconds(5)
-    /// What a job's description is expected to take.
+    /// The expected size of a job's description.
     static let descriptionByteCount = 4 << 10
-    /// What a result of unknown size is expected to take: as much as one client may have unread, so
-    /// that one at a time is in flight for a client.
+    /// The expected size of a result whose size is unknown: as much as one client may have unread,
+    /// so that one at a time is in flight for a client.
     static let resultByteCount = QuestionQueue.Limits().clientByteCountMax
-    /// What a row of a listing takes on the wire, about.
+    /// The size of a row of a listing on the wire, about.
     static let rowByteCount = 128
-    /// What the reason of a failure adds to a row, about.
+    /// The size that the reason of a failure adds to a row, about.
     static let failureByteCount = 256
 
     /// Asks something for a client when there is room for the answer.
     ///
     /// - Parameters:
-    ///   - byteCount: what the answer is expected to take.
+    ///   - byteCount: the expected size of the answer.
     ///   - begin: has the answer made. Not called once the client has left.
     func ask(
         _ kind: QuestionQueue.Kind, byteCount: Int, _ session: Session, _ reply: ReplyToken,
