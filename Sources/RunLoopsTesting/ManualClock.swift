@@ -22,7 +22,7 @@ public final class ManualClock: LoopClock {
     /// A clock that shows zero.
     public init() {}
 
-    /// What it shows.
+    /// The time that it shows.
     public func now() -> Instant { state.withLock { $0.now } }
 
     /// False: the test moves it.

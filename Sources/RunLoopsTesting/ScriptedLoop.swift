@@ -71,7 +71,7 @@ extension ThreadRunLoop {
         makeCurrent(poller: SystemPoller(clock: clock))
     }
 
-    /// What one pass did.
+    /// The work of one pass.
     public struct Pass: Sendable, Equatable {
         /// `finished` when there was nothing in the mode, `stopped` when the loop was stopped
         /// before the pass, by an observer of the entry, say, so that none was made, else

@@ -17,10 +17,10 @@ public final class Trace: Sendable {
         words.withLock { $0.append(word) }
     }
 
-    /// What was noted so far.
+    /// The notes so far.
     public var all: [String] { words.withLock { $0 } }
 
-    /// What was noted so far, which is then forgotten.
+    /// The notes so far, which are then forgotten.
     public func take() -> [String] {
         words.withLock { words in
             defer { words.removeAll() }

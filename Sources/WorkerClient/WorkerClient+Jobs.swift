@@ -50,7 +50,7 @@ extension WorkerClient {
     ///   - payload: what the handler gets.
     ///   - options: its priority, when it is due, how long it may run.
     ///   - wait: how long; after that the error is `TIMEOUT`, and the job goes on.
-    /// - Returns: what the handler returned.
+    /// - Returns: the handler's result.
     /// - Throws: as `perform`; and `.daemon` with FAILED, TIMEOUT or CANCELLED.
     /// - Thread: any thread.
     /// - Blocks: until the job has ended.
@@ -80,7 +80,7 @@ extension WorkerClient {
         try run(.result(id, wait))
     }
 
-    /// What the program of a job has written, of which the daemon keeps the end.
+    /// The end of the output that the program of a job has written.
     ///
     /// - Parameters:
     ///   - id: the job's number.
@@ -97,7 +97,7 @@ extension WorkerClient {
 
     /// Takes back a job that has not begun, or asks a running one to end.
     ///
-    /// - Returns: what became of it.
+    /// - Returns: the effect of the cancel.
     /// - Throws: `.daemon` with NOJOB.
     /// - Thread: any thread.
     /// - Blocks: until the daemon has answered.

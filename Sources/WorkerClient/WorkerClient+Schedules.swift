@@ -36,7 +36,7 @@ extension WorkerClient {
 
     /// Every schedule, in the order of their names.
     ///
-    /// - Throws: what says that there is no connection.
+    /// - Throws: the error that there is no connection.
     /// - Thread: any thread.
     /// - Blocks: until the daemon has answered.
     public func schedules() throws(WorkerClientError) -> [ScheduleDescription] {

@@ -21,7 +21,7 @@ public enum WorkerClientError: Error, Equatable, Sendable {
     /// No reply came in time; the connection was closed, and whether the command was carried out is
     /// not known.
     case timedOut(after: Duration)
-    /// What answers does not speak as workerd does; the connection was closed.
+    /// The server does not speak as workerd does; the connection was closed.
     case protocolFault(String)
     /// The connection ended: whether a command without a reply was carried out is not known, nor
     /// what becomes of a job that was watched.
@@ -51,7 +51,7 @@ extension WorkerClientError {
 }
 
 extension WorkerClientError: CustomStringConvertible {
-    /// What was wrong and what to try, in one line.
+    /// The fault and what to try, in one line.
     public var description: String {
         switch self {
         case .daemon(let word, let message): "\(word) \(message)"

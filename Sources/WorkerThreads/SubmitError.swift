@@ -13,7 +13,7 @@ public enum SubmitError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The pool has no thread of this name.
     case noThread(String)
 
-    /// What was wrong and what to do.
+    /// The reason and the remedy.
     public var description: String {
         switch self {
         case .stopped(let thread): "thread \(thread) has been stopped"

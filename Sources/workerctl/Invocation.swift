@@ -6,7 +6,7 @@ internal import WorkerClient
 /// One use of a command.
 struct Invocation {
     let command: Subcommand
-    /// What stood behind the command's name.
+    /// The words behind the command's name.
     let words: [ArgumentLine.Word]
     private let line: ArgumentLine
 

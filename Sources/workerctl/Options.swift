@@ -90,7 +90,7 @@ enum Option: String, CaseIterable {
         }
     }
 
-    /// What every command takes.
+    /// The options of every command.
     static let common: [Option] = [
         .socket, .trustUser, .tcp, .passwordFile, .json, .help, .version,
     ]

@@ -89,7 +89,7 @@ enum OutputSubcommand {
     }
 }
 
-/// What of a job's output is new, look by look.
+/// The new part of a job's output, look by look.
 private struct OutputFollower {
     typealias News = (output: [UInt8], errors: [UInt8])
 

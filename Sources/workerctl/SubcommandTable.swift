@@ -5,7 +5,7 @@ internal import Wording
 /// A command as it is offered.
 struct Subcommand {
     let name: String
-    /// What stands behind the name: `THREAD SELECTOR [PAYLOAD | -]`.
+    /// The arguments behind the name: `THREAD SELECTOR [PAYLOAD | -]`.
     let arguments: String
     let summary: String
     var details: String = ""

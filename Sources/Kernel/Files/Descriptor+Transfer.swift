@@ -8,7 +8,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What one read found.
+/// The result of one read.
 package enum ReadResult: Equatable, Sendable {
     /// That many bytes, at least 1.
     case bytes(Int)
@@ -18,7 +18,7 @@ package enum ReadResult: Equatable, Sendable {
     case wouldBlock
 }
 
-/// What one write took.
+/// The result of one write.
 package enum WriteResult: Equatable, Sendable {
     /// That many bytes, perhaps fewer than offered.
     case wrote(Int)

@@ -6,7 +6,7 @@ internal import Glibc
 
 /// Files and directories by their paths.
 package enum File {
-    /// What a path refers to, links followed.
+    /// The kind of file that a path refers to, links followed.
     package enum Kind: Equatable, Sendable {
         /// A regular file; executable as far as this process may execute it.
         case regular(isExecutable: Bool)
@@ -186,7 +186,7 @@ package enum File {
         try retrying("chmod \(path)") { unsafe chmod(path, mode) }
     }
 
-    /// What tells a file from all others as long as it is open.
+    /// The identity of a file, unique as long as it is open.
     struct Identity: Equatable {
         fileprivate let device: dev_t
         fileprivate let number: ino_t

@@ -1,7 +1,7 @@
 // The seam between a run loop and the kernel's waiting: what the loop asks for, answered by
 // `SystemPoller` (futex and epoll) and, in tests, by a scripted poller that plays the kernel.
 
-/// What a descriptor is watched for.
+/// The conditions that a descriptor is watched for.
 public struct Readiness: OptionSet, Sendable, Hashable, CustomStringConvertible {
     /// The bits.
     public let rawValue: UInt8

@@ -4,11 +4,11 @@
 internal import CLinux
 internal import Glibc
 
-/// What to start, and how.
+/// The program to start, and its surroundings.
 package struct ChildCommand: Sendable {
     /// The program's absolute path; `Program.find` makes one from a name.
     package var program: String
-    /// What follows the program's name in its arguments.
+    /// The arguments after the program's name.
     package var arguments: [String]
     /// All of the child's environment; nil gives it this process's.
     package var environment: [String: String]?
@@ -91,9 +91,9 @@ extension ChildProcess {
     }
 }
 
-/// What a child reads from.
+/// The standard input of a child.
 private enum ChildInput: ~Copyable {
-    /// What we write into the other end.
+    /// A pipe into which we write.
     case pipe(Pipe)
     case file(Descriptor)
 

@@ -3,7 +3,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What this process has used.
+/// The resources that this process has used.
 package enum ProcessStatistics {
     /// This process's id.
     ///

@@ -3,7 +3,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What one accept found.
+/// The result of one accept.
 package enum AcceptResult: ~Copyable, Sendable {
     /// A connection, non-blocking and close-on-exec.
     case connection(Descriptor)

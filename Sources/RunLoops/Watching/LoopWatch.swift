@@ -34,7 +34,7 @@ package protocol LoopGuardian: AnyObject, Sendable {
     func loopEnded()
 }
 
-/// What a loop's thread does, and has done since it is measured.
+/// The activity of a loop's thread, now and since it is measured.
 package final class LoopWatch: @unchecked Sendable {
     // SAFETY: `current` and `isReachable` are touched on the loop's thread only; the rest is safe
     // from any thread.

@@ -48,7 +48,7 @@ extension AsyncWorkerClient {
     ///   - payload: what the handler gets.
     ///   - options: its priority, when it is due, how long it may run.
     ///   - wait: how long; after that the error is `TIMEOUT`, and the job goes on.
-    /// - Returns: what the handler returned.
+    /// - Returns: the handler's result.
     /// - Throws: as `perform`; and `.daemon` with FAILED, TIMEOUT or CANCELLED.
     /// - Thread: any task.
     public func performAndWait(
@@ -75,7 +75,7 @@ extension AsyncWorkerClient {
         try await run(.result(id, wait))
     }
 
-    /// What the program of a job has written, of which the daemon keeps the end.
+    /// The end of the output that the program of a job has written.
     ///
     /// - Parameters:
     ///   - id: the job's number.
@@ -89,7 +89,7 @@ extension AsyncWorkerClient {
 
     /// Takes back a job that has not begun, or asks a running one to end.
     ///
-    /// - Returns: what became of it.
+    /// - Returns: the effect of the cancel.
     /// - Throws: `.daemon` with NOJOB.
     /// - Thread: any task.
     public func cancel(_ id: UInt64) async throws -> CancelAnswer {

@@ -34,7 +34,7 @@ extension AsyncWorkerClient {
 
     /// Every schedule, in the order of their names.
     ///
-    /// - Throws: what says that there is no connection.
+    /// - Throws: the error that there is no connection.
     /// - Thread: any task.
     public func schedules() async throws -> [ScheduleDescription] {
         try await run(.schedules)

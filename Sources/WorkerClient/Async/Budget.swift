@@ -78,7 +78,7 @@ final class Budget: Sendable {
         }
     }
 
-    /// What a command is told that gets no answer.
+    /// The error of a command that gets no answer.
     ///
     /// - Parameter isSent: whether the daemon may have got it.
     func failure(isSent: Bool) -> WorkerClientError {

@@ -13,7 +13,7 @@ struct PipelinedCommand: Sendable {
     let place: ReplyPlace
 }
 
-/// What a client's tasks reach its connection by, from any thread.
+/// The way of a client's tasks to its connection, from any thread.
 struct PipelineHandle: Sendable {
     let buffer: CommandBuffer<PipelinedCommand>
     let port: ThreadRunLoop.Port

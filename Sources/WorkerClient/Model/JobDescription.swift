@@ -45,7 +45,7 @@ public struct JobSummary: Sendable, Equatable {
     public let id: UInt64
     /// The thread or pool that it is for.
     public let thread: String
-    /// What handles it.
+    /// The name of its handler.
     public let selector: String
     /// Where it is in its life.
     public let state: State
@@ -65,7 +65,7 @@ public struct JobSummary: Sendable, Equatable {
 
 /// Everything that the daemon tells of a job; times are milliseconds since 1970-01-01 00:00 UTC.
 public struct JobDescription: Sendable, Equatable {
-    /// What listings show of it.
+    /// The part that listings show.
     public let summary: JobSummary
     /// When it was accepted.
     public let acceptedAt: Int64
@@ -85,7 +85,7 @@ public struct JobDescription: Sendable, Equatable {
     public let failure: String?
     /// How far it is, from 0 to 1; nil if its handler does not say, and when it does not run.
     public let progress: Double?
-    /// What it is doing; nil if its handler does not say, and when it does not run.
+    /// Its current step in words; nil if its handler does not say, and when it does not run.
     public let progressText: String?
     /// The arguments that its program gets beside the configured ones.
     public let arguments: [String]
@@ -95,7 +95,7 @@ public struct JobDescription: Sendable, Equatable {
     public let holdUp: HoldUpDescription?
 }
 
-/// What the program of one attempt of a job has written.
+/// The output of the program of one attempt of a job.
 public struct JobOutput: Sendable, Equatable {
     /// The number of the attempt, from 1 on.
     public let attempt: Int

@@ -2,7 +2,7 @@
 
 internal import RESP
 
-/// What is so with a job that is watched.
+/// The state of a watched job, as the daemon pushes it.
 public struct JobNews: Sendable, Equatable {
     /// Its number.
     public let id: UInt64
@@ -14,7 +14,7 @@ public struct JobNews: Sendable, Equatable {
     public let worker: String?
     /// How far it is, from 0 to 1; nil if its handler does not say, and when it does not run.
     public let progress: Double?
-    /// What it is doing; nil if its handler does not say, and when it does not run.
+    /// Its current step in words; nil if its handler does not say, and when it does not run.
     public let progressText: String?
     /// Why it failed; nil if it did not.
     public let failure: String?

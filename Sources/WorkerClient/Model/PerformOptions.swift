@@ -36,7 +36,7 @@ public struct PerformOptions: Sendable, Equatable {
     /// configuration.
     public var expiry: Duration?
 
-    /// What people call it, 1 to 256 bytes of UTF-8: shown wherever the job is; nil for nothing.
+    /// The label, 1 to 256 bytes of UTF-8: shown wherever the job is; nil for none.
     public var label: String?
 
     /// Arguments that its program gets beside the configured ones, as `jobArguments` of its
@@ -45,12 +45,12 @@ public struct PerformOptions: Sendable, Equatable {
     /// Variables that its program gets, as `jobEnvironment` of its selector allows.
     public var environment: [String: String]
 
-    /// What it has in common with those whose order counts, 1 to 256 bytes; nil for none.
+    /// The key, 1 to 256 bytes: jobs with the same key run in order; nil for none.
     public var key: [UInt8]?
     /// A name under which at most one job is accepted, 1 to 256 bytes, so that a submit can be
     /// repeated; nil for none.
     public var uniqueName: [UInt8]?
-    /// What becomes of a submit whose unique name is known: nil leaves it to the daemon's defaults.
+    /// The rule for a submit whose unique name is known; nil for the daemon's defaults.
     public var uniqueRule: UniqueRule?
     /// How it is tried again if it fails; nil leaves it to the selector's configuration.
     public var retry: Retry?
@@ -83,7 +83,7 @@ public struct PerformOptions: Sendable, Equatable {
 
     /// How a job is tried again if it fails.
     public struct Retry: Sendable, Equatable {
-        /// What becomes of the jobs behind it meanwhile.
+        /// The rule for the jobs behind it meanwhile.
         public enum Manner: String, Sendable, Equatable, CaseIterable {
             /// They go on.
             case aside
@@ -93,7 +93,7 @@ public struct PerformOptions: Sendable, Equatable {
 
         /// How many further attempts follow one that failed, at most 100.
         public var count: Int
-        /// What becomes of the jobs behind it; nil leaves it to the selector's configuration.
+        /// The rule for the jobs behind it; nil for that of the selector's configuration.
         public var manner: Manner?
 
         /// So many further attempts.
@@ -103,7 +103,7 @@ public struct PerformOptions: Sendable, Equatable {
         }
     }
 
-    /// What the daemon takes at most for a time, or a date: a hundred years.
+    /// The longest time, or latest date, that the daemon takes: a hundred years.
     package static let millisecondsMax = 100 * 365 * 24 * 60 * 60 * 1_000
 
     /// A job that is due now, in order, unless said otherwise.

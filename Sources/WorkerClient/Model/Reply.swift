@@ -3,7 +3,7 @@
 
 internal import RESP
 
-/// What the daemon answers to a raw command.
+/// The daemon's reply to a raw command.
 public indirect enum Reply: Sendable, Equatable {
     /// A short text, such as `OK`.
     case status(String)

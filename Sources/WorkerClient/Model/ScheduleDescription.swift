@@ -10,11 +10,11 @@ public struct ScheduleDescription: Sendable, Equatable {
     public let isFromCommand: Bool
     /// When it makes its jobs.
     public let rhythm: ScheduleRhythm
-    /// What becomes of missed runs: `once`, `all` or `none`.
+    /// The rule for missed runs: `once`, `all` or `none`.
     public let missed: String
     /// The thread or pool that its jobs are for.
     public let thread: String
-    /// What handles them.
+    /// The selector of its jobs.
     public let selector: String
     /// `high`, `normal` or `low`.
     public let priority: String

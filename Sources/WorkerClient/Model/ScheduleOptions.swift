@@ -37,14 +37,14 @@ public struct ScheduleOptions: Sendable, Equatable {
     public var priority: PerformOptions.Priority
     /// How long a job may run; nil leaves it to the selector's configuration.
     public var timeLimit: Duration?
-    /// What its jobs have in common with those whose order counts, 1 to 256 bytes; nil for none.
+    /// The key of its jobs, 1 to 256 bytes: jobs with the same key run in order; nil for none.
     public var key: [UInt8]?
     /// How a job is tried again if it fails; nil leaves it to the selector's configuration.
     public var retry: PerformOptions.Retry?
     /// How long after its acceptance a job ends if it has not begun; nil leaves it to the
     /// selector's configuration.
     public var expiry: Duration?
-    /// What people call its jobs, 1 to 256 bytes of UTF-8; nil for nothing.
+    /// The label of its jobs, 1 to 256 bytes of UTF-8; nil for none.
     public var label: String?
     /// Arguments that the program of its jobs gets beside the configured ones, as
     /// `PerformOptions.arguments`.

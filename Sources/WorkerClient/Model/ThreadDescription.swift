@@ -18,7 +18,7 @@ public struct ThreadDescription: Sendable, Equatable {
     public let failedCount: Int
     /// The job that it is at; nil while it has none.
     public let jobID: UInt64?
-    /// What handles that job.
+    /// The selector of that job.
     public let selector: String?
     /// For how long it has been at that job.
     public let runningMilliseconds: Int?
@@ -50,7 +50,7 @@ public struct PoolDescription: Sendable, Equatable {
     public let holdUp: HoldUpDescription?
 }
 
-/// What a thread's name stands for.
+/// The thread or pool behind a name.
 public enum ThreadOrPool: Sendable, Equatable {
     /// One thread.
     case thread(ThreadDescription)

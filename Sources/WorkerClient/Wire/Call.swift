@@ -20,7 +20,7 @@ struct Call<Value: Sendable>: Sendable {
         self.read = read
     }
 
-    /// What a reply means; throws what the daemon said if it is an error.
+    /// The value of a reply; throws the daemon's error if it is one.
     func value(of reply: RESPValue) throws(WorkerClientError) -> Value {
         if case .error = reply {
             throw .daemon(word: reply.errorWord ?? "ERR", message: reply.errorMessage ?? "")
@@ -53,7 +53,7 @@ struct Call<Value: Sendable>: Sendable {
 }
 
 extension RESPValue {
-    /// What a reply of another type than expected is, for errors: never the bytes themselves.
+    /// The type of an unexpected reply, for errors: never the bytes themselves.
     var kind: String {
         switch self {
         case .simpleString, .bulk, .verbatim: "a string"

@@ -94,7 +94,7 @@ extension Connection {
         try call.value(of: reply(before: deadline))
     }
 
-    /// What a command is told that a new connection did not take, or not all of it.
+    /// The error of a command that a new connection did not take whole.
     static func hungUp(_ address: WorkerAddress) -> WorkerClientError {
         .notConnected(
             address: address.description, reason: "it hung up after its greeting",

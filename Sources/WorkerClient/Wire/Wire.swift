@@ -13,7 +13,7 @@ struct Wire: ~Copyable {
     private(set) var hasEnded = false
 
     private static let readByteCount = 64 << 10
-    /// What a whole reply may have, however little one of its strings may.
+    /// The size that a whole reply may have in any case, however small the limit of its strings.
     private static let replyByteCountFloor = 64 << 20
 
     /// Takes over a connected socket.

@@ -6,7 +6,7 @@ internal import Kernel
 internal import Structures
 internal import Synchronization
 
-/// What happens to a submit when as much waits as may.
+/// The fate of a submit to a full queue.
 public enum WhenFull: Sendable, Hashable {
     /// It is refused, with `SubmitError.full`.
     case refuse
@@ -58,7 +58,7 @@ struct Newcomer: Sendable {
 
 /// The bounded queue of one thread.
 final class BoundedRequests: Sendable {
-    /// What became of a request, and what its sender's thread has to do.
+    /// The fate of a request, and the duty of its sender's thread.
     enum Addition {
         /// Wake the thread, if `wakes`; refuse what was dropped.
         case added(wakes: Bool, dropped: PerformRequest?)

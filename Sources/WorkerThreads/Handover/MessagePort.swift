@@ -6,7 +6,7 @@ public import RunLoops
 public import Structures
 internal import Synchronization
 
-/// What became of a message.
+/// The fate of a message.
 public enum SendResult: Sendable, Hashable {
     /// The port has it, and its loop has been woken.
     case sent

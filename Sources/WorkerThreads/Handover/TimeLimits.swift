@@ -9,7 +9,7 @@ internal import Kernel
 internal import Structures
 internal import Synchronization
 
-/// What is called once a time has passed, unless it is cancelled first.
+/// A callback that is called once a time has passed, unless it is cancelled first.
 struct TaskTimeLimit: Sendable {
     private static let continuous = TimeLimits(ContinuousClock())
     private static let suspending = TimeLimits(SuspendingClock())

@@ -19,7 +19,7 @@ final class PoolSeat: Sendable {
     /// - Thread: any thread.
     func wake() { occupant.wake() }
 
-    /// - Returns: who sat there before.
+    /// - Returns: the member that had the seat before.
     func seat(_ successor: PoolMember) -> PoolMember {
         member.withLock { member in
             defer { member = successor }

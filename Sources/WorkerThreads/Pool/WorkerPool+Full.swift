@@ -4,7 +4,7 @@ internal import Structures
 internal import Synchronization
 
 extension WorkerPool {
-    /// What became of work, and what its sender has to do.
+    /// The fate of work, and the duty of its sender.
     enum Addition {
         /// Wake the member, and refuse what was dropped for it.
         case added(Ticket, wake: Int?, dropped: PerformRequest?)

@@ -12,7 +12,7 @@ extension ThreadRunLoop.Mode {
     public static let draining: ThreadRunLoop.Mode = "draining"
 }
 
-/// What happens to queued work when a worker thread stops; a running item always finishes.
+/// The fate of queued work when a worker thread stops; a running item always finishes.
 public enum StopPolicy: Sendable, Hashable {
     /// Everything that was queued before the stop runs first: what was submitted, the loop's
     /// blocks, and what is signalled, fired or due in mode `default`.

@@ -7,7 +7,7 @@ package import RunLoops
 internal import Structures
 internal import Synchronization
 
-/// What a worker's thread and its handles share.
+/// The state that a worker's thread and its handles share.
 package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     // SAFETY: `life`, `queue`, `held`, `control`, `orders`, `ended` and `name` are safe from any
     // thread. The others are touched on the worker's thread only, once it has started.
@@ -18,7 +18,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     let ended = WordLatch()
     private var isServingJob = false
     private var wantsOuterStop = false
-    /// What was taken and never had its turn, because the thread ended before.
+    /// Work that was taken and never began, because the thread ended before.
     let abandonedCount = Atomic<Int>(0)
     /// Performs that wait for a mode of their own.
     let held = HeldPerforms()
@@ -33,7 +33,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     ///
     /// - Thread: any thread.
     package let loop: ThreadRunLoop
-    /// What else has work on this thread; asked while draining, and told when it ends.
+    /// The other owners of work on this thread; asked while draining, and told when it ends.
     private var attachments: [any WorkerAttachment] = []
 
     // SAFETY: the variable's objects are cores; it hands over the reference that it has.
@@ -81,7 +81,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         }
     }
 
-    /// What a worker's thread is told.
+    /// A command to a worker's thread.
     enum Order: Sendable {
         /// The life cycle has changed: look at it, and end the current run.
         case lifeChanged

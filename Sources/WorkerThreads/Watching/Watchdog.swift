@@ -108,7 +108,7 @@ public final class Watchdog: Sendable {
     }
 }
 
-/// What a watchdog and its watched loops share.
+/// The state that a watchdog and its watched loops share.
 final class Kennel: Sendable {
     let worker: WorkerThread
     private let source: ThreadRunLoop.Source
