@@ -72,9 +72,9 @@ package struct StoreLimits: Sendable, Hashable {
     ///
     /// A failed job is kept within limits of its own.
     package func keptByName(
-        _ job: Job, endedAs state: JobState, at endedAt: Int64
+        _ details: JobDetails, endedAs state: JobState, at endedAt: Int64
     ) -> Int64? {
-        guard state != .failed, let until = job.details.options.uniqueUntil, until > endedAt
+        guard state != .failed, let until = details.options.uniqueUntil, until > endedAt
         else { return nil }
         return max(until, endedAt + retainedMilliseconds)
     }
@@ -82,7 +82,9 @@ package struct StoreLimits: Sendable, Hashable {
     /// Whether a job has ended so long ago that it is dropped.
     package func haveExpired(for job: Job, at now: Int64) -> Bool {
         guard let endedAt = job.endedAt else { return false }
-        if let until = keptByName(job, endedAs: job.state, at: endedAt) { return until <= now }
+        if let until = keptByName(job.details, endedAs: job.state, at: endedAt) {
+            return until <= now
+        }
         return now - endedAt >= (job.state == .failed ? failedMilliseconds : retainedMilliseconds)
     }
 }

@@ -152,7 +152,7 @@ package struct TwinBook: Sendable {
         kept.job.end(attempt, outcome, at: now)
         kept.job.releasePayload()
         jobs[id] = kept
-        if let until = limits.keptByName(kept.job, endedAs: outcome.state, at: now) {
+        if let until = limits.keptByName(kept.job.details, endedAs: outcome.state, at: now) {
             named.append(NamedEnd(until: until, id: id, byteCount: outcome.byteCount))
             named.sort { ($0.until, $0.id) < ($1.until, $1.id) }
             return

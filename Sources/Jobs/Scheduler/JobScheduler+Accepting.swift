@@ -56,8 +56,10 @@ extension JobScheduler {
             served.details(of: request, selector, uniqueUntil: claim?.until), acceptedAt: now)
         reserveNumbers()
         let (state, dueAt, expiresAt) = (accepted.state, accepted.dueAt, accepted.expiresAt)
+        // Before the job moves into its entry: a job in memory only is never copied.
+        let new = queue == nil ? nil : NewJob(accepted, isParked: isParked)
         let job = isParked ? nil : enter(accepted, selector, group, queue, byteCount)
-        guard let queue else {
+        guard let queue, let new else {
             if let claim { names.give(claim, to: id) }
             if let job { goOn(job, state, dueAt: dueAt) }
             return job
@@ -70,7 +72,6 @@ extension JobScheduler {
             CommitQueue.Commit(
                 id: id, job: job, queue: queue, state: state, dueAt: dueAt, byteCount: byteCount,
                 reply: reply))
-        let new = NewJob(accepted, isParked: isParked)
         if let run {
             commits.add(MadeRun(run: run, new: new))
         } else if let claim {

@@ -38,7 +38,8 @@ extension JobScheduler {
     /// An attempt has ended.
     package mutating func ended(_ completion: Completion) {
         let (id, outcome) = (completion.job, completion.outcome)
-        let job = book.active(id)
+        let entry = book.entry(id)
+        let job = entry.flatMap { $0.isActive ? $0 : nil }
         if let job {
             if outcome.state == .done || outcome.state == .failed { job.group.ends.count += 1 }
             job.stuckSince = nil
@@ -50,7 +51,7 @@ extension JobScheduler {
             if job.isInterrupted, outcome.state != .done { return requeue(job) }
             recordEnd(of: job, completion.attempt, outcome, at: completion.endedAt)
         }
-        keepEnd(completion, isStored: job?.isStored == true)
+        keepEnd(completion, of: entry, isStored: job?.isStored == true)
         if let job { leave(job, JobAnswer(outcome, of: id)) }
         if isRoomAwaited { effects.append(.roomMayBe) }
         endReleases()
@@ -58,13 +59,16 @@ extension JobScheduler {
 
     /// Notes in the book how a job has begun and ended; the store has what a stored one needs to
     /// run again.
-    private mutating func keepEnd(_ completion: Completion, isStored: Bool) {
+    private mutating func keepEnd(
+        _ completion: Completion, of entry: JobEntry?, isStored: Bool
+    ) {
         let (id, outcome) = (completion.job, completion.outcome)
         // The clients that watch it are told of each step.
         if !watches.isEmpty { began(id, on: completion.thread, at: completion.startedAt) }
         do throws(JobStoreError) {
+            guard let entry else { throw .unknownJob(id) }
             try book.finish(
-                id, outcome, on: completion.thread, from: completion.startedAt,
+                entry, outcome, on: completion.thread, from: completion.startedAt,
                 at: completion.endedAt, keepsPayload: !isStored)
             if !watches.isEmpty { tellWatchers(.finish(outcome), of: id) }
         } catch {

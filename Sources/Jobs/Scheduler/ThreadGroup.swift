@@ -124,7 +124,8 @@ struct ServedNames {
 
     /// The group of a thread or pool.
     mutating func group(of thread: String) throws(JobError) -> ThreadGroup {
-        guard let group = knownGroup(of: thread) else { throw JobError.unknownThread(thread) }
+        if let recentGroup, recentGroup.thread == thread { return recentGroup.group }
+        guard let group = groupsByThread[thread] else { throw JobError.unknownThread(thread) }
         recentGroup = (thread, group)
         return group
     }
@@ -135,7 +136,8 @@ struct ServedNames {
     }
 
     mutating func selector(_ name: String) throws(JobError) -> JobSelector {
-        guard let selector = knownSelector(name) else { throw JobError.unknownSelector(name) }
+        if let recentSelector, recentSelector.name == name { return recentSelector }
+        guard let selector = selectorsByName[name] else { throw JobError.unknownSelector(name) }
         recentSelector = selector
         return selector
     }

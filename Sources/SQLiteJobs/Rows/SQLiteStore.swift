@@ -287,7 +287,7 @@ package final class SQLiteStore {
         }
         try remove(id)
         job.end(attempt, outcome, at: now)
-        if let until = limits.keptByName(job, endedAs: outcome.state, at: now) {
+        if let until = limits.keptByName(job.details, endedAs: outcome.state, at: now) {
             try insertNamed(job, until: until, &named)
             return false
         }

@@ -42,14 +42,15 @@ import Testing
         #expect(begins == isBegun)
         try slow.apply(.start(worker: "mail/1"), to: id, at: 3)
         try slow.apply(.finish(outcome), to: id, at: 9)
-        try quick.finish(id, outcome, on: "mail/1", from: 3, at: 9, keepsPayload: true)
+        let job = try #require(quick.entry(id))
+        try quick.finish(job, outcome, on: "mail/1", from: 3, at: 9, keepsPayload: true)
         #expect(quick.job(id) == slow.job(id))
         #expect(quick.totals == slow.totals)
         #expect(quick.count(thread: "mail", state: outcome.state) == 1)
         #expect(quick.liveByteCount == 0)
         quick.checkInvariants()
         #expect(throws: JobStoreError.self) {
-            try quick.finish(id, outcome, on: "mail/1", from: 3, at: 9, keepsPayload: true)
+            try quick.finish(job, outcome, on: "mail/1", from: 3, at: 9, keepsPayload: true)
         }
     }
 
@@ -57,7 +58,8 @@ import Testing
         var store = JobBook()
         let request = JobRequest(thread: "mail", selector: "send", payload: [7, 7])
         let id = try store.accept(request, at: 0)
-        try store.finish(id, .timedOut, on: "mail", from: 3, at: 9, keepsPayload: false)
+        let job = try #require(store.entry(id))
+        try store.finish(job, .timedOut, on: "mail", from: 3, at: 9, keepsPayload: false)
         #expect(store.job(id)?.payload == [])
         #expect(store.job(id)?.mayRunAgain == false)
         store.checkInvariants()

@@ -227,8 +227,7 @@ package final class JobEntry {
 
     /// Lets go of all who wait for its end.
     func takeWaiters() -> WaitingClients {
-        defer { unsafe waiters = WaitingClients() }
-        return unsafe waiters
+        unsafe exchange(&waiters, with: WaitingClients())
     }
 
     private var madeRare: Rare {
