@@ -57,6 +57,13 @@ package struct FIFO<Element> {
         return element
     }
 
+    /// Takes the first element, which has to be there.
+    @inlinable
+    package mutating func removeFirst() -> Element {
+        guard let element = popFirst() else { preconditionFailure("the queue is empty") }
+        return element
+    }
+
     /// Drops all elements, and the memory with them.
     @inlinable
     package mutating func removeAll() {

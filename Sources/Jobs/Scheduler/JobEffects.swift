@@ -1,6 +1,6 @@
-// What the driver of a scheduler has to do, in order. The buffer is reused: an effect is one word, and larger
-// values lie in lists beside it, each taken by the next effect of its kind. Inputs that come while the driver
-// carries out effects add theirs behind them.
+// What the driver of a scheduler has to do, in order. An effect is one word; larger values are in
+// queues beside it, and each effect takes the next one of its kind. The queues keep their memory.
+// Inputs that come while the driver carries out effects add theirs behind them.
 
 internal import Structures
 
@@ -45,43 +45,55 @@ package struct SchedulerNote: Sendable, Equatable {
 }
 
 /// The effects of one or more inputs.
+///
+/// The driver takes the next effect, then the value that it names: nothing is copied on its way.
 package struct JobEffects: ~Copyable {
     /// Whether the driver carries them out: then an input only adds to them.
     package var areBeingCarriedOut = false
-    package private(set) var list: [JobEffect] = []
-    package private(set) var commands: [StoreCommand] = []
-    package private(set) var records: [StoreCommand] = []
-    package private(set) var answers: [(reply: ReplyToken, answer: JobAnswer)] = []
-    package private(set) var news: [(client: UInt64, news: JobUpdate)] = []
-    package private(set) var notes: [SchedulerNote] = []
-    package private(set) var confirmed: [(tag: UInt64, fault: StoreFault?)] = []
-    package private(set) var waiting: [ReplyToken] = []
+    private var list = FIFO<JobEffect>()
+    private var commands = FIFO<StoreCommand>()
+    private var records = FIFO<StoreCommand>()
+    private var answers = FIFO<(reply: ReplyToken, answer: JobAnswer)>()
+    private var news = FIFO<(client: UInt64, news: JobUpdate)>()
+    private var notes = FIFO<SchedulerNote>()
+    private var confirmed = FIFO<(tag: UInt64, fault: StoreFault?)>()
+    private var waiting = FIFO<ReplyToken>()
 
     package init() {}
 
     package var isEmpty: Bool { list.isEmpty }
 
-    /// Forgets all effects and keeps the memory.
-    package mutating func removeAll() {
-        areBeingCarriedOut = false
-        // Mostly it is one or two, and to remove them one by one is several times as fast.
-        if list.count <= 8 {
-            while list.popLast() != nil {}
-        } else {
-            list.removeAll(keepingCapacity: true)
-        }
-        if !commands.isEmpty { commands.removeAll(keepingCapacity: true) }
-        if !records.isEmpty { records.removeAll(keepingCapacity: true) }
-        if answers.count <= 8 {
-            while answers.popLast() != nil {}
-        } else {
-            answers.removeAll(keepingCapacity: true)
-        }
-        if !news.isEmpty { news.removeAll(keepingCapacity: true) }
-        if !notes.isEmpty { notes.removeAll() }
-        if !confirmed.isEmpty { confirmed.removeAll() }
-        if !waiting.isEmpty { waiting.removeAll(keepingCapacity: true) }
+    // MARK: - The driver's part
+
+    /// Takes the next effect; nil if all are taken.
+    package mutating func next() -> JobEffect? { list.popFirst() }
+
+    /// Takes the value of a `keep`.
+    package mutating func takeCommand() -> StoreCommand { commands.removeFirst() }
+
+    /// Takes the value of a `record`.
+    package mutating func takeRecord() -> StoreCommand { records.removeFirst() }
+
+    /// Takes the value of an `answer`.
+    package mutating func takeAnswer() -> (reply: ReplyToken, answer: JobAnswer) {
+        answers.removeFirst()
     }
+
+    /// Takes the value of a `news`.
+    package mutating func takeNews() -> (client: UInt64, news: JobUpdate) { news.removeFirst() }
+
+    /// Takes the value of a `note`.
+    package mutating func takeNote() -> SchedulerNote { notes.removeFirst() }
+
+    /// Takes the value of a `confirm`.
+    package mutating func takeConfirmed() -> (tag: UInt64, fault: StoreFault?) {
+        confirmed.removeFirst()
+    }
+
+    /// Takes the value of an `awaitsEnd`.
+    package mutating func takeWaiting() -> ReplyToken { waiting.removeFirst() }
+
+    // MARK: - The scheduler's part
 
     mutating func append(_ effect: JobEffect) { list.append(effect) }
 

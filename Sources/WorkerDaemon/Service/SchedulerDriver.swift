@@ -231,27 +231,19 @@ final class SchedulerDriver {
             unsafe !uncheckedScheduler.effects.areBeingCarriedOut
         else { return look() }
         unsafe uncheckedScheduler.effects.areBeingCarriedOut = true
-        var next = EffectCursor()
-        while unsafe next.effect < uncheckedScheduler.effects.list.count {
-            let effect = unsafe uncheckedScheduler.effects.list[next.effect]
-            next.effect += 1
+        while let effect = unsafe uncheckedScheduler.effects.next() {
             switch effect {
             case .offer(let job): offer(job)
             case .answer:
-                let (reply, answer) = unsafe uncheckedScheduler.effects.answers[next.answer]
-                next.answer += 1
-                door.answer(reply, answer)
-            case .keep:
-                keep(unsafe uncheckedScheduler.effects.commands[next.command])
-                next.command += 1
-            case .record:
-                store.record(unsafe uncheckedScheduler.effects.records[next.record])
-                next.record += 1
+                let next = unsafe uncheckedScheduler.effects.takeAnswer()
+                door.answer(next.reply, next.answer)
+            case .keep: keep(unsafe uncheckedScheduler.effects.takeCommand())
+            case .record: store.record(unsafe uncheckedScheduler.effects.takeRecord())
             case .roomMayBe: whenRoomMayBe?()
-            default: carryOutRare(effect, &next)
+            default: carryOutRare(effect)
             }
         }
-        unsafe uncheckedScheduler.effects.removeAll()
+        unsafe uncheckedScheduler.effects.areBeingCarriedOut = false
         look()
     }
 
@@ -264,23 +256,17 @@ final class SchedulerDriver {
         }
     }
 
-    private func carryOutRare(_ effect: JobEffect, _ next: inout EffectCursor) {
+    private func carryOutRare(_ effect: JobEffect) {
         switch effect {
         case .offer, .answer, .keep, .record, .roomMayBe: break
         case .news:
-            let (client, news) = scheduler.effects.news[next.news]
-            next.news += 1
-            door.tell(news, to: client)
-        case .note:
-            write(scheduler.effects.notes[next.note])
-            next.note += 1
+            let next = scheduler.effects.takeNews()
+            door.tell(next.news, to: next.client)
+        case .note: write(scheduler.effects.takeNote())
         case .confirm:
-            let (tag, fault) = scheduler.effects.confirmed[next.confirmed]
-            next.confirmed += 1
-            confirmations.removeValue(forKey: tag)?(fault)
-        case .awaitsEnd:
-            door.noteWaiting(scheduler.effects.waiting[next.waiting])
-            next.waiting += 1
+            let next = scheduler.effects.takeConfirmed()
+            confirmations.removeValue(forKey: next.tag)?(next.fault)
+        case .awaitsEnd: door.noteWaiting(scheduler.effects.takeWaiting())
         case .retract(let attempt): (attempt as? JobContext)?.retract()
         case .cancel(let job):
             guard let context = job.attempt as? JobContext else { return }
@@ -381,18 +367,6 @@ final class SchedulerDriver {
         let timeout = loop.schedule(at: Instant(nanoseconds: first)) { driver.value.alarmsRang() }
         timer = (timeout, first)
     }
-}
-
-/// How far the lists of effects have been taken.
-private struct EffectCursor {
-    var effect = 0
-    var command = 0
-    var record = 0
-    var answer = 0
-    var news = 0
-    var note = 0
-    var confirmed = 0
-    var waiting = 0
 }
 
 /// What the scheduler asks its driver.

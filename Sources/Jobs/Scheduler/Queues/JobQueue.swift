@@ -27,16 +27,16 @@ package final class Miscounts {
 }
 
 /// How many stored jobs there are of a group, or of all.
-package final class JobLoad {
+final class JobLoad {
     /// Parked jobs: in turn, delayed, buffered.
     private var inTurn = JobAmount()
     private var delayed = JobAmount()
     private var buffered = JobAmount()
     /// Stored jobs that have not ended.
-    package fileprivate(set) var all = JobAmount()
+    fileprivate(set) var all = JobAmount()
 
     /// All parked jobs.
-    package var parkedSum: JobAmount {
+    var parkedSum: JobAmount {
         var sum = inTurn
         sum += delayed
         sum += buffered
@@ -61,7 +61,7 @@ package final class JobLoad {
     }
 
     /// The parked jobs of a state.
-    package func parked(_ state: JobState) -> JobAmount {
+    func parked(_ state: JobState) -> JobAmount {
         switch state {
         case .waiting: inTurn
         case .delayed: delayed

@@ -9,7 +9,7 @@ package struct JobQueues {
     /// The one that was looked up last: most clients ask for the same again and again.
     private var recent: JobQueue?
     /// The jobs of all queues together.
-    package let load = JobLoad()
+    let load = JobLoad()
     package let miscounts = Miscounts()
     /// How much of an earlier run has been counted.
     private var recovery = RecoveryCount()

@@ -222,40 +222,34 @@ final class TestDriver: SchedulerEnvironment {
     private func carryOut() {
         guard !scheduler.effects.areBeingCarriedOut else { return }
         scheduler.effects.areBeingCarriedOut = true
-        var effect = 0
-        var next: [String: Int] = [:]
-        func take(_ list: String) -> Int {
-            defer { next[list, default: 0] += 1 }
-            return next[list, default: 0]
-        }
-        while effect < scheduler.effects.list.count {
-            carryOut(scheduler.effects.list[effect], take)
-            effect += 1
-        }
-        scheduler.effects.removeAll()
+        while let effect = scheduler.effects.next() { carryOut(effect) }
+        scheduler.effects.areBeingCarriedOut = false
     }
 
-    private func carryOut(_ effect: JobEffect, _ take: (String) -> Int) {
+    private func carryOut(_ effect: JobEffect) {
         switch effect {
         case .keep:
-            let command = scheduler.effects.commands[take("command")]
+            let command = scheduler.effects.takeCommand()
             tell("keep \(command.told)")
             twin?.add(command)
             if twin == nil { answerNothing(command) }
         case .record:
-            let command = scheduler.effects.records[take("record")]
+            let command = scheduler.effects.takeRecord()
             if case .end(let id, _, let outcome, _) = command { recorded[id] = outcome.state }
             tell("record \(command.told)")
             twin?.add(command)
         case .answer:
-            let (reply, answer) = scheduler.effects.answers[take("answer")]
-            tell("answer \(reply.number): \(answer.told)")
-            whenAnswered(reply, answer)
+            let next = scheduler.effects.takeAnswer()
+            tell("answer \(next.reply.number): \(next.answer.told)")
+            whenAnswered(next.reply, next.answer)
         case .news:
-            let (client, news) = scheduler.effects.news[take("news")]
-            tell("news for \(client): job \(news.id) \(news.state)")
-        case .note: tell("log \(scheduler.effects.notes[take("note")].text)")
-        case .confirm: tell("confirmed")
+            let next = scheduler.effects.takeNews()
+            tell("news for \(next.client): job \(next.news.id) \(next.news.state)")
+        case .note: tell("log \(scheduler.effects.takeNote().text)")
+        case .confirm:
+            _ = scheduler.effects.takeConfirmed()
+            tell("confirmed")
+        case .awaitsEnd: _ = scheduler.effects.takeWaiting()
         case .offer(let job): offer(job)
         case .retract(let attempt):
             guard let attempt = attempt as? FakeAttempt else { return }
@@ -269,7 +263,7 @@ final class TestDriver: SchedulerEnvironment {
         case .rows(let listing):
             tell("rows \(listing.rows.map { "\($0.job.id)" }.joined(separator: " "))")
             input { $0.goOn(listing) }
-        case .awaitsEnd, .roomMayBe: break
+        case .roomMayBe: break
         }
     }
 
