@@ -51,12 +51,11 @@ enum JobCommands {
     private static func perform(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let options = try PerformArguments(command, service.driver.wall)
-        let request = options.request(command)
-        try service.driver.checkWords(of: request)
+        let arguments = try PerformArguments(command, service.driver.wall)
+        try service.driver.checkWords(of: arguments.request)
         let reply = session.reserve(
-            options.patience, tellsWhetherNew: options.tellsWhetherNew)
-        service.driver.perform(request, reply)
+            arguments.patience, tellsWhetherNew: arguments.tellsWhetherNew)
+        service.driver.perform(arguments.request, reply)
         return nil
     }
 

@@ -17,15 +17,17 @@ struct PerformArguments {
 
     /// How long the client waits for the outcome; nil if it wants the job's number.
     private(set) var patience: ReplyToken.Patience?
-    private var schedule = JobRequest.Schedule.now
+    /// The job that the command asks for.
+    private(set) var request: JobRequest
     /// Whether the client wants to be told if a job of its name was there already.
     private(set) var tellsWhetherNew = false
-    private var unique: UniqueName?
-    private var isVolatile = false
     private var reader = JobOptionReader()
 
     init(_ command: Command, _ wall: WallTime) throws(WireError) {
         let payloadIndex = command.count - 1
+        request = JobRequest(
+            thread: command.text(at: 1), selector: command.text(at: 2),
+            payload: command.bytes(at: payloadIndex))
         var index = 3
         var places = OptionPlaces()
         while index < payloadIndex {
@@ -36,17 +38,8 @@ struct PerformArguments {
             throw WireError(
                 .err, "TELL answers with the job's number, and WAIT with its result: one of them")
         }
-    }
-
-    /// The job that the command asks for.
-    func request(_ command: Command) -> JobRequest {
-        var request = JobRequest(
-            thread: command.text(at: 1), selector: command.text(at: 2),
-            payload: command.bytes(at: command.count - 1), priority: reader.priority,
-            schedule: schedule, options: reader.options)
-        request.unique = unique
-        request.isVolatile = isVolatile
-        return request
+        request.priority = reader.priority
+        request.options = reader.options
     }
 
     /// - Returns: the place behind the option.
@@ -65,17 +58,19 @@ struct PerformArguments {
             return index + 2
         }
         if command.matches(index, "DELAY") || command.matches(index, "AT") {
-            guard schedule == .now else { throw WireError(.err, "DELAY and AT: one of them, once") }
+            guard request.schedule == .now else {
+                throw WireError(.err, "DELAY and AT: one of them, once")
+            }
             let isDelay = command.matches(index, "DELAY")
             let value = Int64(try milliseconds(isDelay ? "DELAY" : "AT"))
-            schedule =
+            request.schedule =
                 isDelay && value > 0
                 ? .at(wall.unixMillisecondsRoundedUp() + value, byClock: false)
                 : .at(value, byClock: !isDelay)
             return index + 2
         }
         if command.matches(index, "VOLATILE") {
-            isVolatile = true
+            request.isVolatile = true
             return index + 1
         }
         if command.matches(index, "UNIQUE") {
@@ -115,7 +110,7 @@ struct PerformArguments {
             }
             next += 1
         }
-        unique = UniqueName(name, isAgain: isAgain, milliseconds: milliseconds)
+        request.unique = UniqueName(name, isAgain: isAgain, milliseconds: milliseconds)
         return next
     }
 

@@ -41,7 +41,12 @@ final class SchedulerDriver {
     }
     /// Called when clients are held back no longer.
     var whenRelieved: (() -> Void)?
-    var threads = ThreadIncidents()
+    var threads: ThreadIncidents {
+        _read { yield unsafe uncheckedThreads }
+        _modify { yield unsafe &uncheckedThreads }
+    }
+    // SAFETY: as the scheduler; each end looks for an alarm, which few jobs have.
+    @exclusivity(unchecked) private var uncheckedThreads = ThreadIncidents()
     /// Jobs for workers in other processes.
     let exchange: WorkerExchange
     /// The handlers in the order of the scheduler's selectors.

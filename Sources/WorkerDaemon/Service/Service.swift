@@ -53,9 +53,19 @@ final class Service: SessionDelegate {
         loop.perform { service.value.questions.advance() }
     })
     /// Answers that are being made.
-    var openAnswers: [ReplyToken: OpenAnswer] = [:]
+    var openAnswers: [ReplyToken: OpenAnswer] {
+        _read { yield unsafe uncheckedOpenAnswers }
+        _modify { yield unsafe &uncheckedOpenAnswers }
+    }
     /// The attempt whose output is the answer in place of a job's description; 0 for the latest.
-    var wantedOutputs: [ReplyToken: Int] = [:]
+    var wantedOutputs: [ReplyToken: Int] {
+        _read { yield unsafe uncheckedWantedOutputs }
+        _modify { yield unsafe &uncheckedWantedOutputs }
+    }
+    // SAFETY: confined to the loop's thread; a change of one calls nothing that looks at it. Each
+    // answer looks at both, and mostly finds them empty.
+    @exclusivity(unchecked) private var uncheckedOpenAnswers: [ReplyToken: OpenAnswer] = [:]
+    @exclusivity(unchecked) private var uncheckedWantedOutputs: [ReplyToken: Int] = [:]
     /// The one that was answered last: most answers come in rows.
     var recentSession: Session?
     /// Looks for clients that do not read, as long as others wait for room.

@@ -73,8 +73,6 @@ final class Session {
         case encoded([UInt8])
     }
 
-    /// Answers that came before an earlier one, by the number of their slot.
-    private var early: [UInt64: Answer] = [:]
     private var earlyByteCount = 0
     private var firstSlot: UInt64 = 0
     private var nextSlot: UInt64 = 0
@@ -82,6 +80,7 @@ final class Session {
     // for at run time: nothing is called out to while one of them is being changed but the kernel.
     @exclusivity(unchecked) private var uncheckedParser: CommandParser
     @exclusivity(unchecked) private var uncheckedOutput = OutputQueue()
+    @exclusivity(unchecked) private var uncheckedEarly: [UInt64: Answer] = [:]
     private var hasInputEnded = false
     private var hasHungUp = false
     private var closesWhenSent = false
@@ -136,6 +135,12 @@ final class Session {
     private var output: OutputQueue {
         _read { yield unsafe uncheckedOutput }
         _modify { yield unsafe &uncheckedOutput }
+    }
+
+    /// Answers that came before an earlier one, by the number of their slot.
+    private var early: [UInt64: Answer] {
+        _read { yield unsafe uncheckedEarly }
+        _modify { yield unsafe &uncheckedEarly }
     }
 
     /// Begins to read.

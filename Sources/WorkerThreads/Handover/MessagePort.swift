@@ -75,7 +75,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
     /// - Blocks: never; a system call only if the loop sleeps.
     @discardableResult
     @inlinable
-    public func send(_ message: Message) -> SendResult {
+    public func send(_ message: consuming Message) -> SendResult {
         guard port.isValid else { return .closed }
         guard mailbox.room.take() else { return .full }
         switch mailbox.inbox.push(message) {

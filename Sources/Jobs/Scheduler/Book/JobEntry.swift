@@ -76,9 +76,9 @@ package final class JobEntry {
     /// Whether it is due at a time of day, however the clock is set.
     var goesByClock: Bool
     /// Whether it was asked to end while it ran.
-    package var isAskedToEnd = false
+    var isAskedToEnd = false
     /// Whether a shutdown asked it to end: then it runs again after the restart.
-    package var isInterrupted = false
+    var isInterrupted = false
 
     // SAFETY: confined to one thread, and no access calls out to anything that could make another one, so
     // accesses never overlap. Each job makes dozens; checked, they would cost as much as all that they are for.
@@ -102,14 +102,16 @@ package final class JobEntry {
         _ job: consuming Job, _ selector: JobSelector, of group: ThreadGroup, orders: JobOrders,
         queue: JobQueue?
     ) {
+        let details = job.details
         id = job.id
-        details = job.details
+        self.details = details
         payloadByteCount = job.payload.count
         unsafe uncheckedAttemptNumber = job.attempt + 1
         unsafe uncheckedExpiresAt = job.expiresAt ?? .max
         goesByClock = job.goesByClock
         retry = RetryPlan(
-            countMax: job.retryCountMax, blocks: job.retryBlocks && orders.own != nil,
+            countMax: details.options.retryCountMax ?? 0,
+            blocks: details.options.retryBlocks == true && orders.own != nil,
             forgivenCount: job.forgivenCount)
         self.selector = selector
         self.group = group

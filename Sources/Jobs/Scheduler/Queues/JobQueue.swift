@@ -95,9 +95,19 @@ package final class JobQueue {
     /// The jobs in turn.
     var window: QueueWindow
     /// The delayed and buffered ones.
-    var delayed: DelayedWindow
+    var delayed: DelayedWindow {
+        _read { yield unsafe uncheckedDelayed }
+        _modify { yield unsafe &uncheckedDelayed }
+    }
     /// The jobs whose moment has come, as long as earlier ones may be parked.
-    var line = QueueLine()
+    var line: QueueLine {
+        _read { yield unsafe uncheckedLine }
+        _modify { yield unsafe &uncheckedLine }
+    }
+    // SAFETY: confined to the scheduler's thread; neither knows its queue, so a change of one never
+    // leads to another access. Each job looks at them several times.
+    @exclusivity(unchecked) private var uncheckedDelayed: DelayedWindow
+    @exclusivity(unchecked) private var uncheckedLine = QueueLine()
     /// Whether a load has failed, and another one follows in a while.
     var isLoadDue = false
 
@@ -111,7 +121,7 @@ package final class JobQueue {
         self.load = load
         self.miscounts = miscounts
         window = QueueWindow(limits, mayHoldMore: mayHoldMore)
-        delayed = DelayedWindow(limits, horizon: mayHoldMore ? .first : .last)
+        unsafe uncheckedDelayed = DelayedWindow(limits, horizon: mayHoldMore ? .first : .last)
     }
 
     // MARK: - Ownership
