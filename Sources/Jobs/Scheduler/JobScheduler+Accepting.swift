@@ -56,9 +56,9 @@ extension JobScheduler {
             served.details(of: request, selector, uniqueUntil: claim?.until), acceptedAt: now)
         reserveNumbers()
         let (state, dueAt, expiresAt) = (accepted.state, accepted.dueAt, accepted.expiresAt)
-        // Before the job moves into its entry: a job in memory only is never copied.
+        // The job then moves into its entry: one in memory only is never copied.
         let new = queue == nil ? nil : NewJob(accepted, isParked: isParked)
-        let job = isParked ? nil : enter(accepted, selector, group, queue, byteCount)
+        let job = isParked ? nil : enter(consume accepted, selector, group, queue, byteCount)
         guard let queue, let new else {
             if let claim { names.give(claim, to: id) }
             if let job { goOn(job, state, dueAt: dueAt) }

@@ -24,11 +24,9 @@ struct PendingCommands {
     /// Adds commands at the end.
     mutating func add(_ commands: [StoreCommand]) {
         guard !commands.isEmpty else { return }
-        // By a span: a loop over the elements copies each.
-        let span = commands.span
-        for place in span.indices where !(areSynced && areWrites) {
-            if span[place].isSynced { areSynced = true }
-            if span[place].isWrite { areWrites = true }
+        for command in commands where !(areSynced && areWrites) {
+            if command.isSynced { areSynced = true }
+            if command.isWrite { areWrites = true }
         }
         batches.append(commands)
     }

@@ -29,9 +29,19 @@ final class WaitingPacks {
 
     let table: PackTable
     /// The packs of this transaction, which are not in the table.
-    private var open = OpenPacks()
+    private var open: OpenPacks {
+        _read { yield unsafe uncheckedOpen }
+        _modify { yield unsafe &uncheckedOpen }
+    }
     /// Packs of the table, in no order, so that each of them is moved as seldom as possible.
-    private var remembered: [Remembered] = []
+    private var remembered: [Remembered] {
+        _read { yield unsafe uncheckedRemembered }
+        _modify { yield unsafe &uncheckedRemembered }
+    }
+    // SAFETY: confined to its connection's thread; what is called during a change of one of them
+    // does not know these packs. Each job looks at them several times.
+    @exclusivity(unchecked) private var uncheckedOpen = OpenPacks()
+    @exclusivity(unchecked) private var uncheckedRemembered: [Remembered] = []
     /// The place that the next one takes, if the cache is full.
     private var oldest = 0
     private var usedLast = 0
