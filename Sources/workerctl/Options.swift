@@ -20,6 +20,7 @@ enum Option: String, CaseIterable {
     case zone = "--zone"
     case every = "--every"
     case missed = "--missed"
+    case overlap = "--overlap"
     case key = "--key"
     case unique = "--unique"
     case again = "--again"
@@ -80,6 +81,7 @@ enum Option: String, CaseIterable {
         case .cron: .value("EXPRESSION")
         case .zone: .value("ZONE")
         case .missed: .value("once|all|none")
+        case .overlap: .value("one|skip|queue")
         case .at: .value("UNIX-MS")
         case .priority: .value("high|normal|low")
         case .thread: .value("NAME")
@@ -126,6 +128,8 @@ enum Option: String, CaseIterable {
         case .zone: "whose clock --cron means, such as Europe/Berlin; UTC if not given"
         case .every: "once in this time, such as 10s"
         case .missed: "what becomes of missed runs: one for all of them if not given"
+        case .overlap:
+            "while a job has not ended: at most one waits (if not given), none or each is made"
         case .key: "keep its order with the jobs of this key; jobs: only those"
         case .unique: "hand it in once: the job of this name if there is one already"
         case .again: "with --unique: a new job if the one of this name has ended or was dropped"

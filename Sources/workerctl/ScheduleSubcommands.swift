@@ -17,8 +17,9 @@ enum ScheduleSubcommands {
                     week, or six with the second first. A schedule of the same name is replaced.
                     """, wordCount: 3...4,
                 options: [
-                    .cron, .zone, .every, .missed, .priority, .key, .timeout, .retry, .block,
-                    .expire, .label, .argument, .variable, .file,
+                    .cron, .zone, .every, .missed, .overlap, .priority, .key, .unique, .again,
+                    .holds, .timeout, .retry, .block, .expire, .label, .argument, .variable,
+                    .file,
                 ],
                 run: schedule),
             Subcommand(
@@ -34,12 +35,14 @@ enum ScheduleSubcommands {
         guard case .list(let schedules) = reply else { return }
         if invocation.isJSON { return try Output.write(.array(schedules.map(json))) }
         var table = Table([
-            ("SCHEDULE", .left), ("WHEN", .left), ("MISSED", .left), ("THREAD", .left),
+            ("SCHEDULE", .left), ("WHEN", .left), ("MISSED", .left), ("OVERLAP", .left),
+            ("THREAD", .left),
             ("SELECTOR", .left), ("NEXT", .left), ("LAST JOB", .right), ("FROM", .left),
         ])
         for schedule in schedules {
             table.add([
                 shown(schedule["name"]), rhythm(of: schedule), shown(schedule["missed"]),
+                shown(schedule["overlap"]),
                 shown(schedule["thread"]), shown(schedule["selector"]),
                 time(schedule["next-due-at"]), shown(schedule["last-job"]),
                 shown(schedule["from"]),
@@ -87,6 +90,14 @@ enum ScheduleSubcommands {
             }
             options.missed = rule
         }
+        if let name = invocation.text(.overlap)?.lowercased() {
+            guard let rule = ScheduleOptions.Overlap(rawValue: name) else {
+                throw .usage(
+                    "--overlap is one, skip or queue, not '\(name)'", try: "--overlap skip")
+            }
+            options.overlap = rule
+        }
+        (options.uniqueName, options.uniqueRule) = (job.uniqueName, job.uniqueRule)
         (options.priority, options.timeLimit) = (job.priority, job.timeLimit)
         (options.expiry, options.label) = (job.expiry, job.label)
         (options.key, options.retry) = (job.key, job.retry)

@@ -36,6 +36,8 @@ import Testing
         every.definition.request.options = SharedJobOptions(
             JobOptions(timeoutMilliseconds: 500))
         every.isFromCommand = false
+        every.definition.overlap = .skip
+        every.definition.request.unique = UniqueName([0, 255], isAgain: true, milliseconds: 5)
         do {
             let store = try SQLiteStore(path: directory.database)
             try store.transaction(at: 1) { () throws(StoreFault) in

@@ -262,6 +262,11 @@ package struct TwinBook: Sendable {
         schedules[name] = record
     }
 
+    /// Records that a moment needs no job, as another one has its name.
+    mutating func note(_ run: ScheduleRun) {
+        schedules[run.name]?.progress.through = run.through
+    }
+
     mutating func accept(_ job: Job, of run: ScheduleRun) {
         accept(job)
         schedules[run.name]?.progress.through = run.through

@@ -188,11 +188,17 @@ package final class TwinStore: JobStore {
             note(new, &state)
             return [.accepted(count: 1, fault)]
         case .run(let runs):
-            for made in runs {
-                state.book.accept(made.new.job, of: made.run)
+            return runs.map { made in
                 note(made.new, &state)
+                if let claim = made.claim,
+                    let other = state.book.giveName(claim, to: made.new.job.id, at: now)
+                {
+                    if other.isSame { state.book.note(made.run) }
+                    return fault == nil ? .existing(other) : .accepted(count: 1, fault)
+                }
+                state.book.accept(made.new.job, of: made.run)
+                return .accepted(count: 1, fault)
             }
-            return [.accepted(count: runs.count, fault)]
         case .acceptOnce(let new, let claim):
             let other = state.book.giveName(claim, to: new.job.id, at: now)
             note(new, &state)

@@ -138,10 +138,12 @@ struct `workerctl` {
         _ = try daemon.scratch.write(Array("from a file".utf8), to: "payload")
         let file = try daemon.workerctl(
             "schedule", "close", "images", "echo", "--file", daemon.scratch.file("payload"),
-            "--cron", "30 3 * * *", "--zone", "Europe/Berlin")
+            "--cron", "30 3 * * *", "--zone", "Europe/Berlin", "--overlap", "skip", "--unique", "c",
+            "--again", "--for", "7d")
         #expect(file.text == "scheduled close\n")
         let shown = try daemon.workerctl("schedules").text
         #expect(shown.contains("every 1 h") && shown.contains("30 3 * * * Europe/Berlin"))
+        #expect(shown.contains("queue") && shown.contains("skip"))
         func refused(_ options: String...) throws -> Bool {
             let line = ["schedule", "x", "images", "echo"] + options
             return try CommandLineRun(["--socket", daemon.socket] + line).status == 64
@@ -150,6 +152,8 @@ struct `workerctl` {
         #expect(try refused("--every", "1h", "--zone", "UTC"))
         #expect(try refused("--every", "1h", "--cron", "@daily"))
         #expect(try refused("--every", "1h", "--missed", "never"))
+        #expect(try refused("--every", "1h", "--overlap", "two"))
+        #expect(try refused("--every", "1h", "--again"))
         #expect(try daemon.workerctl("unschedule", "beat").text == "ended beat\n")
         #expect(
             try daemon.workerctl("unschedule", "beat").text == "there is no schedule beat\n")

@@ -16,7 +16,9 @@ struct `Schedules with a client` {
         try client.schedule(
             "nightly", .cron("30 3 * * *", zone: "Europe/Berlin"), onThread: "mail",
             selector: "shout", payload: [0, 255], options: options)
-        try client.schedule("beat", .every(.seconds(3_600)), onThread: "images", selector: "echo")
+        try client.schedule(
+            "beat", .every(.seconds(3_600)), onThread: "images", selector: "echo",
+            options: ScheduleOptions(overlap: .skip, uniqueName: [1, 0]))
         let listed = try client.schedules()
         #expect(listed.map(\.name) == ["beat", "nightly"])
         let (beat, nightly) = (listed[0], listed[1])
@@ -24,6 +26,7 @@ struct `Schedules with a client` {
         #expect(beat.isFromCommand && beat.nextDueAt != nil && beat.lastJob == nil)
         #expect(nightly.rhythm == .cron("30 3 * * *", zone: "Europe/Berlin"))
         #expect(nightly.thread == "mail" && nightly.selector == "shout")
+        #expect(beat.overlap == "skip" && nightly.overlap == "queue")
         #expect(nightly.missed == "all" && nightly.priority == "low")
         #expect(try client.unschedule("beat"))
         #expect(try !client.unschedule("beat"))

@@ -73,7 +73,7 @@ extension JobScheduler {
                 id: id, job: job, queue: queue, state: state, dueAt: dueAt, byteCount: byteCount,
                 reply: reply))
         if let run {
-            commits.add(MadeRun(run: run, new: new))
+            commits.add(MadeRun(run: run, new: new, claim: claim))
         } else if let claim {
             keep(.acceptOnce(new, claim))
         } else {

@@ -23,6 +23,10 @@ package enum MissedRuns: String, CaseIterable, Sendable {
         package let leftOutCount: Int?
         /// All moments until this one are dealt with.
         package let through: Int64
+        /// As many moments as are known to have no run.
+        package var leftOutCountAtLeast: Int {
+            leftOutCount ?? MissedRuns.countMax + 1 - runs.count
+        }
 
         /// The due runs, for tests to compare with.
         package init(runs: [Int64], leftOutCount: Int?, through: Int64) {

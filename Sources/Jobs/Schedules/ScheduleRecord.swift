@@ -12,6 +12,7 @@ package struct ScheduleDefinition: Hashable, Sendable {
     package var name: String
     package var rhythm: Rhythm
     package var missed = MissedRuns.once
+    package var overlap = OverlappingRuns.one
     /// The request of each job, without its time.
     package var request: JobRequest
 

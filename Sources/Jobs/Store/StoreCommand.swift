@@ -11,7 +11,7 @@
 package enum StoreCommand: Sendable {
     /// Keep a new job.
     case accept(NewJob)
-    /// Keep jobs of a schedule, and record that they were made.
+    /// Keep jobs of a schedule, and record that they were made; none whose name another job has.
     case run([MadeRun])
     /// Keep a schedule.
     indirect case keepSchedule(ScheduleRecord, ticket: UInt64)
@@ -125,10 +125,13 @@ package final class NewJob: Sendable {
 package struct MadeRun: Sendable {
     package let run: ScheduleRun
     package let new: NewJob
+    /// The name that it is to have; nil for none.
+    package let claim: NameClaim?
 
-    package init(run: ScheduleRun, new: NewJob) {
+    package init(run: ScheduleRun, new: NewJob, claim: NameClaim? = nil) {
         self.run = run
         self.new = new
+        self.claim = claim
     }
 }
 

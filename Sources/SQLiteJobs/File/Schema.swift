@@ -214,5 +214,12 @@ package struct Schema: Sendable {
             "CREATE INDEX ended_named ON ended (kept_until, id) WHERE kept_until IS NOT NULL",
             "INSERT INTO settings (name, value) VALUES ('named_count', 0), ('named_bytes', 0)",
         ],
+        // Jobs of a schedule that overlap, and the names that they have.
+        [
+            "ALTER TABLE schedules ADD COLUMN overlap TEXT",
+            "ALTER TABLE schedules ADD COLUMN unique_name BLOB",
+            "ALTER TABLE schedules ADD COLUMN unique_again INTEGER",
+            "ALTER TABLE schedules ADD COLUMN unique_ms BIGINT",
+        ],
     ])
 }

@@ -29,7 +29,14 @@ extension JournalWriter {
             answers.append(
                 .settled(ticket: ticket, fault.map { .failure($0) } ?? .success(settled)))
         case .accept, .acceptOnce: answers.appendAccepted()
-        case .run(let runs): for _ in runs { answers.appendAccepted() }
+        case .run(let runs):
+            for made in runs {
+                if fault == nil, let other = answers.existing[made.new.job.id] {
+                    answers.append(.existing(other))
+                } else {
+                    answers.appendAccepted()
+                }
+            }
         case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket),
             .keepDue(_, let ticket):
             answers.append(.confirmed(ticket: ticket, fault))

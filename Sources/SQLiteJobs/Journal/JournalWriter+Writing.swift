@@ -14,7 +14,7 @@ extension JournalWriter {
             noteMemory(new)
         case .run(let runs):
             for made in runs {
-                try store.accept(made.new.job, of: made.run)
+                try write(made, to: store, at: now, &answers)
                 noteMemory(made.new)
             }
         case .keepSchedule(let record, _): try store.keep(record)
@@ -69,6 +69,19 @@ extension JournalWriter {
             answers.claimed[ticket] = blockers(of: queues, store)
         case .begun, .confirm, .answer: break
         case .find, .findPayload, .findNamed, .findExpired, .list: break
+        }
+    }
+
+    private func write(
+        _ made: MadeRun, to store: SQLiteStore, at now: Int64, _ answers: inout JournalAnswers
+    ) throws(StoreFault) {
+        if let claim = made.claim,
+            let other = try store.giveName(claim, to: made.new.job.id, at: now)
+        {
+            answers.existing[made.new.job.id] = other
+            if other.isSame { try store.note(made.run) }
+        } else {
+            try store.accept(made.new.job, of: made.run)
         }
     }
 

@@ -7,7 +7,7 @@ extension SQLiteStore {
     private static let columns = """
         name, from_command, cron, zone, every_ms, missed, thread, selector, payload, priority,
         retries, timeout_ms, since, through, last_run_at, last_job, expire_ms, order_key,
-        retry_blocks, carried
+        retry_blocks, carried, overlap, unique_name, unique_again, unique_ms
         """
 
     /// All schedules, in the order of their names.
@@ -33,7 +33,7 @@ extension SQLiteStore {
         let statement = try cached(
             """
             INSERT INTO schedules (\(Self.columns))
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         let definition = record.definition
         try statement.bind(1, name)
@@ -64,6 +64,11 @@ extension SQLiteStore {
         try statement.bind(18, options.key)
         try statement.bind(19, options.retryBlocks.map { $0 ? 1 : 0 })
         try statement.bind(20, options.carried)
+        try statement.bind(21, definition.overlap.rawValue)
+        let unique = definition.request.unique
+        try statement.bind(22, unique?.bytes)
+        try statement.bind(23, unique.map { $0.isAgain ? 1 : 0 })
+        try statement.bind(24, unique?.milliseconds)
         try statement.run()
     }
 
@@ -85,6 +90,14 @@ extension SQLiteStore {
         try statement.bind(2, run.at)
         try statement.bind(3, Int64(job.id.number))
         try statement.bind(4, run.name)
+        try statement.run()
+    }
+
+    /// Stores that a moment of a schedule needs no job, as another one has its name.
+    package func note(_ run: ScheduleRun) throws(StoreFault) {
+        let statement = try cached("UPDATE schedules SET through = ? WHERE name = ?")
+        try statement.bind(1, run.through)
+        try statement.bind(2, run.name)
         try statement.run()
     }
 
@@ -116,6 +129,13 @@ extension SQLiteStore {
             expireMilliseconds: row.optionalInteger(16))
         options.carried = row.optionalBytes(19)
         definition.request.options = SharedJobOptions(options)
+        definition.overlap =
+            row.optionalText(20).flatMap { OverlappingRuns(rawValue: $0) }
+            ?? .standard(with: definition.missed)
+        definition.request.unique = row.optionalBytes(21).map { name in
+            UniqueName(
+                name, isAgain: row.optionalInteger(22) == 1, milliseconds: row.optionalInteger(23))
+        }
         var progress = ScheduleProgress(since: row.integer(12))
         progress.through = row.integer(13)
         progress.lastRunAt = row.optionalInteger(14)

@@ -12,6 +12,8 @@ public struct ScheduleDescription: Sendable, Equatable {
     public let rhythm: ScheduleRhythm
     /// The rule for missed runs: `once`, `all` or `none`.
     public let missed: String
+    /// What becomes of overlapping runs: `one`, `skip` or `queue`.
+    public let overlap: String
     /// The thread or pool that its jobs are for.
     public let thread: String
     /// The selector of its jobs.
@@ -37,6 +39,8 @@ extension ScheduleDescription {
             rhythm = .every(.milliseconds(try fields.time("every-ms")))
         }
         missed = try fields.text("missed")
+        // Daemons before it was there made a job for each moment.
+        overlap = fields.optionalText("overlap") ?? "queue"
         thread = try fields.text("thread")
         selector = try fields.text("selector")
         priority = try fields.text("priority")

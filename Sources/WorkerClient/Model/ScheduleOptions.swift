@@ -31,8 +31,27 @@ public struct ScheduleOptions: Sendable, Equatable {
         case none
     }
 
+    /// What becomes of a moment that comes while a job of the schedule has not ended.
+    public enum Overlap: String, Sendable, Equatable, CaseIterable {
+        /// At most one job waits; others may run.
+        case one
+        /// No job is made while one has not ended.
+        case skip
+        /// Each moment makes a job.
+        case queue
+    }
+
     /// What becomes of runs that were missed.
     public var missed: Missed
+    /// What becomes of a moment that comes while a job of the schedule has not ended; nil is
+    /// `queue` if all missed runs are made up for, else `one`.
+    public var overlap: Overlap?
+    /// A name under which at most one job is accepted, 1 to 256 bytes; nil for none.
+    ///
+    /// A moment that finds a job of this name makes none.
+    public var uniqueName: [UInt8]?
+    /// How long the unique name holds, and for which jobs.
+    public var uniqueRule: PerformOptions.UniqueRule?
     /// The place of its jobs among those that wait.
     public var priority: PerformOptions.Priority
     /// How long a job may run; nil leaves it to the selector's configuration.
@@ -58,8 +77,12 @@ public struct ScheduleOptions: Sendable, Equatable {
         missed: Missed = .once, priority: PerformOptions.Priority = .normal,
         timeLimit: Duration? = nil, key: [UInt8]? = nil, retry: PerformOptions.Retry? = nil,
         expiry: Duration? = nil, label: String? = nil, arguments: [String] = [],
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], overlap: Overlap? = nil,
+        uniqueName: [UInt8]? = nil, uniqueRule: PerformOptions.UniqueRule? = nil
     ) {
+        self.overlap = overlap
+        self.uniqueName = uniqueName
+        self.uniqueRule = uniqueRule
         self.arguments = arguments
         self.environment = environment
         self.missed = missed
@@ -74,9 +97,10 @@ public struct ScheduleOptions: Sendable, Equatable {
     /// The same as arguments of SCHEDULE.
     var commandArguments: [CommandArgument] {
         let job = PerformOptions(
-            priority: priority, timeLimit: timeLimit, key: key, retry: retry, expiry: expiry,
-            label: label, arguments: arguments, environment: environment)
+            priority: priority, timeLimit: timeLimit, key: key, uniqueName: uniqueName,
+            retry: retry, expiry: expiry, label: label, arguments: arguments,
+            environment: environment, uniqueRule: uniqueRule)
         return (missed == .once ? [] : ["MISSED", .text(missed.rawValue)])
-            + job.commandArguments
+            + (overlap.map { ["OVERLAP", .text($0.rawValue)] } ?? []) + job.commandArguments
     }
 }

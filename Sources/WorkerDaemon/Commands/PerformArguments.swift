@@ -74,44 +74,16 @@ struct PerformArguments {
             return index + 1
         }
         if command.matches(index, "UNIQUE") {
-            return try readUnique(command, at: index, before: end)
+            let read = try UniqueArguments(command, at: index, before: end, Self.rest)
+            request.unique = read.name
+            tellsWhetherNew = read.tellsWhetherNew
+            return read.end
         }
         if let next = try reader.read(command, at: index, before: end, Self.rest) { return next }
         throw WireError(
             .err,
             "unknown option \(quoted(command.text(at: index))); the payload is the last argument, "
                 + "in quotes if it has spaces")
-    }
-
-    /// Reads a unique name and its options, which come in any order.
-    private mutating func readUnique(
-        _ command: Command, at index: Int, before end: Int
-    ) throws(WireError) -> Int {
-        let name = try JobOptionReader.name(command, at: index, before: end, "UNIQUE", Self.rest)
-        var isAgain = false
-        var milliseconds: Int64?
-        var next = index + 2
-        while next < end {
-            if command.matches(next, "TELL"), !tellsWhetherNew {
-                tellsWhetherNew = true
-            } else if command.matches(next, "AGAIN"), !isAgain {
-                isAgain = true
-            } else if command.matches(next, "FOR"), milliseconds == nil {
-                guard next + 1 < end else {
-                    throw WireError(.err, "FOR needs a number, and \(Self.rest) behind it")
-                }
-                let count = try command.count(
-                    at: next + 1, "FOR", max: Int(UniqueName.millisecondsMax))
-                guard count > 0 else { throw WireError(.err, "FOR must be at least 1 ms") }
-                milliseconds = Int64(count)
-                next += 1
-            } else {
-                break
-            }
-            next += 1
-        }
-        request.unique = UniqueName(name, isAgain: isAgain, milliseconds: milliseconds)
-        return next
     }
 
     private static func isNumeric(_ byte: UInt8) -> Bool {

@@ -18,6 +18,14 @@ extension Configuration {
         package var every: Duration?
         package var zone = Zone(name: ZoneFiles.defaultName, rules: .utc)
         package var missed = MissedRuns.once
+        /// Nil for the one that goes with `missed`.
+        package var overlap: OverlappingRuns?
+        /// A name that at most one job has; empty for none.
+        package var unique = ""
+        /// Whether there is a new job if the one of its name has ended.
+        package var uniqueAgain = false
+        /// How long the name holds; nil for the default.
+        package var uniqueFor: Duration?
         package var thread = ""
         package var selector = ""
         package var payload = ""
@@ -74,6 +82,11 @@ extension Configuration {
                     thread: thread, selector: selector,
                     payload: payloadFile ?? Array(payload.utf8)))
             definition.missed = missed
+            definition.overlap = overlap ?? .standard(with: missed)
+            if !unique.isEmpty {
+                definition.request.unique = UniqueName(
+                    Array(unique.utf8), isAgain: uniqueAgain, milliseconds: uniqueFor?.milliseconds)
+            }
             definition.request.priority = priority
             var options = JobOptions(
                 timeoutMilliseconds: timeout?.milliseconds, retryCountMax: retries,
@@ -112,6 +125,12 @@ extension Configuration.Schedule: ConfigurationSection {
         section.read("every", into: &every, .duration(Self.shortest...Self.longest))
         section.read("zone", into: &zone, .zone)
         section.read("missed", into: &missed, .choice)
+        section.read("overlap", into: &overlap, .choice)
+        section.read("unique", into: &unique, .text(such: "refresh", byteCountMax: 256))
+        section.read("uniqueAgain", into: &uniqueAgain, .boolean)
+        section.read(
+            "uniqueFor", into: &uniqueFor,
+            .duration(.milliseconds(1) ... .milliseconds(UniqueName.millisecondsMax)))
         section.require(
             "thread", into: &thread, .text(such: "ledger", byteCountMax: 80),
             example: "thread: \"ledger\"")
@@ -149,6 +168,16 @@ extension Configuration.Schedule: ConfigurationSection {
         }
         if section.has("zone"), !section.has("cron") {
             section.report("zone", "is of no use without cron: add cron or remove it")
+        }
+        if let overlap {
+            do throws(ScheduleFault) {
+                try overlap.check(with: missed)
+            } catch {
+                section.report("overlap", "must be \"queue\" with missed: \(error)")
+            }
+        }
+        for key in ["uniqueAgain", "uniqueFor"] where section.has(key) && unique.isEmpty {
+            section.report(key, "is of no use without unique: add unique or remove it")
         }
         if !thread.isEmpty, !threadNames.contains(thread) {
             section.report("thread", "there is no thread \(thread.quoted) under threads")

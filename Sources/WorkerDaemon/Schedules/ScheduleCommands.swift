@@ -9,6 +9,7 @@ enum ScheduleCommands {
         CommandSpecification(
             "schedule", 7...(32 + 2 * JobOptionReader.wordCountMax), .jobs,
             usage: "name CRON expression [ZONE zone] | name EVERY ms, then [MISSED once|all|none] "
+                + "[OVERLAP one|skip|queue] [UNIQUE id [AGAIN] [FOR ms]] "
                 + "\(JobOptionReader.usage) thread selector payload",
             "Makes a job again and again. Answers OK.", execute: schedule),
         CommandSpecification(
@@ -60,6 +61,7 @@ enum ScheduleCommands {
             entry("zone", zone),
             entry("every-ms", every),
             entry("missed", text(definition.missed.rawValue)),
+            entry("overlap", text(definition.overlap.rawValue)),
             entry("thread", text(definition.request.thread)),
             entry("selector", text(definition.request.selector)),
             entry("priority", text(definition.request.priority.name)),
@@ -74,6 +76,7 @@ enum ScheduleCommands {
 struct ScheduleArguments {
     private(set) var definition: ScheduleDefinition
     private var zone: String?
+    private var overlap: OverlappingRuns?
     private var reader = JobOptionReader()
     private static let rest = "thread, selector and payload"
 
@@ -105,11 +108,21 @@ struct ScheduleArguments {
         }
         definition.request.priority = reader.priority
         definition.request.options = reader.options
+        try settleOverlap()
         guard let zone else { return }
         guard case .cron(let expression, _) = definition.rhythm else {
             throw WireError(.err, "ZONE is of no use without CRON")
         }
         definition.rhythm = .cron(expression, zone: zone)
+    }
+
+    private mutating func settleOverlap() throws(WireError) {
+        definition.overlap = overlap ?? .standard(with: definition.missed)
+        do throws(ScheduleFault) {
+            try definition.overlap.check(with: definition.missed)
+        } catch {
+            throw WireError(.err, "MISSED all needs OVERLAP queue: \(error)")
+        }
     }
 
     private static func rhythm(
@@ -157,6 +170,22 @@ struct ScheduleArguments {
             }
             definition.missed = rule
             return index + 2
+        }
+        if command.matches(index, "OVERLAP") {
+            let word = command.text(at: index + 1).lowercased()
+            guard let rule = OverlappingRuns(rawValue: word) else {
+                throw WireError(.err, "OVERLAP must be one, skip or queue, is \(quoted(word))")
+            }
+            overlap = rule
+            return index + 2
+        }
+        if command.matches(index, "UNIQUE") {
+            let unique = try UniqueArguments(command, at: index, before: end, Self.rest)
+            if unique.tellsWhetherNew {
+                throw WireError(.err, "TELL is of no use with SCHEDULE: nothing waits for a number")
+            }
+            definition.request.unique = unique.name
+            return unique.end
         }
         if let next = try reader.read(command, at: index, before: end, Self.rest) { return next }
         throw WireError(

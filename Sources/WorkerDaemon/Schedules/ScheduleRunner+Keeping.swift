@@ -39,7 +39,10 @@ extension ScheduleRunner {
                 record.progress = before.progress
             }
             if before != record { tell { .keepSchedule(record, ticket: $0) } }
-            insert(ScheduleEntry(record, schedule.cron, schedule.zone.rules))
+            let entry = ScheduleEntry(record, schedule.cron, schedule.zone.rules)
+            // Also in another rhythm: that job is one of this schedule.
+            entry.living = before?.progress.lastJob.map { [$0] } ?? []
+            insert(entry)
         }
     }
 
@@ -118,6 +121,7 @@ extension ScheduleRunner {
         {
             entry.progress = before.progress
         }
+        entry.living = entries[entry.definition.name]?.living ?? []
         insert(entry)
     }
 

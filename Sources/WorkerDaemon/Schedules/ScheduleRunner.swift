@@ -30,6 +30,8 @@ final class ScheduleEntry {
     var isFaultTold = false
     /// How many moments its next job leaves out.
     var leftOutCount = 0
+    /// Jobs of it that may not have ended; of one whose jobs may overlap, the last only.
+    var living: [JobID]
 
     init(
         _ record: ScheduleRecord, _ cron: CronExpression?, _ zone: TimeZoneRules
@@ -37,6 +39,7 @@ final class ScheduleEntry {
         definition = record.definition
         isFromCommand = record.isFromCommand
         progress = record.progress
+        living = record.progress.lastJob.map { [$0] } ?? []
         self.cron = cron
         self.zone = zone
     }
@@ -81,6 +84,8 @@ final class ScheduleRunner {
     /// Jobs that are asked for and not answered.
     private var making: [UInt64: (ScheduleRun, ScheduleEntry)] = [:]
     private var lastNumber: UInt64 = 0
+    /// Jobs of which is asked whether they have ended.
+    var looks: [UInt64: OverlapLook] = [:]
     private var due = TimerHeap<ScheduleEntry>()
     private var dueHandles: [TimerHeap<ScheduleEntry>.Handle] = []
     /// Those that wait for room, by their names.
@@ -172,7 +177,7 @@ final class ScheduleRunner {
         setAlarm()
     }
 
-    private func setAlarm() {
+    func setAlarm() {
         let next = due.firstFire ?? WallAlarm.never
         guard port != nil, alarmAt != next else { return }
         do throws(SystemError) {
@@ -202,22 +207,34 @@ final class ScheduleRunner {
     // MARK: - Runs
 
     private func run(_ entry: ScheduleEntry, at now: Int64) {
+        crowded.remove(entry.definition.name)
+        guard let found = found(for: entry, at: now) else { return arm(entry) }
+        if entry.definition.overlap == .queue || entry.living.isEmpty || found.runs.isEmpty {
+            makeJobs(found, of: entry, at: now)
+        } else {
+            look(for: entry, at: now)
+        }
+    }
+
+    /// What a schedule has to do; nil if nothing was due.
+    func found(for entry: ScheduleEntry, at now: Int64) -> MissedRuns.Due? {
+        entry.definition.missed.due(of: entry.schedule, since: entry.progress.through, at: now)
+    }
+
+    /// Makes the jobs of moments that are due.
+    func makeJobs(_ found: MissedRuns.Due, of entry: ScheduleEntry, at now: Int64) {
         let rule = entry.definition.missed
         let name = entry.definition.name
-        crowded.remove(name)
-        guard let found = rule.due(of: entry.schedule, since: entry.progress.through, at: now)
-        else { return arm(entry) }
         // What a short period leaves out on a slow disk is not told each time.
         let isLate = now - entry.progress.through > MissedRuns.graceMilliseconds
-        entry.leftOutCount =
-            found.leftOutCount ?? MissedRuns.countMax + 1 - found.runs.count
+        entry.leftOutCount = found.leftOutCountAtLeast
         if found.runs.isEmpty {
             entry.progress.through = found.through
             countLeftOut(by: entry)
         }
         entry.fault = nil
         // For this loop: it goes on once all are answered, which some may be at once.
-        awaited[name, default: 0] += 1
+        expectAnswer(for: name)
         for moment in found.runs.prefix(Self.turnCountMax) {
             make(ScheduleRun(name: name, through: moment, at: now), of: entry)
             if let fault = entry.fault {
@@ -239,26 +256,43 @@ final class ScheduleRunner {
         var request = entry.definition.request
         // It has passed: the job is not delayed, but shows which moment it is for.
         request.schedule = .at(run.through)
-        lastNumber += 1
-        making[lastNumber] = (run, entry)
-        awaited[run.name, default: 0] += 1
-        driver.perform(request, of: run, ReplyToken(client: Self.client, number: lastNumber))
+        let reply = nextReply()
+        making[reply.number] = (run, entry)
+        expectAnswer(for: run.name)
+        driver.perform(request, of: run, reply)
     }
 
-    /// A job was accepted, or could not be.
+    /// Where the answer to the next request goes.
+    func nextReply() -> ReplyToken {
+        lastNumber += 1
+        return ReplyToken(client: Self.client, number: lastNumber)
+    }
+
+    /// A job was accepted, or could not be; or an earlier one was looked at.
     func answered(_ number: UInt64, _ answer: JobAnswer) {
+        if let look = looks.removeValue(forKey: number) { return answered(look, answer) }
         guard let (run, entry) = making.removeValue(forKey: number) else { return }
         let isAwaiting = stillAwaits(run.name)
         // Also if the schedule has been ended or replaced meanwhile.
-        if case .accepted = answer {
+        switch answer {
+        case .accepted:
             madeCount += 1
             countLeftOut(by: entry)
+        case .known:
+            // The job that has the name stands in for this one.
+            entry.leftOutCount += 1
+            countLeftOut(by: entry)
+        default: break
         }
         // Another one may have come in its place meanwhile, or none.
         guard let present = entries[run.name] else { return }
         switch answer {
         case .accepted(let id):
             if present.definition.rhythm == entry.definition.rhythm { note(run, id, of: present) }
+        case .known:
+            if present.definition.rhythm == entry.definition.rhythm {
+                present.progress.through = max(present.progress.through, run.through)
+            }
         case .failed(let error): present.fault = error
         default: break
         }
@@ -267,10 +301,13 @@ final class ScheduleRunner {
         setAlarm()
     }
 
+    /// Counts an answer that a schedule waits for.
+    func expectAnswer(for name: String) { awaited[name, default: 0] += 1 }
+
     /// Counts one that is awaited no more.
     ///
     /// - Returns: whether others are.
-    private func stillAwaits(_ name: String) -> Bool {
+    func stillAwaits(_ name: String) -> Bool {
         let left = (awaited[name] ?? 1) - 1
         awaited[name] = left > 0 ? left : nil
         return left > 0
@@ -280,16 +317,17 @@ final class ScheduleRunner {
         entry.progress.through = max(entry.progress.through, run.through)
         entry.progress.lastRunAt = run.at
         entry.progress.lastJob = id
+        entry.living = entry.definition.overlap == .queue ? [id] : entry.living + [id]
         countLeftOut(by: entry)
     }
 
-    private func countLeftOut(by entry: ScheduleEntry) {
+    func countLeftOut(by entry: ScheduleEntry) {
         leftOutCount += entry.leftOutCount
         entry.leftOutCount = 0
     }
 
     /// Waits for the next moment, or for room.
-    private func goOn(_ entry: ScheduleEntry) {
+    func goOn(_ entry: ScheduleEntry) {
         guard let fault = entry.fault else {
             if entry.isFaultTold {
                 log.notice("schedule \(entry.definition.name): jobs can be made again")

@@ -192,7 +192,8 @@ extension TestClient {
             let before = Int(WallClock.unixMilliseconds())
             _ = try client.call("PAUSE", "images")
             // Of the missed runs it makes one job.
-            let reply = try client.call("SCHEDULE", "beat", "EVERY", 100, "images", "echo", "")
+            let reply = try client.call(
+                "SCHEDULE", "beat", "EVERY", 100, "OVERLAP", "queue", "images", "echo", "")
             #expect(reply.text == "OK")
             try eventually("it waits for room") {
                 try client.figure("schedules_without_room") == 1
@@ -240,7 +241,8 @@ extension TestClient {
                     client.figure("total_schedule_runs_left_out")
                 )
                 let filler = try client.perform("images", "sha256", "x")
-                _ = try client.call("SCHEDULE", "beat", "EVERY", 10, "images", "echo", "")
+                _ = try client.call(
+                    "SCHEDULE", "beat", "EVERY", 10, "OVERLAP", "QUEUE", "images", "echo", "")
                 usleep(60_000)
                 #expect(try client.call("CANCEL", .integer(filler)).text == "cancelled")
                 usleep(UInt32(4_500 + round % 60 * 50))
@@ -303,6 +305,19 @@ extension TestClient {
                 ),
                 (["x", "EVERY", 50, "ZONE", "UTC", "images", "echo", ""], "ERR ZONE is of no use"),
                 (["x", "EVERY", 50, "MISSED", "some", "images", "echo", ""], "ERR MISSED must be"),
+                (
+                    ["x", "EVERY", 50, "OVERLAP", "two", "images", "echo", ""],
+                    "ERR OVERLAP must be"
+                ),
+                (
+                    ["x", "EVERY", 50, "MISSED", "all", "OVERLAP", "skip", "images", "echo", ""],
+                    "ERR MISSED all needs OVERLAP queue: all makes a job for each moment"
+                ),
+                (
+                    ["x", "EVERY", 50, "UNIQUE", "a", "TELL", "images", "echo", ""],
+                    "ERR TELL is of"
+                ),
+                (["x", "EVERY", 50, "UNIQUE", "", "images", "echo", ""], "ERR UNIQUE has 1 to"),
                 (["x", "EVERY", 50, "MISSED", "images", "echo", ""], "ERR 'MISSED' needs a value"),
                 (
                     ["x", "EVERY", 50, "WAIT", "5", "images", "echo", ""],

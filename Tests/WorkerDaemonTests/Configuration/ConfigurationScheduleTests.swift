@@ -40,6 +40,12 @@ import WorkerDaemon
         ),
         ("cron: '@daily', zone: '/etc/passwd', ", "schedules.nightly.zone: there is no time zone"),
         ("every: '1s', missed: 'never', ", "schedules.nightly.missed: must be one of"),
+        ("every: '1s', overlap: 'two', ", "schedules.nightly.overlap: must be one of"),
+        (
+            "every: '1s', missed: 'all', overlap: 'one', ",
+            "schedules.nightly.overlap: must be \"queue\" with missed: all makes a job for each"
+        ),
+        ("every: '1s', uniqueAgain: true, ", "schedules.nightly.uniqueAgain: is of no use without"),
         ("every: '1s', priority: 'urgent', ", "schedules.nightly.priority: must be"),
         ("every: '1s', crom: 1, ", "schedules.nightly.crom: unknown key, did you mean \"cron\"?"),
     ])
