@@ -90,7 +90,10 @@ extension JobScheduler {
         case .success(let success): answer = success
         }
         for job in answer.jobs { readmit(job) }
-        for id in answer.droppedIDs { _ = book.dropFailed(id) }
+        for id in answer.droppedIDs {
+            _ = book.dropFailed(id)
+            environment.dropped(id)
+        }
         change.count += answer.jobs.count + answer.droppedIDs.count
         if let last = answer.last {
             if stage.isRefusing { return .failed(.interrupted(jobCount: change.count)) }
@@ -134,8 +137,14 @@ extension JobScheduler {
     private mutating func resolve(_ id: JobID, _ action: FailedJobAction) -> Bool {
         switch action {
         case .runAgain: runAgainInMemory(id)
-        case .drop: book.dropFailed(id)
+        case .drop: dropInMemory(id)
         }
+    }
+
+    private mutating func dropInMemory(_ id: JobID) -> Bool {
+        guard book.dropFailed(id) else { return false }
+        environment.dropped(id)
+        return true
     }
 
     private mutating func runAgainInMemory(_ id: JobID) -> Bool {

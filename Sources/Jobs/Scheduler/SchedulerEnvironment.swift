@@ -25,6 +25,9 @@ package protocol SchedulerEnvironment: AnyObject {
     /// The jobs that run now, and where and since when, in Unix milliseconds: threads report only ends.
     func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)]
 
+    /// A failed job was dropped: data that others keep of it is of no use any more.
+    func dropped(_ id: JobID)
+
     /// Whether a client has left: no answer reaches it.
     func isGone(_ client: UInt64) -> Bool
 }

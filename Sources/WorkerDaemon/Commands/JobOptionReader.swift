@@ -88,7 +88,7 @@ struct JobOptionReader {
             case .words:
                 let words = try Self.words(
                     command, at: index, before: end, option.name.uppercased(), rest)
-                given[option] = words.bytes
+                given[option] = words.count == 0 ? nil : words.bytes
                 return index + 2 + words.count
             }
         }
@@ -113,7 +113,8 @@ struct JobOptionReader {
             throw WireError(.err, "\(option) needs a number, its words, and \(rest) behind them")
         }
         let count = try command.count(at: index + 1, option, max: wordCountMax)
-        guard count > 0 else { throw WireError(.err, "\(option) needs at least 1 word") }
+        // A script gives as many words as it has, also none.
+        guard count > 0 else { return ([], 0) }
         guard index + 1 + count < end else {
             throw WireError(
                 .err,

@@ -156,7 +156,13 @@ extension Configuration.Selector: ConfigurationSection {
     /// An argument that a client may choose is an option, never an operand such as a file.
     private static func isArgumentName(_ name: String, at place: Place) -> Bool {
         let bytes = name.utf8
-        if (2...64).contains(bytes.count), name.hasPrefix("-"), name != "--",
+        if name == "--" {
+            place.report(
+                "ends a program's options, and is none: write it into program, behind "
+                    + argumentsMark.quoted)
+            return false
+        }
+        if (2...64).contains(bytes.count), name.hasPrefix("-"),
             !bytes.contains(UInt8(ascii: "=")), !bytes.contains(0)
         {
             return true

@@ -88,13 +88,37 @@ final class OutputBook: Sendable {
     private struct State {
         /// The attempts of each job, the oldest first.
         var attempts: [UInt64: [ProgramOutput]] = [:]
-        /// The attempts that have ended, the oldest first, with the bytes that they count for.
+        /// The attempts that have ended, the oldest first, with the bytes that they count for;
+        /// forgotten ones among them.
         var ended = FIFO<(output: ProgramOutput, byteCount: Int)>()
+        /// How many of these are forgotten.
+        var forgottenCount = 0
         var byteCount = 0
+
+        func isKept(_ output: ProgramOutput) -> Bool {
+            attempts[output.job]?.contains { $0 === output } == true
+        }
 
         mutating func remove(_ output: ProgramOutput) {
             attempts[output.job]?.removeAll { $0 === output }
             if attempts[output.job]?.isEmpty == true { attempts[output.job] = nil }
+        }
+
+        mutating func removeOldest() {
+            guard let oldest = ended.popFirst() else { return }
+            guard isKept(oldest.output) else { return forgottenCount -= 1 }
+            byteCount -= oldest.byteCount
+            remove(oldest.output)
+        }
+
+        /// Removes forgotten attempts once they are most of all.
+        mutating func sweep() {
+            guard forgottenCount > ended.count / 2 else { return }
+            for _ in 0..<ended.count {
+                guard let next = ended.popFirst() else { break }
+                if isKept(next.output) { ended.append(next) }
+            }
+            forgottenCount = 0
         }
     }
 
@@ -125,10 +149,19 @@ final class OutputBook: Sendable {
             let byteCount = written + Self.attemptByteCount
             state.ended.append((output, byteCount))
             state.byteCount += byteCount
-            while state.byteCount > byteCountMax, let oldest = state.ended.popFirst() {
-                state.byteCount -= oldest.byteCount
-                state.remove(oldest.output)
+            while state.byteCount > byteCountMax { state.removeOldest() }
+        }
+    }
+
+    /// Forgets the attempts of a job that has ended.
+    func forget(_ job: UInt64) {
+        state.withLock { state in
+            guard let forgotten = state.attempts.removeValue(forKey: job) else { return }
+            state.forgottenCount += forgotten.count
+            for output in forgotten {
+                state.byteCount -= output.reading.byteCount + Self.attemptByteCount
             }
+            state.sweep()
         }
     }
 

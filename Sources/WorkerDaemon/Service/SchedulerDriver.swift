@@ -409,6 +409,8 @@ private final class Surroundings: SchedulerEnvironment {
         }
     }
 
+    func dropped(_ id: JobID) { driver?.children.outputs.forget(id.number) }
+
     func isGone(_ client: UInt64) -> Bool { driver?.door.isGone(client) ?? true }
 }
 

@@ -136,9 +136,9 @@ final class Service: SessionDelegate {
         doors.removeAll()
     }
 
-    /// Closes all connections after sending the answers that the clients still take.
+    /// Closes each connection once its commands are answered and the answers are sent.
     func closeSessions() {
-        for session in sessions.values { session.closeWhenSent() }
+        for session in sessions.values { session.closeWhenAnswered() }
     }
 
     /// Calls `body` once no session is left, at once if there is none.

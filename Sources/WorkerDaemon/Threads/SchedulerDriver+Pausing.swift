@@ -22,7 +22,8 @@ extension SchedulerDriver {
             return door.answer(reply, .failed(error))
         }
         if members.allSatisfy({ $0.thread.isStopped }) {
-            return door.answer(reply, .failed(.stoppedThread(name)))
+            return door.answer(
+                reply, .failed(isRefusing ? .shuttingDown : .stoppedThread(name)))
         }
         for member in members {
             if isPaused { member.thread.pause() } else { member.thread.resume() }

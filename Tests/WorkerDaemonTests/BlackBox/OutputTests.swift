@@ -145,6 +145,36 @@ import WorkerClient
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: ["\"memory\"", "\"$DIR/jobs.sqlite\""])
+    func `that of a failed job is dropped with the job`(store: String) throws {
+        var setup = setup("retainedOutput: 1000,")
+        setup.store = store
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            func retained() throws -> Int { try client.figure("retained_program_output") }
+            _ = try client.call("PERFORM", "images", "good", "WAIT", "")
+            let before = try retained()
+            #expect(before == 10 + 256)
+            for number in [2, 3, 4] {
+                _ = try client.call("PERFORM", "images", "bad", "WAIT", "")
+                if number == 2 {
+                    #expect(try client.call("DROP", 2) == .integer(1))
+                    #expect(try retained() == before)
+                }
+            }
+            #expect(try retained() == before + 2 * (12 + 256))
+            #expect(try client.call("DROP", "ALL", "bad") == .integer(2))
+            #expect(try retained() == before)
+            // Outputs that were dropped take no room from others.
+            for _ in 1...5 {
+                for _ in 1...2 { _ = try client.call("PERFORM", "images", "bad", "WAIT", "") }
+                #expect(try client.call("OUTPUT", 1)["errors"]?.text == "a warning\n")
+                #expect(try client.call("DROP", "ALL", "bad") == .integer(2))
+            }
+            #expect(try retained() == before)
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `and what is wrong with the command`() throws {
         try withDaemon(setup()) { daemon in

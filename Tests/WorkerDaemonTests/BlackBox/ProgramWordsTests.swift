@@ -40,6 +40,9 @@ import WorkerClient
             #expect(
                 try run("plain", "ENV", 1, "WIDTH=4=0", "ARGS", 1, "--size=x") == "--size=x|4=0")
             #expect(try run("mark") == "{arguments}")
+            // As many as there are.
+            #expect(try run("show", "ARGS", 0, "ENV", 0) == "end|")
+            #expect(try run("echo", "ARGS", 0) == "")
         }
     }
 
@@ -62,7 +65,6 @@ import WorkerClient
                 (["plain", "ENV", "1", "HEIGHT=1"], "allowed are WIDTH (jobEnvironment"),
                 (["echo", "ARGS", "1", "-v"], "selector 'echo' is no program"),
                 (["show", "ARGS"], "ARGS needs a number, its words, and a payload"),
-                (["show", "ARGS", "0"], "ARGS needs at least 1 word"),
                 (["show", "ARGS", "17", "-v"], "ARGS must be a whole number from 0 to 16"),
                 (["show", "ARGS", "3", "-v", "-v"], "ARGS 3 needs 3 words, and a payload"),
                 (["show", "ARGS", "1", ""], "is no word: UTF-8 without NUL, and not empty"),

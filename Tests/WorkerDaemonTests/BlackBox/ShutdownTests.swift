@@ -222,6 +222,43 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `SHUTDOWN DRAIN says so to a client that pauses a thread that has ended`() throws {
+        try withDaemon(Setup(threads: "images: {}, mail: {}")) { daemon in
+            let client = try daemon.connect()
+            let id = try client.perform("images", "sleep", "600000")
+            try eventually("it runs") { try client.job(id, "state").text == "running" }
+            let other = try daemon.connect()
+            try other.send("SHUTDOWN", "DRAIN")
+            try eventually("a thread has ended") {
+                try client.call("THREAD", "mail")["state"]?.text == "stopped"
+            }
+            #expect(try client.call("PAUSE", "mail").errorWord == "SHUTTINGDOWN")
+            #expect(try client.call("RESUME", "mail").errorWord == "SHUTTINGDOWN")
+            #expect(try client.call("PAUSE", "nowhere").errorWord == "NOTHREAD")
+            #expect(try client.call("CANCEL", .integer(id)).text == "requested")
+            #expect(try daemon.end() == "exit status 0")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `SHUTDOWN DRAIN answers the commands before it, also if it ends at once`() throws {
+        var setup = Setup.durable
+        setup.threads = "images: {}"
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            for _ in 1...100 {
+                _ = try client.perform("images", "echo", "DELAY", 3_600_000, "x")
+            }
+            try client.send(
+                TestClient.bytes(["CANCEL", 1]) + TestClient.bytes(["CANCEL", "images", "echo"])
+                    + TestClient.bytes(["SHUTDOWN", "DRAIN"]))
+            #expect(try client.reply().text == "cancelled")
+            #expect(try client.reply() == .integer(99))
+            #expect(try daemon.end() == "exit status 0")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN NOW stops what runs, and what does not stop is killed`() throws {
         let setup = Setup(
             threads: "images: {}, ledger: {}",

@@ -55,8 +55,8 @@ internal import WorkerDaemon
                 jobArguments.v: the name of an argument begins with "-" and has 2…64 bytes, none
                 of them "=" or zero
             jobArguments: { '--': 'flag' }
-                jobArguments.--: the name of an argument begins with "-" and has 2…64 bytes, none
-                of them "=" or zero
+                jobArguments.--: ends a program's options, and is none: write it into program,
+                behind "{arguments}"
             jobArguments: { '-v': 'maybe' }
                 jobArguments.-v: must be one of "flag", "joined", "separate", is "maybe"
             jobEnvironment: 'TZ'

@@ -430,6 +430,8 @@ final class TestDriver: SchedulerEnvironment {
         }
     }
 
+    func dropped(_ id: JobID) {}
+
     func isGone(_ client: UInt64) -> Bool { false }
 }
 
@@ -441,5 +443,6 @@ private final class NoEnvironment: SchedulerEnvironment {
     func waitingCount(of group: ThreadGroup) -> Int { 0 }
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool { false }
     func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)] { [] }
+    func dropped(_ id: JobID) {}
     func isGone(_ client: UInt64) -> Bool { true }
 }
