@@ -46,7 +46,8 @@ enum JobSubcommands {
                 name: "jobs", arguments: "", summary: "Jobs, the newest first.",
                 wordCount: 0...0,
                 options: [
-                    .thread, .state, .limit, .before, .selector, .key, .older, .newer, .failures,
+                    .thread, .state, .limit, .oldest, .before, .after, .selector, .key, .older,
+                    .newer, .failures,
                 ], run: jobs),
             Subcommand(
                 name: "buffer", arguments: "THREAD SELECTOR [PAYLOAD | -]",
@@ -298,8 +299,9 @@ enum JobSubcommands {
             selector: invocation.text(.selector),
             key: invocation.text(.key).map { Array($0.utf8) },
             olderThan: try invocation.duration(.older), newerThan: try invocation.duration(.newer),
-            withFailures: invocation.has(.failures))
+            withFailures: invocation.has(.failures), oldestFirst: invocation.has(.oldest))
         conditions.before = try invocation.count(.before, 1...Int.max).map { UInt64($0) }
+        conditions.after = try invocation.count(.after, 1...Int.max).map { UInt64($0) }
         let what = "can't list the jobs" + (thread.map { " of thread '\($0)'" } ?? "")
         let jobs = try invocation.withDaemon(what) { (client) throws(WorkerClientError) in
             try client.jobs(thread: thread, state: state, limit: limit, where: conditions)

@@ -36,7 +36,9 @@ enum Option: String, CaseIterable {
     case thread = "--thread"
     case state = "--state"
     case limit = "--limit"
+    case oldest = "--oldest"
     case before = "--before"
+    case after = "--after"
     case selector = "--selector"
     case older = "--older"
     case newer = "--newer"
@@ -62,7 +64,7 @@ enum Option: String, CaseIterable {
     var arity: Arity {
         switch self {
         case .json, .help, .version, .drain, .now, .block, .volatile, .payload, .again,
-            .tell, .replace, .follow, .failures:
+            .tell, .replace, .follow, .failures, .oldest:
             .flag
         case .key: .value("KEY")
         case .label: .value("TEXT")
@@ -87,7 +89,7 @@ enum Option: String, CaseIterable {
         case .thread: .value("NAME")
         case .state: .value("STATE")
         case .limit: .value("N")
-        case .before: .value("ID")
+        case .before, .after: .value("ID")
         case .selector: .value("NAME")
         }
     }
@@ -147,7 +149,9 @@ enum Option: String, CaseIterable {
             "only jobs that are delayed, buffered, waiting, running, done, failed, cancelled or "
                 + "expired"
         case .limit: "at most so many, 100 if not given"
+        case .oldest: "the oldest jobs first"
         case .before: "only jobs with smaller numbers: for the next page, the last one's"
+        case .after: "only jobs with larger numbers: for the next page with --oldest"
         case .selector: "only jobs of this selector"
         case .older: "only jobs that were handed in so long ago, or longer"
         case .newer: "only jobs that were handed in within this time"

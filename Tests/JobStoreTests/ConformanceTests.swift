@@ -261,7 +261,8 @@ private struct History {
             .list(
                 JobListing(
                     queues: Self.queues, thread: nil,
-                    state: JobState.allCases.randomElement(using: &random), before: .max,
+                    state: JobState.allCases.randomElement(using: &random),
+                    in: random.chance(50) ? JobSpan() : JobSpan(.oldestFirst, after: anyID()),
                     limit: 1_000), ticket: ticket())
         }
     }

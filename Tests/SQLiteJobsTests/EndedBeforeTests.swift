@@ -30,7 +30,7 @@ import Testing
 
     private func ended(_ store: SQLiteStore) throws -> Set<UInt64> {
         Set(
-            try store.newestEnded(thread: nil, state: nil, limit: .max, within: .none).jobs.map(
+            try store.listEnded(thread: nil, state: nil, limit: .max, within: .none).jobs.map(
                 \.id.number))
     }
 

@@ -176,19 +176,24 @@ import Testing
                     #expect(counted[queue]?[.waiting] ?? 0 == waiting.count, note)
                     #expect(counted[queue]?.values.reduce(0, +) ?? 0 == own.count, note)
                     #expect(try inParts(queue) == waiting, note)
-                    let newest = try store.newestInTurn(queue, after: JobID(0), limit: 3)
+                    let newest = try store.listInTurn(queue, limit: 3)
                     #expect(newest.map(\.id) == waiting.suffix(3).reversed().map(\.id), note)
-                    #expect(
-                        try firstAttempts(queue)
-                            == waiting.filter { $0.attempt == 0 }
-                            .reversed().map(\.id), note)
+                    let oldest = try store.listInTurn(queue, in: JobSpan(.oldestFirst), limit: 3)
+                    #expect(oldest.map(\.id) == waiting.prefix(3).map(\.id), note)
+                    let first = waiting.filter { $0.attempt == 0 }.map(\.id)
+                    #expect(try firstAttempts(queue, .newestFirst) == first.reversed(), note)
+                    #expect(try firstAttempts(queue, .oldestFirst) == first, note)
                     for state in [JobState.delayed, .buffered] {
                         let held = own.filter { $0.state == state }
                         let middle = held.isEmpty ? .max : held[held.count / 2].id
-                        let listed = try store.newestHeld(
-                            queue, state: state, before: middle, limit: 3)
+                        let listed = try store.listHeld(
+                            queue, state: state, in: JobSpan(before: middle), limit: 3)
                         let expected = held.filter { $0.id < middle }.suffix(3).reversed()
                         #expect(listed.map(\.id) == expected.map(\.id), note)
+                        let later = try store.listHeld(
+                            queue, state: state, in: JobSpan(.oldestFirst, after: middle), limit: 3)
+                        let laterOnes = held.filter { middle < $0.id }.prefix(3)
+                        #expect(later.map(\.id) == laterOnes.map(\.id), note)
                     }
                 }
             }
@@ -217,40 +222,46 @@ import Testing
             #expect(others.allSatisfy { newestDropped <= $0.endedAt ?? 0 }, note)
             for state in [JobState.done, .failed, .cancelled, nil] {
                 let expected = kept.filter { state == nil || $0.state == state }
-                #expect(try newestEnded(state) == expected.suffix(20).reversed().map(\.id), note)
+                let newest = expected.suffix(20).reversed().map(\.id)
+                #expect(try listedEnded(state, .newestFirst) == newest, note)
+                #expect(try listedEnded(state, .oldestFirst) == expected.prefix(20).map(\.id), note)
             }
         }
 
-        /// The 20 newest, a few at a time, out of a few that are read.
-        private func newestEnded(_ state: JobState?) throws -> [JobID] {
+        /// The first 20, a few at a time, out of a few that are read.
+        private func listedEnded(_ state: JobState?, _ order: JobSpan.Order) throws -> [JobID] {
             var limits = SQLiteStore.SearchLimits()
             (limits.rowCountMax, limits.packCountMax) = (3, 2)
-            var (ids, end): ([JobID], JobID) = ([], .max)
-            while JobID(0) < end, ids.count < 20 {
-                let page = try store.newestEnded(
-                    thread: nil, state: state, before: end, limit: 7, within: limits)
+            var (ids, span): ([JobID], JobSpan) = ([], JobSpan(order))
+            while ids.count < 20 {
+                let page = try store.listEnded(
+                    thread: nil, state: state, in: span, limit: 7, within: limits)
                 ids += page.jobs.map(\.id)
-                #expect(page.searched < end)
-                end = page.jobs.count == 7 ? page.jobs[6].id : page.searched
+                let place = page.jobs.count == 7 ? page.jobs[6].id : page.searched
+                if place == span.end { break }
+                #expect(span.contains(place))
+                span.goOn(behind: place)
             }
             return Array(ids.prefix(20))
         }
 
         /// Those of a queue in turn that have not begun, out of a few that are read.
-        private func firstAttempts(_ queue: QueueName) throws -> [JobID] {
+        private func firstAttempts(
+            _ queue: QueueName, _ order: JobSpan.Order
+        ) throws -> [JobID] {
             var limits = SQLiteStore.SearchLimits()
             limits.rowCountMax = 3
-            var (ids, last): ([JobID], JobID) = ([], .max)
-            while JobID(0) < last {
-                var searched = JobID(0)
-                let page = try store.newestInTurn(
-                    queue, through: last, limit: 2, within: limits, searched: &searched
+            var (ids, span): ([JobID], JobSpan) = ([], JobSpan(order))
+            while true {
+                var searched = span.end
+                let page = try store.listInTurn(
+                    queue, in: span, limit: 2, within: limits, searched: &searched
                 ) { $0.attempt == 0 }
                 ids += page.map(\.id)
-                let end = page.count == 2 ? page[1].id : searched
-                last = JobID(max(end.number, 1) - 1)
+                let place = page.count == 2 ? page[1].id : searched
+                if place == span.end { return ids }
+                span.goOn(behind: place)
             }
-            return ids
         }
 
         /// All of a queue, as it is loaded into memory.

@@ -40,8 +40,8 @@ import Testing
         let queues = try store.queues()
         #expect(queues.count == 4)
         #expect(queues.contains(QueueName(thread: "images", priority: .low)))
-        let newest = try store.newestInTurn(
-            QueueName(thread: "mail", priority: .normal), after: JobID(4), limit: 2)
+        let newest = try store.listInTurn(
+            QueueName(thread: "mail", priority: .normal), in: JobSpan(after: JobID(4)), limit: 2)
         #expect(newest.map(\.id.number) == [40, 36])
     }
 
@@ -70,7 +70,7 @@ import Testing
         #expect(try buffered(after: 0).jobs.map(\.state) == [.buffered])
         #expect(try buffered(after: 0).isEnd && !buffered(after: 0, limit: 1).isEnd)
         #expect(try buffered(after: 2).jobs.isEmpty)
-        #expect(try store.newestHeld(queue, state: .delayed, limit: 1).map(\.id.number) == [3])
+        #expect(try store.listHeld(queue, state: .delayed, limit: 1).map(\.id.number) == [3])
         try store.transaction(at: 2_000) { () throws(StoreFault) in
             #expect(try store.fire(queue, at: 2_000).map(\.id.number) == [2])
         }
@@ -122,9 +122,9 @@ import Testing
         #expect(job.attempt == 2)
         #expect(job.endedAt == 9)
         #expect(job.payload.isEmpty)
-        let listed = try store.newestEnded(thread: "mail", state: outcome.state, limit: 5).jobs
+        let listed = try store.listEnded(thread: "mail", state: outcome.state, limit: 5).jobs
         #expect(listed.map(\.id) == [JobID(1)])
-        #expect(try store.newestEnded(thread: nil, state: .waiting, limit: 5).jobs.isEmpty)
+        #expect(try store.listEnded(thread: nil, state: .waiting, limit: 5).jobs.isEmpty)
         #expect(store.nextNumber == 2)
     }
 
@@ -135,7 +135,7 @@ import Testing
         limits.retainedByteCountMax = 10
         limits.retainedMilliseconds = 100
         func kept(_ store: SQLiteStore) throws -> [UInt64] {
-            try store.newestEnded(thread: nil, state: nil, limit: 100).jobs.map(\.id.number)
+            try store.listEnded(thread: nil, state: nil, limit: 100).jobs.map(\.id.number)
         }
         do {
             let store = try directory.open(limits: limits)

@@ -320,18 +320,19 @@ package final class TwinStore: JobStore {
     private func list(_ listing: JobListing, _ state: borrowing State) -> ListedJobs {
         let (book, brought) = (state.book, state.brought)
         let jobs = book.jobs.values.map(\.job).filter { job in
-            guard job.id < listing.before, listing.state == nil || listing.state == job.state else {
-                return false
-            }
+            guard listing.span.contains(job.id),
+                listing.state == nil || listing.state == job.state
+            else { return false }
             guard !job.state.isEnded else {
                 return listing.thread == nil || listing.thread == job.thread
             }
             guard listing.queues.contains(job.queue) else { return false }
             return job.state != .waiting || !selectors.contains(job.selector)
                 || brought[job.queue] ?? JobID(0) < job.id
-        }.sorted { $1.id < $0.id }
-        let page = Array(jobs.prefix(listing.limit))
+        }
+        let page = listing.span.sorted(jobs, limit: listing.limit)
         let isWhole = page.count < listing.limit
-        return ListedJobs(jobs: page, searched: isWhole ? JobID(0) : page.last?.id ?? JobID(0))
+        let end = listing.span.end
+        return ListedJobs(jobs: page, searched: isWhole ? end : page.last?.id ?? end)
     }
 }

@@ -69,6 +69,12 @@ struct `Blocking client` {
         let rest = try client.jobs(
             limit: 1, where: JobConditions(before: ids[2], selector: "echo", key: [107]))
         #expect(rest.map(\.id) == [ids[1]])
+        let oldest = try client.jobs(
+            limit: 1, where: JobConditions(key: [107], oldestFirst: true, after: ids[0]))
+        #expect(oldest.map(\.id) == [ids[1]])
+        let page = try daemon.workerctl(
+            "jobs", "--oldest", "--limit", "1", "--after", "\(ids[1])", "--json")
+        #expect(page.text.contains("\"id\":\(ids[2])"), "\(page.text)")
         #expect(try client.jobs(where: JobConditions(olderThan: .seconds(3_600))).isEmpty)
         let failed = clientError {
             _ = try client.performAndWait(

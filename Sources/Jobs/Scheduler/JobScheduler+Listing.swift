@@ -1,9 +1,9 @@
 // Listings of jobs, in memory and in the store, slice by slice: a long one takes many turns of the store and of
 // the driver, so that others are served in between.
 //
-// Slices go from the newest job to the oldest. A slice ends at the number of the last job that the store has
-// told; the jobs in memory down to there are merged into it. A job never changes its number, so that it is in one
-// slice, wherever it goes meanwhile.
+// Slices go from the newest job to the oldest, or the other way. A slice ends at the last job that the store
+// has told; the jobs in memory up to there are merged into it. A job never changes its number, so it is in one
+// slice, whatever happens to it meanwhile.
 
 /// A listing under way.
 ///
@@ -17,8 +17,8 @@ package final class Listing {
     let filter: JobFilter
     /// Whether the rows of failed jobs have their reasons.
     package let tellsFailures: Bool
-    /// Numbers from here on have been listed.
-    fileprivate(set) var end: JobID
+    /// What has not been listed yet.
+    fileprivate(set) var span: JobSpan
     /// How many jobs are still wanted.
     fileprivate var left: Int
     package let reply: ReplyToken
@@ -27,16 +27,16 @@ package final class Listing {
     /// Whether no rows follow.
     package fileprivate(set) var isEnd = false
 
-    /// A listing of jobs with smaller numbers than `end`.
+    /// A listing of jobs in a span.
     package init(
-        thread: String?, state: JobState?, limit: Int, before end: JobID = .max,
+        thread: String?, state: JobState?, limit: Int, in span: JobSpan = JobSpan(),
         where filter: JobFilter = JobFilter(), tellsFailures: Bool = false, _ reply: ReplyToken
     ) {
         self.thread = thread
         self.state = state
         self.filter = filter
         self.tellsFailures = tellsFailures
-        self.end = end
+        self.span = span
         left = limit
         self.reply = reply
     }
@@ -65,7 +65,7 @@ extension JobScheduler {
         }
         let wanted = JobListing(
             queues: queues(for: listing), thread: listing.thread, state: listing.state,
-            before: listing.end, limit: listing.sliceCount,
+            in: listing.span, limit: listing.sliceCount,
             hasReasons: listing.tellsFailures)
         ask(.list(listing)) { .list(wanted, ticket: $0) }
     }
@@ -92,34 +92,36 @@ extension JobScheduler {
 
     /// Makes the next rows.
     ///
-    /// - Parameter stored: the next stored jobs, the newest first.
+    /// - Parameter stored: the next stored jobs, in the order of the listing.
     private mutating func merge(_ stored: ListedJobs, into listing: Listing) {
         noteRunning()
         forgetExpired()
         let count = listing.sliceCount
         // One more, to see whether it is the end.
-        let known = book.newest(
-            thread: listing.thread, state: listing.state, in: stored.searched..<listing.end,
+        let span = listing.span
+        let known = book.jobs(
+            thread: listing.thread, state: listing.state, in: span, through: stored.searched,
             limit: count + 1, searchCountMax: Self.searchCountMax)
-        let first = known.searched
+        let last = known.searched
         var slice = known.jobs
         // Now, and not when it was asked: a job that was loaded meanwhile is parked no more.
         slice += stored.jobs.filter {
-            first <= $0.id && book.state(of: $0.id) == nil
+            !span.precedes(last, $0.id) && book.state(of: $0.id) == nil
                 && !book.limits.haveExpired(for: $0, at: now.unixMilliseconds)
         }
-        slice.sort { $1.id < $0.id }
+        slice.sort { span.precedes($0.id, $1.id) }
         let isCut = slice.count > count
         if isCut { slice.removeLast(slice.count - count) }
-        listing.end = isCut ? slice.last?.id ?? first : first
+        var place = isCut ? slice.last?.id ?? last : last
         var rows = slice.filter { listing.filter.passes($0) }
         if rows.count > listing.left {
             rows.removeLast(rows.count - listing.left)
-            listing.end = rows.last?.id ?? listing.end
+            place = rows.last?.id ?? place
         }
+        listing.span.goOn(behind: place)
         listing.left -= rows.count
         listing.rows = rows.map { description(of: $0) }
-        listing.isEnd = listing.left == 0 || !isCut && first == JobID(0)
+        listing.isEnd = listing.left == 0 || !isCut && last == span.end
         effects.append(.rows(listing))
     }
 }

@@ -76,7 +76,8 @@ package final class NoStore: JobStore {
             .expiring(ticket: ticket, .success(ExpiringJobs()))
         case .findNamed(_, let ticket): .named(ticket: ticket, .success(nil))
         case .claim(_, let ticket): .claimed(ticket: ticket, .success([]))
-        case .list(_, let ticket): .listed(ticket: ticket, .success(ListedJobs()))
+        case .list(let listing, let ticket):
+            .listed(ticket: ticket, .success(ListedJobs(searched: listing.span.end)))
         case .accept, .acceptOnce, .run, .pause, .askToEnd, .begun, .start, .end, .putBack, .retry,
             .reserve, .release, .answer:
             nil

@@ -59,7 +59,7 @@ package enum StoreCommand: Sendable {
     case findPayload(JobID, ticket: UInt64)
     /// Look for the job that has a name.
     indirect case findNamed(NameClaim, ticket: UInt64)
-    /// List jobs that are not in memory, the newest first.
+    /// List jobs that are not in memory, in the order of the listing.
     indirect case list(JobListing, ticket: UInt64)
     /// Forget which jobs of queues are in memory: another scheduler may own and load them next.
     indirect case release([QueueName])
@@ -141,8 +141,7 @@ package struct JobListing: Sendable {
     package let queues: [QueueName]
     package let thread: String?
     package let state: JobState?
-    /// Only jobs with smaller numbers.
-    package let before: JobID
+    package let span: JobSpan
     package let limit: Int
     /// Whether failed jobs come with the beginnings of their reasons.
     package let hasReasons: Bool
@@ -150,14 +149,14 @@ package struct JobListing: Sendable {
     package static let reasonByteCountMax = 1_024
 
     package init(
-        queues: [QueueName], thread: String?, state: JobState?, before: JobID, limit: Int,
+        queues: [QueueName], thread: String?, state: JobState?, in span: JobSpan, limit: Int,
         hasReasons: Bool = false
     ) {
         self.hasReasons = hasReasons
         self.queues = queues
         self.thread = thread
         self.state = state
-        self.before = before
+        self.span = span
         self.limit = limit
     }
 }
@@ -188,12 +187,12 @@ package struct FoundPayload: Sendable {
 
 /// Some of the jobs of a listing.
 package struct ListedJobs: Sendable {
-    /// The newest first.
+    /// In the order of the listing.
     package var jobs: [Job]
-    /// All wanted jobs down to this number are among them; 0 if there are no more.
+    /// All wanted jobs up to this place are among them; the span's end if there are no more.
     package var searched: JobID
 
-    package init(jobs: [Job] = [], searched: JobID = JobID(0)) {
+    package init(jobs: [Job] = [], searched: JobID) {
         self.jobs = jobs
         self.searched = searched
     }

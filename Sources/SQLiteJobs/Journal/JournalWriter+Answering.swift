@@ -169,31 +169,34 @@ extension JournalWriter {
     private func list(
         _ listing: JobListing, _ store: SQLiteStore
     ) throws(StoreFault) -> ListedJobs {
-        let (state, end, limit) = (listing.state, listing.before, listing.limit)
+        let (state, span, limit) = (listing.state, listing.span, listing.limit)
         var jobs: [Job] = []
-        var searched = JobID(0)
+        var searched = span.end
         if state?.isEnded != false {
-            (jobs, searched) = try store.newestEnded(
-                thread: listing.thread, state: state, before: end, limit: limit,
+            (jobs, searched) = try store.listEnded(
+                thread: listing.thread, state: state, in: span, limit: limit,
                 hasReasons: listing.hasReasons)
         }
         for queue in listing.queues {
             if state == nil || state == .waiting {
-                jobs += try store.newestInTurn(
-                    queue, after: broughtThrough[queue], before: end, limit: limit)
+                let brought = broughtThrough[queue]
+                var parked = span
+                parked.after = max(span.after, brought)
+                jobs += try store.listInTurn(queue, in: parked, limit: limit)
                 if recoveryCounter.hasUnserved(in: queue) {
-                    jobs += try store.newestInTurn(
-                        queue, through: min(broughtThrough[queue], JobID(end.number - 1)),
-                        limit: limit, searched: &searched
+                    var unserved = span
+                    unserved.before = min(span.before, JobID(brought.number + 1))
+                    jobs += try store.listInTurn(
+                        queue, in: unserved, limit: limit, searched: &searched
                     ) { !recoveryCounter.serves($0.selector) }
                 }
             }
             for held in [JobState.delayed, .buffered] where state == nil || state == held {
-                jobs += try store.newestHeld(queue, state: held, before: end, limit: limit)
+                jobs += try store.listHeld(queue, state: held, in: span, limit: limit)
             }
         }
-        jobs.removeAll { $0.id < searched }
-        jobs.sort { $1.id < $0.id }
+        jobs.removeAll { span.precedes(searched, $0.id) }
+        jobs.sort { span.precedes($0.id, $1.id) }
         if jobs.count >= limit {
             jobs.removeLast(jobs.count - limit)
             searched = jobs.last?.id ?? searched

@@ -137,13 +137,13 @@ final class EndedPacks {
         return try table.whole { () throws(DamagedRecord) in try row.pack.job(index, of: nil) }
     }
 
-    /// The newest jobs before a number, without their results.
+    /// The first jobs in a span, without their results.
     ///
     /// - Parameters:
     ///   - packCountMax: the number of packs that are read.
-    ///   - searched: set to the smallest number that was read, if not all were.
-    func newest(
-        thread: String?, state: JobState?, before end: JobID, limit: Int, packCountMax: Int,
+    ///   - searched: drawn in to the place up to which all were read.
+    func list(
+        thread: String?, state: JobState?, in span: JobSpan, limit: Int, packCountMax: Int,
         searched: inout JobID
     ) throws(StoreFault) -> [Job] {
         try flush()
@@ -152,20 +152,25 @@ final class EndedPacks {
         var packCount = 0
         var jobs: [Job] = []
         let rows = try table.packs(
-            "WHERE last_id < ?1 AND first_id < ?2 ORDER BY last_id DESC")
-        let (last, isTooLarge) = end.number.addingReportingOverflow(Pack.spanMax)
-        try rows.bind(1, Int64(clamping: isTooLarge ? .max : last))
-        try rows.bind(2, Int64(clamping: end.number))
+            """
+            WHERE last_id > ?1 AND last_id < ?2 AND first_id < ?3
+            ORDER BY last_id \(span.isAscending ? "ASC" : "DESC")
+            """)
+        try rows.bind(1, Int64(clamping: span.after.number))
+        let (last, isTooLarge) = span.before.number.addingReportingOverflow(Pack.spanMax)
+        try rows.bind(2, Int64(clamping: isTooLarge ? .max : last))
+        try rows.bind(3, Int64(clamping: span.before.number))
         defer { rows.reset() }
         while try rows.step() {
             let row = try table.row(rows)
-            // Packs overlap: no job of this one or the next is among the newest.
-            if jobs.count >= limit, row.pack.last < jobs[limit - 1].id.number { break }
+            // Packs overlap: jobs up to here are in none of this one and the next.
+            let place = Self.place(before: row, in: span)
+            if jobs.count >= limit, !span.precedes(place, jobs[limit - 1].id) { break }
             packCount += 1
-            // Packs overlap: those around the end are all read, else the next search would be this
-            // one again. There are fewer than Pack.spanMax of them.
-            if packCount > packCountMax, row.pack.last + 1 < end.number {
-                searched = max(searched, JobID(row.pack.last + 1))
+            // Those around the beginning are all read, else the next search would be this one
+            // again. There are fewer than Pack.spanMax of them.
+            if packCount > packCountMax, span.contains(place) {
+                searched = span.first(searched, place)
                 break
             }
             for index in row.pack.keptIndices {
@@ -173,14 +178,20 @@ final class EndedPacks {
                     try row.pack.job(index, of: nil, withBytes: false)
                 }
                 guard thread == nil || job.thread == thread, state == nil || job.state == state,
-                    job.id < end
+                    span.contains(job.id)
                 else { continue }
                 jobs.append(job)
             }
-            jobs.sort { $1.id < $0.id }
-            if jobs.count > limit { jobs.removeLast(jobs.count - limit) }
+            jobs = span.sorted(jobs, limit: limit)
         }
         return jobs
+    }
+
+    /// The place up to which no job is in a pack or in one behind it, in the order of `last_id`.
+    private static func place(before row: PackTable.Row, in span: JobSpan) -> JobID {
+        let last = row.pack.last
+        guard span.isAscending else { return JobID(last + 1) }
+        return JobID(last > Pack.spanMax ? last - Pack.spanMax : 0)
     }
 
     // MARK: - Packs of before the opening

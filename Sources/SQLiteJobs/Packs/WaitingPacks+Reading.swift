@@ -25,38 +25,39 @@ extension WaitingPacks {
         return batch
     }
 
-    /// The newest jobs of a queue behind one, without their payloads.
-    func newestInTurn(
-        _ queue: QueueName, after id: JobID, before end: JobID, limit: Int
+    /// The first jobs of a queue in a span, without their payloads.
+    func listInTurn(
+        _ queue: QueueName, in span: JobSpan, limit: Int
     ) throws(StoreFault) -> [Job] {
         var jobs: [Job] = []
         guard limit > 0 else { return jobs }
-        try forEach(queue, after: id, before: end, isAscending: false) {
-            row, index throws(DamagedRecord) in
+        try forEach(
+            queue, after: span.after, before: span.before, isAscending: span.isAscending
+        ) { row, index throws(DamagedRecord) in
             jobs.append(try row.pack.job(index, of: queue, withBytes: false))
             return jobs.count < limit
         }
         return jobs
     }
 
-    /// The newest wanted jobs of a queue up to one, without their payloads.
+    /// The first wanted jobs of a queue in a span, without their payloads.
     ///
     /// - Parameters:
     ///   - jobCountMax: the number of jobs that are read.
-    ///   - searched: raised to the smallest number down to which all were read.
-    func newestInTurn(
-        _ queue: QueueName, through last: JobID, limit: Int, jobCountMax: Int,
+    ///   - searched: drawn in to the place up to which all were read.
+    func listInTurn(
+        _ queue: QueueName, in span: JobSpan, limit: Int, jobCountMax: Int,
         searched: inout JobID, where isWanted: (Job) -> Bool
     ) throws(StoreFault) -> [Job] {
         var jobs: [Job] = []
         guard limit > 0 else { return jobs }
-        var (left, first) = (jobCountMax, JobID(0))
-        defer { searched = max(searched, first) }
-        try forEach(queue, after: JobID(0), isAscending: false) {
-            row, index throws(DamagedRecord) in
-            guard row.pack.ids[index] <= last.number else { return true }
+        var (left, place) = (jobCountMax, span.end)
+        defer { searched = span.first(searched, place) }
+        try forEach(
+            queue, after: span.after, before: span.before, isAscending: span.isAscending
+        ) { row, index throws(DamagedRecord) in
             guard left > 0 else {
-                first = JobID(row.pack.ids[index] + 1)
+                place = span.place(shortOf: JobID(row.pack.ids[index]))
                 return false
             }
             left -= 1

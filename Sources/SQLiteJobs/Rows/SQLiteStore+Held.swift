@@ -163,11 +163,11 @@ extension SQLiteStore {
         return found
     }
 
-    /// The newest delayed or buffered jobs of a queue, without their payloads.
+    /// The first delayed or buffered jobs of a queue in a span, without their payloads.
     ///
     /// - Complexity: O(limit).
-    package func newestHeld(
-        _ queue: QueueName, state: JobState, before end: JobID = .max, limit: Int
+    package func listHeld(
+        _ queue: QueueName, state: JobState, in span: JobSpan = JobSpan(), limit: Int
     ) throws(StoreFault) -> [Job] {
         let places =
             state == .buffered ? "held > 0 AND held = 2 AND due_at IS NULL" : "held = 1"
@@ -175,13 +175,13 @@ extension SQLiteStore {
             """
             SELECT \(Self.liveColumns(payload: "x''")) FROM jobs
             WHERE \(places) AND thread = ? AND priority = ? AND id > ? AND id < ?
-            ORDER BY id DESC LIMIT ?
+            ORDER BY id \(Self.sql(span)) LIMIT ?
             """)
         try rows.bind(1, queue.thread)
         try rows.bind(2, Int64(queue.priority.rawValue))
         // Without a lower bound SQLite would not use jobs_held to its end, and sort what it finds.
-        try rows.bind(3, Int64(0))
-        try rows.bind(4, Int64(clamping: end.number))
+        try rows.bind(3, Int64(clamping: span.after.number))
+        try rows.bind(4, Int64(clamping: span.before.number))
         try rows.bind(5, Int64(limit))
         return try Self.liveJobs(rows)
     }

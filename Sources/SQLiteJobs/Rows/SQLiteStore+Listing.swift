@@ -21,50 +21,51 @@ extension SQLiteStore {
         }()
     }
 
-    /// The newest wanted jobs of a queue up to one, without their payloads.
+    /// The first wanted jobs of a queue in a span, without their payloads.
     ///
     /// - Parameters:
-    ///   - last: the largest number that is read.
     ///   - limit: the largest number of jobs.
-    ///   - searched: raised to the smallest number down to which all were read.
+    ///   - searched: drawn in to the place up to which all were read.
     ///   - isWanted: gets each job, without its payload.
-    package func newestInTurn(
-        _ queue: QueueName, through last: JobID, limit: Int,
+    package func listInTurn(
+        _ queue: QueueName, in span: JobSpan, limit: Int,
         within limits: SearchLimits = SearchLimits(), searched: inout JobID,
         where isWanted: (Job) -> Bool
     ) throws(StoreFault) -> [Job] {
         let rows = try cached(
             """
             SELECT \(Self.liveColumns(payload: "x''")) FROM jobs
-            WHERE held = 0 AND thread = ? AND priority = ? AND id <= ? ORDER BY id DESC
+            WHERE held = 0 AND thread = ? AND priority = ? AND id > ? AND id < ?
+            ORDER BY id \(Self.sql(span))
             """)
         try rows.bind(1, queue.thread)
         try rows.bind(2, Int64(queue.priority.rawValue))
-        try rows.bind(3, Int64(clamping: last.number))
+        try rows.bind(3, Int64(clamping: span.after.number))
+        try rows.bind(4, Int64(clamping: span.before.number))
         defer { rows.reset() }
         var jobs: [Job] = []
         var left = limits.rowCountMax
         while jobs.count < limit, try rows.step() {
             let job = Self.liveJob(rows)
             guard left > 0 else {
-                searched = max(searched, JobID(job.id.number + 1))
+                searched = span.first(searched, span.place(shortOf: job.id))
                 break
             }
             left -= 1
             if isWanted(job) { jobs.append(job) }
         }
-        jobs += try waitingPacks.newestInTurn(
-            queue, through: last, limit: limit, jobCountMax: limits.rowCountMax,
+        jobs += try waitingPacks.listInTurn(
+            queue, in: span, limit: limit, jobCountMax: limits.rowCountMax,
             searched: &searched, where: isWanted)
-        return Self.newest(jobs.filter { searched <= $0.id }, limit)
+        return span.sorted(jobs.filter { !span.precedes(searched, $0.id) }, limit: limit)
     }
 
-    /// The newest ended jobs before a number, without their results.
+    /// The first ended jobs in a span, without their results.
     ///
-    /// - Returns: the jobs, and the smallest number down to which all were read: 0 if there are no
-    ///   more.
-    package func newestEnded(
-        thread: String?, state: JobState?, before end: JobID = .max, limit: Int,
+    /// - Returns: the jobs, and the place up to which all were read: the span's end if there are
+    ///   no more.
+    package func listEnded(
+        thread: String?, state: JobState?, in span: JobSpan = JobSpan(), limit: Int,
         hasReasons: Bool = false, within limits: SearchLimits = SearchLimits()
     ) throws(StoreFault) -> (jobs: [Job], searched: JobID) {
         let count = JobListing.reasonByteCountMax
@@ -73,16 +74,20 @@ extension SQLiteStore {
             ? "CASE WHEN outcome = \(OutcomeCode.failed) THEN substr(result, 1, \(count)) END"
             : "NULL"
         let rows = try cached(
-            "SELECT \(Self.endedColumns(result: result)) FROM ended WHERE id < ? ORDER BY id DESC")
-        try rows.bind(1, Int64(clamping: end.number))
+            """
+            SELECT \(Self.endedColumns(result: result)) FROM ended WHERE id > ? AND id < ?
+            ORDER BY id \(Self.sql(span))
+            """)
+        try rows.bind(1, Int64(clamping: span.after.number))
+        try rows.bind(2, Int64(clamping: span.before.number))
         defer { rows.reset() }
         var jobs: [Job] = []
-        var searched = JobID(0)
+        var searched = span.end
         var left = limits.rowCountMax
         while jobs.count < limit, try rows.step() {
             let job = Self.endedJob(rows)
             guard left > 0 else {
-                searched = JobID(job.id.number + 1)
+                searched = span.place(shortOf: job.id)
                 break
             }
             left -= 1
@@ -91,9 +96,10 @@ extension SQLiteStore {
             }
             jobs.append(job)
         }
-        jobs += try endedPacks.newest(
-            thread: thread, state: state, before: end, limit: limit,
+        jobs += try endedPacks.list(
+            thread: thread, state: state, in: span, limit: limit,
             packCountMax: limits.packCountMax, searched: &searched)
-        return (Self.newest(jobs.filter { searched <= $0.id }, limit), searched)
+        jobs.removeAll { span.precedes(searched, $0.id) }
+        return (span.sorted(jobs, limit: limit), searched)
     }
 }

@@ -63,29 +63,28 @@ extension SQLiteStore {
         return try endedPacks.job(id.number)
     }
 
-    /// The newest jobs of a queue between two numbers, both excluded, without their payloads.
-    package func newestInTurn(
-        _ queue: QueueName, after id: JobID, before end: JobID = .max, limit: Int
+    /// The first jobs of a queue in a span, without their payloads.
+    package func listInTurn(
+        _ queue: QueueName, in span: JobSpan = JobSpan(), limit: Int
     ) throws(StoreFault) -> [Job] {
         let rows = try cached(
             """
             SELECT \(Self.liveColumns(payload: "x''")) FROM jobs
             WHERE held = 0 AND thread = ? AND priority = ? AND id > ? AND id < ?
-            ORDER BY id DESC LIMIT ?
+            ORDER BY id \(Self.sql(span)) LIMIT ?
             """)
         try rows.bind(1, queue.thread)
         try rows.bind(2, Int64(queue.priority.rawValue))
-        try rows.bind(3, Int64(clamping: id.number))
-        try rows.bind(4, Int64(clamping: end.number))
+        try rows.bind(3, Int64(clamping: span.after.number))
+        try rows.bind(4, Int64(clamping: span.before.number))
         try rows.bind(5, Int64(limit))
         var jobs = try Self.liveJobs(rows)
-        jobs += try waitingPacks.newestInTurn(queue, after: id, before: end, limit: limit)
-        return Self.newest(jobs, limit)
+        jobs += try waitingPacks.listInTurn(queue, in: span, limit: limit)
+        return span.sorted(jobs, limit: limit)
     }
 
-    static func newest(_ jobs: [Job], _ limit: Int) -> [Job] {
-        Array(jobs.sorted { $1.id < $0.id }.prefix(limit))
-    }
+    /// The direction of a span.
+    static func sql(_ span: JobSpan) -> String { span.isAscending ? "ASC" : "DESC" }
 
     // MARK: - Columns
 

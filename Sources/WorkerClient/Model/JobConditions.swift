@@ -4,8 +4,12 @@ internal import RESP
 
 /// Conditions on listed jobs, beside their thread and state; all that are given must hold.
 public struct JobConditions: Sendable, Equatable {
+    /// Whether the oldest jobs come first.
+    public var oldestFirst: Bool
     /// Only jobs with smaller numbers: for the next page, the number of the last row.
     public var before: UInt64?
+    /// Only jobs with larger numbers: for the next page if the oldest come first.
+    public var after: UInt64?
     /// Only jobs of this selector.
     public var selector: String?
     /// Only jobs with this key.
@@ -17,11 +21,14 @@ public struct JobConditions: Sendable, Equatable {
     /// Whether each row has the reason of its job's failure, and when the job ended.
     public var withFailures: Bool
 
-    /// All jobs without their failures, unless said otherwise.
+    /// All jobs, the newest first, without their failures, unless said otherwise.
     public init(
         before: UInt64? = nil, selector: String? = nil, key: [UInt8]? = nil,
-        olderThan: Duration? = nil, newerThan: Duration? = nil, withFailures: Bool = false
+        olderThan: Duration? = nil, newerThan: Duration? = nil, withFailures: Bool = false,
+        oldestFirst: Bool = false, after: UInt64? = nil
     ) {
+        self.oldestFirst = oldestFirst
+        self.after = after
         self.before = before
         self.selector = selector
         self.key = key
@@ -33,6 +40,8 @@ public struct JobConditions: Sendable, Equatable {
     /// The same as arguments of JOBS.
     var arguments: [CommandArgument] {
         var arguments: [CommandArgument] = []
+        if oldestFirst { arguments.append("OLDEST") }
+        if let after { arguments += ["AFTER", .text("\(after)")] }
         if let before { arguments += ["BEFORE", .text("\(before)")] }
         if let selector { arguments += ["SELECTOR", .text(selector)] }
         if let key { arguments += ["KEY", .bytes(key)] }

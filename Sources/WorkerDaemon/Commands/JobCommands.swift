@@ -179,7 +179,7 @@ enum JobCommands {
         let arguments = try JobsArguments(command, driver)
         if arguments.isStuck {
             let jobs = driver.listStuck(
-                thread: arguments.thread, limit: arguments.limit, before: arguments.end,
+                thread: arguments.thread, limit: arguments.limit, in: arguments.span,
                 where: arguments.filter)
             return .array(
                 jobs.map { .map($0.entries + (arguments.tellsFailures ? $0.failure : [])) })
@@ -190,7 +190,7 @@ enum JobCommands {
         service.ask(.listing, byteCount: arguments.limit * rowByteCount, session, reply) {
             let listing = Listing(
                 thread: arguments.thread, state: arguments.state, limit: arguments.limit,
-                before: arguments.end, where: arguments.filter,
+                in: arguments.span, where: arguments.filter,
                 tellsFailures: arguments.tellsFailures, reply)
             driver.input { $0.goOn(listing) }
         }

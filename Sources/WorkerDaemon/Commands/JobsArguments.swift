@@ -9,8 +9,8 @@ internal import Wording
 struct JobsArguments {
     /// How it is used.
     static let usage =
-        "[thread] [state] [LIMIT n] [BEFORE id] [SELECTOR name] [KEY k] [OLDER ms] [NEWER ms] "
-        + "[FAILURES]"
+        "[thread] [state] [LIMIT n] [OLDEST] [BEFORE id] [AFTER id] [SELECTOR name] [KEY k] "
+        + "[OLDER ms] [NEWER ms] [FAILURES]"
     private static let rest = "nothing"
 
     private(set) var thread: String?
@@ -18,8 +18,13 @@ struct JobsArguments {
     /// Whether stuck jobs alone are wanted.
     private(set) var isStuck = false
     private(set) var limit = 100
+    private var order = JobSpan.Order.newestFirst
+    /// Only jobs with larger numbers.
+    private var start = JobID(0)
     /// Only jobs with smaller numbers.
-    private(set) var end = JobID.max
+    private var end = JobID.max
+    /// Which jobs are wanted by their numbers, and in which order.
+    var span: JobSpan { JobSpan(order, after: start, before: end) }
     private(set) var filter = JobFilter()
     private(set) var tellsFailures = false
 
@@ -63,6 +68,12 @@ struct JobsArguments {
         } else if command.matches(index, "BEFORE") {
             try value("BEFORE", "job's number")
             end = try JobCommands.id(command, at: index + 1)
+        } else if command.matches(index, "AFTER") {
+            try value("AFTER", "job's number")
+            start = try JobCommands.id(command, at: index + 1)
+        } else if command.matches(index, "OLDEST") {
+            order = .oldestFirst
+            return index + 1
         } else if command.matches(index, "SELECTOR") {
             try value("SELECTOR", "name")
             filter.selector = command.text(at: index + 1)

@@ -49,14 +49,14 @@ extension SchedulerDriver {
 
     /// The jobs that are stuck, the newest first.
     func listStuck(
-        thread: String?, limit: Int, before end: JobID, where filter: JobFilter
+        thread: String?, limit: Int, in span: JobSpan, where filter: JobFilter
     ) -> [JobStatus] {
         input { $0.noteRunning() }
         let running = groups.flatMap(\.members).compactMap { $0.current.withLock { $0?.id } }
         let stuck = running.map { JobID($0) }.filter(isStuck).compactMap { scheduler.book.job($0) }
         let chosen = stuck.filter {
-            (thread == nil || $0.thread == thread) && $0.id < end && filter.passes($0)
+            (thread == nil || $0.thread == thread) && span.contains($0.id) && filter.passes($0)
         }
-        return chosen.sorted { $1.id < $0.id }.prefix(limit).map { scheduler.description(of: $0) }
+        return span.sorted(chosen, limit: limit).map { scheduler.description(of: $0) }
     }
 }

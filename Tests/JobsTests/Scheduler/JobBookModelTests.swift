@@ -49,25 +49,33 @@ import Testing
                     (thread ?? $0.thread) == $0.thread && (state ?? $0.state) == $0.state
                 }
                 #expect(store.count(thread: thread, state: state) == expected.count)
-                let all = store.newest(thread: thread, state: state, limit: .max).jobs
+                let all = store.jobs(thread: thread, state: state, limit: .max).jobs
                 #expect(all == expected.reversed(), "step \(step)")
-                let some = store.newest(thread: thread, state: state, limit: 3).jobs
+                let some = store.jobs(thread: thread, state: state, limit: 3).jobs
                 #expect(some == Array(all.prefix(3)), "step \(step)")
-                #expect(paged(store, thread, state) == all.map(\.id), "step \(step)")
+                #expect(paged(store, thread, state, .newestFirst) == all.map(\.id), "step \(step)")
+                let oldest = store.jobs(
+                    thread: thread, state: state, in: JobSpan(.oldestFirst), limit: .max)
+                #expect(oldest.jobs == expected, "step \(step)")
+                #expect(
+                    paged(store, thread, state, .oldestFirst) == expected.map(\.id), "step \(step)")
             }
         }
     }
 
     /// The same, two jobs at a time, and at most three looked at.
-    private func paged(_ store: JobBook, _ thread: String?, _ state: JobState?) -> [JobID] {
-        var (ids, end): ([JobID], JobID) = ([], .max)
-        while JobID(0) < end {
-            let page = store.newest(
-                thread: thread, state: state, in: JobID(0)..<end, limit: 2, searchCountMax: 3)
+    private func paged(
+        _ store: JobBook, _ thread: String?, _ state: JobState?, _ order: JobSpan.Order
+    ) -> [JobID] {
+        var (ids, span): ([JobID], JobSpan) = ([], JobSpan(order))
+        while true {
+            let page = store.jobs(
+                thread: thread, state: state, in: span, limit: 2, searchCountMax: 3)
             ids += page.jobs.map(\.id)
-            end = page.jobs.count == 2 ? page.jobs[1].id : page.searched
+            let place = page.jobs.count == 2 ? page.jobs[1].id : page.searched
+            if place == span.end { return ids }
+            span.goOn(behind: place)
         }
-        return ids
     }
 
     private func request(at now: Int64, using random: inout SeededRandom) -> JobRequest {

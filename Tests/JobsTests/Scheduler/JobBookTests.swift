@@ -221,6 +221,6 @@ import Testing
     private func numbers(
         _ store: JobBook, thread: String? = nil, state: JobState? = nil, limit: Int = 100
     ) -> [UInt64] {
-        store.newest(thread: thread, state: state, limit: limit).jobs.map(\.id.number)
+        store.jobs(thread: thread, state: state, limit: limit).jobs.map(\.id.number)
     }
 }

@@ -176,7 +176,7 @@ extension Contents {
         for job in try store.held() {
             live[job.id.number] = Self.line(job, job.state, job.attempt)
         }
-        for job in try store.newestEnded(thread: nil, state: nil, limit: .max, within: .none).jobs {
+        for job in try store.listEnded(thread: nil, state: nil, limit: .max, within: .none).jobs {
             // A listing leaves out results.
             guard let whole = try store.job(job.id), let outcome = whole.outcome else { continue }
             ended[job.id.number] = "\(whole.thread) \(whole.attempt) \(outcome)"

@@ -42,6 +42,22 @@ import Testing
             }
             #expect(paged == all)
             #expect(try ids(client, "BEFORE", 1) == [])
+            #expect(try ids(client, "OLDEST", "LIMIT", 10_000) == all.reversed())
+            paged = []
+            page = try ids(client, "OLDEST", "LIMIT", 90)
+            while let last = page.last {
+                #expect(page.count <= 90)
+                paged += page
+                page = try ids(client, "LIMIT", 90, "AFTER", .integer(last), "OLDEST")
+            }
+            #expect(paged == all.reversed())
+            #expect(try ids(client, "AFTER", 5, "BEFORE", 9) == [8, 7, 6])
+            #expect(try ids(client, "AFTER", 95, "BEFORE", 106, "OLDEST") == Array(96...105))
+            #expect(try ids(client, "OLDEST", "LIMIT", 2, "images", "buffered") == [101, 103])
+            #expect(try ids(client, "OLDEST", "LIMIT", 2, "waiting") == [102, 104])
+            #expect(try ids(client, "OLDEST", "LIMIT", 2, "done") == [1, 2])
+            #expect(try ids(client, "OLDEST", "LIMIT", 2, "mail") == [])
+            #expect(try ids(client, "OLDEST", "stuck") == [])
         }
     }
 
@@ -69,6 +85,10 @@ import Testing
             let rest = try ids(
                 client, "SELECTOR", "sha256", "BEFORE", .integer(rare[1]), "images", "waiting")
             #expect(rest == Array(rare.dropFirst(2)))
+            let oldest = try ids(client, "SELECTOR", "sha256", "OLDEST", "LIMIT", 2)
+            #expect(oldest == Array(rare.reversed().prefix(2)))
+            let next = try ids(client, "SELECTOR", "sha256", "OLDEST", "AFTER", .integer(oldest[1]))
+            #expect(next == [rare[0]])
             #expect(try ids(client, "SELECTOR", "none") == [])
             #expect(try ids(client, "mail", "KEY", "k") == [])
             #expect(try ids(client, "OLDER", 3_600_000) == [])
@@ -111,8 +131,8 @@ import Testing
             let client = try daemon.connect()
             for options in [
                 ["BEFORE"], ["BEFORE", "0"], ["BEFORE", "x"], ["SELECTOR"], ["KEY"], ["KEY", ""],
-                ["OLDER", "soon"], ["NEWER"], ["FAILURES", "FAILURES"],
-                ["LIMIT", "1", "LIMIT", "1"],
+                ["OLDER", "soon"], ["NEWER"], ["AFTER"], ["AFTER", "0"], ["OLDEST", "OLDEST"],
+                ["FAILURES", "FAILURES"], ["LIMIT", "1", "LIMIT", "1"],
             ] {
                 try client.send(
                     TestClient.bytes(["JOBS"] + options.map { CommandArgument.text($0) }))

@@ -296,41 +296,41 @@ package struct JobBook {
         table[id.number]?.job.state
     }
 
-    /// Lists jobs, the newest first.
+    /// Lists jobs, from one end or the other.
     ///
     /// - Parameters:
     ///   - thread: only those for this thread; `nil` for all.
     ///   - state: only those in this state; `nil` for all.
-    ///   - numbers: only those with a number in this range.
+    ///   - span: only those with a number in it, in its order.
+    ///   - place: none behind it; nil for all.
     ///   - limit: no more than these, nor than `JobLimits.listCountMax`.
     ///   - searchCountMax: how many jobs are looked at.
-    /// - Returns: the jobs, and the smallest number down to which all were looked at.
-    package func newest(
-        thread: String?, state: JobState?, in numbers: Range<JobID> = JobID(0)..<JobID.max,
-        limit: Int, searchCountMax: Int = .max
+    /// - Returns: the jobs, and the place up to which all were looked at.
+    package func jobs(
+        thread: String?, state: JobState?, in span: JobSpan = JobSpan(),
+        through place: JobID? = nil, limit: Int, searchCountMax: Int = .max
     ) -> (jobs: [Job], searched: JobID) {
         let wanted = min(limit, JobLimits.listCountMax, count(thread: thread, state: state))
-        var (found, searched): ([Job], JobID) = ([], numbers.lowerBound)
+        let place = place ?? span.end
+        var (found, searched): ([Job], JobID) = ([], place)
         guard wanted > 0 else { return (found, searched) }
         let tally = thread.flatMap { tallyHandles[$0] }
         // An adopted job is chained behind younger ones: then the whole chain is read and sorted.
         let most = hasAdopted ? Int.max : wanted
         found.reserveCapacity(wanted)
-        // A listing goes on where it ended: that job is mostly there still.
-        let start =
-            hasAdopted ? nil : entry(numbers.upperBound).flatMap { chain.slot(before: $0.slot) }
-        var next = start ?? ends.last
+        var next = firstSlot(of: span)
         var left = hasAdopted ? Int.max : searchCountMax
         while found.count < most, let slot = next {
-            next = chain.slot(before: slot)
+            next = span.isAscending ? chain.slot(after: slot) : chain.slot(before: slot)
             guard let entry = chain[slot] else { continue }
             let id = entry.id
-            guard id < numbers.upperBound else { continue }
-            guard numbers.lowerBound <= id else {
-                if hasAdopted { continue } else { break }
+            if !span.contains(id) || span.precedes(place, id) {
+                // Those before the span are passed, those behind it end the search.
+                let isBehind = span.isAscending ? span.after < id : id < span.before
+                if isBehind, !hasAdopted { break } else { continue }
             }
             guard left > 0 else {
-                searched = JobID(id.number + 1)
+                searched = span.place(shortOf: id)
                 break
             }
             left -= 1
@@ -338,9 +338,17 @@ package struct JobBook {
             guard state == nil || state == entry.job.state else { continue }
             found.append(entry.job)
         }
-        guard hasAdopted else { return (found, searched) }
-        found.sort { $1.id < $0.id }
-        return (Array(found.prefix(wanted)), searched)
+        return (hasAdopted ? span.sorted(found, limit: wanted) : found, searched)
+    }
+
+    /// Where a listing begins.
+    private func firstSlot(of span: JobSpan) -> Int? {
+        // A listing goes on where it ended: that job is mostly there still.
+        let former = hasAdopted ? nil : entry(span.isAscending ? span.after : span.before)?.slot
+        guard span.isAscending else {
+            return former.flatMap { chain.slot(before: $0) } ?? ends.last
+        }
+        return former.flatMap { chain.slot(after: $0) } ?? ends.first
     }
 
     /// The number of jobs kept, of one thread or all, in one state or any.
