@@ -1,5 +1,4 @@
-# Counts the lines of each file that have more than `max` columns, tables and code of Markdown
-# excepted, and prints COUNT columns FILE. With `show`, prints FILE:LINE: and the columns instead.
+# Prints the lines that have more than `max` columns, tables and code of Markdown excepted.
 
 FNR == 1 { isCode = 0 }
 FILENAME ~ /\.md$/ {
@@ -9,9 +8,5 @@ FILENAME ~ /\.md$/ {
 length($0) > max {
     # Bytes that continue a character are no columns: awk need not know UTF-8.
     columns = length($0) - gsub(/[\200-\277]/, "&")
-    if (columns <= max) next
-    count[FILENAME]++
-    if (show) print FILENAME ":" FNR ": " columns " columns, the limit is " max
+    if (columns > max) print FILENAME ":" FNR ": " columns " columns, the limit is " max
 }
-
-END { if (!show) for (file in count) print count[file], "columns", file }

@@ -1,5 +1,5 @@
-# Prints markdown files that do not have exactly one title (`# …` outside of code), in the first line;
-# and of the documents for readers the lines that are too long, and files that have grown too large.
+# Prints Markdown files that do not have exactly one title (`# …` outside of code), in the first
+# line, and documents that have grown too large.
 
 FNR == 1 { endFile() }
 { file = FILENAME; lineCount = FNR; byteCount += length($0) + 1 }
@@ -7,12 +7,6 @@ FNR == 1 { endFile() }
 /^# / && !isCode {
     titleCount++
     if (titleCount == 1 && FNR != 1) print FILENAME ":" FNR ": the title stands in the first line"
-}
-# Tables, code, images and comments can't be broken. Bytes that go on with a character don't count.
-FILENAME ~ /^(README|ARCHITECTURE|PROTOCOL|Documents\/.*)\.md$/ && !isCode && !/^(\||!\[|<!--)/ {
-    line = $0
-    gsub(/[\200-\277]/, "", line)
-    if (length(line) > 100) print FILENAME ":" FNR ": " length(line) " columns, the limit is 100"
 }
 END { endFile() }
 

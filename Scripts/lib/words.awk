@@ -1,5 +1,4 @@
-# Counts the comments of each file with words that hide the subject, and prints COUNT words FILE.
-# With `show`, prints FILE:LINE: and the words instead. Lines of a comment are read on their own.
+# Prints the comments with words that hide the subject. Lines of a comment are read on their own.
 
 BEGIN {
     people = "whoever|whomever|nobody|somebody|anybody|everybody|himself|herself|those who"
@@ -17,11 +16,8 @@ BEGIN {
     } else if (match($0, /(^|[ ;])# /)) comment = substr($0, RSTART + RLENGTH)
     comment = tolower(comment)
     if (comment !~ pattern) next
-    count[FILENAME]++
     match(comment, pattern)
     word = substr(comment, RSTART, RLENGTH)
     gsub(/^[^a-z]|[^a-z]$/, "", word)
-    if (show) print FILENAME ":" FNR ": name the thing in place of \"" word "\""
+    print FILENAME ":" FNR ": name the thing in place of \"" word "\""
 }
-
-END { if (!show) for (file in count) print count[file], "words", file }

@@ -19,8 +19,8 @@ package struct CommitQueue {
         let reply: ReplyToken
     }
 
-    /// How many bytes of payload may await their commit before clients are held back: each of them is in
-    /// memory until it is kept.
+    /// The bytes of payload that may await their commit before clients are held back: each is in
+    /// memory until then.
     private static let byteCountMax = 32 << 20
 
     private var commits = FIFO<Commit>()

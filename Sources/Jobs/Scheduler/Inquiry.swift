@@ -1,5 +1,5 @@
-// Questions to the store that are in flight, each with the action that its answer leads to. They are values, not
-// closures: a test can print them.
+// Questions to the store that are in flight, each with the action that its answer leads to. They
+// are values, not closures: a test can print them.
 
 /// A question to the store.
 enum Inquiry {

@@ -1,4 +1,4 @@
-// What the driver of a scheduler has to do, in order. An effect is one word; larger values are in
+// Effects: the work of a scheduler's driver, in order. An effect is one word; larger values are in
 // queues beside it, and each effect takes the next one of its kind. The queues keep their memory.
 // Inputs that come while the driver carries out effects add theirs behind them.
 

@@ -246,7 +246,8 @@ extension JobScheduler {
             return try book.takeNumber(forPayloadOf: byteCount, at: now)
         } catch .full(let count, let byteCount) {
             throw full(
-                "\(counted(count, "job")) of \(counted(byteCount, "byte")) waiting or running, the limit",
+                "\(counted(count, "job")) of \(counted(byteCount, "byte")) waiting or running, "
+                    + "the limit",
                 nil)
         } catch {
             throw JobError.refused(error)

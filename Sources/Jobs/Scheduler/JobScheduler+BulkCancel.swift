@@ -1,10 +1,11 @@
-// Cancelling all jobs of a thread and selector that have not begun, wherever they are: those in memory at once,
-// the parked ones by the store, part by part. From the moment of the command none of them begins, though others
-// may be served for seconds until the last part is done:
+// Cancelling all jobs of a thread and selector that have not begun, wherever they are: those in
+// memory at once, the parked ones by the store, part by part. From the moment of the command none
+// of them begins, though others may be served for seconds until the last part is done:
 //
-// - A job in turn that is loaded meanwhile is ended by the scheduler; the store leaves alone what it has loaded.
-// - A delayed job that is loaded stays parked, because the store does not know which of these are in memory; the
-//   store ends it when it gets there.
+// - A job in turn that is loaded meanwhile is ended by the scheduler; the store leaves alone what
+//   it has loaded.
+// - A delayed job that is loaded stays parked, because the store does not know which of these are
+//   in memory; the store ends it when it gets there.
 //
 // So each job is ended by one of the two, and counted once, by its number.
 
@@ -12,8 +13,8 @@ internal import Structures
 
 /// The turns of bulk actions: cancels of many jobs, retries of failed jobs, and claims of a thread.
 ///
-/// Several of one kind go on together. A job that comes into memory while a bulk cancel goes through the store
-/// could begin, and end, before the store cancels it.
+/// Several of one kind go on together. A job that comes into memory while a bulk cancel goes
+/// through the store could begin, and end, before the store cancels it.
 struct BulkTurns {
     enum Action {
         case cancel(thread: String, selector: String, payload: [UInt8]?, ReplyToken)
@@ -76,8 +77,8 @@ final class BulkCancel {
     fileprivate(set) var filter: CancelFilter
     /// How many were cancelled.
     fileprivate(set) var count = 0
-    /// Those among them of which the store has not said yet that they are jobs: a submit that is repeated under
-    /// its name is none.
+    /// Those among them that the store has not confirmed yet as jobs: a repeated submit under a
+    /// unique name is none.
     fileprivate var unconfirmed: Set<JobID> = []
     /// The place in front of the first delayed job that was loaded and stayed parked.
     fileprivate var leftParked: [QueueName: DueKey] = [:]
@@ -105,8 +106,8 @@ final class BulkCancel {
 }
 
 extension JobScheduler {
-    /// Cancels all jobs of a thread and selector that have not begun, parked ones too; answers how many, once
-    /// that is kept.
+    /// Cancels all jobs of a thread and selector that have not begun, parked ones too; answers how
+    /// many, once that is kept.
     ///
     /// - Parameter payload: only those with this payload; nil for all.
     package mutating func cancel(
@@ -244,7 +245,8 @@ extension JobScheduler {
 
     /// Notes parked jobs that the store has ended.
     ///
-    /// - Returns: how many of them have not begun: a failed one that was run again meanwhile may have.
+    /// - Returns: how many of them have not begun: a failed one that was run again meanwhile may
+    ///   have.
     mutating func noteCancelled(
         _ cancelled: [QueueName: [CountedJob]], as outcome: Outcome = .cancelled
     ) -> Int {

@@ -1,6 +1,6 @@
-// Jobs that end because they have not begun in time, by the clock on the wall. A job in memory has an alarm of
-// its own, and its thread looks once more before it begins. All parked jobs share one alarm: then the store is
-// asked which of them are too late.
+// Expiry: the end of jobs that have not begun in time, by the wall clock. A job in memory has an
+// alarm of its own, and its thread looks once more before it begins. All parked jobs share one
+// alarm: then the store is asked which of them are too late.
 
 /// When parked jobs are too late to begin.
 struct ParkedExpiry {

@@ -1,5 +1,5 @@
-// Jobs that have failed for good: they are kept with their payloads until they are dropped or run again. A stored
-// one is in the store, another one in memory.
+// Jobs that have failed for good: they are kept with their payloads until they are dropped or run
+// again. A stored one is in the store, another one in memory.
 
 /// Failed jobs that run again or are dropped, part by part.
 struct FailedJobsChange {
@@ -15,7 +15,7 @@ struct FailedJobsChange {
 extension JobScheduler {
     /// Lets failed jobs run again, with as many attempts as before; answers how many.
     ///
-    /// Each is due now, and takes its place behind what waits, under the number that it has.
+    /// Each is due now, and takes its place behind the waiting jobs, under its old number.
     package mutating func runAgain(_ failed: FailedJobs, _ reply: ReplyToken) {
         guard cancels.bulkTurns.enter(.runAgain(failed, reply)) else { return }
         beginToRunAgain(failed, reply)
@@ -66,7 +66,8 @@ extension JobScheduler {
         ask(.resolve(change)) { .settle(change.failed, change.action, change.part, ticket: $0) }
     }
 
-    /// The store has resolved a part of them, or could not: the next one, and at last those in memory.
+    /// Handles a part that the store has resolved or could not: starts the next one, and at last
+    /// resolves those in memory.
     mutating func resolved(
         _ change: FailedJobsChange, _ result: Result<FailedJobsAnswer, StoreFault>
     ) {
@@ -103,7 +104,8 @@ extension JobScheduler {
         }
         if case .one(let id) = change.failed {
             if change.count > 0 { return .count(1) }
-            // It has failed since the store looked: the store is told of that first, and looks again.
+            // It has failed since the store looked: the store is told of that first, and looks
+            // again.
             if answer.other?.state.isEnded == false, book.job(id)?.state == .failed { return nil }
         }
         switch resolveInMemory(change, answer.other) {

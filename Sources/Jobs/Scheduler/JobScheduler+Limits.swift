@@ -1,5 +1,5 @@
-// How much may wait, for a group and in all, by number and by size; and when a refused client may come back,
-// judged by how fast jobs have ended lately.
+// The limits of waiting jobs, for a group and in all, by number and by size; and when a refused
+// client may come back, judged by how fast jobs have ended lately.
 
 internal import Wording
 
@@ -51,7 +51,8 @@ extension JobScheduler {
         environment.waitingCount(of: group) + group.keptBackCount + parkedCount(of: group)
     }
 
-    /// How many jobs wait for the threads of a group, in memory or not: none that waits for its moment.
+    /// The number of jobs that wait for the threads of a group, in memory or not, without delayed
+    /// ones.
     package func shownWaitingCount(of group: ThreadGroup) -> Int {
         environment.waitingCount(of: group) + group.load.parked(.waiting).count
             + group.inLineCount + group.heldUpCount

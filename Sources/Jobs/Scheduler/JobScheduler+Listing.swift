@@ -1,9 +1,9 @@
-// Listings of jobs, in memory and in the store, slice by slice: a long one takes many turns of the store and of
-// the driver, so that others are served in between.
+// Listings of jobs, in memory and in the store, slice by slice: a long one takes many turns of the
+// store and of the driver, so that others are served in between.
 //
-// Slices go from the newest job to the oldest, or the other way. A slice ends at the last job that the store
-// has told; the jobs in memory up to there are merged into it. A job never changes its number, so it is in one
-// slice, whatever happens to it meanwhile.
+// Slices go from the newest job to the oldest, or the other way. A slice ends at the last job that
+// the store has told; the jobs in memory up to there are merged into it. A job never changes its
+// number, so it is in one slice, whatever happens to it meanwhile.
 
 /// A listing under way.
 ///

@@ -1,4 +1,5 @@
-// The start: what the store held when it was opened. Its jobs are counted in small parts while others are served.
+// The start with the contents of a store. Its jobs are counted in small parts while others are
+// served.
 
 internal import Wording
 
@@ -85,8 +86,8 @@ extension JobScheduler {
             effects.note(
                 .warning,
                 "thread \(quoted(thread)) is not configured any more, and has "
-                    + "\(counted(count, "job")) in the journal: configure it again and they run, or "
-                    + "take them back (JOBS \(thread) lists them, CANCEL ends them)")
+                    + "\(counted(count, "job")) in the journal: configure it again and they run, "
+                    + "or take them back (JOBS \(thread) lists them, CANCEL ends them)")
         }
     }
 
@@ -95,9 +96,9 @@ extension JobScheduler {
             effects.note(
                 .warning,
                 "selector \(quoted(selector)) is not configured any more, and has "
-                    + "\(counted(count, "job")) for thread \(quoted(thread)) in the journal: configure it "
-                    + "again and they run, or take them back (JOBS \(thread) lists them, "
-                    + "CANCEL \(thread) \(selector) ends them)")
+                    + "\(counted(count, "job")) for thread \(quoted(thread)) in the journal: "
+                    + "configure it again and they run, or take them back "
+                    + "(JOBS \(thread) lists them, CANCEL \(thread) \(selector) ends them)")
         }
     }
 

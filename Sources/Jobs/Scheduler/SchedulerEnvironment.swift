@@ -1,5 +1,5 @@
-// The few things that a scheduler asks of its driver while it handles an input. All else comes as an input or
-// leaves as an effect.
+// The few things that a scheduler asks of its driver while it handles an input. All else comes as
+// an input or leaves as an effect.
 
 /// Answers at once, and calls nothing of the scheduler's.
 ///
@@ -22,7 +22,7 @@ package protocol SchedulerEnvironment: AnyObject {
     /// Whether a thread, or all of a pool, was stopped and takes no more jobs.
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool
 
-    /// The jobs that run now, and where and since when, in Unix milliseconds: threads report only ends.
+    /// The running jobs, with thread and start in Unix milliseconds: threads report only ends.
     func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)]
 
     /// A failed job was dropped: data that others keep of it is of no use any more.

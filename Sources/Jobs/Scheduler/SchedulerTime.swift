@@ -9,8 +9,8 @@ package struct SchedulerTime: Sendable, Equatable {
 
     /// A moment.
     ///
-    /// - Parameter monotonic: read after the other clock. Then an alarm for a time of day rings later, never
-    ///   early.
+    /// - Parameter monotonic: read after the other clock. Then an alarm for a time of day rings
+    ///   later, never early.
     package init(unixNanoseconds: Int64, monotonic: Int64) {
         self.unixNanoseconds = unixNanoseconds
         self.monotonic = monotonic

@@ -8,7 +8,8 @@ package struct TimeZoneRules: Hashable, Sendable {
     /// - Source: RFC 9636, 3.2: offsets are more than -25 and less than 26 hours.
     static let offsetMax: Int64 = 26 * 3_600
 
-    /// A period between two changes of the clocks, in Unix seconds; `end` is the first moment after.
+    /// A period between two changes of the clocks, in Unix seconds; `end` is the first moment
+    /// after.
     package struct Span: Hashable, Sendable {
         package let start: Int64
         package let end: Int64

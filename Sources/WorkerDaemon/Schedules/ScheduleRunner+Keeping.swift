@@ -1,5 +1,5 @@
-// How schedules come into the book and leave it: from the configuration, from the store, by command.
-// What a command changes is in the store before it is answered.
+// Adding and removing schedules: from the configuration, from the store, by command. A command's
+// change is in the store before the command is answered.
 
 internal import Jobs
 internal import Kernel
@@ -60,7 +60,7 @@ extension ScheduleRunner {
         guard case .cron(let text, let zone) = record.definition.rhythm else {
             return ScheduleEntry(record, nil, .utc)
         }
-        // A file of some kilobytes, which only who gives a schedule waits for.
+        // A file of some kilobytes: only the client that gives a schedule waits for it.
         return ScheduleEntry(
             record, try CronExpression(text), try ZoneFiles.rules(zone, .system))
     }
@@ -74,8 +74,8 @@ extension ScheduleRunner {
 
     // MARK: - By command
 
-    /// Follows a schedule from now on, in place of one of the same name; answers when it is in the store, or
-    /// can't get there.
+    /// Follows a schedule from now on, in place of one of the same name; answers when it is in the
+    /// store, or can't get there.
     ///
     /// With the same rhythm it goes on from where that one is.
     func add(_ definition: ScheduleDefinition, _ reply: ReplyToken) {

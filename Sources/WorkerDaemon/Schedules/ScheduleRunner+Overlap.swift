@@ -1,5 +1,5 @@
-// Schedules whose former jobs may not have ended. The scheduler says where a job is, or the store if
-// the job is parked: that answer comes later, and the schedule waits for it.
+// Schedules whose former jobs may not have ended. The scheduler says where a job is, or the store
+// if the job is parked: that answer comes later, and the schedule waits for it.
 
 internal import Jobs
 internal import Kernel

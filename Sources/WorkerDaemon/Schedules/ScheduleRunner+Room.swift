@@ -1,12 +1,13 @@
-// Schedules whose jobs found no room: the driver tells them when there may be some. What it does not tell,
-// such as a job that begins, they find out when their alarm rings for the next try.
+// Schedules whose jobs found no room: the driver tells them when there may be some. Room that it
+// does not tell of, such as that of a job that begins, they find when their alarm rings for the
+// next try.
 
 internal import Kernel
 internal import RunLoops
 
 extension ScheduleRunner {
-    /// How long after a job's end room is looked for: by then its thread has taken the next one, and
-    /// of many ends there is one look.
+    /// The pause between a job's end and the look for room: by then its thread has taken the next
+    /// one, and of many ends there is one look.
     private static let pauseBeforeLook = Duration.milliseconds(5)
 
     /// Has a schedule looked at again when there may be room for its job.
@@ -31,7 +32,7 @@ extension ScheduleRunner {
             if let entry = entries[name] { arm(entry, at: now) }
         }
         runDue(at: now)
-        // Nobody waits: an end costs nothing more.
+        // No schedule waits for room: a job's end then costs nothing more.
         if crowded.isEmpty { driver.whenRoomMayBe = nil }
     }
 }

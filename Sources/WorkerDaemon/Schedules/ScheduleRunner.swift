@@ -1,10 +1,10 @@
 // All schedules of the daemon: when each is due next, and what follows. One alarm on the wall clock
 // serves them all; nothing is looked at before it rings.
 //
-// A run is a job like any other. It and the record that its moment is dealt with are one transaction,
-// so a crash neither loses nor doubles a run. Until that transaction is on the disk, the schedule waits;
-// if it fails, or there is no room for the job, the run was missed, and the schedule's rule says what
-// becomes of it when there is room.
+// A run is a job like any other. It and the record that its moment is dealt with are one
+// transaction, so a crash neither loses nor doubles a run. Until that transaction is on the disk,
+// the schedule waits; if it fails, or there is no room for the job, the run was missed, and the
+// schedule's rule says what becomes of it when there is room.
 
 internal import Jobs
 internal import Kernel
@@ -70,7 +70,7 @@ final class ScheduleRunner {
     /// How long after a run that could not be it is tried again at the latest, if there may be room
     /// by then.
     private static let retryMilliseconds: Int64 = 1_000
-    /// At most so many schedules are looked at, and so many runs of one made, before others get a turn.
+    /// The most schedules looked at, and runs of one made, before others get a turn.
     private static let turnCountMax = 256
 
     let driver: SchedulerDriver

@@ -451,8 +451,7 @@ final class Session {
         }
     }
 
-    /// The memory of an answer while it is held for the client: of a result its bytes, of a list
-    /// more than on the wire.
+    /// The memory of a held answer: of a result its bytes, of a list more than on the wire.
     private static func byteCount(of answer: Answer) -> Int {
         switch answer {
         case .value(let value): value.heldByteCount

@@ -49,8 +49,9 @@ package struct RetryPlan: Sendable, Equatable {
 
 /// A job in memory, from its acceptance until it is forgotten: the one object that all parts know.
 ///
-/// Owned by the job book; confined to its scheduler's thread. Invariant: an active job is in exactly one `place`
-/// that is not `outside`, and the counts of its group are those of the places of its jobs.
+/// Owned by the job book; confined to its scheduler's thread. Invariant: an active job is in
+/// exactly one `place` that is not `outside`, and the counts of its group are those of the places
+/// of its jobs.
 package final class JobEntry {
     package let id: JobID
     package let details: JobDetails
@@ -80,8 +81,9 @@ package final class JobEntry {
     /// Whether a shutdown asked it to end: then it runs again after the restart.
     var isInterrupted = false
 
-    // SAFETY: confined to one thread, and no access calls out to anything that could make another one, so
-    // accesses never overlap. Each job makes dozens; checked, they would cost as much as all that they are for.
+    // SAFETY: confined to one thread, and no access calls out to anything that could make another
+    // one, so accesses never overlap. Each job makes dozens; checked, they would cost as much as
+    // all that they are for.
     @exclusivity(unchecked) private var uncheckedJob: Job
     @exclusivity(unchecked) private var uncheckedPlace = JobPlace.outside
     @exclusivity(unchecked) private var uncheckedAttempt: AnyObject?
@@ -148,10 +150,12 @@ package final class JobEntry {
     /// The number of its present attempt, from 1 on.
     package var attemptNumber: Int { unsafe uncheckedAttemptNumber }
 
-    /// When it is too late to begin, in Unix milliseconds; `.max` for never, as for a later attempt.
+    /// When it is too late to begin, in Unix milliseconds; `.max` for never, as for a later
+    /// attempt.
     package var expiresAt: Int64 { unsafe uncheckedExpiresAt }
 
-    /// The driver's part of the present attempt, once that is queued; the scheduler only asks about it.
+    /// The driver's part of the present attempt, once that is queued; the scheduler only asks about
+    /// it.
     package var attempt: AnyObject? {
         get { unsafe uncheckedAttempt }
         set { unsafe uncheckedAttempt = newValue }

@@ -1,5 +1,5 @@
-// The ended jobs of one kind that are kept, within limits of their count, their bytes and their age. The
-// oldest is dropped first; any of them may be removed before.
+// The ended jobs of one kind that are kept, within limits of their count, their bytes and their
+// age. The oldest is dropped first; any of them may be removed before.
 
 internal import Structures
 

@@ -1,6 +1,7 @@
-// Telling the clients that watch a job what becomes of it. A change that the scheduler makes is told at once. A
-// change that the job's thread makes (it begins, it reports how far it is) is an input, `changed`, after which the
-// job is looked at with a pause between two looks. So a handler may report in a tight loop.
+// Telling watching clients about changes of jobs. A change that the scheduler makes is told at
+// once. A change that the job's thread makes (it begins, it reports how far it is) is an input,
+// `changed`, after which the job is looked at with a pause between two looks. So a handler may
+// report in a tight loop.
 
 extension JobScheduler {
     // MARK: - Requests

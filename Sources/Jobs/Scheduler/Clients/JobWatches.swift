@@ -1,5 +1,5 @@
-// Which clients watch which jobs, and what they were told last. When something is looked at and told is in
-// JobScheduler+Watching.swift.
+// The clients that watch jobs, and the state that each was told last. The moments of looking and
+// telling are in JobScheduler+Watching.swift.
 
 /// One change of a job, as its watchers are told.
 package struct JobUpdate: Equatable, Sendable {

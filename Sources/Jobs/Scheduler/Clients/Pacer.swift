@@ -1,5 +1,5 @@
-// When something that may change very often is looked at: at once after a quiet time, and else once in a
-// pause. Its owner keeps the alarm.
+// The pace of looking at something that may change very often: at once after a quiet time, else
+// once in each pause. Its owner keeps the alarm.
 
 /// Paces looks at something that changes; all moments are nanoseconds on one clock.
 package struct Pacer {

@@ -1,5 +1,5 @@
-// Clients that wait for the end of one job. A client may come, wait and leave very often before the job ends: so
-// no waiter is searched for, and waiters that have left are removed many at a time.
+// Clients that wait for the end of one job. A client may come, wait and leave very often before the
+// job ends: so no waiter is searched for, and waiters that have left are removed many at a time.
 
 /// A client that waits for a job's end.
 struct WaitingClient {
@@ -30,7 +30,8 @@ struct WaitingClients {
         _ waiter: WaitingClient, _ alarms: inout Alarms, _ driver: any SchedulerEnvironment
     ) {
         guard first != nil else { return first = waiter }
-        // Each time their number has doubled: constant on average, and clients that left are not kept long.
+        // Each time their number has doubled: constant on average, and clients that left are not
+        // kept long.
         if count >= 16, count.nonzeroBitCount == 1 { removeOver(&alarms, driver) }
         if first == nil { first = waiter } else { others.append(waiter) }
     }

@@ -1,10 +1,10 @@
-// The delayed jobs of a queue that are due next are in memory. The others, and all buffered jobs, are
-// parked in the store.
+// The delayed jobs of a queue that are due next are in memory. The others, and all buffered jobs,
+// are parked in the store.
 //
-// Invariant: a delayed job whose place is not behind the horizon is in memory. Each place is compared
-// when the store's answer comes, because answers come in the order of the commands. A load may contain
-// jobs that are in memory already: after a firing, the horizon is in front of some of them. Such a job is
-// skipped, also if it has ended since the load began.
+// Invariant: a delayed job whose place is not behind the horizon is in memory. Each place is
+// compared when the store's answer comes, because answers come in the order of the commands. A load
+// may contain jobs that are in memory already: after a firing, the horizon is in front of some of
+// them. Such a job is skipped, also if it has ended since the load began.
 
 /// The delayed and buffered jobs of a queue.
 ///
@@ -149,8 +149,8 @@ struct DelayedWindow {
 
     /// A load was answered.
     ///
-    /// - Returns: the jobs that are not in memory, and whether they may come there; not if a command has
-    ///   changed parked jobs since the load began.
+    /// - Returns: the jobs that are not in memory, and whether they may come there; not if a
+    ///   command has changed parked jobs since the load began.
     mutating func loadEnded(
         _ batch: JobBatch, after key: DueKey, isInMemory: (JobID) -> Bool
     ) -> (jobs: [Job], isCurrent: Bool) {

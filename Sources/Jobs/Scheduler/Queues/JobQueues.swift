@@ -1,4 +1,5 @@
-// All queues of stored jobs, what of an earlier run has been counted, and the jobs that nothing serves.
+// All queues of stored jobs, the progress of counting those of an earlier run, and the unserved
+// jobs.
 
 /// The queues of a scheduler by their names, and the counts of their jobs.
 package struct JobQueues {
@@ -13,7 +14,8 @@ package struct JobQueues {
     package let miscounts = Miscounts()
     /// How much of an earlier run has been counted.
     private var recovery = RecoveryCount()
-    /// Jobs of an earlier run that were parked before the count reached them: they are counted already.
+    /// Jobs of an earlier run that were parked before the count reached them: they are counted
+    /// already.
     private var parkedAgain: Set<JobID> = []
     /// Jobs whose thread is not configured any more.
     package internal(set) var orphans = OrphanedJobs()
@@ -45,7 +47,7 @@ package struct JobQueues {
         return queue
     }
 
-    /// The queues that a name of a group addresses: the group's name means those of its members too.
+    /// The queues that a name of a group addresses; the group's name includes those of its members.
     func addressed(by thread: String, of group: ThreadGroup) -> [JobQueue] {
         all.filter {
             $0.group === group && group.addresses($0.name.thread, by: thread)

@@ -1,4 +1,4 @@
-// Jobs of before in the journal whose thread the configuration no longer names: none of them comes into
+// Jobs of an earlier run whose thread the configuration no longer names: none of them comes into
 // memory, and no lane counts them. They are counted here, so that they are seen.
 
 /// How many jobs wait for threads that are not there, by their queues.
@@ -10,7 +10,7 @@ package struct OrphanedJobs {
     /// All of them, as far as they have been counted.
     package var count: Int { amounts.values.reduce(0) { $0 + $1.count } }
 
-    /// The names of the threads that are missing and how many jobs each has, in the order of the names.
+    /// The names of the missing threads with the number of their jobs, in the order of the names.
     package var threads: [(name: String, count: Int)] {
         var counts: [String: Int] = [:]
         for (queue, amount) in amounts where amount.count > 0 {

@@ -1,5 +1,5 @@
-// Which jobs in turn of a queue are in memory: all of them as long as the queue is short, its head when
-// it is long. The other jobs in turn are parked: they are in the store only.
+// The window of a queue: its jobs in turn that are in memory. These are all while the queue is
+// short, its head when it is long. The other jobs in turn are parked: they are in the store only.
 //
 // States, and what moves from one to the next:
 //
@@ -12,8 +12,9 @@
 //     loading   ── load answered: end reached ──▶ whole
 //     loading, overtaken ── load answered otherwise, or failed ──▶ partial
 //
-// A load sees exactly the changes that were issued before it. So a job is either in memory or parked
-// from the moment its change is issued, and no answer in flight moves it. No decision reads a count.
+// A load sees exactly the changes that were issued before it. So a job is either in memory or
+// parked from the moment its change is issued, and no answer in flight moves it. No decision reads
+// a count.
 
 /// The part of a queue's jobs in turn that is in memory.
 ///
@@ -40,7 +41,8 @@ package struct QueueWindow: Sendable {
 
     /// Whether jobs may be parked, memory has room for them, and no load is in flight.
     ///
-    /// Nothing would bring them: this holds only between a change and the `nextLoad` that follows it.
+    /// Nothing would bring them: this holds only between a change and the `nextLoad` that follows
+    /// it.
     package var wantsLoad: Bool { extent == .partial && hasRoom }
 
     /// Whether a load is in flight.

@@ -1,6 +1,6 @@
-// Jobs of before in the journal whose selector the configuration no longer names, though it names their
-// thread. None of them comes into memory, and no lane counts them: they are counted here, by the stock
-// that is taken of the file, since no new ones can come.
+// Jobs of an earlier run whose selector the configuration no longer names, though it names their
+// thread. None of them comes into memory, and no lane counts them: they are counted here, by the
+// stock that is taken of the file, since no new ones can come.
 
 /// How many jobs wait for selectors that are not there, by their queues.
 ///
