@@ -269,7 +269,7 @@ private struct History {
 
     private mutating func command(at now: Int64) -> StoreCommand {
         let id = anyID()
-        switch random.below(28) {
+        switch random.below(31) {
         case ..<8: return .accept(newJob(at: now))
         case ..<10:
             let claim = claim(at: now)
@@ -313,12 +313,33 @@ private struct History {
         case 24: return .keepDue(at: now, ticket: ticket())
         case 25: return .release([anyQueue()])
         case 26: return .claim([anyQueue(), anyQueue()], ticket: ticket())
+        case 27: return .keepSchedule(schedule(at: now), ticket: ticket())
+        case 28, 29: return .run((0...random.below(3)).map { _ in run(at: now) })
         default:
             return random.chance(50)
                 ? .pause(
                     PauseChange(paused: ["a", "p/1"], goingOn: random.chance(50) ? ["b"] : []))
                 : .pause(PauseChange(paused: ["b"], goingOn: ["a"], poolGoingOn: "p"))
         }
+    }
+
+    private mutating func schedule(at now: Int64) -> ScheduleRecord {
+        var definition = ScheduleDefinition(
+            name: "s", rhythm: .every(milliseconds: Int64(50 + random.below(2))),
+            request: JobRequest(thread: "a", selector: "echo"))
+        definition.overlap = OverlappingRuns.allCases.randomElement(using: &random) ?? .one
+        definition.request.unique =
+            random.chance(50) ? UniqueName([1], isAgain: random.chance(50), milliseconds: nil) : nil
+        return ScheduleRecord(
+            definition, isFromCommand: true, progress: ScheduleProgress(since: now))
+    }
+
+    /// A job of that schedule, with a name or without one.
+    private mutating func run(at now: Int64) -> MadeRun {
+        let run = ScheduleRun(name: "s", through: now, at: now)
+        guard random.chance(50) else { return MadeRun(run: run, new: newJob(at: now)) }
+        let claim = claim(at: now)
+        return MadeRun(run: run, new: newJob(at: now, uniqueUntil: claim.until), claim: claim)
     }
 
     private mutating func outcome() -> Outcome {

@@ -55,6 +55,14 @@ package enum JobError: Error, Hashable, Sendable {
     /// The schedule itself is wrong.
     case invalidSchedule(ScheduleFault)
 
+    /// Whether the same request may succeed once other jobs have left.
+    package var mayFindRoom: Bool {
+        switch self {
+        case .full, .refused: true
+        default: false
+        }
+    }
+
     /// Whether the same request may succeed later.
     package var isPassing: Bool {
         switch self {

@@ -237,10 +237,7 @@ final class ScheduleRunner {
         expectAnswer(for: name)
         for moment in found.runs.prefix(Self.turnCountMax) {
             make(ScheduleRun(name: name, through: moment, at: now), of: entry)
-            if let fault = entry.fault {
-                if fault.isPassing { awaitRoom(name) }
-                break
-            }
+            if entry.fault != nil { break }
         }
         driver.input { $0.keepRuns() }
         if isLate, found.leftOutCount != 0, entry.fault == nil {
@@ -293,7 +290,9 @@ final class ScheduleRunner {
             if present.definition.rhythm == entry.definition.rhythm {
                 present.progress.through = max(present.progress.through, run.through)
             }
-        case .failed(let error): present.fault = error
+        case .failed(let error):
+            present.fault = error
+            if error.mayFindRoom { awaitRoom(run.name) }
         default: break
         }
         if isAwaiting { return }

@@ -67,6 +67,30 @@ struct `A schedule whose jobs take long` {
         }
     }
 
+    @Test(arguments: ["\"memory\"", "\"$DIR/jobs.sqlite\""])
+    func `waits for room behind a running job of its own`(store: String) throws {
+        var setup = Setup(threads: "mail: { maxQueued: 1 }")
+        setup.store = store
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            let reply = try client.call(
+                "SCHEDULE", "beat", "EVERY", 10, "mail", "sleep", "600000")
+            #expect(reply.text == "OK")
+            try eventually("its second job waits") { try state(of: 2, client) == "waiting" }
+            // In one write, so that the schedule does not come between.
+            try client.send(
+                TestClient.bytes(["CANCEL", 2])
+                    + TestClient.bytes(["PERFORM", "mail", "echo", "x"]))
+            #expect(try client.reply().text == "cancelled")
+            #expect(try client.reply() == .integer(3))
+            try eventually("it waits for room") {
+                try client.figure("schedules_without_room") == 1
+            }
+            #expect(try client.call("CANCEL", 3).text == "cancelled")
+            try eventually("there is room") { try state(of: 4, client) == "waiting" }
+        }
+    }
+
     @Test func `knows its last job after a crash`() throws {
         let scratch = try Scratch()
         for life in 1...2 {
