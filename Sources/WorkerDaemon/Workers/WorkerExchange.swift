@@ -231,6 +231,8 @@ final class WorkerExchange {
     /// An attempt has ended, by its worker's word or without it.
     func noteEnd(of completion: Completion) {
         guard let delivery = deliveries[completion.job] else { return }
+        // Its thread was replaced, and the former one is to go on.
+        if delivery.end == nil { delivery.remote.end(completion.outcome, isFinal: true) }
         close(delivery, as: completion)
     }
 

@@ -236,6 +236,25 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `lose their token when their thread is replaced, which goes on`() throws {
+        var setup = Self.setup
+        setup.threads = "images: { whenStuck: \"replace\", stuckAfter: \"20ms\" }"
+        try withDaemon(setup) { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            let id = try client.perform("images", "crop", "x")
+            let behind = try client.perform("images", "echo", "y")
+            let job = try take(worker, "crop")
+            #expect(try client.call("CANCEL", .integer(id)).text == "requested")
+            #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "y")
+            #expect(try client.call("RESULT", .integer(id)).errorWord == "CANCELLED")
+            #expect(try job.ended(worker, "late").errorWord == "STALE")
+            #expect(try client.figure("jobs_held_by_workers") == 0)
+            _ = try client.perform("images", "crop", "z")
+            #expect(try take(worker, "crop").payload == "z")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `get no job that was cancelled, or whose thread is paused`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
