@@ -132,6 +132,8 @@ final class SchedulerDriver {
         scheduler.close()
         confirmations = [:]
         door = ClosedDoor()
+        exchange.door = nil
+        surroundings.driver = nil
         whenCompleted = nil
         whenRoomMayBe = nil
         whenRelieved = nil
@@ -379,7 +381,8 @@ final class SchedulerDriver {
 /// Confined to the driver's thread.
 private final class Surroundings: SchedulerEnvironment {
     private let groups: [WorkerGroup]
-    weak var driver: SchedulerDriver?
+    /// Let go of when the driver is closed. Not weak, as `WorkerExchange.door`.
+    var driver: SchedulerDriver?
 
     init(_ groups: [WorkerGroup]) { self.groups = groups }
 

@@ -104,7 +104,10 @@ final class WorkerExchange {
     let loop: ThreadRunLoop
     private let clocks: Clocks
     let log: Log
-    weak var door: (any WorkerDoor)?
+    /// Where answers go; let go of when the driver is closed.
+    ///
+    /// Not weak: of an object that is known weakly, each reference costs twice as much to count.
+    var door: (any WorkerDoor)?
     /// Calls its argument once all that has happened is kept, or can't be.
     var confirm: (@escaping (StoreFault?) -> Void) -> Void = { $0(nil) }
     /// Called for a job that no worker will take: the daemon goes down.
