@@ -1,5 +1,15 @@
 // The pause between two attempts of a job.
 
+/// What an attempt's end says of the next one.
+package enum RetryWish: Hashable, Sendable {
+    /// The job's retries decide, with the usual pause.
+    case asPlanned
+    /// No other attempt follows.
+    case never
+    /// Another attempt follows after this pause, if the job has one left.
+    case after(milliseconds: Int64)
+}
+
 /// The pause after a failed attempt: doubled with each further one, up to a maximum.
 package enum RetryPause {
     /// The first pause.

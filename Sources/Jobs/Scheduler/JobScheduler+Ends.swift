@@ -10,12 +10,12 @@ package struct Completion: Sendable {
     /// In Unix milliseconds.
     package let startedAt: Int64
     package let endedAt: Int64
-    /// Whether a failure is the last one, whatever number of retries the job has.
-    package let isFinal: Bool
+    /// What follows a failure.
+    package let retry: RetryWish
 
     package init(
         job: JobID, attemptNumber: Int, outcome: Outcome, thread: String, startedAt: Int64,
-        endedAt: Int64, isFinal: Bool = false
+        endedAt: Int64, retry: RetryWish = .asPlanned
     ) {
         self.job = job
         self.attemptNumber = attemptNumber
@@ -23,7 +23,7 @@ package struct Completion: Sendable {
         self.thread = thread
         self.startedAt = startedAt
         self.endedAt = endedAt
-        self.isFinal = isFinal
+        self.retry = retry
     }
 
     /// The attempt, as the store records it.
@@ -43,8 +43,8 @@ extension JobScheduler {
         if let job {
             if outcome.state == .done || outcome.state == .failed { job.group.ends.count += 1 }
             job.stuckSince = nil
-            if outcome.state == .failed, job.mayRetry, !job.isInterrupted, !completion.isFinal,
-                !stage.isRefusing || job.isStored
+            if outcome.state == .failed, job.mayRetry, !job.isInterrupted,
+                completion.retry != .never, !stage.isRefusing || job.isStored
             {
                 return retry(job, completion)
             }
@@ -82,9 +82,13 @@ extension JobScheduler {
     private mutating func retry(_ job: JobEntry, _ completion: Completion) {
         began(job.id, on: completion.thread, at: completion.startedAt)
         let attempt = job.attemptNumber - job.retry.forgivenCount
-        let due =
-            completion.endedAt
-            + .random(in: RetryPause.milliseconds(after: attempt), using: &jitter)
+        let pause =
+            if case .after(let milliseconds) = completion.retry {
+                milliseconds
+            } else {
+                Int64.random(in: RetryPause.milliseconds(after: attempt), using: &jitter)
+            }
+        let due = completion.endedAt + pause
         // First: the clients that watch it are told with it.
         job.lastFailure = completion.outcome.failureReason
         apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)

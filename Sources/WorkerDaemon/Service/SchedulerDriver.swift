@@ -381,7 +381,7 @@ final class SchedulerDriver {
 /// Confined to the driver's thread.
 private final class Surroundings: SchedulerEnvironment {
     private let groups: [WorkerGroup]
-    /// Let go of when the driver is closed. Not weak, as `WorkerExchange.door`.
+    /// The driver, until it is closed: not weak, as `WorkerExchange.door`.
     var driver: SchedulerDriver?
 
     init(_ groups: [WorkerGroup]) { self.groups = groups }

@@ -89,7 +89,7 @@ final class JobRunner: Sendable {
     private func report(_ completion: Completion, of job: JobContext) {
         let holdsUpOthers =
             job.retry.blocks && completion.outcome.state == .failed && !job.isCancelRequested
-            && !completion.isFinal && job.retry.follows(attempt: job.attempt)
+            && completion.retry != .never && job.retry.follows(attempt: job.attempt)
         if holdsUpOthers {
             reportAndWait(completion)
         } else {

@@ -136,12 +136,12 @@ final class WorkerGroup: Sendable {
         case .failed:
             member.failedCount.add(1, ordering: .relaxed)
             failures.note(
-                job, outcome, isFinal: remote?.isFinal == true, on: thread, at: clocks.loop.now())
+                job, outcome, isFinal: remote?.retry == .never, on: thread, at: clocks.loop.now())
         default: break
         }
         return Completion(
             job: JobID(job.id), attemptNumber: job.attempt, outcome: outcome, thread: thread,
             startedAt: startedAt, endedAt: clocks.wall.unixMilliseconds(),
-            isFinal: remote?.isFinal == true)
+            retry: remote?.retry ?? .asPlanned)
     }
 }

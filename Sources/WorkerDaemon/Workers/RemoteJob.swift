@@ -31,7 +31,7 @@ final class RemoteJob: Sendable {
         case waiting
         case claimed
         case begun
-        case ended(Outcome, isFinal: Bool)
+        case ended(Outcome, RetryWish)
         case givenBack
     }
 
@@ -77,7 +77,7 @@ final class RemoteJob: Sendable {
     func waitForWorker() -> Bool {
         // It was asked to stop, and given back in the same moment.
         if context.isCancelRequested {
-            step.withLock { $0 = .ended(.cancelled, isFinal: true) }
+            step.withLock { $0 = .ended(.cancelled, .never) }
             return true
         }
         step.withLock { $0 = .waiting }
@@ -125,9 +125,9 @@ final class RemoteJob: Sendable {
         step.withLock { if case .givenBack = $0 { true } else { false } }
     }
 
-    /// Whether its failure is the last one, whatever number of retries it has.
-    var isFinal: Bool {
-        step.withLock { if case .ended(_, let isFinal) = $0 { isFinal } else { false } }
+    /// What follows its failure.
+    var retry: RetryWish {
+        step.withLock { if case .ended(_, let retry) = $0 { retry } else { .asPlanned } }
     }
 
     private var outcome: Outcome? {
@@ -143,8 +143,8 @@ final class RemoteJob: Sendable {
     }
 
     /// Says how it ended.
-    func end(_ outcome: Outcome, isFinal: Bool) {
-        step.withLock { if case .begun = $0 { $0 = .ended(outcome, isFinal: isFinal) } }
+    func end(_ outcome: Outcome, _ retry: RetryWish) {
+        step.withLock { if case .begun = $0 { $0 = .ended(outcome, retry) } }
         wake()
     }
 

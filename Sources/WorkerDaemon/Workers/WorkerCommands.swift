@@ -18,8 +18,9 @@ enum WorkerCommands {
             "Ends an attempt with its result; then takes the next job, if THEN says so.",
             execute: done),
         CommandSpecification(
-            "fail", 4...5, .workers, usage: "id token [FINAL] reason",
-            "Ends an attempt as failed; with FINAL no other one follows.", execute: fail),
+            "fail", 4...6, .workers, usage: "id token [FINAL | AGAIN ms] reason",
+            "Ends an attempt as failed; with FINAL no other one follows, with AGAIN after a pause.",
+            execute: fail),
         CommandSpecification(
             "giveback", 3...5, .workers, usage: "id token [AFTER ms]",
             "Lets a job wait for another worker at its place; the attempt does not count.",
@@ -124,14 +125,22 @@ enum WorkerCommands {
     private static func fail(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let isFinal = command.count == 5
-        guard !isFinal || command.matches(3, "FINAL") else {
+        let retry: RetryWish
+        switch command.count {
+        case 4: retry = .asPlanned
+        case 5 where command.matches(3, "FINAL"): retry = .never
+        case 6 where command.matches(3, "AGAIN"):
+            let pause = try command.count(at: 4, "AGAIN", max: pauseMax)
+            retry = .after(milliseconds: Int64(pause))
+        default:
             throw WireError(
-                .err, "FAIL id token [FINAL] reason: what is \(quoted(command.text(at: 3)))?")
+                .err,
+                "FAIL id token [FINAL | AGAIN ms] reason: what is "
+                    + "\(quoted(command.text(at: 3)))?")
         }
         let scalars = command.text(at: command.count - 1).unicodeScalars
         let reason = String(scalars.prefix(Handler.reasonScalarCountMax))
-        return try end(service, session, command, .failed(reason: reason, isFinal: isFinal))
+        return try end(service, session, command, .failed(reason: reason, retry))
     }
 
     private static func giveBack(

@@ -33,7 +33,7 @@ struct TakeRequest {
 /// How a worker says that an attempt has ended.
 enum RemoteEnd: Hashable {
     case done([UInt8])
-    case failed(reason: String, isFinal: Bool)
+    case failed(reason: String, RetryWish)
     case givenBack(afterMilliseconds: Int)
 }
 
@@ -235,7 +235,7 @@ final class WorkerExchange {
     func noteEnd(of completion: Completion) {
         guard let delivery = deliveries[completion.job] else { return }
         // Its thread was replaced, and the former one is to go on.
-        if delivery.end == nil { delivery.remote.end(completion.outcome, isFinal: true) }
+        if delivery.end == nil { delivery.remote.end(completion.outcome, .never) }
         close(delivery, as: completion)
     }
 
@@ -416,9 +416,9 @@ final class WorkerExchange {
         delivery.end = end
         delivery.waiting.append((reply, next))
         switch end {
-        case .done(let result): delivery.remote.end(.done(result), isFinal: false)
-        case .failed(let reason, let isFinal):
-            delivery.remote.end(outcome(of: delivery.remote, reason), isFinal: isFinal)
+        case .done(let result): delivery.remote.end(.done(result), .asPlanned)
+        case .failed(let reason, let retry):
+            delivery.remote.end(outcome(of: delivery.remote, reason), retry)
         case .givenBack(let milliseconds): giveBack(delivery, afterMilliseconds: milliseconds)
         }
     }
@@ -432,7 +432,7 @@ final class WorkerExchange {
     private func giveBack(_ delivery: Delivery, afterMilliseconds milliseconds: Int) {
         let remote = delivery.remote
         if remote.context.isCancelled {
-            return remote.end(outcome(of: remote, "it was given back"), isFinal: false)
+            return remote.end(outcome(of: remote, "it was given back"), .asPlanned)
         }
         deliveries[remote.id] = nil
         endLease(of: delivery)

@@ -122,7 +122,9 @@ import Testing
             let id = try client.perform("images", "crop", "x")
             let first = try take(worker, "crop")
             #expect(
-                try worker.call("FAIL", .integer(id), .text(first.token), "no paper").text == "OK")
+                try worker.call(
+                    "FAIL", .integer(id), .text(first.token), "AGAIN", 1, "no paper"
+                ).text == "OK")
             let second = try take(worker, "crop")
             #expect(second.reply[4] == .integer(2))
             #expect(second.token != first.token)
