@@ -24,6 +24,12 @@ binary = (0..255).to_a.pack("C*")
 number = client.call("PERFORM", "images", "echo", binary)
 check("binary RESULT", client.call("RESULT", number, "WAIT").b == binary)
 
+number = client.call("PERFORM", "images", "turn", binary)
+taken = client.call("TAKE", "AS", "turner", "WAIT", 15_000, "FROM", "turn")
+check("TAKE", taken[0] == number && taken[7].b == binary, taken)
+check("DONE", client.call("DONE", number, taken[1], binary.reverse) == "OK")
+check("RESULT of a worker", client.call("RESULT", number).b == binary.reverse)
+
 replies = client.pipelined do |pipeline|
   100.times { |job| pipeline.call("PERFORM", "images", "echo", "WAIT", job) }
 end
