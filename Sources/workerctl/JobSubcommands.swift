@@ -42,6 +42,7 @@ enum JobSubcommands {
                 summary: "The result of a job, as it is.", details: waitDetails,
                 wordCount: 1...1, options: [.wait], run: result),
             OutputSubcommand.subcommand,
+            OutputSubcommand.following,
             Subcommand(
                 name: "jobs", arguments: "", summary: "Jobs, the newest first.",
                 wordCount: 0...0,

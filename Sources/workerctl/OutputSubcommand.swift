@@ -16,6 +16,22 @@ enum OutputSubcommand {
                 """, wordCount: 1...1, options: [.attempt, .follow], run: run)
     }
 
+    static var following: Subcommand {
+        Subcommand(
+            name: "follow", arguments: "ID",
+            summary: "What the program of a job writes, as it comes: output --follow.",
+            wordCount: 1...1
+        ) { (invocation) throws(Failure) in
+            let id = try invocation.id(0)
+            guard !invocation.isJSON else {
+                throw .usage(
+                    "follow prints all attempts as they come: without --json",
+                    try: "\(invocation.program) output \(id) --json")
+            }
+            try follow(id, invocation)
+        }
+    }
+
     private static func run(_ invocation: Invocation) throws(Failure) {
         let id = try invocation.id(0)
         let attempt = try invocation.count(.attempt, 1...Int(Int32.max))

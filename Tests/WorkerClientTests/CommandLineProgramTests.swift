@@ -35,6 +35,9 @@ struct `workerctl with programs` {
         #expect(good.errors == "warning\n")
         let both = try daemon.workerctl("output", "3", "--follow", "--json")
         #expect(both.status == 64)
+        let followed = try daemon.workerctl("follow", "2")
+        #expect(followed.text == attempts.text && followed.errors == attempts.errors)
+        #expect(try daemon.workerctl("follow", "2", "--json").status == 64)
     }
 
     @Test func `arguments and variables for a program are given several times`() throws {
