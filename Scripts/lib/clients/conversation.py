@@ -33,9 +33,10 @@ async def jobs(call):
     number = await call("PERFORM", "images", "echo", binary)
     result = await call("RESULT", str(number), "WAIT")
     check("binary RESULT", result == binary, result)
-    # As a worker, with the bytes of a picture.
+    # As a worker, with the bytes of a picture; another connection may still have an earlier name.
+    worker = f"turner-{number}"
     number = await call("PERFORM", "images", "turn", binary)
-    taken = await call("TAKE", "AS", "turner", "WAIT", "20000", "FROM", "turn")
+    taken = await call("TAKE", "AS", worker, "WAIT", "20000", "FROM", "turn")
     check("TAKE", taken[0] == number and taken[-1] == binary, taken)
     token = as_text(taken[1])
     going = await call("REPORT", str(number), token, "50", "half")
@@ -45,7 +46,7 @@ async def jobs(call):
     result = await call("RESULT", str(number))
     check("RESULT of a worker", result == binary[::-1], result)
     number = await call("PERFORM", "images", "turn", "x")
-    taken = await call("TAKE", "AS", "turner", "WAIT", "20000", "FROM", "turn")
+    taken = await call("TAKE", "AS", worker, "WAIT", "20000", "FROM", "turn")
     said = await call("FAIL", str(number), as_text(taken[1]), "FINAL", "no paper")
     check("FAIL", as_text(said) == "OK" or said is True, said)
     job = await call("JOB", str(number))
