@@ -203,7 +203,7 @@ final class Service: SessionDelegate {
     }
 
     func sessionWroteAll(_ session: Session) {
-        if driver.exchange.takerCount > 0 { driver.exchange.match() }
+        if driver.exchange.hasUnanswered { driver.exchange.match() }
     }
 
     func sessionEnded(_ session: Session, reason: String) {

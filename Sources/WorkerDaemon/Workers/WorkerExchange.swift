@@ -115,6 +115,8 @@ final class WorkerExchange {
 
     /// Jobs that wait for a worker, in the order in which they were ready.
     var ready: [RemoteJob] = []
+    /// Whether a TAKE has got no job because its connection has earlier answers to be written.
+    private(set) var hasUnanswered = false
     /// TAKEs that wait, in the order in which they came.
     var takers: [Taker] = []
     var workers: [UInt64: Worker] = [:]
@@ -177,7 +179,7 @@ final class WorkerExchange {
 
     private func isReady(_ remote: RemoteJob) {
         ready.append(remote)
-        match()
+        match(remote)
         leaveStopped()
     }
 
@@ -244,6 +246,7 @@ final class WorkerExchange {
         endLease(of: delivery)
         let end = completion == nil ? nil : delivery.end
         remember(delivery, end)
+        defer { forget(delivery.worker) }
         guard !delivery.waiting.isEmpty else { return }
         guard end != nil else {
             for (reply, _) in delivery.waiting { door?.answer(reply, stale(delivery.remote.id)) }
@@ -345,8 +348,10 @@ final class WorkerExchange {
             return
         }
         takers.append(taker)
-        match()
-        guard takers.contains(where: { $0 === taker }), taker.timeout == nil else { return }
+        if let remote = ready.first(where: { fits($0, taker) }) {
+            return deliver(remote, to: taker)
+        }
+        guard taker.timeout == nil else { return }
         let held = Confined((exchange: self, taker: taker), to: loop)
         let due = loop.now.advanced(by: max(taker.request.patience, Self.patienceMin))
         taker.timeout = loop.schedule(at: due) {
@@ -363,30 +368,35 @@ final class WorkerExchange {
         door?.answer(taker.reply, .null)
     }
 
-    /// Brings jobs and workers together.
+    /// Brings jobs and workers together: a thread goes on, say, or a connection has been answered.
     ///
     /// - Complexity: O(jobs that wait × TAKEs that wait); a thread has one job that waits.
     func match() {
-        guard !ready.isEmpty, !takers.isEmpty, let door else { return }
-        var index = 0
-        while index < ready.count {
-            let remote = ready[index]
-            let place =
-                remote.isPaused
-                ? nil
-                : takers.firstIndex {
-                    $0.request.selectors.contains(remote.context.selector) && door.isNext($0.reply)
-                }
-            guard let place else {
-                index += 1
-                continue
-            }
-            ready.remove(at: index)
-            let taker = takers.remove(at: place)
-            if let timeout = taker.timeout.take() { loop.cancel(timeout) }
-            deliveries[remote.id] = Delivery(remote, Self.makeToken(), taker)
-            remote.claim()
+        hasUnanswered = false
+        for remote in ready where !takers.isEmpty { match(remote) }
+    }
+
+    /// Gives a job that waits to the TAKE that has waited longest.
+    private func match(_ remote: RemoteJob) {
+        guard let taker = takers.first(where: { fits(remote, $0) }) else { return }
+        deliver(remote, to: taker)
+    }
+
+    private func fits(_ remote: RemoteJob, _ taker: Taker) -> Bool {
+        guard !remote.isPaused, taker.request.selectors.contains(remote.context.selector) else {
+            return false
         }
+        if door?.isNext(taker.reply) == true { return true }
+        hasUnanswered = true
+        return false
+    }
+
+    private func deliver(_ remote: RemoteJob, to taker: Taker) {
+        ready.removeAll { $0 === remote }
+        takers.removeAll { $0 === taker }
+        if let timeout = taker.timeout.take() { loop.cancel(timeout) }
+        deliveries[remote.id] = Delivery(remote, Self.makeToken(), taker)
+        remote.claim()
     }
 
     private static func makeToken() -> String {
@@ -438,6 +448,7 @@ final class WorkerExchange {
         endLease(of: delivery)
         remember(delivery, delivery.end)
         answer(delivery.waiting, nil)
+        forget(delivery.worker)
         let held = Confined((exchange: self, remote: remote), to: loop)
         _ = loop.schedule(at: loop.now.advanced(by: .milliseconds(milliseconds))) {
             held.value.remote.giveBack()
