@@ -145,6 +145,11 @@ package struct Job: Hashable, Sendable {
             dueAt = moment
             releasedBefore = nil
             state = moment.map { $0 > now } == true ? .delayed : .waiting
+        case (.running, .putBack):
+            state = .waiting
+            attempt -= 1
+            startedAt = nil
+            workerName = nil
         case (.running, .finish(let outcome)):
             end(outcome, at: now)
         case (.delayed, .cancel), (.buffered, .cancel), (.waiting, .cancel):

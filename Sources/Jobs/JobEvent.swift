@@ -8,6 +8,8 @@ package enum JobEvent: Hashable, Sendable {
     case start(worker: String)
     /// The attempt failed and another follows: not before `dueAt` if it is given.
     case retry(dueAt: Int64?)
+    /// The attempt does not count, and the job waits again at its place.
+    case putBack
     /// The attempt has ended, and the job with it.
     case finish(Outcome)
     /// A client has a failed job run again (RETRY); its attempts count anew.
@@ -23,6 +25,7 @@ package enum JobEvent: Hashable, Sendable {
         case .release: "release"
         case .start: "start"
         case .retry: "retry"
+        case .putBack: "put back"
         case .finish: "finish"
         case .runAgain: "run again"
         case .cancel: "cancel"

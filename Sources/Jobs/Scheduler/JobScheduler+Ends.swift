@@ -110,7 +110,20 @@ extension JobScheduler {
     /// A thread takes no more jobs: the driver could not carry out the offer of one.
     package mutating func refused(_ job: JobEntry) {
         guard book.active(job.id) === job else { return }
-        if job.isStored { leaveToStore(job) } else { _ = withdraw(job) }
+        if job.isStored { return leaveToStore(job) }
+        if stage.isRefusing { tellWaiters(of: job, .failed(.abandoned)) }
+        _ = withdraw(job)
+    }
+
+    /// A worker in another process has given a job back, which waits again: the attempt does not
+    /// count.
+    package mutating func givenBack(_ id: JobID) {
+        guard let job = book.active(id) else { return }
+        // The book knows of a beginning only if it was asked.
+        if book.state(of: id) == .running { apply(.putBack, to: id) }
+        recordRequeue(job)
+        // Its expiry is for the first beginning.
+        endExpiry(of: job)
     }
 
     /// A running job was asked to end, or is over its time limit, and does not react.

@@ -210,6 +210,7 @@ public final class JobContext: Sendable {
         state.withLock {
             $0.run = nil
             $0.onCancel = nil
+            $0.news?.progress = nil
         }
         return leave(1, for: 0)
     }

@@ -105,6 +105,7 @@ final class SchedulerDriver {
         remoteReports.add(to: loop)
         runner = JobRunner(reports, remoteReports, store: store, children: children, log: log)
         exchange.confirm = { [unowned self] body in confirm(then: body) }
+        exchange.noteGivenBack = { [unowned self] id in input { $0.givenBack(id) } }
         exchange.leave = { [unowned self] id in
             guard let job = scheduler.book.active(id) else { return }
             input { $0.refused(job) }

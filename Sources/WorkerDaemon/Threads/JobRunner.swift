@@ -71,8 +71,10 @@ final class JobRunner: Sendable {
         on group: WorkerGroup, isStored: Bool
     ) {
         let remote = RemoteJob(job, selector, on: group, isStored: isStored, remoteReports)
+        var hasBegun = false
         while remote.waitForWorker() {
-            guard !group.expires(job) else {
+            // What has begun once expires no more.
+            guard hasBegun || !group.expires(job) else {
                 remote.leave()
                 reports.send(.expired(JobID(job.id)))
                 return
@@ -81,6 +83,7 @@ final class JobRunner: Sendable {
                 job, handler, as: remote, children: children, store: isStored ? store : nil,
                 log: log, failures: failures)
             if let completion { return report(completion, of: job) }
+            hasBegun = true
             guard remote.isGivenBack else { break }
         }
         remote.leave()

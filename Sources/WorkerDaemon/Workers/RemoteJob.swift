@@ -12,8 +12,8 @@ internal import WorkerThreads
 
 /// What a thread reports of such a job, in the order in which it happened.
 enum RemoteReport: Sendable {
-    /// The thread waits for a worker.
-    case ready(RemoteJob)
+    /// The thread waits for a worker; once more, if one has given the job back.
+    case ready(RemoteJob, isAgain: Bool)
     /// A worker's job has begun: the worker is to get it.
     case begun(RemoteJob)
     /// The worker is to stop: the job was cancelled, or is over its time limit.
@@ -80,10 +80,11 @@ final class RemoteJob: Sendable {
             step.withLock { $0 = .ended(.cancelled, .never) }
             return true
         }
+        let isAgain = isGivenBack
         step.withLock { $0 = .waiting }
         group.awaitingWorkerCount.add(1, ordering: .relaxed)
         context.onWithdraw { [weak self] in self?.wake() }
-        reports.send(.ready(self))
+        reports.send(.ready(self, isAgain: isAgain))
         worker.serveJob { isClaimed || context.isWithdrawn }
         context.onWithdraw(nil)
         group.awaitingWorkerCount.subtract(1, ordering: .relaxed)

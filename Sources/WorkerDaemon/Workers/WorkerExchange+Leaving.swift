@@ -67,6 +67,19 @@ extension WorkerExchange {
         forget(delivery.worker)
     }
 
+    /// Gives a job to no worker for a while.
+    func rest(_ id: JobID, _ milliseconds: Int) {
+        let due = loop.now.advanced(by: .milliseconds(milliseconds))
+        restingUntil[id] = due
+        let exchange = Confined(self, to: loop)
+        _ = loop.schedule(at: due) {
+            // It may have been given back once more, for longer.
+            guard exchange.value.restingUntil[id] == due else { return }
+            exchange.value.restingUntil[id] = nil
+            exchange.value.match()
+        }
+    }
+
     /// Gives no more jobs out, since the daemon goes down.
     ///
     /// What workers hold may still end.

@@ -110,11 +110,15 @@ final class WorkerExchange {
     var door: (any WorkerDoor)?
     /// Calls its argument once all that has happened is kept, or can't be.
     var confirm: (@escaping (StoreFault?) -> Void) -> Void = { $0(nil) }
+    /// Called for a job that waits again: its attempt does not count.
+    var noteGivenBack: (JobID) -> Void = { _ in }
     /// Called for a job that no worker will take: the daemon goes down.
     var leave: (JobID) -> Void = { _ in }
 
     /// Jobs that wait for a worker, in the order in which they were ready.
     var ready: [RemoteJob] = []
+    /// When jobs that were given back may be taken again.
+    var restingUntil: [JobID: Instant] = [:]
     /// Whether a TAKE has got no job because its connection has earlier answers to be written.
     private(set) var hasUnanswered = false
     /// TAKEs that wait, in the order in which they came.
@@ -170,14 +174,15 @@ final class WorkerExchange {
 
     func take(_ report: RemoteReport) {
         switch report {
-        case .ready(let remote): isReady(remote)
+        case .ready(let remote, let isAgain): isReady(remote, isAgain: isAgain)
         case .begun(let remote): hasBegun(remote)
         case .stop(let remote): stop(remote)
         case .left(let remote): hasLeft(remote)
         }
     }
 
-    private func isReady(_ remote: RemoteJob) {
+    private func isReady(_ remote: RemoteJob, isAgain: Bool) {
+        if isAgain { noteGivenBack(remote.id) }
         ready.append(remote)
         match(remote)
         leaveStopped()
@@ -289,23 +294,10 @@ final class WorkerExchange {
         _ request: TakeRequest, _ reply: ReplyToken, from process: (id: Int, userID: UInt32)?
     ) throws(WireError) {
         if isClosed { throw WireError(.shuttingDown, "the daemon is going down") }
-        if takers.contains(where: { $0.worker.client == reply.client }) {
-            throw WireError(.err, "a TAKE of this connection waits already: one at a time")
-        }
+        try check(request, of: reply.client, process)
         let worker =
             workers[reply.client]
             ?? Worker(reply.client, process, since: clocks.wall.unixMilliseconds())
-        if let name = request.name {
-            let other = workers.values.first { $0.name == name && $0.client != reply.client }
-            if let other, !(door?.isGone(other.client) ?? true) {
-                throw WireError(
-                    .inUse, "the name \(name) belongs to client \(other.client), still connected")
-            }
-            if let other, !isSame(other, worker) {
-                throw WireError(
-                    .inUse, "the name \(name) belongs to another user's worker, which holds a job")
-            }
-        }
         worker.name = request.name
         worker.selectors = request.selectors
         worker.wantsStops = request.wantsStops
@@ -314,8 +306,24 @@ final class WorkerExchange {
         if !giveAgain(to: taker) { serve(taker) }
     }
 
-    private func isSame(_ one: Worker, _ other: Worker) -> Bool {
-        one.process?.id == other.process?.id || one.process?.userID == other.process?.userID
+    /// Finds out whether a connection may ask for a job so.
+    private func check(
+        _ request: TakeRequest, of client: UInt64, _ process: (id: Int, userID: UInt32)?
+    ) throws(WireError) {
+        if takers.contains(where: { $0.worker.client == client }) {
+            throw WireError(.err, "a TAKE of this connection waits already: one at a time")
+        }
+        guard let name = request.name,
+            let other = workers.values.first(where: { $0.name == name && $0.client != client })
+        else { return }
+        if door?.isGone(other.client) == false {
+            throw WireError(
+                .inUse, "the name \(name) belongs to client \(other.client), still connected")
+        }
+        if other.process?.id != process?.id, other.process?.userID != process?.userID {
+            throw WireError(
+                .inUse, "the name \(name) belongs to another user's worker, which holds a job")
+        }
     }
 
     /// Gives a worker that has connected again the job that its name holds.
@@ -330,6 +338,8 @@ final class WorkerExchange {
         delivery.worker = taker.worker
         forget(former)
         door?.answer(taker.reply, description(of: delivery))
+        // It was asked to stop while its connection was closed.
+        if delivery.remote.context.isCancelled { stop(delivery.remote) }
         return true
     }
 
@@ -383,7 +393,9 @@ final class WorkerExchange {
     }
 
     private func fits(_ remote: RemoteJob, _ taker: Taker) -> Bool {
-        guard !remote.isPaused, taker.request.selectors.contains(remote.context.selector) else {
+        guard !remote.isPaused, restingUntil[remote.id] == nil,
+            taker.request.selectors.contains(remote.context.selector)
+        else {
             return false
         }
         if door?.isNext(taker.reply) == true { return true }
@@ -418,6 +430,10 @@ final class WorkerExchange {
             }
             return answer([(reply, next)], nil)
         }
+        // Before: what is refused has changed nothing.
+        if let next, !isClosed {
+            try check(next, of: reply.client, workers[reply.client]?.process)
+        }
         if let said = delivery.end {
             guard said == end else { throw refuse(id) }
             delivery.waiting.append((reply, next))
@@ -449,10 +465,8 @@ final class WorkerExchange {
         remember(delivery, delivery.end)
         answer(delivery.waiting, nil)
         forget(delivery.worker)
-        let held = Confined((exchange: self, remote: remote), to: loop)
-        _ = loop.schedule(at: loop.now.advanced(by: .milliseconds(milliseconds))) {
-            held.value.remote.giveBack()
-        }
+        rest(remote.id, milliseconds)
+        remote.giveBack()
     }
 
     /// Notes the progress of an attempt.

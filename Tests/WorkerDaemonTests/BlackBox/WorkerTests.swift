@@ -81,7 +81,7 @@ import Testing
             #expect(try client.job(first, "state").text == "waiting")
             #expect(try client.job(second, "state").text == "waiting")
             try eventually("its thread has it") {
-                try client.job(first, "waits-for").text == "worker resize"
+                try client.call("JOB", .integer(first))["waits-for"]?.text == "worker resize"
             }
             #expect(try client.call("THREAD", "images")["state"]?.text == "held")
             let job = try take(worker, "resize")
@@ -152,6 +152,50 @@ import Testing
             #expect(again.reply[4] == .integer(1))
             #expect(try first.ended(worker, "late").errorWord == "STALE")
             #expect(try again.ended(worker, "").text == "OK")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: [setup, durable])
+    func `give a job back that was asked about, and it is waiting again`(setup: Setup) throws {
+        try withDaemon(setup) { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            let id = try client.perform("images", "crop", "EXPIRE", 60_000, "x")
+            let job = try take(worker, "crop")
+            #expect(try client.job(id, "state").text == "running")
+            #expect(try client.figure("running_jobs") == 1)
+            #expect(
+                try worker.call("GIVEBACK", .integer(id), .text(job.token), "AFTER", 3_600_000)
+                    .text == "OK")
+            try eventually("it waits") {
+                try client.call("JOB", .integer(id))["waits-for"]?.text == "worker crop"
+            }
+            #expect(try client.job(id, "state").text == "waiting")
+            #expect(try client.job(id, "attempt") == .integer(0))
+            #expect(try client.figure("running_jobs") == 0)
+            #expect(try worker.call("TAKE", "FROM", "crop") == .null)
+            #expect(try client.call("CANCEL", .integer(id)).text == "cancelled")
+            #expect(try client.call("RESULT", .integer(id), "WAIT").errorWord == "CANCELLED")
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "y").text == "y")
+            #expect(try client.figure("running_jobs") == 0)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `are refused a next job before the end of theirs, not after it`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let (client, worker, other) = (
+                try daemon.connect(), try daemon.connect(), try daemon.connect()
+            )
+            let id = try client.perform("images", "crop", "x")
+            let job = try take(worker, "crop")
+            #expect(try other.call("TAKE", "AS", "w", "FROM", "crop") == .null)
+            #expect(
+                try worker.call(
+                    "DONE", .integer(id), .text(job.token), "THEN", "TAKE", "AS", "w", "FROM",
+                    "crop", "r"
+                ).errorWord == "INUSE")
+            #expect(try client.job(id, "state").text == "running")
+            #expect(try job.ended(worker, "r").text == "OK")
         }
     }
 
@@ -328,7 +372,7 @@ import Testing
         #expect(try client.isSilent())
         try first.connect().send("SHUTDOWN", "DRAIN")
         #expect(try worker.reply().errorWord == "SHUTTINGDOWN")
-        #expect(try client.reply().errorWord != nil)
+        #expect(try client.reply().errorWord == "SHUTTINGDOWN")
         #expect(try first.end() == "exit status 0")
         let second = try TestDaemon(Self.durable, in: scratch, logName: "log2")
         defer { second.kill() }
