@@ -17,7 +17,7 @@ package final class Listing {
     let filter: JobFilter
     /// Whether the rows of failed jobs have their reasons.
     package let tellsFailures: Bool
-    /// What has not been listed yet.
+    /// The span of the jobs that are still to be listed.
     fileprivate(set) var span: JobSpan
     /// How many jobs are still wanted.
     fileprivate var left: Int

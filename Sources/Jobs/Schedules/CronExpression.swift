@@ -25,7 +25,8 @@ package struct CronExpression: Hashable, Sendable {
 
     /// Reads an expression.
     ///
-    /// - Throws: the wrong field, its place, and what is allowed; also if no time is ever due.
+    /// - Throws: a fault that names the wrong field, its place and the allowed values; also if the
+    ///   expression never matches.
     package init(_ text: String) throws(ScheduleFault) {
         guard text.utf8.count <= Self.byteCountMax else {
             throw ScheduleFault("has \(text.utf8.count) bytes, at most \(Self.byteCountMax)")

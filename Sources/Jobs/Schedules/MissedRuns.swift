@@ -1,5 +1,5 @@
-// Missed runs: those whose moment passed while the daemon was down, the machine slept, or there was
-// no room for a job. Pure: the caller gives the time.
+// Runs are missed when their moment passes while the daemon is down, the machine sleeps, or there
+// is no room for a job. Pure: the caller gives the time.
 
 /// The rule for runs that were missed.
 package enum MissedRuns: String, CaseIterable, Sendable {

@@ -45,7 +45,7 @@ package struct JobSpan: Hashable, Sendable {
         isAscending ? min(place, other) : max(place, other)
     }
 
-    /// Leaves out what has been read, up to and including a place.
+    /// Removes the listed jobs from the span, up to and including a place.
     package mutating func goOn(behind place: JobID) {
         if isAscending { after = place } else { before = place }
     }

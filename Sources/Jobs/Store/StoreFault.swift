@@ -32,7 +32,7 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
     /// The path of the database.
     package let path: String
 
-    /// SQLite's message, or what was found.
+    /// SQLite's message, or the finding of a check.
     package let detail: String
 
     /// A fault of the file at `path`.

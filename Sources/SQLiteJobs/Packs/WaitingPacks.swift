@@ -38,8 +38,8 @@ final class WaitingPacks {
         _read { yield unsafe uncheckedRemembered }
         _modify { yield unsafe &uncheckedRemembered }
     }
-    // SAFETY: confined to its connection's thread; what is called during a change of one of them
-    // does not know these packs. Each job looks at them several times.
+    // SAFETY: confined to its connection's thread; a change of one of them calls nothing that
+    // reads or changes these packs. Each job looks at them several times.
     @exclusivity(unchecked) private var uncheckedOpen = OpenPacks()
     @exclusivity(unchecked) private var uncheckedRemembered: [Remembered] = []
     /// The place that the next one takes, if the cache is full.

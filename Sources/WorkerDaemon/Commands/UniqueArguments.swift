@@ -3,7 +3,7 @@
 internal import Jobs
 internal import RESP
 
-/// A name that at most one job has, and what is said of it in any order.
+/// A unique name with its options, in any order.
 struct UniqueArguments {
     let name: UniqueName
     /// Whether the client wants to be told if a job of its name was there already.
@@ -11,7 +11,7 @@ struct UniqueArguments {
     /// The place behind the option.
     let end: Int
 
-    /// - Parameter rest: what has to stand behind the options, for errors.
+    /// - Parameter rest: the name of the argument behind the options, for errors.
     init(
         _ command: Command, at index: Int, before end: Int, _ rest: String
     ) throws(WireError) {

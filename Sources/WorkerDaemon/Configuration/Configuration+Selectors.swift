@@ -1,5 +1,5 @@
-// The configured selectors: programs, with what to start and its limits, and those that workers in
-// other processes serve.
+// The configured selectors. A program has a command and limits; a worker in another process has a
+// lease.
 
 extension Configuration {
     /// A selector whose handler is a program, or a worker in another process: payload in, result

@@ -32,12 +32,9 @@ extension Service: JobDoor {
             }
             let attempts = driver.children.outputs.attempts(of: status.job.id.number)
             session.fill(reply, with: RESPValue(attempts, attempt: attempt))
-        case .job(let status) where driver.exchange.ready(status.job.id) != nil:
-            var value = RESPValue(answer)
-            if case .map(let entries) = value, let remote = driver.exchange.ready(status.job.id) {
-                value = .map(entries + remote.entries)
-            }
-            session.fill(reply, with: value)
+        case .job(let status):
+            let remote = driver.exchange.ready(status.job.id)
+            session.fill(reply, with: RESPValue(answer, remote?.entries ?? []))
         case .accepted(let id) where reply.patience != nil: wait(for: id, session, reply)
         case .known(let id) where reply.patience != nil:
             wait(for: id, isNamed: true, session, reply)

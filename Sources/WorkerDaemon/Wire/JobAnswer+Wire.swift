@@ -5,7 +5,9 @@ internal import RESP
 
 extension RESPValue {
     /// The reply to a client.
-    init(_ answer: JobAnswer) {
+    ///
+    /// - Parameter more: further entries of a job's description.
+    init(_ answer: JobAnswer, _ more: [RESPValue.Entry] = []) {
         self =
             switch answer {
             case .accepted(let id), .known(let id): .integer(Int(id.number))
@@ -13,7 +15,8 @@ extension RESPValue {
             case .done: .simpleString("OK")
             case .cancel(let answer): .simpleString(answer.rawValue)
             case .result(let bytes): bytes.map { .bulk($0) } ?? .null
-            case .job(let description): .map(description.entries + description.details)
+            case .job(let description):
+                .map(description.entries + description.details + more)
             case .listed: .array([])
             case .failed(let error): WireError(error).reply
             }

@@ -1,9 +1,9 @@
-// The end of a process that is no child of ours: a worker's.
+// The end of a process that is no child of this one, such as a worker.
 
 internal import Kernel
 internal import RunLoops
 
-/// Tells when a process ends that is not ours.
+/// A watch on the end of a process that is no child.
 ///
 /// Confined to its loop's thread.
 final class ProcessEnd {
@@ -15,16 +15,16 @@ final class ProcessEnd {
     /// - Returns: nil where the kernel can't watch it: it counts as alive.
     init?(of processID: Int, on loop: ThreadRunLoop, _ body: @escaping () -> Void) {
         guard processID >= 1 else { return nil }
-        let held = Confined((body: body, unused: 0), to: loop)
+        let body = Confined(body, to: loop)
         do throws(SystemError) {
             process = try ProcessDescriptor(processID)
         } catch {
             // ESRCH: it has ended, and was collected.
-            if error.isLackOfProcess { loop.perform { held.value.body() } }
+            if error.isLackOfProcess { loop.perform { body.value() } }
             return nil
         }
         let port = ThreadRunLoop.Port(watching: process.descriptor.number) { _, _ in
-            held.value.body()
+            body.value()
         }
         self.port = port
         guard (try? loop.add(port)) != nil else { return nil }

@@ -10,7 +10,7 @@ internal import RunLoops
 internal import Synchronization
 internal import WorkerThreads
 
-/// What a thread reports of such a job, in the order in which it happened.
+/// A thread's report of such a job, in the order of the events.
 enum RemoteReport: Sendable {
     /// The thread waits for a worker; once more, if one has given the job back.
     case ready(RemoteJob, isAgain: Bool)
@@ -162,6 +162,6 @@ final class RemoteJob: Sendable {
 }
 
 extension RemoteJob {
-    /// What is told with a job that waits for a worker, and with its thread.
+    /// The wire's entries for a job that waits for a worker, and for its thread.
     var entries: [RESPValue.Entry] { [entry("waits-for", text("worker \(context.selector)"))] }
 }

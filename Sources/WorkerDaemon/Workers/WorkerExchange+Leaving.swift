@@ -1,5 +1,5 @@
-// Workers that leave, and the daemon's end. What a worker holds when its connection closes waits
-// for the end of its process, or of the lease; then it goes back to its place.
+// Workers that leave, and the daemon's end. When a worker's connection closes, its jobs wait for
+// the end of its process or of the lease, and then go back to their places.
 
 internal import Jobs
 internal import Kernel
@@ -8,7 +8,7 @@ internal import Synchronization
 internal import WorkerThreads
 
 extension WorkerExchange {
-    /// A connection has closed: what it holds waits for its process to end, or for the lease.
+    /// Begins the leases of a worker whose connection has closed.
     func sessionEnded(_ client: UInt64) {
         guard let worker = workers[client] else { return }
         for taker in takers where taker.worker === worker {
@@ -82,14 +82,13 @@ extension WorkerExchange {
 
     /// Gives no more jobs out, since the daemon goes down.
     ///
-    /// What workers hold may still end.
+    /// Jobs in workers' hands may still end.
     func close() {
         guard !isClosed else { return }
         isClosed = true
         for taker in takers {
             if let timeout = taker.timeout.take() { loop.cancel(timeout) }
-            door?.answer(
-                taker.reply, WireError(.shuttingDown, "the daemon is going down").reply)
+            door?.answer(taker.reply, Self.goingDown.reply)
         }
         takers = []
         leaveStopped()

@@ -1,6 +1,5 @@
-// Where jobs and workers in other processes meet: threads that hold a job for a worker, and
-// connections that wait for one. Among threads the job that was ready first is taken, among workers
-// the one that has waited longest gets it.
+// The exchange matches threads that hold a job for a worker with connections that wait for one. It
+// takes the job that was ready first, and gives it to the worker that has waited longest.
 //
 // A delivery is known by a token. The open connection is its lease: while that is open, no other
 // worker gets the job. When it has closed and its process has ended, the job waits again at its
@@ -13,7 +12,7 @@ internal import RunLoops
 internal import Synchronization
 internal import WorkerThreads
 
-/// What the exchange needs of the connections.
+/// The connections, as the exchange uses them.
 protocol WorkerDoor: AnyObject {
     func answer(_ reply: ReplyToken, _ value: RESPValue)
     /// Whether the answer is the next one of its connection, and all earlier ones are written.
@@ -35,6 +34,9 @@ enum RemoteEnd: Hashable {
     case done([UInt8])
     case failed(reason: String, RetryWish)
     case givenBack(afterMilliseconds: Int)
+
+    /// Whether it is a result.
+    var isDone: Bool { if case .done = self { true } else { false } }
 }
 
 /// Jobs for workers in other processes, and those workers.
@@ -76,9 +78,9 @@ final class WorkerExchange {
         let remote: RemoteJob
         let token: String
         var worker: Worker
-        /// Who gets the job once it has begun; nil when it has been told.
+        /// The TAKE that gets the job once it has begun; nil when it is answered.
         var taker: Taker?
-        /// What the worker has said of its end, until that is kept.
+        /// The end that the worker has reported, until it is kept.
         var end: RemoteEnd?
         var waiting: [(reply: ReplyToken, take: TakeRequest?)] = []
         /// Set while its connection is closed.
@@ -93,22 +95,23 @@ final class WorkerExchange {
         }
     }
 
-    /// So many ended deliveries are known, for workers that repeat what they said.
+    /// The number of ended deliveries that are remembered, for workers that repeat a command.
     private static let endedCountMax = 16_384
     /// The time that a TAKE waits at least: a job that was accepted before it is with its thread by
     /// then, and the earlier answers of its connection are written.
     private static let patienceMin = Duration.milliseconds(10)
-    /// The pause after which a job waits again that was given back without one.
+    /// The pause in milliseconds after a GIVEBACK without AFTER.
     static let usualPause = 100
+    static let goingDown = WireError(.shuttingDown, "the daemon is going down")
 
     let loop: ThreadRunLoop
     private let clocks: Clocks
     let log: Log
-    /// Where answers go; let go of when the driver is closed.
+    /// The service; nil once the driver is closed.
     ///
-    /// Not weak: of an object that is known weakly, each reference costs twice as much to count.
+    /// Not weak: a weak reference makes each retain of its object twice as dear.
     var door: (any WorkerDoor)?
-    /// Calls its argument once all that has happened is kept, or can't be.
+    /// Calls its argument once all earlier changes are kept, or can't be.
     var confirm: (@escaping (StoreFault?) -> Void) -> Void = { $0(nil) }
     /// Called for a job that waits again: its attempt does not count.
     var noteGivenBack: (JobID) -> Void = { _ in }
@@ -139,12 +142,10 @@ final class WorkerExchange {
         self.log = log
     }
 
-    /// The number of TAKEs that wait.
-    var takerCount: Int { takers.count }
     /// The number of jobs in workers' hands.
     var heldCount: Int { deliveries.count }
 
-    /// What a connection's worker holds, in the order of the jobs' numbers.
+    /// The jobs of a worker, in the order of their numbers.
     func held(by worker: Worker) -> [Delivery] {
         deliveries.values.filter { $0.worker === worker }.sorted { $0.remote.id < $1.remote.id }
     }
@@ -161,7 +162,7 @@ final class WorkerExchange {
     var figures: [(String, String)] {
         [
             ("connected_workers", "\(workers.count)"),
-            ("waiting_takes", "\(takerCount)"),
+            ("waiting_takes", "\(takers.count)"),
             ("jobs_awaiting_workers", "\(ready.count)"),
             ("jobs_held_by_workers", "\(heldCount)"),
             ("total_deliveries", "\(deliveredCount)"),
@@ -249,17 +250,21 @@ final class WorkerExchange {
     private func close(_ delivery: Delivery, as completion: Completion?) {
         deliveries[delivery.remote.id] = nil
         endLease(of: delivery)
-        let end = completion == nil ? nil : delivery.end
+        // A job that was given up in the moment of its DONE has ended otherwise.
+        let isDone = completion?.outcome.state == .done
+        let end = completion != nil && delivery.end?.isDone == isDone ? delivery.end : nil
         remember(delivery, end)
         defer { forget(delivery.worker) }
         guard !delivery.waiting.isEmpty else { return }
         guard end != nil else {
-            for (reply, _) in delivery.waiting { door?.answer(reply, stale(delivery.remote.id)) }
+            for (reply, _) in delivery.waiting {
+                door?.answer(reply, refuse(delivery.remote.id).reply)
+            }
             return
         }
         let waiting = delivery.waiting
         // The end of a durable job that is done is marked where a crash leaves it.
-        if !delivery.remote.isStored || completion?.outcome.state == .done {
+        if !delivery.remote.isStored || isDone {
             return answer(waiting, nil)
         }
         confirm { [weak self] fault in self?.answer(waiting, fault) }
@@ -293,7 +298,7 @@ final class WorkerExchange {
     func take(
         _ request: TakeRequest, _ reply: ReplyToken, from process: (id: Int, userID: UInt32)?
     ) throws(WireError) {
-        if isClosed { throw WireError(.shuttingDown, "the daemon is going down") }
+        if isClosed { throw Self.goingDown }
         try check(request, of: reply.client, process)
         let worker =
             workers[reply.client]
@@ -306,7 +311,7 @@ final class WorkerExchange {
         if !giveAgain(to: taker) { serve(taker) }
     }
 
-    /// Finds out whether a connection may ask for a job so.
+    /// Checks whether a connection may send a TAKE.
     private func check(
         _ request: TakeRequest, of client: UInt64, _ process: (id: Int, userID: UInt32)?
     ) throws(WireError) {
@@ -353,8 +358,7 @@ final class WorkerExchange {
 
     private func serve(_ taker: Taker) {
         if isClosed {
-            door?.answer(
-                taker.reply, WireError(.shuttingDown, "the daemon is going down").reply)
+            door?.answer(taker.reply, Self.goingDown.reply)
             return
         }
         takers.append(taker)
@@ -430,7 +434,7 @@ final class WorkerExchange {
             }
             return answer([(reply, next)], nil)
         }
-        // Before: what is refused has changed nothing.
+        // A refused command has changed nothing, so the TAKE is checked first.
         if let next, !isClosed {
             try check(next, of: reply.client, workers[reply.client]?.process)
         }
@@ -486,6 +490,4 @@ final class WorkerExchange {
             .stale,
             "job \(id) is not held under this token: it has ended, or another worker has it")
     }
-
-    private func stale(_ id: JobID) -> RESPValue { refuse(id).reply }
 }
