@@ -150,6 +150,12 @@ package struct Job: Hashable, Sendable {
             attempt -= 1
             startedAt = nil
             workerName = nil
+        case (.running, .vanish), (.waiting, .vanish), (.delayed, .vanish):
+            // Its beginning may not have been noted.
+            if state == .running { state = .waiting } else { attempt += 1 }
+            forgivenCount += 1
+            startedAt = nil
+            workerName = nil
         case (.running, .finish(let outcome)):
             end(outcome, at: now)
         case (.delayed, .cancel), (.buffered, .cancel), (.waiting, .cancel):

@@ -10,6 +10,9 @@ package enum JobEvent: Hashable, Sendable {
     case retry(dueAt: Int64?)
     /// The attempt does not count, and the job waits again at its place.
     case putBack
+    /// Its worker has vanished: the job waits again at its place, and its retries are as many as
+    /// before.
+    case vanish
     /// The attempt has ended, and the job with it.
     case finish(Outcome)
     /// A client has a failed job run again (RETRY); its attempts count anew.
@@ -26,6 +29,7 @@ package enum JobEvent: Hashable, Sendable {
         case .start: "start"
         case .retry: "retry"
         case .putBack: "put back"
+        case .vanish: "vanish"
         case .finish: "finish"
         case .runAgain: "run again"
         case .cancel: "cancel"

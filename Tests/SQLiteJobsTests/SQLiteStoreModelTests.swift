@@ -89,7 +89,8 @@ import Testing
                 try store.start(chosen.id, attempt)
                 set(chosen, attempt)
             case 15...16:
-                try store.putBack(chosen.id, attempt: chosen.attempt)
+                try store.putBack(
+                    chosen.id, attempt: chosen.attempt, forgivenCount: chosen.forgivenCount)
                 set(chosen, Attempt(number: chosen.attempt))
             case 17:
                 try store.begun(chosen.id, attempts: chosen.attempt + 2)

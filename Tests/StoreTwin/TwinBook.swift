@@ -38,6 +38,8 @@ package struct TwinBook: Sendable {
     var retriedThrough = Int64.min
     /// The marks of workers that the store had not been told: attempts, and small results.
     var marks: [JobID: (attempt: Int, result: [UInt8]?)] = [:]
+    /// The workers in other processes that hold attempts.
+    var holders: [JobID: (attempt: Int, holder: JobHolder)] = [:]
     let limits: StoreLimits
 
     package init(limits: StoreLimits = StoreLimits()) {
@@ -137,7 +139,33 @@ package struct TwinBook: Sendable {
         }
     }
 
+    mutating func putBack(_ id: JobID, attempt: Int, forgivenCount: Int) {
+        if let held = holders[id], held.attempt <= attempt + 1 { holders[id] = nil }
+        start(id, Attempt(number: attempt))
+        change(id) { $0.forgivenCount = forgivenCount }
+    }
+
+    /// Prepares the jobs that workers may still hold.
+    mutating func takeHeld(at now: Int64) -> [HeldJob] {
+        var taken: [HeldJob] = []
+        for (id, held) in holders.sorted(by: { $0.key < $1.key }) {
+            guard isLive(id), let attempt = job(id)?.attempt,
+                (held.attempt - 1...held.attempt).contains(attempt)
+            else {
+                holders[id] = nil
+                continue
+            }
+            change(id, to: .delayed) {
+                $0.dueAt = now
+                $0.attempt = held.attempt - 1
+            }
+            if let job = job(id) { taken.append(HeldJob(job: job, holder: held.holder)) }
+        }
+        return taken
+    }
+
     mutating func retry(_ id: JobID, _ attempt: Attempt, dueAt: Int64, at now: Int64) {
+        if let held = holders[id], held.attempt <= attempt.number { holders[id] = nil }
         start(id, attempt)
         change(id, to: .delayed) {
             $0.dueAt = dueAt
@@ -148,6 +176,7 @@ package struct TwinBook: Sendable {
 
     mutating func end(_ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64) {
         askedToEnd.remove(id)
+        holders[id] = nil
         guard var kept = jobs[id], !kept.job.state.isEnded else { return }
         kept.job.end(attempt, outcome, at: now)
         kept.job.releasePayload()

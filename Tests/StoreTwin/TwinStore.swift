@@ -56,16 +56,19 @@ package final class TwinStore: JobStore {
         }
         book.keepDue(at: now)
         book.shortenPauses(at: now)
+        let held = book.takeHeld(at: now)
         let live = book.live.map(\.job)
         recovery.nextNumber = max(
             book.reservedBelow, (book.jobs.keys.max()?.number ?? 0) + 1)
         recovery.reservedBelow = recovery.nextNumber + StoreRecovery.reservedCount
         book.reservedBelow = recovery.reservedBelow
+        recovery.held = held
         recovery.blockers = live.filter(\.isBlocker)
             .sorted { TwinBook.place($0) < TwinBook.place($1) }
         recovery.queues = Set(live.map(\.queue))
         recovery.stock = RecoveryCount(last: live.last?.id.number ?? 0)
-        recovery.part = count(live, besides: Set(recovery.blockers.map(\.id)), selectors)
+        recovery.part = count(
+            live, besides: Set(recovery.blockers.map(\.id) + held.map(\.job.id)), selectors)
         recovery.schedules = book.schedules.values.sorted {
             $0.definition.name < $1.definition.name
         }
@@ -149,10 +152,16 @@ package final class TwinStore: JobStore {
         record(.begun(JobID(id), attempt))
     }
 
-    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {
+    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) -> Bool {
         // The largest result that the attempt log takes.
-        guard result.count <= 96 else { return }
+        guard result.count <= 96 else { return false }
         state.withLock { $0.book.mark(JobID(id), attempt, result) }
+        return true
+    }
+
+    package func noteHolder(_ id: UInt64, attempt: Int, _ holder: JobHolder?) {
+        state.withLock { $0.book.holders[JobID(id)] = holder.map { (attempt, $0) } }
+        record(.hold(JobID(id), attempt: attempt, holder))
     }
 
     package func backup(
@@ -242,9 +251,10 @@ package final class TwinStore: JobStore {
         case .end(let id, let attempt, let outcome, let moment):
             if attempt != nil { state.beginnings.removeAll { $0.id == id } }
             state.book.end(id, attempt, outcome, at: moment)
-        case .putBack(let id, let attempt):
+        case .hold: break
+        case .putBack(let id, let attempt, let forgivenCount):
             state.beginnings.removeAll { $0.id == id }
-            state.book.start(id, Attempt(number: attempt))
+            state.book.putBack(id, attempt: attempt, forgivenCount: forgivenCount)
         case .retry(let id, let attempt, let due):
             state.beginnings.removeAll { $0.id == id }
             state.book.retry(id, attempt, dueAt: due, at: now)

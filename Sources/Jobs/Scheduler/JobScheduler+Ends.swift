@@ -89,6 +89,8 @@ extension JobScheduler {
                 Int64.random(in: RetryPause.milliseconds(after: attempt), using: &jitter)
             }
         let due = completion.endedAt + pause
+        // One that went first after a restart goes aside as others do.
+        if job.isHeldOver, !job.retry.blocks { endHoldUp(by: job) }
         // First: the clients that watch it are told with it.
         job.lastFailure = completion.outcome.failureReason
         apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)
@@ -124,6 +126,26 @@ extension JobScheduler {
         recordRequeue(job)
         // Its expiry is for the first beginning.
         endExpiry(of: job)
+        job.hasBegunElsewhere()
+    }
+
+    /// The worker in another process that held a job has vanished: the job waits again, and
+    /// another attempt follows, beside its retries.
+    package mutating func vanished(_ id: JobID) {
+        guard let job = book.active(id) else { return }
+        apply(.vanish, to: id)
+        job.forgiveAttempt()
+        recordRequeue(job)
+        endExpiry(of: job)
+    }
+
+    /// Leaves a stored job to the worker in another process that holds it, which may end it after
+    /// the restart.
+    package mutating func leaveWithWorker(_ id: JobID) {
+        guard let job = book.active(id), let queue = job.queue else { return }
+        tellWaiters(of: job, .failed(.abandoned))
+        parkAsStored(job, queue)
+        keepHoldUp(by: job)
     }
 
     /// A running job was asked to end, or is over its time limit, and does not react.
@@ -216,8 +238,11 @@ extension JobScheduler {
     }
 
     /// Has the store record that the attempt of a job does not count.
-    private mutating func recordRequeue(_ job: JobEntry) {
-        record(.putBack(job.id, attempt: job.attemptNumber - 1), of: job)
+    mutating func recordRequeue(_ job: JobEntry) {
+        record(
+            .putBack(
+                job.id, attempt: job.attemptNumber - 1, forgivenCount: job.retry.forgivenCount),
+            of: job)
     }
 
     /// Leaves a job to the store that has not begun: it runs after a restart.

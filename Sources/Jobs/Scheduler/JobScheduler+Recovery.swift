@@ -20,7 +20,8 @@ extension JobScheduler {
         }
         queues.beginCount(recovery.stock)
         // Before anything is loaded that they hold up.
-        for job in recovery.blockers { restoreBlocker(job) }
+        for held in recovery.held { restoreHeld(held.job) }
+        for job in recovery.blockers where book.active(job.id) == nil { restoreBlocker(job) }
         noteCounted(recovery.part)
         reservedBelow = recovery.reservedBelow
         if let next = recovery.nextExpiry { noteParkedExpiry(at: next) }
@@ -37,6 +38,21 @@ extension JobScheduler {
         else {
             return queues.park(job.id, .delayed, byteCount: job.payload.count, in: queue)
         }
+        restoreHoldUp(by: adopted)
+        delay(adopted, until: job.dueAt ?? job.acceptedAt)
+    }
+
+    /// Takes up a job that a worker of an earlier run may still hold: it is offered before all
+    /// others, and those of its order wait for its end.
+    private mutating func restoreHeld(_ job: Job) {
+        guard served.knownSelector(job.selector) != nil else { return }
+        guard let group = served.knownGroup(of: job.thread) else { return queues.addOrphan(job) }
+        let queue = queues.queue(job.queue, of: group, mayHoldMore: true)
+        guard let adopted = adopt(job, queue, as: .apart) else {
+            return queues.park(job.id, .delayed, byteCount: job.payload.count, in: queue)
+        }
+        endExpiry(of: adopted)
+        adopted.hasBegunElsewhere(isHeldOver: true)
         restoreHoldUp(by: adopted)
         delay(adopted, until: job.dueAt ?? job.acceptedAt)
     }

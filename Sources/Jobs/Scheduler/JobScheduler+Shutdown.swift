@@ -66,7 +66,7 @@ extension JobScheduler {
     /// Abandons all jobs that are left; stored ones run again after the restart.
     package mutating func abandonRunning() -> AbandonedJobs {
         for job in book.activeJobs where job.isStored {
-            effects.record(.putBack(job.id, attempt: job.attemptNumber - 1))
+            recordRequeue(job)
         }
         let abandoned = abandon { _, _ in true }
         stage.requeuedCount += abandoned.keptCount
@@ -112,12 +112,12 @@ extension JobScheduler {
         bringMore(of: queue)
     }
 
-    /// Asks all jobs in memory to end.
+    /// Asks all jobs in memory to end, except for some.
     ///
     /// A stored one that does not end with a result runs after the restart, unless a client has
     /// asked it to end.
-    package mutating func interruptAll() {
-        for job in book.activeJobs {
+    package mutating func interruptAll(except left: Set<JobID> = []) {
+        for job in book.activeJobs where !left.contains(job.id) {
             job.isInterrupted = job.isStored && !job.isAskedToEnd
             job.isAskedToEnd = true
             effects.append(.interrupt(job))

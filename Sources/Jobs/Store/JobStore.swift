@@ -37,7 +37,17 @@ package protocol JobStore: AnyObject, Sendable {
     /// Marks a small result, so that the job does not run again after a crash; ignores a large one.
     ///
     /// Called on the worker's thread when the handler has returned. Wait-free.
-    func noteDone(_ id: UInt64, attempt: Int, result: [UInt8])
+    ///
+    /// - Returns: whether it is marked.
+    @discardableResult
+    func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) -> Bool
+
+    /// Marks which worker in another process holds an attempt, or that none does any more.
+    ///
+    /// On return, a crash of the process does not undo it. Called before the attempt begins, again
+    /// when that worker has another connection or process, and when the attempt is over without a
+    /// result. Wait-free.
+    func noteHolder(_ id: UInt64, attempt: Int, _ holder: JobHolder?)
 
     /// Prepares a backup of all that is kept.
     ///

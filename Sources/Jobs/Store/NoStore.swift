@@ -40,7 +40,9 @@ package final class NoStore: JobStore {
 
     package func noteStart(_ id: UInt64, _ attempt: Attempt) {}
 
-    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {}
+    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) -> Bool { true }
+
+    package func noteHolder(_ id: UInt64, attempt: Int, _ holder: JobHolder?) {}
 
     package func backup(
         _ name: String, in directory: String?, replaces: Bool
@@ -78,7 +80,8 @@ package final class NoStore: JobStore {
         case .claim(_, let ticket): .claimed(ticket: ticket, .success([]))
         case .list(let listing, let ticket):
             .listed(ticket: ticket, .success(ListedJobs(searched: listing.span.end)))
-        case .accept, .acceptOnce, .run, .pause, .askToEnd, .begun, .start, .end, .putBack, .retry,
+        case .accept, .acceptOnce, .run, .pause, .askToEnd, .begun, .start, .hold, .end, .putBack,
+            .retry,
             .reserve, .release, .answer:
             nil
         }

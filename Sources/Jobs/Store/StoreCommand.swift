@@ -33,10 +33,13 @@ package enum StoreCommand: Sendable {
     case begun(JobID, Attempt)
     /// An attempt has begun, and lasts.
     case start(JobID, Attempt)
+    /// A worker in another process holds an attempt, or none does any more.
+    case hold(JobID, attempt: Int, JobHolder?)
     /// A job has ended; one without an attempt never began.
     case end(JobID, Attempt?, Outcome, at: Int64)
-    /// An attempt does not count: the job has as many as before it.
-    case putBack(JobID, attempt: Int)
+    /// A job waits again that had begun: it has so many attempts, of which the latest so many are
+    /// not counted against its retries.
+    case putBack(JobID, attempt: Int, forgivenCount: Int)
     /// An attempt has failed, and the next one comes at that moment.
     case retry(JobID, Attempt, dueAt: Int64)
     /// Numbers from this one on are free of earlier jobs.
@@ -80,7 +83,7 @@ package enum StoreCommand: Sendable {
         // The client is answered when all parts are confirmed.
         case .cancelPart: false
         case .keepDue: false
-        case .begun, .start, .end, .putBack, .retry: false
+        case .begun, .start, .hold, .end, .putBack, .retry: false
         case .load, .loadDelayed, .find, .findPayload, .findNamed, .findExpired, .list: false
         case .answer: false
         case .release, .claim: false
@@ -90,7 +93,7 @@ package enum StoreCommand: Sendable {
     /// Whether it changes the file.
     package var isWrite: Bool {
         switch self {
-        case .accept, .fire, .start, .end, .putBack, .retry, .reserve, .cancel, .cancelPart:
+        case .accept, .fire, .start, .hold, .end, .putBack, .retry, .reserve, .cancel, .cancelPart:
             true
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle, .pause, .askToEnd, .keepDue, .release: true
@@ -103,7 +106,7 @@ package enum StoreCommand: Sendable {
     /// Whether it records an event that has happened, and so must be retried until it is kept.
     package var isRecord: Bool {
         switch self {
-        case .start, .end, .putBack, .retry, .reserve, .pause, .askToEnd, .release: true
+        case .start, .hold, .end, .putBack, .retry, .reserve, .pause, .askToEnd, .release: true
         default: false
         }
     }

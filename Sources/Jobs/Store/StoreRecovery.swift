@@ -14,6 +14,8 @@ package struct StoreRecovery: Sendable {
     package var queues: Set<QueueName> = []
     /// The jobs that hold up others between two attempts.
     package var blockers: [Job] = []
+    /// The jobs that workers of an earlier run may still hold.
+    package var held: [HeldJob] = []
     /// How far the jobs were counted at the opening, and the first counted part.
     package var stock = RecoveryCount()
     package var part = RecoveryCount.Part(isLast: true)

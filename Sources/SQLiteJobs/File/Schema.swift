@@ -221,5 +221,14 @@ package struct Schema: Sendable {
             "ALTER TABLE schedules ADD COLUMN unique_again INTEGER",
             "ALTER TABLE schedules ADD COLUMN unique_ms BIGINT",
         ],
+        // Workers in other processes, and the attempts that they hold.
+        [
+            """
+            CREATE TABLE holders (
+                job INTEGER NOT NULL PRIMARY KEY,
+                attempt INTEGER NOT NULL,
+                words BLOB NOT NULL)
+            """
+        ],
     ])
 }

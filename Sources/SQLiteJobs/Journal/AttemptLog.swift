@@ -9,6 +9,7 @@
 // words: a crash may leave half an entry, which does not count. The byte order of a word is that of
 // the machine.
 
+package import Jobs
 package import Kernel
 internal import Synchronization
 
@@ -22,6 +23,20 @@ package final class AttemptLog: Sendable {
         package var attempt: Int
         /// Its result, if that is known.
         package var result: [UInt8]?
+        /// Which worker in another process held which attempt last; a token of zeros if it held it
+        /// no more.
+        var hold: Hold?
+    }
+
+    /// An attempt in a worker's hands, as it is in the file.
+    struct Hold: Equatable {
+        let attempt: Int
+        /// Those of `JobHolder`, its time with a count behind it: later ones are larger.
+        let words: [UInt64]
+
+        static let timeWord = 4
+
+        var order: UInt64 { words[Self.timeWord] }
     }
 
     /// The number of entries: far more than come while the store is behind.
@@ -38,6 +53,7 @@ package final class AttemptLog: Sendable {
         static let begun: UInt64 = 1
         static let done: UInt64 = 2
         static let mark: UInt64 = 3
+        static let held: UInt64 = 4
     }
 
     /// Follows the mark, so that no other program's file is taken for an attempt log: "workerd1".
@@ -75,9 +91,27 @@ package final class AttemptLog: Sendable {
     }
 
     /// Records the result of a job, if it is small.
-    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {
-        guard result.count <= Self.resultByteCountMax else { return }
+    ///
+    /// - Returns: whether it is.
+    @discardableResult
+    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) -> Bool {
+        guard result.count <= Self.resultByteCountMax else { return false }
         write(id, attempt, Kind.done, result)
+        return true
+    }
+
+    /// Records which worker holds an attempt, or that none does any more.
+    ///
+    /// - Parameter moment: in Unix milliseconds.
+    package func noteHolder(_ id: UInt64, attempt: Int, _ holder: JobHolder?, at moment: Int64) {
+        var words = holder?.words ?? Array(repeating: 0, count: JobHolder.wordCount)
+        let count = next.load(ordering: .relaxed)
+        words[Hold.timeWord] = UInt64(clamping: moment) << 16 | UInt64(count & 0xffff)
+        var bytes: [UInt8] = []
+        for word in words {
+            unsafe withUnsafeBytes(of: word) { unsafe bytes.append(contentsOf: $0) }
+        }
+        write(id, attempt, Kind.held, bytes)
     }
 
     private func write(_ id: UInt64, _ attempt: Int, _ kind: UInt64, _ result: [UInt8]) {
@@ -128,13 +162,23 @@ package final class AttemptLog: Sendable {
         let (kind, size) = (entry[0] & 0xff, entry[0] >> 8 & 0xff)
         let wordCount = headerWordCount + Int(size + 7) / 8
         let (id, attempt) = (entry[1], entry[2])
-        guard [Kind.begun, Kind.done].contains(kind), size <= UInt64(resultByteCountMax) else {
-            return false
+        switch kind {
+        case Kind.begun, Kind.done: guard size <= UInt64(resultByteCountMax) else { return false }
+        case Kind.held: guard size == UInt64(8 * JobHolder.wordCount) else { return false }
+        default: return false
         }
         guard entry[0] == seal(of: entry.extracting(0..<wordCount), kind, size),
             (1..<1 << 62).contains(id), (1..<1 << 32).contains(attempt)
         else { return true }
         var noted = entries[id] ?? Entry(attempt: 0)
+        if kind == Kind.held {
+            let hold = Hold(
+                attempt: Int(attempt), words: (headerWordCount..<wordCount).map { entry[$0] })
+            // One that the thread has not begun is none.
+            if noted.hold.map({ $0.order < hold.order }) ?? true { noted.hold = hold }
+            entries[id] = noted
+            return true
+        }
         noted.attempt = max(noted.attempt, Int(attempt))
         if kind == Kind.done {
             noted.result = (0..<Int(size)).map { place in
@@ -144,5 +188,15 @@ package final class AttemptLog: Sendable {
         }
         entries[id] = noted
         return true
+    }
+}
+
+extension AttemptLog.Entry {
+    /// The worker that holds the latest attempt that has begun.
+    var holder: JobHolder? {
+        guard result == nil, let hold, hold.attempt == attempt else { return nil }
+        var words = hold.words
+        words[AttemptLog.Hold.timeWord] >>= 16
+        return JobHolder(words)
     }
 }

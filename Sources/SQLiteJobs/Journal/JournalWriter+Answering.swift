@@ -12,7 +12,7 @@ extension JournalWriter {
     ) {
         let fault = answers.fault
         switch commands[place] {
-        case .begun, .start, .end, .putBack, .retry, .reserve, .pause, .askToEnd: break
+        case .begun, .start, .hold, .end, .putBack, .retry, .reserve, .pause, .askToEnd: break
         case .release: break
         case .claim(let queues, let ticket):
             let result = answers.claimed[ticket] ?? blockers(of: queues, store)

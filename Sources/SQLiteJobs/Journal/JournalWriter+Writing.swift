@@ -43,10 +43,13 @@ extension JournalWriter {
         case .keepDue(let moment, _): try store.keepDue(at: moment)
         case .pause(let change): try store.keep(change)
         case .askToEnd(let id): try store.askToEnd(id)
-        case .start(let id, let attempt): try store.start(id, attempt)
+        case .start(let id, let attempt): try start(id, attempt, store)
+        case .hold(let id, let attempt, let holder) where store.holds.contains(id):
+            try store.keep(holder, of: id, attempt)
         case .end(let id, let attempt, let outcome, let moment):
             try store.end(id, attempt, outcome, at: moment)
-        case .putBack(let id, let attempt): try store.putBack(id, attempt: attempt)
+        case .putBack(let id, let attempt, let forgivenCount):
+            try store.putBack(id, attempt: attempt, forgivenCount: forgivenCount)
         case .retry(let id, let attempt, let due):
             try store.retry(id, attempt, dueAt: due, at: now)
         case .reserve(let number): try store.reserve(below: number)
@@ -67,9 +70,17 @@ extension JournalWriter {
         case .release(let queues): for queue in queues { broughtThrough.forget(queue) }
         case .claim(let queues, let ticket):
             answers.claimed[ticket] = blockers(of: queues, store)
-        case .begun, .confirm, .answer: break
+        case .begun, .hold, .confirm, .answer: break
         case .find, .findPayload, .findNamed, .findExpired, .list: break
         }
+    }
+
+    /// Records an attempt that lasts, and the first worker that holds it.
+    private func start(
+        _ id: JobID, _ attempt: Attempt, _ store: SQLiteStore
+    ) throws(StoreFault) {
+        try store.start(id, attempt)
+        if let holder = holders[id] { try store.keep(holder, of: id, attempt.number) }
     }
 
     private func write(

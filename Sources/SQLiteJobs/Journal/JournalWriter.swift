@@ -35,6 +35,8 @@ final class JournalWriter {
     private var timer: ThreadRunLoop.Timer?
     /// Attempts that have begun and may end before they must be written.
     private var beginnings = Beginnings()
+    /// The workers in other processes that hold attempts, until these are over.
+    var holders: [JobID: JobHolder] = [:]
     private var beginningTimer: ThreadRunLoop.Timer?
     private var health: JournalHealth
     /// Whether the latest transaction is with the kernel only.
@@ -86,10 +88,12 @@ final class JournalWriter {
         for place in span.indices {
             switch span[place] {
             case .begun(let id, let attempt): beginnings.note(id, attempt)
+            case .hold(let id, _, let holder): holders[id] = holder
             // Without an attempt it had not begun.
             case .end(_, nil, _, _): break
-            case .end(let id, _, _, _), .putBack(let id, _), .retry(let id, _, _):
+            case .end(let id, _, _, _), .putBack(let id, _, _), .retry(let id, _, _):
                 beginnings.forget(id)
+                if !holders.isEmpty { holders[id] = nil }
             case .confirm:
                 pending.add(Array(commands[addedCount..<place]))
                 addedCount = place

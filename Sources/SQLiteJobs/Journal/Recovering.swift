@@ -60,6 +60,7 @@ struct Recovering {
             recovery.endedCount = try store.endAsked(at: now)
             try store.keepDue(at: now)
             try store.shortenPauses(at: now)
+            recovery.held = try store.takeHeld(at: now)
             try store.reserve(below: recovery.reservedBelow)
             try store.setAttemptMarks(AttemptMarks(present: mark, learnt: ownMark))
             try store.flush()
@@ -104,6 +105,7 @@ struct Recovering {
         recovery.stock = recoveryCounter.stock
         recovery.blockers = try store.blockers()
         recoveryCounter.give(recovery.blockers)
+        recoveryCounter.give(recovery.held.map(\.job))
         recovery.queues = try store.queues()
         recovery.part = try recoveryCounter.next(store)
         recovery.schedules = try store.schedules()
@@ -115,10 +117,13 @@ struct Recovering {
         guard case .ring(marks.present, let entries) = found else { return }
         // In the order of numbers, which is about that of their ends: the oldest are dropped first.
         for (id, entry) in entries.sorted(by: { $0.key < $1.key }) {
+            // Without an attempt: a worker was to hold it, and the crash came before.
+            guard entry.attempt > 0 else { continue }
             if let result = entry.result {
                 try store.end(JobID(id), Attempt(number: entry.attempt), .done(result), at: now)
             } else {
                 try store.begun(JobID(id), attempts: entry.attempt)
+                try store.keep(entry.holder, of: JobID(id), entry.attempt)
             }
         }
     }

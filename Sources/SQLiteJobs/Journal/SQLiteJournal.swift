@@ -26,6 +26,7 @@ package final class SQLiteJournal: JobStore {
     let writer: Confined<JournalWriter>
     private let isFireOwed: FireFlag
     private let attempts: AttemptLog
+    private let wall: WallTime
 
     /// Whether a fire is owed, shared with the writer.
     final class FireFlag: Sendable {
@@ -96,7 +97,8 @@ package final class SQLiteJournal: JobStore {
             return (Confined(writer, to: loop), recovery, attempts)
         }
         let buffer = CommandBuffer<StoreCommand> { writer.value.take($0) }
-        let journal = SQLiteJournal(path: path, thread: thread, buffer, writer, flag, attempts)
+        let journal = SQLiteJournal(
+            path: path, thread: thread, buffer, writer, flag, attempts, wall)
         try thread.submitAndWait { [weak buffer] in
             writer.value.lookAgain = {
                 guard let buffer, !buffer.isEmpty else { return false }
@@ -110,7 +112,8 @@ package final class SQLiteJournal: JobStore {
 
     private init(
         path: String, thread: WorkerThread, _ buffer: CommandBuffer<StoreCommand>,
-        _ writer: Confined<JournalWriter>, _ flag: FireFlag, _ attempts: AttemptLog
+        _ writer: Confined<JournalWriter>, _ flag: FireFlag, _ attempts: AttemptLog,
+        _ wall: WallTime
     ) {
         self.path = path
         self.thread = thread
@@ -118,6 +121,7 @@ package final class SQLiteJournal: JobStore {
         self.writer = writer
         isFireOwed = flag
         self.attempts = attempts
+        self.wall = wall
     }
 
     package var name: String { path }
@@ -147,8 +151,15 @@ package final class SQLiteJournal: JobStore {
     /// The driver tells the journal of the end.
     ///
     /// - Thread: the worker's, when the handler has returned.
-    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) {
+    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) -> Bool {
         attempts.noteDone(id, attempt: attempt, result: result)
+    }
+
+    /// Records which worker in another process holds an attempt, or that none does any more; on
+    /// return, a crash of the process does not undo it.
+    package func noteHolder(_ id: UInt64, attempt: Int, _ holder: JobHolder?) {
+        attempts.noteHolder(id, attempt: attempt, holder, at: wall.unixMilliseconds())
+        record(.hold(JobID(id), attempt: attempt, holder))
     }
 
     /// Writes the rest, closes the file and ends the thread.

@@ -9,6 +9,7 @@ extension SQLiteStore {
     package func retry(
         _ id: JobID, _ attempt: Attempt, dueAt: Int64, at now: Int64
     ) throws(StoreFault) {
+        try forgetHolder(of: id)
         try start(id, attempt)
         try release(id, at: dueAt)
         // An opening searches for pauses that are too long only if the clock was set back.

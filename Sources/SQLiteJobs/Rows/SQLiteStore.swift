@@ -54,6 +54,10 @@ package final class SQLiteStore {
     private var boundWorker = Statement.KeptText()
     /// The live jobs that were asked to end since the opening.
     var askedToEnd: Set<JobID> = []
+    /// The jobs that have a row with their holder.
+    var holds: Set<JobID> = []
+    /// Those whose row the open transaction removes.
+    var endedHolds: Set<JobID> = []
     /// Whether commits wait for the disk at present.
     private var syncs = true
     /// The damage of the log when it was opened; nil for none.
@@ -113,6 +117,7 @@ package final class SQLiteStore {
         endedPacks = try EndedPacks(in: database)
         nextNumber = try readNextNumber()
         named = try readNamed()
+        holds = try readHolds()
         before = EndedBefore(
             last: try database.integer("SELECT coalesce(max(id), 0) FROM ended") ?? 0)
         while readsEnded, try readEnded(atMost: 1_000) {}
@@ -153,7 +158,10 @@ package final class SQLiteStore {
             try flush()
             if named != namedBefore { try write(named) }
             try statements.commit.run()
+            holds.subtract(endedHolds)
+            endedHolds.removeAll()
         } catch {
+            endedHolds.removeAll()
             named = namedBefore
             waitingPacks.forget()
             endedPacks.forget()
@@ -218,7 +226,7 @@ package final class SQLiteStore {
     }
 
     /// Changes the row of a job that has not ended; a packed job gets one first.
-    private func changeRow(
+    func changeRow(
         of id: JobID, _ change: () throws(StoreFault) -> Void
     ) throws(StoreFault) {
         _ = try unpack(id, ifRemembered: true)
@@ -248,11 +256,6 @@ package final class SQLiteStore {
         try statement.run()
     }
 
-    /// Records that an attempt does not count, as if it had not begun.
-    package func putBack(_ id: JobID, attempt: Int) throws(StoreFault) {
-        try start(id, Attempt(number: attempt))
-    }
-
     /// Records that a job has ended, after which it never runs again.
     ///
     /// Does nothing if it had ended before.
@@ -262,6 +265,7 @@ package final class SQLiteStore {
         _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
     ) throws(StoreFault) {
         if askedToEnd.contains(id) { try forgetAsked(id) }
+        try forgetHolder(of: id)
         if outcome.state == .failed {
             _ = try unpack(id)
             return try endFailed(id, attempt, outcome, at: now)

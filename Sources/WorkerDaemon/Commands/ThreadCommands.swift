@@ -114,7 +114,7 @@ enum ThreadCommands {
             failedCount: member.failedCount.load(ordering: .relaxed),
             job: job.map { Int($0.id) }, selector: job?.selector, runtime: runtime)
             + (service.driver.scheduler.holdUp(ofThread: member.name)?.entries ?? [])
-            + (awaited?.entries ?? [])
+            + (awaited?.entries ?? []) + service.driver.exchange.ownerEntries(of: member)
     }
 
     /// Describes a thread that is no longer configured and has jobs in the journal.

@@ -27,6 +27,9 @@ extension Configuration {
         package var isForWorkers = false
         /// The time for which a job is kept for its worker after the connection has closed.
         package var lease = Duration.seconds(30)
+        /// The time for which a job is kept for a worker that was given it before a restart; nil
+        /// for its time limit, and without one until the worker's process has ended.
+        package var leaseAfterRestart: Duration?
         /// The number of workers that may vanish with a job before the job fails.
         package var lostCountMax = 3
         /// The time limit of an attempt; nil for none.
@@ -129,6 +132,9 @@ extension Configuration.Selector: ConfigurationSection {
         section.read(
             "timeout", into: &timeout, .durationOrNone(.milliseconds(1) ... .seconds(24 * 3600)))
         section.read("lease", into: &lease, .duration(.zero ... .seconds(24 * 3600)))
+        section.read(
+            "leaseAfterRestart", into: &leaseAfterRestart,
+            .durationOrNone(.zero ... .seconds(24 * 3600)))
         section.read("lost", into: &lostCountMax, .whole(1...1_000))
     }
 

@@ -29,12 +29,22 @@ public final class JobContext: Sendable {
     /// The bytes that the client sent.
     public let payload: [UInt8]
     /// The number of this attempt, from 1 on.
-    public let attempt: Int
+    public var attempt: Int { firstAttempt + vanishedCount }
+    /// The number of the attempt as which it was offered.
+    private let firstAttempt: Int
+    /// How many workers in other processes have vanished with it since: each began an attempt.
+    private let vanished = Atomic<Int>(0)
+    var vanishedCount: Int { vanished.load(ordering: .relaxed) }
     let details: JobDetails
     /// The time at which a waiting job expires, in Unix milliseconds; `.max` for never.
     let expiresAt: Int64
     /// The plan of its retries.
-    let retry: RetryPlan
+    var retry: RetryPlan {
+        var plan = offeredRetry
+        plan.forgivenCount += vanishedCount
+        return plan
+    }
+    private let offeredRetry: RetryPlan
     private let pool: WorkerPool
     // SAFETY: set once it is queued, and read when it is retracted, both on the driver's thread.
     nonisolated(unsafe) private var ticket: WorkerPool.Ticket?
@@ -91,9 +101,9 @@ public final class JobContext: Sendable {
         id = job.id.number
         details = job.details
         payload = job.payload
-        attempt = job.attemptNumber
+        firstAttempt = job.attemptNumber
         expiresAt = job.expiresAt
-        retry = job.retry
+        offeredRetry = job.retry
         self.pool = pool
     }
 
@@ -221,6 +231,9 @@ public final class JobContext: Sendable {
     func retract() {
         if let ticket = unsafe ticket { pool.cancel(ticket) }
     }
+
+    /// Counts a worker in another process that has vanished with it.
+    func noteVanished() { vanished.add(1, ordering: .relaxed) }
 
     /// Notes that the handler has returned.
     ///

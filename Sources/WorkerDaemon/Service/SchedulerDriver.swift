@@ -106,6 +106,20 @@ final class SchedulerDriver {
         runner = JobRunner(reports, remoteReports, store: store, children: children, log: log)
         exchange.confirm = { [unowned self] body in confirm(then: body) }
         exchange.noteGivenBack = { [unowned self] id in input { $0.givenBack(id) } }
+        exchange.noteVanished = { [unowned self] id, hasBegun in
+            guard let job = scheduler.book.active(id) else { return }
+            // The store hears of each attempt that it has begun, and then that it is over.
+            if !hasBegun, job.isStored {
+                store.noteStart(id.number, Attempt(number: job.attemptNumber))
+            }
+            (job.attempt as? JobContext)?.noteVanished()
+            input { $0.vanished(id) }
+        }
+        exchange.noteHolder = { remote, holder in
+            guard remote.isStored else { return }
+            store.noteHolder(remote.context.id, attempt: remote.context.attempt, holder)
+        }
+        exchange.isActive = { [unowned self] id in scheduler.book.active(id) != nil }
         exchange.leave = { [unowned self] id in
             guard let job = scheduler.book.active(id) else { return }
             input { $0.refused(job) }
@@ -144,6 +158,7 @@ final class SchedulerDriver {
     func restore(_ recovery: StoreRecovery) {
         pauseAgain(recovery.pausedThreads)
         input { $0.restore(recovery) }
+        exchange.restore(recovery.held) { handlers[$0]?.forWorkers }
     }
 
     // MARK: - Inputs

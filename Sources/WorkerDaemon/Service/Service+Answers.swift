@@ -34,7 +34,13 @@ extension Service: JobDoor {
             session.fill(reply, with: RESPValue(attempts, attempt: attempt))
         case .job(let status):
             let remote = driver.exchange.ready(status.job.id)
-            session.fill(reply, with: RESPValue(answer, remote?.entries ?? []))
+            let isHeldOver = driver.exchange.heldOver[status.job.id] != nil
+            session.fill(
+                reply,
+                with: RESPValue(
+                    answer,
+                    remote?.entries
+                        ?? (isHeldOver ? [entry("waits-for", text("its worker"))] : [])))
         case .accepted(let id) where reply.patience != nil: wait(for: id, session, reply)
         case .known(let id) where reply.patience != nil:
             wait(for: id, isNamed: true, session, reply)

@@ -135,7 +135,7 @@ final class Shutdown {
     }
 
     private func graceIsOver() {
-        guard activeCount > 0, !isClosing, manner != .now else { return }
+        guard activeCount > leavable.count, !isClosing, manner != .now else { return }
         service.log.warning(
             "stopping \(counted(activeCount, "job")), not ended within \(grace)")
         stopRunning()
@@ -143,9 +143,10 @@ final class Shutdown {
 
     /// Asks what still runs to end, and gives programs the time that they have after SIGTERM.
     private func stopRunning() {
-        guard activeCount > 0, !isClosing else { return }
+        let left = leavable
+        guard activeCount > left.count, !isClosing else { return }
         var patience = Duration.zero
-        driver.input { $0.interruptAll() }
+        driver.input { $0.interruptAll(except: left) }
         for job in driver.scheduler.book.activeJobs {
             switch driver.handlers[job.selector.name]?.kind {
             case .program(let selector):
@@ -161,6 +162,7 @@ final class Shutdown {
     /// Leaves alone what can't be stopped; its clients are told.
     private func giveUp() {
         guard !isClosing else { return }
+        leaveToWorkers()
         driver.children.killAll()
         for job in driver.scheduler.book.activeJobs.sorted(by: { $0.id < $1.id }) {
             let place = driver.scheduler.beginning(of: job)?.thread ?? job.thread
@@ -174,11 +176,27 @@ final class Shutdown {
         lookIfDone()
     }
 
+    /// The jobs that workers in other processes go on with after the end of the daemon.
+    private var leavable: Set<JobID> {
+        manner > .finishWaiting ? driver.exchange.leavable : []
+    }
+
+    private func leaveToWorkers() {
+        let left = leavable
+        driver.exchange.leaveToWorkers(left)
+        for id in left.sorted() { driver.input { $0.leaveWithWorker(id) } }
+        guard !left.isEmpty else { return }
+        report.keptCount += left.count
+        service.log.notice("\(counted(left.count, "job")) left to the workers that hold them")
+    }
+
     private func lookIfDone() {
         guard !isClosing else { return }
         if !areThreadsStopped, driver.scheduler.areAllInMemory { stopThreads(.finishQueued) }
-        guard activeCount == 0, areThreadsStopped, !service.backups.isUnderWay else { return }
+        guard activeCount <= leavable.count, areThreadsStopped, !service.backups.isUnderWay
+        else { return }
         isClosing = true
+        leaveToWorkers()
         let shutdown = Confined(self, to: loop)
         driver.confirm { fault in
             if let fault {

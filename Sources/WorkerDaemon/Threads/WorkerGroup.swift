@@ -111,6 +111,9 @@ final class WorkerGroup: Sendable {
         let isBegun = job.begin(
             on: thread, at: startedAt, timeout: handler.timeout(of: job.options), by: clocks.loop)
         guard isBegun else { return nil }
+        if let holder = remote?.holder {
+            store?.noteHolder(job.id, attempt: job.attempt, holder)
+        }
         store?.noteStart(
             job.id, Attempt(number: job.attempt, workerName: thread, startedAt: startedAt))
         member.current.withLock { $0 = job }
@@ -127,7 +130,8 @@ final class WorkerGroup: Sendable {
             return nil
         }
         if let store, case .done(let result) = outcome {
-            store.noteDone(job.id, attempt: job.attempt, result: result)
+            let isMarked = store.noteDone(job.id, attempt: job.attempt, result: result)
+            remote?.isEndMarked.store(isMarked, ordering: .releasing)
         }
         job.end()
         member.current.withLock { $0 = nil }

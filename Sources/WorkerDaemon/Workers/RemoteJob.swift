@@ -33,6 +33,8 @@ final class RemoteJob: Sendable {
         case begun
         case ended(Outcome, RetryWish)
         case givenBack
+        /// It is left to its worker: the daemon ends.
+        case left
     }
 
     let context: JobContext
@@ -44,8 +46,9 @@ final class RemoteJob: Sendable {
     private let worker: WorkerCore
     private let reports: MessagePort<RemoteReport>
     private let step = Mutex(Step.waiting)
-    /// The number of workers that have vanished with it; changed by the exchange only.
-    let lostCount = Atomic<Int>(0)
+    /// Whether a crash of the daemon leaves its result.
+    let isEndMarked = Atomic<Bool>(false)
+    private let holderBox = Mutex<JobHolder?>(nil)
 
     /// - Thread: the worker thread that holds it.
     init(
@@ -63,6 +66,9 @@ final class RemoteJob: Sendable {
     }
 
     var id: JobID { JobID(context.id) }
+
+    /// The worker that has taken it.
+    var holder: JobHolder? { holderBox.withLock { $0 } }
 
     /// Whether the job's thread takes jobs now.
     var isPaused: Bool { member.thread.isPaused }
@@ -112,7 +118,7 @@ final class RemoteJob: Sendable {
             if let self { reports.send(.stop(self)) }
         }
         if limit != .distantFuture { worker.loop.add(timer, to: .job) }
-        worker.serveJob { outcome != nil || isGivenBack }
+        worker.serveJob { outcome != nil || isGivenBack || isLeft }
         timer.invalidate()
         if isGivenBack, !context.putBack() { return .cancelled }
         return outcome
@@ -124,6 +130,10 @@ final class RemoteJob: Sendable {
     /// Whether the worker has given it back.
     var isGivenBack: Bool {
         step.withLock { if case .givenBack = $0 { true } else { false } }
+    }
+
+    private var isLeft: Bool {
+        step.withLock { if case .left = $0 { true } else { false } }
     }
 
     /// What follows its failure.
@@ -138,8 +148,15 @@ final class RemoteJob: Sendable {
     // MARK: - For the exchange
 
     /// Takes it for a worker: its thread begins it.
-    func claim() {
+    func claim(for holder: JobHolder) {
+        holderBox.withLock { $0 = holder }
         step.withLock { $0 = .claimed }
+        wake()
+    }
+
+    /// Leaves it to its worker, which may end it after the restart.
+    func leaveToWorker() {
+        step.withLock { if case .begun = $0 { $0 = .left } }
         wake()
     }
 

@@ -8,7 +8,7 @@ enum WorkerCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
             "take", 3...CommandTable.manyArguments, .workers,
-            usage: "[AS name] [WAIT ms] [STOPS] FROM selector [selector ...]",
+            usage: "[AS name] [OWN thread] [WAIT ms] [STOPS] FROM selector [selector ...]",
             "Takes the next job of these selectors: number, token, thread, selector, attempt, "
                 + "milliseconds left, label, payload; null if there is none in time.",
             execute: take),
@@ -74,6 +74,8 @@ enum WorkerCommands {
                         .err, "the name of a worker, \(quoted(name)): \(NameRule.text)")
                 }
                 request.name = name
+            } else if command.matches(index, "OWN") {
+                request.own = try member(command.text(at: index + 1), service)
             } else if command.matches(index, "WAIT") {
                 request.patience = .milliseconds(
                     try command.count(at: index + 1, "WAIT", max: waitMax))
@@ -102,8 +104,26 @@ enum WorkerCommands {
         return request
     }
 
+    /// The thread that a worker asks for.
+    private static func member(
+        _ name: String, _ service: Service
+    ) throws(WireError) -> WorkerGroup.Member {
+        let group: WorkerGroup
+        do throws(JobError) {
+            group = try service.driver.group(of: name)
+        } catch {
+            throw WireError(error)
+        }
+        guard let member = group.member(named: name) else {
+            throw WireError(
+                .err,
+                "\(name) is a pool, and a worker can own a thread only: OWN \(name)/1, say")
+        }
+        return member
+    }
+
     private static let takeUsage =
-        "TAKE [AS name] [WAIT ms] [STOPS] FROM selector [selector ...]"
+        "TAKE [AS name] [OWN thread] [WAIT ms] [STOPS] FROM selector [selector ...]"
 
     private static func done(
         _ service: Service, _ session: Session, _ command: Command
@@ -164,7 +184,8 @@ enum WorkerCommands {
         let (id, token) = (try JobCommands.id(command, at: 1), command.text(at: 2))
         let reply = session.reserve()
         do throws(WireError) {
-            try service.driver.exchange.end(id, token, end, then: next, reply)
+            try service.driver.exchange.end(
+                id, token, end, then: next, reply, from: session.ends.process)
         } catch {
             session.fill(reply, with: error.reply)
         }
@@ -191,15 +212,22 @@ enum WorkerCommands {
     ) throws -> RESPValue? {
         let exchange = service.driver.exchange
         return .array(
-            exchange.workers.values.sorted { $0.client < $1.client }.map { worker in
+            exchange.workersThatHold.sorted { ($0.client ?? 0) < ($1.client ?? 0) }.map { worker in
                 .map([
-                    entry("client", .integer(Int(worker.client))),
+                    entry("client", worker.client.map { .integer(Int($0)) } ?? .null),
                     entry("name", worker.name.map { text($0) } ?? .null),
-                    entry("connected", .boolean(service.sessions[worker.client] != nil)),
+                    entry(
+                        "connected",
+                        .boolean(worker.client.map { service.sessions[$0] != nil } == true)),
                     entry("pid", worker.process.map { .integer($0.id) } ?? .null),
                     entry("uid", worker.process.map { .integer(Int($0.userID)) } ?? .null),
                     entry("since", .integer(Int(worker.since))),
                     entry("selectors", .array(worker.selectors.map { text($0) })),
+                    entry(
+                        "owns",
+                        .array(
+                            exchange.owners.filter { $0.value === worker }.keys.sorted()
+                                .map { text($0) })),
                     entry(
                         "jobs",
                         .array(

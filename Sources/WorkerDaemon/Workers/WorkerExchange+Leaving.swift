@@ -16,26 +16,29 @@ extension WorkerExchange {
         }
         takers.removeAll { $0.worker === worker }
         for delivery in held(by: worker) where delivery.taker == nil && delivery.end == nil {
-            beginLease(of: delivery)
+            beginLease(of: delivery, delivery.remote.selector.lease)
         }
         forget(worker)
+        for (thread, owner) in owners where owner === worker { passOn(thread) }
     }
 
     /// Forgets a worker whose connection has closed and that holds nothing.
     func forget(_ worker: Worker) {
-        let isGone = door?.isGone(worker.client) ?? true
-        if isGone, held(by: worker).isEmpty { workers[worker.client] = nil }
+        guard let client = worker.client, door?.isGone(client) ?? true else { return }
+        if held(by: worker).isEmpty { workers[client] = nil }
     }
 
-    private func beginLease(of delivery: Delivery) {
+    /// Keeps a job for its worker until that has ended, and at most so long; nil for no limit.
+    func beginLease(of delivery: Delivery, _ limit: Duration?) {
         let held = Confined((exchange: self, delivery: delivery), to: loop)
-        let due = loop.now.advanced(by: delivery.remote.selector.lease)
-        delivery.lease = loop.schedule(at: due) {
-            held.value.delivery.lease = nil
-            held.value.exchange.vanished(held.value.delivery)
+        if let limit {
+            delivery.lease = loop.schedule(at: loop.now.advanced(by: limit)) {
+                held.value.delivery.lease = nil
+                held.value.exchange.vanished(held.value.delivery)
+            }
         }
         guard let process = delivery.worker.process else { return }
-        delivery.processEnd = ProcessEnd(of: process.id, on: loop) {
+        delivery.processEnd = ProcessEnd(of: process, on: loop) {
             held.value.exchange.vanished(held.value.delivery)
         }
     }
@@ -46,12 +49,12 @@ extension WorkerExchange {
         delivery.processEnd = nil
     }
 
-    private func vanished(_ delivery: Delivery) {
+    func vanished(_ delivery: Delivery) {
         guard deliveries[delivery.remote.id] === delivery, delivery.end == nil else { return }
         endLease(of: delivery)
         let remote = delivery.remote
         vanishedCount += 1
-        let count = remote.lostCount.add(1, ordering: .relaxed).newValue
+        let count = remote.context.vanishedCount + 1
         let name = delivery.worker.name.map { " \($0)" } ?? ""
         log.warning("\(remote.context.title): its worker\(name) vanished, \(count) so far")
         if remote.context.isCancelled {
@@ -60,11 +63,10 @@ extension WorkerExchange {
             let times = count == 1 ? "once" : "\(count) times"
             remote.end(.failed(reason: "its worker vanished \(times)"), .never)
         } else {
-            deliveries[remote.id] = nil
-            remember(delivery, nil)
+            letGo(of: delivery, nil)
+            noteVanished(remote.id, true)
             remote.giveBack()
         }
-        forget(delivery.worker)
     }
 
     /// Gives a job to no worker for a while.

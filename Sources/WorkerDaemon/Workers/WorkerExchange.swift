@@ -26,17 +26,9 @@ struct TakeRequest {
     var name: String?
     var patience: Duration = .zero
     var wantsStops = false
+    /// The thread that it takes for itself.
+    var own: WorkerGroup.Member?
     var selectors: [String] = []
-}
-
-/// How a worker says that an attempt has ended.
-enum RemoteEnd: Hashable {
-    case done([UInt8])
-    case failed(reason: String, RetryWish)
-    case givenBack(afterMilliseconds: Int)
-
-    /// Whether it is a result.
-    var isDone: Bool { if case .done = self { true } else { false } }
 }
 
 /// Jobs for workers in other processes, and those workers.
@@ -45,17 +37,28 @@ enum RemoteEnd: Hashable {
 final class WorkerExchange {
     /// A connection that has asked for jobs.
     final class Worker {
-        let client: UInt64
-        let process: (id: Int, userID: UInt32)?
+        /// The number of its connection; nil for one of an earlier run.
+        let client: UInt64?
+        let process: JobHolder.Process?
         let since: Int64
         fileprivate(set) var name: String?
         fileprivate(set) var selectors: [String] = []
         fileprivate(set) var wantsStops = false
+        /// The thread that its latest TAKE asks for.
+        fileprivate(set) var ownThread: String?
 
-        fileprivate init(_ client: UInt64, _ process: (id: Int, userID: UInt32)?, since: Int64) {
+        fileprivate init(_ client: UInt64, _ process: JobHolder.Process?, since: Int64) {
             self.client = client
             self.process = process
             self.since = since
+        }
+
+        /// A worker of an earlier run.
+        init(_ holder: JobHolder) {
+            client = nil
+            process = holder.process
+            since = holder.since
+            name = holder.name
         }
     }
 
@@ -77,6 +80,8 @@ final class WorkerExchange {
     final class Delivery {
         let remote: RemoteJob
         let token: String
+        /// What the store knows of it.
+        var holder: JobHolder
         var worker: Worker
         /// The TAKE that gets the job once it has begun; nil when it is answered.
         var taker: Taker?
@@ -87,16 +92,15 @@ final class WorkerExchange {
         var lease: ThreadRunLoop.Timeout?
         var processEnd: ProcessEnd?
 
-        fileprivate init(_ remote: RemoteJob, _ token: String, _ taker: Taker) {
+        init(_ remote: RemoteJob, _ holder: JobHolder, to worker: Worker, for taker: Taker?) {
             self.remote = remote
-            self.token = token
+            self.holder = holder
+            token = holder.token.description
+            self.worker = worker
             self.taker = taker
-            worker = taker.worker
         }
     }
 
-    /// The number of ended deliveries that are remembered, for workers that repeat a command.
-    private static let endedCountMax = 16_384
     /// The time that a TAKE waits at least: a job that was accepted before it is with its thread by
     /// then, and the earlier answers of its connection are written.
     private static let patienceMin = Duration.milliseconds(10)
@@ -105,7 +109,7 @@ final class WorkerExchange {
     static let goingDown = WireError(.shuttingDown, "the daemon is going down")
 
     let loop: ThreadRunLoop
-    private let clocks: Clocks
+    let clocks: Clocks
     let log: Log
     /// The service; nil once the driver is closed.
     ///
@@ -115,6 +119,14 @@ final class WorkerExchange {
     var confirm: (@escaping (StoreFault?) -> Void) -> Void = { $0(nil) }
     /// Called for a job that waits again: its attempt does not count.
     var noteGivenBack: (JobID) -> Void = { _ in }
+    /// Called for a job whose worker has vanished: it waits again, and has one attempt more.
+    ///
+    /// The second argument says whether its thread has begun it since the start of the daemon.
+    var noteVanished: (JobID, Bool) -> Void = { _, _ in }
+    /// Has the store keep which worker holds a job.
+    var noteHolder: (RemoteJob, JobHolder?) -> Void = { _, _ in }
+    /// Whether a job has neither ended nor been left to the store.
+    var isActive: (JobID) -> Bool = { _ in true }
     /// Called for a job that no worker will take: the daemon goes down.
     var leave: (JobID) -> Void = { _ in }
 
@@ -127,12 +139,16 @@ final class WorkerExchange {
     /// TAKEs that wait, in the order in which they came.
     var takers: [Taker] = []
     var workers: [UInt64: Worker] = [:]
+    /// The workers that have a thread for themselves, by the names of the threads.
+    var owners: [String: Worker] = [:]
     var deliveries: [JobID: Delivery] = [:]
-    /// How deliveries have ended, by their tokens, and the order in which they did.
-    private var ended: [String: (id: JobID, end: RemoteEnd?)] = [:]
-    private var endedOrder: [String] = []
+    /// Jobs that workers of an earlier run hold, until their threads have them.
+    var heldOver: [JobID: HeldOver] = [:]
+    var ended = EndedDeliveries()
     var isClosed = false
-    private(set) var staleCount = 0
+    /// Whether the jobs of workers were left to them, since the daemon ends.
+    var hasLeft = false
+    var staleCount = 0
     private(set) var deliveredCount = 0
     var vanishedCount = 0
 
@@ -164,7 +180,7 @@ final class WorkerExchange {
             ("connected_workers", "\(workers.count)"),
             ("waiting_takes", "\(takers.count)"),
             ("jobs_awaiting_workers", "\(ready.count)"),
-            ("jobs_held_by_workers", "\(heldCount)"),
+            ("jobs_held_by_workers", "\(heldCount + heldOver.count)"),
             ("total_deliveries", "\(deliveredCount)"),
             ("total_vanished_workers", "\(vanishedCount)"),
             ("total_stale_tokens", "\(staleCount)"),
@@ -178,31 +194,35 @@ final class WorkerExchange {
         case .ready(let remote, let isAgain): isReady(remote, isAgain: isAgain)
         case .begun(let remote): hasBegun(remote)
         case .stop(let remote): stop(remote)
-        case .left(let remote): hasLeft(remote)
+        case .left(let remote): left(remote)
         }
     }
 
     private func isReady(_ remote: RemoteJob, isAgain: Bool) {
         if isAgain { noteGivenBack(remote.id) }
+        if goOn(with: remote) { return }
         ready.append(remote)
         match(remote)
         leaveStopped()
     }
 
     private func hasBegun(_ remote: RemoteJob) {
+        if hasGoneOn(with: remote) { return }
         guard let delivery = deliveries[remote.id], let taker = delivery.taker.take() else {
             return remote.giveBack()
         }
         guard let door, !door.isGone(taker.reply.client) else {
             // It has not got the job.
             deliveries[remote.id] = nil
+            noteHolder(remote, nil)
+            passOn(remote.member.name)
             return remote.giveBack()
         }
         deliveredCount += 1
         door.answer(taker.reply, description(of: delivery))
     }
 
-    private func description(of delivery: Delivery) -> RESPValue {
+    func description(of delivery: Delivery) -> RESPValue {
         let job = delivery.remote.context
         let limit = job.run?.deadline ?? .distantFuture
         let left =
@@ -216,8 +236,9 @@ final class WorkerExchange {
         ])
     }
 
-    private func hasLeft(_ remote: RemoteJob) {
+    private func left(_ remote: RemoteJob) {
         ready.removeAll { $0 === remote }
+        forgetHeldOver(remote.id)
         guard let delivery = deliveries[remote.id], delivery.remote === remote else { return }
         if let taker = delivery.taker.take() {
             // It was withdrawn in the moment in which it was taken.
@@ -228,68 +249,15 @@ final class WorkerExchange {
         }
     }
 
-    private func stop(_ remote: RemoteJob) {
+    func stop(_ remote: RemoteJob) {
         guard let delivery = deliveries[remote.id], delivery.remote === remote,
-            delivery.worker.wantsStops, delivery.end == nil
+            delivery.worker.wantsStops, delivery.end == nil, let client = delivery.worker.client
         else { return }
         let why = remote.context.isCancelRequested ? "cancelled" : "timeout"
         let id = remote.context.id
         door?.push(
             .push([text("stop"), .integer(Int(id)), text(delivery.token), text(why)]), about: id,
-            to: delivery.worker.client)
-    }
-
-    /// An attempt has ended, by its worker's word or without it.
-    func noteEnd(of completion: Completion) {
-        guard let delivery = deliveries[completion.job] else { return }
-        // Its thread was replaced, and the former one is to go on.
-        if delivery.end == nil { delivery.remote.end(completion.outcome, .never) }
-        close(delivery, as: completion)
-    }
-
-    private func close(_ delivery: Delivery, as completion: Completion?) {
-        deliveries[delivery.remote.id] = nil
-        endLease(of: delivery)
-        // A job that was given up in the moment of its DONE has ended otherwise.
-        let isDone = completion?.outcome.state == .done
-        let end = completion != nil && delivery.end?.isDone == isDone ? delivery.end : nil
-        remember(delivery, end)
-        defer { forget(delivery.worker) }
-        guard !delivery.waiting.isEmpty else { return }
-        guard end != nil else {
-            for (reply, _) in delivery.waiting {
-                door?.answer(reply, refuse(delivery.remote.id).reply)
-            }
-            return
-        }
-        let waiting = delivery.waiting
-        // The end of a durable job that is done is marked where a crash leaves it.
-        if !delivery.remote.isStored || isDone {
-            return answer(waiting, nil)
-        }
-        confirm { [weak self] fault in self?.answer(waiting, fault) }
-    }
-
-    private func answer(
-        _ waiting: [(reply: ReplyToken, take: TakeRequest?)], _ fault: StoreFault?
-    ) {
-        for (reply, next) in waiting {
-            if let fault {
-                door?.answer(reply, WireError(JobError.storeFailed(fault)).reply)
-            } else if let next {
-                takeNext(next, reply)
-            } else {
-                door?.answer(reply, .simpleString("OK"))
-            }
-        }
-    }
-
-    func remember(_ delivery: Delivery, _ end: RemoteEnd?) {
-        ended[delivery.token] = (delivery.remote.id, end)
-        endedOrder.append(delivery.token)
-        guard endedOrder.count > 2 * Self.endedCountMax else { return }
-        for token in endedOrder.prefix(Self.endedCountMax) { ended[token] = nil }
-        endedOrder.removeFirst(Self.endedCountMax)
+            to: client)
     }
 
     // MARK: - Workers
@@ -299,36 +267,54 @@ final class WorkerExchange {
         _ request: TakeRequest, _ reply: ReplyToken, from process: (id: Int, userID: UInt32)?
     ) throws(WireError) {
         if isClosed { throw Self.goingDown }
-        try check(request, of: reply.client, process)
-        let worker =
-            workers[reply.client]
-            ?? Worker(reply.client, process, since: clocks.wall.unixMilliseconds())
+        let worker = worker(reply.client, process)
+        try check(request, of: worker)
         worker.name = request.name
         worker.selectors = request.selectors
         worker.wantsStops = request.wantsStops
-        workers[reply.client] = worker
+        worker.ownThread = request.own?.name
         let taker = Taker(worker, reply, request)
-        if !giveAgain(to: taker) { serve(taker) }
+        if giveAgain(to: taker) { return }
+        own(request.own?.name, worker)
+        serve(taker)
+    }
+
+    /// The worker of a connection.
+    func worker(_ client: UInt64, _ peer: (id: Int, userID: UInt32)?) -> Worker {
+        if let worker = workers[client] { return worker }
+        let process = peer.map {
+            JobHolder.Process(
+                id: $0.id, userID: $0.userID, birth: RunningProcess.birth(of: $0.id) ?? 0)
+        }
+        let worker = Worker(client, process, since: clocks.wall.unixMilliseconds())
+        workers[client] = worker
+        return worker
     }
 
     /// Checks whether a connection may send a TAKE.
-    private func check(
-        _ request: TakeRequest, of client: UInt64, _ process: (id: Int, userID: UInt32)?
-    ) throws(WireError) {
-        if takers.contains(where: { $0.worker.client == client }) {
+    func check(_ request: TakeRequest, of worker: Worker) throws(WireError) {
+        if takers.contains(where: { $0.worker === worker }) {
             throw WireError(.err, "a TAKE of this connection waits already: one at a time")
         }
         guard let name = request.name,
-            let other = workers.values.first(where: { $0.name == name && $0.client != client })
+            let other = workersThatHold.first(where: { $0.name == name && $0 !== worker })
         else { return }
-        if door?.isGone(other.client) == false {
-            throw WireError(
-                .inUse, "the name \(name) belongs to client \(other.client), still connected")
+        if let client = other.client, door?.isGone(client) == false {
+            throw WireError(.inUse, "the name \(name) belongs to client \(client), still connected")
         }
-        if other.process?.id != process?.id, other.process?.userID != process?.userID {
+        if other.process != worker.process, other.process?.userID != worker.process?.userID {
             throw WireError(
                 .inUse, "the name \(name) belongs to another user's worker, which holds a job")
         }
+    }
+
+    /// The workers that are connected, and those that hold a job.
+    var workersThatHold: [Worker] {
+        var all = Array(workers.values)
+        for delivery in deliveries.values where delivery.worker.client == nil {
+            all.append(delivery.worker)
+        }
+        return all
     }
 
     /// Gives a worker that has connected again the job that its name holds.
@@ -336,27 +322,45 @@ final class WorkerExchange {
         guard let name = taker.request.name else { return false }
         let held = deliveries.values.filter {
             $0.worker.name == name && $0.worker !== taker.worker && $0.taker == nil && $0.end == nil
+                && heldOver[$0.remote.id] == nil
         }
         guard let delivery = held.min(by: { $0.remote.id < $1.remote.id }) else { return false }
+        give(delivery, to: taker)
+        return true
+    }
+
+    /// Gives a job once more to the worker that holds it, which has connected again.
+    func give(_ delivery: Delivery, to taker: Taker) {
         endLease(of: delivery)
         let former = delivery.worker
         delivery.worker = taker.worker
+        delivery.holder = Self.holder(taker.worker, delivery.holder.token, since: former.since)
+        noteHolder(delivery.remote, delivery.holder)
+        if let own = taker.request.own?.name, owners[own] == nil || owners[own] === former {
+            owners[own] = taker.worker
+        }
         forget(former)
         door?.answer(taker.reply, description(of: delivery))
         // It was asked to stop while its connection was closed.
         if delivery.remote.context.isCancelled { stop(delivery.remote) }
-        return true
     }
 
-    private func takeNext(_ request: TakeRequest, _ reply: ReplyToken) {
+    private static func holder(
+        _ worker: Worker, _ token: JobHolder.Token, since: Int64
+    ) -> JobHolder {
+        JobHolder(token: token, process: worker.process, since: since, name: worker.name)
+    }
+
+    func takeNext(_ request: TakeRequest, _ reply: ReplyToken) {
         do throws(WireError) {
-            try take(request, reply, from: workers[reply.client]?.process)
+            let process = workers[reply.client]?.process
+            try take(request, reply, from: process.map { ($0.id, $0.userID) })
         } catch {
             door?.answer(reply, error.reply)
         }
     }
 
-    private func serve(_ taker: Taker) {
+    func serve(_ taker: Taker) {
         if isClosed {
             door?.answer(taker.reply, Self.goingDown.reply)
             return
@@ -398,7 +402,8 @@ final class WorkerExchange {
 
     private func fits(_ remote: RemoteJob, _ taker: Taker) -> Bool {
         guard !remote.isPaused, restingUntil[remote.id] == nil,
-            taker.request.selectors.contains(remote.context.selector)
+            taker.request.selectors.contains(remote.context.selector),
+            mayHave(remote, taker), !isToGoOn(taker)
         else {
             return false
         }
@@ -411,83 +416,10 @@ final class WorkerExchange {
         ready.removeAll { $0 === remote }
         takers.removeAll { $0 === taker }
         if let timeout = taker.timeout.take() { loop.cancel(timeout) }
-        deliveries[remote.id] = Delivery(remote, Self.makeToken(), taker)
-        remote.claim()
-    }
-
-    private static func makeToken() -> String {
         var generator = SystemRandomNumberGenerator()
-        return (0..<2).map { _ in
-            let digits = String(generator.next() as UInt64, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
-    }
-
-    /// Ends an attempt, by its worker's word; answers when that is kept.
-    func end(
-        _ id: JobID, _ token: String, _ end: RemoteEnd, then next: TakeRequest?,
-        _ reply: ReplyToken
-    ) throws(WireError) {
-        guard let delivery = deliveries[id], delivery.token == token, delivery.taker == nil else {
-            guard let former = ended[token], former.id == id, former.end == end else {
-                throw refuse(id)
-            }
-            return answer([(reply, next)], nil)
-        }
-        // A refused command has changed nothing, so the TAKE is checked first.
-        if let next, !isClosed {
-            try check(next, of: reply.client, workers[reply.client]?.process)
-        }
-        if let said = delivery.end {
-            guard said == end else { throw refuse(id) }
-            delivery.waiting.append((reply, next))
-            return
-        }
-        delivery.end = end
-        delivery.waiting.append((reply, next))
-        switch end {
-        case .done(let result): delivery.remote.end(.done(result), .asPlanned)
-        case .failed(let reason, let retry):
-            delivery.remote.end(outcome(of: delivery.remote, reason), retry)
-        case .givenBack(let milliseconds): giveBack(delivery, afterMilliseconds: milliseconds)
-        }
-    }
-
-    /// How a failed attempt has ended: one that was asked to stop has obeyed.
-    func outcome(of remote: RemoteJob, _ reason: String) -> Outcome {
-        if remote.context.isCancelRequested { return .cancelled }
-        return remote.context.isOverTime ? .timedOut : .failed(reason: reason)
-    }
-
-    private func giveBack(_ delivery: Delivery, afterMilliseconds milliseconds: Int) {
-        let remote = delivery.remote
-        if remote.context.isCancelled {
-            return remote.end(outcome(of: remote, "it was given back"), .asPlanned)
-        }
-        deliveries[remote.id] = nil
-        endLease(of: delivery)
-        remember(delivery, delivery.end)
-        answer(delivery.waiting, nil)
-        forget(delivery.worker)
-        rest(remote.id, milliseconds)
-        remote.giveBack()
-    }
-
-    /// Notes the progress of an attempt.
-    ///
-    /// - Returns: whether the worker is to stop.
-    func report(_ id: JobID, _ token: String, _ progress: JobProgress?) throws(WireError) -> Bool {
-        guard let delivery = deliveries[id], delivery.token == token, delivery.taker == nil,
-            delivery.end == nil
-        else { throw refuse(id) }
-        if let progress { delivery.remote.context.note(progress) }
-        return delivery.remote.context.isCancelled
-    }
-
-    private func refuse(_ id: JobID) -> WireError {
-        staleCount += 1
-        return WireError(
-            .stale,
-            "job \(id) is not held under this token: it has ended, or another worker has it")
+        let token = JobHolder.Token(high: generator.next(), low: generator.next())
+        let holder = Self.holder(taker.worker, token, since: clocks.wall.unixMilliseconds())
+        deliveries[remote.id] = Delivery(remote, holder, to: taker.worker, for: taker)
+        remote.claim(for: holder)
     }
 }

@@ -18,37 +18,12 @@ import Testing
         return setup
     }
 
-    /// A job as a worker gets it.
-    private struct Taken {
-        let id: Int
-        let token: String
-        let reply: [RESPValue]
-
-        init(_ reply: RESPValue) throws {
-            guard let elements = reply.elements, elements.count == 8,
-                let id = elements[0].integer, let token = elements[1].text
-            else { throw Unexpected("no job: \(reply)") }
-            (self.id, self.token, self.reply) = (id, token, elements)
-        }
-
-        var payload: String? { reply[7].text }
-
-        func ended(_ worker: TestClient, _ result: String) throws -> RESPValue {
-            try worker.call("DONE", .integer(id), .text(token), .text(result))
-        }
-    }
-
-    private func take(_ worker: TestClient, _ selectors: CommandArgument...) throws -> Taken {
-        try worker.send(TestClient.bytes(["TAKE", "WAIT", 60_000, "FROM"] + selectors))
-        return try Taken(try worker.reply())
-    }
-
     @Test(.timeLimit(.minutes(2)), arguments: [setup, durable])
     func `take a job, and end it with a result`(setup: Setup) throws {
         try withDaemon(setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
             let id = try client.perform("images", "resize", "LABEL", "cat.png", "A")
-            let job = try take(worker, "crop", "resize")
+            let job = try Taken.take(worker, "crop", "resize")
             #expect(job.id == id)
             #expect(job.token.count == 32)
             #expect(job.reply[2].text == "images")
@@ -84,12 +59,12 @@ import Testing
                 try client.call("JOB", .integer(first))["waits-for"]?.text == "worker resize"
             }
             #expect(try client.call("THREAD", "images")["state"]?.text == "held")
-            let job = try take(worker, "resize")
+            let job = try Taken.take(worker, "resize")
             #expect(job.id == first)
             #expect(try client.job(second, "state").text == "waiting")
             #expect(try job.ended(worker, "").text == "OK")
             #expect(try client.call("RESULT", .integer(second), "WAIT").text == "2")
-            #expect(try take(worker, "resize").id == third)
+            #expect(try Taken.take(worker, "resize").id == third)
         }
     }
 
@@ -98,7 +73,7 @@ import Testing
         try withDaemon(Self.durable) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
             for number in 1...20 { _ = try client.perform("images", "resize", .integer(number)) }
-            var job = try take(worker, "resize")
+            var job = try Taken.take(worker, "resize")
             for number in 1..<20 {
                 #expect(job.payload == "\(number)")
                 job = try Taken(
@@ -120,12 +95,12 @@ import Testing
         try withDaemon(Self.setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
             let id = try client.perform("images", "crop", "x")
-            let first = try take(worker, "crop")
+            let first = try Taken.take(worker, "crop")
             #expect(
                 try worker.call(
                     "FAIL", .integer(id), .text(first.token), "AGAIN", 1, "no paper"
                 ).text == "OK")
-            let second = try take(worker, "crop")
+            let second = try Taken.take(worker, "crop")
             #expect(second.reply[4] == .integer(2))
             #expect(second.token != first.token)
             #expect(try first.ended(worker, "late").errorWord == "STALE")
@@ -143,11 +118,11 @@ import Testing
             let (client, worker) = (try daemon.connect(), try daemon.connect())
             let id = try client.perform("images", "resize", "1")
             _ = try client.perform("images", "resize", "2")
-            let first = try take(worker, "resize")
+            let first = try Taken.take(worker, "resize")
             #expect(
                 try worker.call("GIVEBACK", .integer(id), .text(first.token), "AFTER", 1).text
                     == "OK")
-            let again = try take(worker, "resize")
+            let again = try Taken.take(worker, "resize")
             #expect(again.id == id)
             #expect(again.reply[4] == .integer(1))
             #expect(try first.ended(worker, "late").errorWord == "STALE")
@@ -160,7 +135,7 @@ import Testing
         try withDaemon(setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
             let id = try client.perform("images", "crop", "EXPIRE", 60_000, "x")
-            let job = try take(worker, "crop")
+            let job = try Taken.take(worker, "crop")
             #expect(try client.job(id, "state").text == "running")
             #expect(try client.figure("running_jobs") == 1)
             #expect(
@@ -187,7 +162,7 @@ import Testing
                 try daemon.connect(), try daemon.connect(), try daemon.connect()
             )
             let id = try client.perform("images", "crop", "x")
-            let job = try take(worker, "crop")
+            let job = try Taken.take(worker, "crop")
             #expect(try other.call("TAKE", "AS", "w", "FROM", "crop") == .null)
             #expect(
                 try worker.call(
@@ -206,12 +181,13 @@ import Testing
             let id = try client.perform("images", "resize", "x")
             let behind = try client.perform("images", "echo", "y")
             var tokens: Set<String> = []
-            for _ in 1...3 {
+            for attempt in 1...3 {
                 // It lives in this process, which goes on: its lease of 50 ms passes.
                 let worker = try daemon.connect()
-                let job = try take(worker, "resize")
+                let job = try Taken.take(worker, "resize")
                 #expect(job.id == id)
-                #expect(job.reply[4] == .integer(1))
+                // It can be seen that it was begun before.
+                #expect(job.reply[4] == .integer(attempt))
                 tokens.insert(job.token)
             }
             #expect(tokens.count == 3)
@@ -271,7 +247,7 @@ import Testing
             #expect(try worker.call("FAIL", .integer(id), .text(job.token), "ok").text == "OK")
             #expect(try client.call("RESULT", .integer(id)).errorWord == "CANCELLED")
             let slow = try client.perform("images", "slow", "x")
-            let late = try take(worker, "slow")
+            let late = try Taken.take(worker, "slow")
             #expect((late.reply[5].integer ?? 100) <= 50)
             try eventually("it is over its time") {
                 try worker.call("REPORT", .integer(slow), .text(late.token), 1, "").text == "stop"
@@ -289,14 +265,14 @@ import Testing
             let (client, worker) = (try daemon.connect(), try daemon.connect())
             let id = try client.perform("images", "crop", "x")
             let behind = try client.perform("images", "echo", "y")
-            let job = try take(worker, "crop")
+            let job = try Taken.take(worker, "crop")
             #expect(try client.call("CANCEL", .integer(id)).text == "requested")
             #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "y")
             #expect(try client.call("RESULT", .integer(id)).errorWord == "CANCELLED")
             #expect(try job.ended(worker, "late").errorWord == "STALE")
             #expect(try client.figure("jobs_held_by_workers") == 0)
             _ = try client.perform("images", "crop", "z")
-            #expect(try take(worker, "crop").payload == "z")
+            #expect(try Taken.take(worker, "crop").payload == "z")
         }
     }
 
@@ -376,7 +352,7 @@ import Testing
         #expect(try first.end() == "exit status 0")
         let second = try TestDaemon(Self.durable, in: scratch, logName: "log2")
         defer { second.kill() }
-        #expect(try take(try second.connect(), "resize").id == id)
+        #expect(try Taken.take(try second.connect(), "resize").id == id)
     }
 
     @Test(.timeLimit(.minutes(2)))
@@ -393,28 +369,78 @@ import Testing
             }
         }
     }
+}
+
+@Suite struct `Threads that workers own` {
+    private static let setup = Setup(
+        threads: "images: {}, mail: { count: 2 }", selectors: "resize: { worker: true }")
+
+    private func take(_ worker: TestClient, own thread: CommandArgument) throws {
+        try worker.send(
+            TestClient.bytes(["TAKE", "OWN", thread, "WAIT", 60_000, "FROM", "resize"]))
+    }
+
+    private func owns(_ client: TestClient, _ thread: String) throws -> Int {
+        let workers = try client.call("WORKERS").elements ?? []
+        return workers.count { $0["owns"]?.elements == [.bulk(Array(thread.utf8))] }
+    }
 
     @Test(.timeLimit(.minutes(2)))
-    func `lose no job by a crash of the daemon`() throws {
-        let scratch = try Scratch()
-        let first = try TestDaemon(Self.durable, in: scratch)
-        defer { first.kill() }
-        let (client, worker) = (try first.connect(), try first.connect())
-        let done = try client.perform("images", "resize", "1")
-        let held = try client.perform("images", "resize", "2")
-        #expect(try take(worker, "resize").ended(worker, "one").text == "OK")
-        let lost = try take(worker, "resize")
-        #expect(lost.id == held)
-        try first.crash()
-        let second = try TestDaemon(Self.durable, in: scratch, logName: "log2")
-        defer { second.kill() }
-        let again = try second.connect()
-        #expect(try again.call("RESULT", .integer(done)).text == "one")
-        // The worker of before has no part in it any more.
-        #expect(try lost.ended(again, "two").errorWord == "STALE")
-        let job = try take(again, "resize")
-        #expect(job.id == held)
-        #expect(try job.ended(again, "two").text == "OK")
-        #expect(try again.call("RESULT", .integer(held)).text == "two")
+    func `are served by their owner only, and pass on to its standby`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let (client, other) = (try daemon.connect(), try daemon.connect())
+            let standby = try daemon.connect()
+            try other.send("TAKE", "WAIT", 60_000, "FROM", "resize")
+            #expect(try other.isSilent())
+            do {
+                let owner = try daemon.connect()
+                try take(owner, own: "images")
+                try eventually("it owns the thread") { try owns(client, "images") == 1 }
+                try take(standby, own: "images")
+                let first = try client.perform("images", "resize", "1")
+                let job = try Taken(try owner.reply())
+                #expect(job.id == first)
+                #expect(try standby.isSilent() && other.isSilent())
+                #expect(
+                    try client.call("THREAD", "images")["owner"]?.text?.hasPrefix("client") == true)
+                #expect(try job.ended(owner, "").text == "OK")
+                // Between two TAKEs it is still the owner.
+                _ = try client.perform("images", "resize", "2")
+                #expect(try standby.isSilent() && other.isSilent())
+            }
+            #expect(try Taken(try standby.reply()).payload == "2")
+            #expect(try other.isSilent())
+            let third = try client.perform("mail", "resize", "3")
+            #expect(try Taken(try other.reply()).id == third)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `are given up by a TAKE that asks for none, or for another one`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let (client, owner, other) = (
+                try daemon.connect(), try daemon.connect(), try daemon.connect()
+            )
+            #expect(try owner.call("TAKE", "OWN", "images", "FROM", "resize") == .null)
+            _ = try client.perform("images", "resize", "1")
+            #expect(try other.call("TAKE", "WAIT", 50, "FROM", "resize") == .null)
+            #expect(try owner.call("TAKE", "OWN", "mail/2", "FROM", "resize") == .null)
+            #expect(try owns(client, "mail/2") == 1)
+            #expect(try Taken.take(other, "resize").payload == "1")
+            #expect(try owner.call("TAKE", "FROM", "resize") == .null)
+            #expect(try owns(client, "mail/2") == 0)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `are threads, not pools`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let worker = try daemon.connect()
+            #expect(
+                try worker.call("TAKE", "OWN", "mail", "FROM", "resize").errorMessage
+                    == "mail is a pool, and a worker can own a thread only: OWN mail/1, say")
+            #expect(
+                try worker.call("TAKE", "OWN", "none", "FROM", "resize").errorWord == "NOTHREAD")
+        }
     }
 }

@@ -57,7 +57,7 @@ package final class JobEntry {
     package let details: JobDetails
     package let selector: JobSelector
     package let group: ThreadGroup
-    package let retry: RetryPlan
+    package private(set) var retry: RetryPlan
     /// How many bytes it was accepted with.
     let payloadByteCount: Int
     /// The queue of the store that it belongs to; nil for a job in memory only.
@@ -74,6 +74,9 @@ package final class JobEntry {
     private(set) var turn: UInt64 = 0
     /// Rings when it is due.
     var release: Alarms.Handle?
+    /// Whether a worker of an earlier run may still have it: then it goes before all others, and
+    /// those of its order wait for its end.
+    private(set) var isHeldOver = false
     /// Whether it is due at a time of day, however the clock is set.
     var goesByClock: Bool
     /// Whether it was asked to end while it ran.
@@ -185,8 +188,25 @@ package final class JobEntry {
         unsafe uncheckedExpiresAt = .max
         attempt = nil
         goesByClock = false
+        isHeldOver = false
         stuckSince = nil
     }
+
+    /// A worker in another process had begun it: it expires no more.
+    func hasBegunElsewhere(isHeldOver: Bool = false) {
+        unsafe uncheckedExpiresAt = .max
+        if isHeldOver { self.isHeldOver = true }
+    }
+
+    /// Its worker has vanished: another attempt follows, beside its retries.
+    func forgiveAttempt() {
+        unsafe uncheckedAttemptNumber += 1
+        unsafe uncheckedExpiresAt = .max
+        retry.forgivenCount += 1
+    }
+
+    /// Whether the jobs behind it in its order wait until it has ended.
+    var holdsUpOthers: Bool { retry.blocks || isHeldOver }
 
     /// It is offered to the threads of its group.
     ///

@@ -70,7 +70,7 @@ extension JobScheduler {
         case .finish(let outcome): tellWatchers(id, outcome)
         case .cancel: tellWatchers(id, .cancelled)
         case .expire: tellWatchers(id, .expired)
-        case .release, .start, .retry, .putBack, .runAgain:
+        case .release, .start, .retry, .putBack, .vanish, .runAgain:
             if let job = book.job(id) { watches.tell(news(of: job), &effects) }
         }
     }

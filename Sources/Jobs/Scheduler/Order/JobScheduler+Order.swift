@@ -167,7 +167,7 @@ extension JobScheduler {
 
     /// Offers the jobs behind one that has left, if it held any up.
     mutating func endHoldUp(by job: JobEntry) {
-        guard job.retry.blocks, let order = job.orders.own, let holdUp = order.holdUp,
+        guard job.holdsUpOthers, let order = job.orders.own, let holdUp = order.holdUp,
             holdUp.blocker == job.id
         else { return }
         order.holdUp = nil

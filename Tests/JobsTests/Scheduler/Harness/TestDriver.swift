@@ -374,7 +374,7 @@ final class TestDriver: SchedulerEnvironment {
         attempt.phase = .over
         group.running[attempt.member] = nil
         if attempt.isStored, case .done(let result) = outcome {
-            twin?.noteDone(attempt.id.number, attempt: attempt.number, result: result)
+            _ = twin?.noteDone(attempt.id.number, attempt: attempt.number, result: result)
         }
         let holdsUp =
             attempt.job.retry.blocks && outcome.state == .failed && !attempt.isAskedToEnd

@@ -1,0 +1,105 @@
+// The process that holds an attempt: a worker beside the daemon. A store keeps it with the attempt,
+// so that after a restart the attempt can go on where it is.
+
+/// A worker in another process that has been given an attempt.
+package final class JobHolder: Sendable {
+    /// The secret by which the worker ends the attempt: 128 random bits.
+    package let token: Token
+    /// The worker's process and its user; nil for one on another machine.
+    package let process: Process?
+    /// When it got the job, in Unix milliseconds.
+    package let since: Int64
+    /// The name that the worker has given itself, at most 64 bytes.
+    package let name: String?
+
+    package struct Token: Hashable, Sendable {
+        package let high: UInt64
+        package let low: UInt64
+
+        package init(high: UInt64, low: UInt64) {
+            self.high = high
+            self.low = low
+        }
+    }
+
+    /// A process of this machine.
+    package struct Process: Hashable, Sendable {
+        package let id: Int
+        package let userID: UInt32
+        /// Tells the process from another one of its number, also after the machine has started
+        /// anew; 0 if it is not known.
+        package let birth: UInt64
+
+        package init(id: Int, userID: UInt32, birth: UInt64) {
+            self.id = id
+            self.userID = userID
+            self.birth = birth
+        }
+    }
+
+    package init(token: Token, process: Process?, since: Int64, name: String?) {
+        self.token = token
+        self.process = process
+        self.since = since
+        self.name = name
+    }
+
+    /// The longest name that is kept.
+    package static let nameByteCountMax = 64
+    /// The number of words that hold one.
+    package static let wordCount = 5 + nameByteCountMax / 8
+
+    /// It as words: token, process and user, birth, time, and the name with zeros behind it.
+    package var words: [UInt64] {
+        var words = [token.high, token.low, 0, process?.birth ?? 0, UInt64(clamping: since)]
+        if let process {
+            words[2] = UInt64(UInt32(clamping: process.id)) | UInt64(process.userID) << 32
+        }
+        let bytes = Array((name ?? "").utf8.prefix(Self.nameByteCountMax))
+        for start in stride(from: 0, to: Self.nameByteCountMax, by: 8) {
+            var word: UInt64 = 0
+            for (place, byte) in bytes.dropFirst(start).prefix(8).enumerated() {
+                word |= UInt64(byte) << (8 * UInt64(place))
+            }
+            words.append(word)
+        }
+        return words
+    }
+
+    /// Reads what `words` has written; nil if that is no holder.
+    package convenience init?(_ words: [UInt64]) {
+        guard words.count == Self.wordCount, words[0] | words[1] != 0 else { return nil }
+        let bytes = words[5...].flatMap { word in
+            (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * UInt64($0))) }
+        }
+        let name = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        let id = Int(UInt32(truncatingIfNeeded: words[2]))
+        self.init(
+            token: Token(high: words[0], low: words[1]),
+            process: id == 0
+                ? nil : Process(id: id, userID: UInt32(words[2] >> 32), birth: words[3]),
+            since: Int64(clamping: words[4]), name: name.isEmpty ? nil : name)
+    }
+}
+
+extension JobHolder.Token: CustomStringConvertible {
+    /// 32 hexadecimal digits.
+    package var description: String {
+        [high, low].map { word in
+            let digits = String(word, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}
+
+/// A job whose attempt a worker of an earlier run may still hold.
+package struct HeldJob: Sendable {
+    /// The job, with as many attempts as before the one that is held.
+    package let job: Job
+    package let holder: JobHolder
+
+    package init(job: Job, holder: JobHolder) {
+        self.job = job
+        self.holder = holder
+    }
+}

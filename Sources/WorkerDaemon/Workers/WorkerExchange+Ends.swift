@@ -1,0 +1,173 @@
+// The ends of attempts that workers hold: what a worker says of one, once or again, and how it is
+// answered when that is kept.
+
+internal import Jobs
+internal import Kernel
+internal import RESP
+internal import Synchronization
+
+/// How a worker says that an attempt has ended.
+enum RemoteEnd: Hashable {
+    case done([UInt8])
+    case failed(reason: String, RetryWish)
+    case givenBack(afterMilliseconds: Int)
+
+    /// Whether it is a result.
+    var isDone: Bool { if case .done = self { true } else { false } }
+}
+
+/// The ends of deliveries that are over, for workers that repeat a command.
+struct EndedDeliveries {
+    /// So many are remembered at least.
+    private static let countMax = 16_384
+
+    /// Of an end, its hash stands for all of it: a result may be large.
+    private var ends: [String: (id: JobID, end: Int?)] = [:]
+    private var order: [String] = []
+
+    mutating func append(_ token: String, of id: JobID, _ end: RemoteEnd?) {
+        ends[token] = (id, end?.hashValue)
+        order.append(token)
+        guard order.count > 2 * Self.countMax else { return }
+        for token in order.prefix(Self.countMax) { ends[token] = nil }
+        order.removeFirst(Self.countMax)
+    }
+
+    /// Whether a delivery has ended just so.
+    func contains(_ token: String, of id: JobID, _ end: RemoteEnd) -> Bool {
+        ends[token].map { $0.id == id && $0.end == end.hashValue } ?? false
+    }
+}
+
+extension WorkerExchange {
+    /// An attempt has ended, by its worker's word or without it.
+    func noteEnd(of completion: Completion) {
+        guard let delivery = deliveries[completion.job] else { return }
+        // Its thread was replaced, and the former one is to go on.
+        if delivery.end == nil { delivery.remote.end(completion.outcome, .never) }
+        close(delivery, as: completion)
+    }
+
+    func close(_ delivery: Delivery, as completion: Completion?) {
+        // A job that was given up in the moment of its DONE has ended otherwise.
+        let isDone = completion?.outcome.state == .done
+        let end = completion != nil && delivery.end?.isDone == isDone ? delivery.end : nil
+        // An end with a result is marked itself.
+        if !isDone { noteHolder(delivery.remote, nil) }
+        leave(delivery, end)
+        guard !delivery.waiting.isEmpty else { return }
+        guard end != nil else {
+            for (reply, _) in delivery.waiting {
+                door?.answer(reply, refuse(delivery.remote.id).reply)
+            }
+            return
+        }
+        let waiting = delivery.waiting
+        // A small result of a durable job is marked where a crash leaves it.
+        if !delivery.remote.isStored || delivery.remote.isEndMarked.load(ordering: .acquiring) {
+            return answer(waiting, nil)
+        }
+        confirm { [weak self] fault in self?.answer(waiting, fault) }
+    }
+
+    func answer(
+        _ waiting: [(reply: ReplyToken, take: TakeRequest?)], _ fault: StoreFault?
+    ) {
+        for (reply, next) in waiting {
+            if let fault {
+                door?.answer(reply, WireError(JobError.storeFailed(fault)).reply)
+            } else if let next {
+                takeNext(next, reply)
+            } else {
+                door?.answer(reply, .simpleString("OK"))
+            }
+        }
+    }
+
+    /// A delivery is over.
+    private func leave(_ delivery: Delivery, _ end: RemoteEnd?) {
+        deliveries[delivery.remote.id] = nil
+        endLease(of: delivery)
+        ended.append(delivery.token, of: delivery.remote.id, end)
+        forget(delivery.worker)
+        passOn(delivery.remote.member.name)
+    }
+
+    /// A delivery is over, and its job waits again.
+    func letGo(of delivery: Delivery, _ end: RemoteEnd?) {
+        noteHolder(delivery.remote, nil)
+        leave(delivery, end)
+    }
+
+    /// Ends an attempt, by its worker's word; answers when that is kept.
+    func end(
+        _ id: JobID, _ token: String, _ end: RemoteEnd, then next: TakeRequest?,
+        _ reply: ReplyToken, from process: (id: Int, userID: UInt32)?
+    ) throws(WireError) {
+        // It is to be said again after the restart.
+        if hasLeft { throw Self.goingDown }
+        // A refused command has changed nothing, so the TAKE is checked first.
+        if let next, !isClosed { try check(next, of: worker(reply.client, process)) }
+        if let held = heldOver[id], held.token == token {
+            return try self.end(held, end, then: next, reply)
+        }
+        guard let delivery = deliveries[id], delivery.token == token, delivery.taker == nil else {
+            guard ended.contains(token, of: id, end) else { throw refuse(id) }
+            return answer([(reply, next)], nil)
+        }
+        if let said = delivery.end {
+            guard said == end else { throw refuse(id) }
+            delivery.waiting.append((reply, next))
+            return
+        }
+        delivery.waiting.append((reply, next))
+        carryOut(end, of: delivery)
+    }
+
+    /// Has the job's thread end its attempt.
+    func carryOut(_ end: RemoteEnd, of delivery: Delivery) {
+        delivery.end = end
+        switch end {
+        case .done(let result): delivery.remote.end(.done(result), .asPlanned)
+        case .failed(let reason, let retry):
+            delivery.remote.end(outcome(of: delivery.remote, reason), retry)
+        case .givenBack(let milliseconds): giveBack(delivery, afterMilliseconds: milliseconds)
+        }
+    }
+
+    /// How a failed attempt has ended: one that was asked to stop has obeyed.
+    func outcome(of remote: RemoteJob, _ reason: String) -> Outcome {
+        if remote.context.isCancelRequested { return .cancelled }
+        return remote.context.isOverTime ? .timedOut : .failed(reason: reason)
+    }
+
+    private func giveBack(_ delivery: Delivery, afterMilliseconds milliseconds: Int) {
+        let remote = delivery.remote
+        if remote.context.isCancelled {
+            return remote.end(outcome(of: remote, "it was given back"), .asPlanned)
+        }
+        letGo(of: delivery, delivery.end)
+        answer(delivery.waiting, nil)
+        rest(remote.id, milliseconds)
+        remote.giveBack()
+    }
+
+    /// Notes the progress of an attempt.
+    ///
+    /// - Returns: whether the worker is to stop.
+    func report(_ id: JobID, _ token: String, _ progress: JobProgress?) throws(WireError) -> Bool {
+        if let held = heldOver[id], held.token == token, held.end == nil { return false }
+        guard let delivery = deliveries[id], delivery.token == token, delivery.taker == nil,
+            delivery.end == nil
+        else { throw refuse(id) }
+        if let progress { delivery.remote.context.note(progress) }
+        return delivery.remote.context.isCancelled
+    }
+
+    func refuse(_ id: JobID) -> WireError {
+        staleCount += 1
+        return WireError(
+            .stale,
+            "job \(id) is not held under this token: it has ended, or another worker has it")
+    }
+}

@@ -1,0 +1,42 @@
+// Threads that workers have for themselves (`TAKE … OWN thread`): only the owner gets the worker
+// jobs of such a thread. The ownership belongs to a connection. Others that ask for the thread are
+// its standbys: it passes on to the one that has waited longest once the owner's connection has
+// closed and its last delivery there is over.
+
+internal import Jobs
+internal import RESP
+internal import WorkerThreads
+
+extension WorkerExchange {
+    /// Notes which thread a connection asks for with its latest TAKE; nil for none.
+    func own(_ thread: String?, _ worker: Worker) {
+        for (name, owner) in owners where owner === worker && name != thread { passOn(name) }
+        if let thread, owners[thread] == nil { owners[thread] = worker }
+    }
+
+    /// The wire's entries for a thread that a worker has for itself.
+    func ownerEntries(of member: WorkerGroup.Member) -> [RESPValue.Entry] {
+        guard let owner = owners[member.name] else { return [] }
+        return [entry("owner", text(owner.name ?? owner.client.map { "client \($0)" } ?? "?"))]
+    }
+
+    /// Whether a TAKE may have a job, as far as threads are owned.
+    func mayHave(_ remote: RemoteJob, _ taker: Taker) -> Bool {
+        let owner = owners.isEmpty ? nil : owners[remote.member.name]
+        guard let own = taker.request.own else { return owner == nil }
+        return own === remote.member && owner === taker.worker
+    }
+
+    /// Passes a thread on whose owner asks for it no more, or has gone and ended its job there.
+    func passOn(_ thread: String) {
+        guard let owner = owners[thread] else { return }
+        let isConnected = owner.client.map { workers[$0] === owner && door?.isGone($0) == false }
+        guard isConnected != true || owner.ownThread != thread else { return }
+        let holds = deliveries.values.contains {
+            $0.worker === owner && $0.remote.member.name == thread
+        }
+        guard !holds else { return }
+        owners[thread] = takers.first { $0.request.own?.name == thread }?.worker
+        match()
+    }
+}

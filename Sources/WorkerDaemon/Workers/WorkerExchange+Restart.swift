@@ -1,0 +1,169 @@
+// Jobs that workers of an earlier run hold. Each is offered to its thread before all others and
+// goes on there, under the token that its worker knows, as if the daemon had not been away. What
+// the worker says before is kept until then.
+
+internal import Jobs
+internal import Kernel
+internal import RESP
+internal import RunLoops
+
+extension WorkerExchange {
+    /// A job that a worker of an earlier run holds and that its thread does not have yet.
+    final class HeldOver {
+        let id: JobID
+        let holder: JobHolder
+        let token: String
+        /// When it is kept no longer; nil for no limit.
+        let keptUntil: Instant?
+        /// The end that the worker has reported.
+        var end: RemoteEnd?
+        var waiting: [(reply: ReplyToken, take: TakeRequest?)] = []
+        var lease: ThreadRunLoop.Timeout?
+        var processEnd: ProcessEnd?
+
+        init(_ held: HeldJob, keptUntil: Instant?) {
+            id = held.job.id
+            holder = held.holder
+            token = held.holder.token.description
+            self.keptUntil = keptUntil
+        }
+    }
+
+    /// Takes up the jobs that workers of an earlier run hold; the scheduler has them already.
+    ///
+    /// - Parameter selectors: those that are for workers.
+    func restore(_ jobs: [HeldJob], _ selectors: (String) -> Configuration.Selector?) {
+        for job in jobs where isActive(job.job.id) {
+            guard let selector = selectors(job.job.selector) else { continue }
+            let limit =
+                selector.leaseAfterRestart
+                ?? job.job.timeoutMilliseconds.map { .milliseconds($0) } ?? selector.timeout
+                // Of a worker on another machine the end can't be seen.
+                ?? (job.holder.process.map { $0.birth != 0 } == true ? nil : selector.lease)
+            let held = HeldOver(job, keptUntil: limit.map { loop.now.advanced(by: $0) })
+            heldOver[held.id] = held
+            let box = Confined((exchange: self, held: held), to: loop)
+            if let due = held.keptUntil {
+                held.lease = loop.schedule(at: due) {
+                    box.value.held.lease = nil
+                    box.value.exchange.vanished(box.value.held)
+                }
+            }
+            guard let process = job.holder.process, process.birth != 0 else { continue }
+            held.processEnd = ProcessEnd(of: process, on: loop) {
+                box.value.exchange.vanished(box.value.held)
+            }
+        }
+    }
+
+    private func vanished(_ held: HeldOver) {
+        guard heldOver[held.id] === held, held.end == nil else { return }
+        forgetHeldOver(held.id)
+        guard isActive(held.id) else { return }
+        vanishedCount += 1
+        let name = held.holder.name.map { " \($0)" } ?? ""
+        log.warning("job \(held.id): its worker\(name) of before the restart vanished")
+        noteVanished(held.id, false)
+    }
+
+    /// Forgets a job of an earlier run; what its worker has said does not count.
+    func forgetHeldOver(_ id: JobID) {
+        guard !heldOver.isEmpty, let held = heldOver.removeValue(forKey: id) else { return }
+        endLease(of: held)
+        for (reply, _) in held.waiting { door?.answer(reply, refuse(id).reply) }
+    }
+
+    private func endLease(of held: HeldOver) {
+        if let lease = held.lease.take() { loop.cancel(lease) }
+        held.processEnd?.close()
+        held.processEnd = nil
+    }
+
+    /// Ends an attempt that its thread does not have yet.
+    func end(
+        _ held: HeldOver, _ end: RemoteEnd, then next: TakeRequest?, _ reply: ReplyToken
+    ) throws(WireError) {
+        guard isActive(held.id) else {
+            forgetHeldOver(held.id)
+            throw refuse(held.id)
+        }
+        if let said = held.end, said != end { throw refuse(held.id) }
+        held.end = end
+        held.waiting.append((reply, next))
+    }
+
+    /// Has a thread go on with the job of an earlier run.
+    ///
+    /// - Returns: false if it is no such job.
+    func goOn(with remote: RemoteJob) -> Bool {
+        guard !heldOver.isEmpty, let held = heldOver[remote.id], !isClosed else { return false }
+        deliveries[remote.id] = Delivery(remote, held.holder, to: Worker(held.holder), for: nil)
+        remote.claim(for: held.holder)
+        return true
+    }
+
+    /// Whether a TAKE is of a worker that will get its job of the earlier run.
+    func isToGoOn(_ taker: Taker) -> Bool {
+        guard !heldOver.isEmpty, taker.request.name != nil else { return false }
+        return heldOver.values.contains { isOf($0.holder, taker) }
+    }
+
+    private func isOf(_ holder: JobHolder, _ taker: Taker) -> Bool {
+        taker.request.name == holder.name && taker.request.name != nil
+            && taker.worker.process?.userID == holder.process?.userID
+    }
+
+    /// A thread has begun the job of an earlier run.
+    ///
+    /// - Returns: false if it is no such job.
+    func hasGoneOn(with remote: RemoteJob) -> Bool {
+        guard let delivery = deliveries[remote.id], delivery.remote === remote,
+            delivery.worker.client == nil, delivery.taker == nil
+        else { return false }
+        guard let held = heldOver.removeValue(forKey: remote.id) else {
+            // Its worker has vanished in this moment.
+            letGo(of: delivery, nil)
+            remote.giveBack()
+            return true
+        }
+        endLease(of: held)
+        if let end = held.end {
+            delivery.waiting = held.waiting
+            carryOut(end, of: delivery)
+            return true
+        }
+        let waiting = takers.first { isOf(held.holder, $0) }
+        if let waiting, door?.isNext(waiting.reply) == true {
+            takers.removeAll { $0 === waiting }
+            if let timeout = waiting.timeout.take() { loop.cancel(timeout) }
+            give(delivery, to: waiting)
+        } else {
+            beginLease(
+                of: delivery, held.keptUntil.map { max(.zero, loop.now.duration(to: $0)) })
+        }
+        return true
+    }
+
+    /// The jobs that workers go on with while the daemon is away.
+    var leavable: Set<JobID> {
+        Set(
+            deliveries.values.filter {
+                $0.remote.isStored && $0.end == nil && !$0.remote.context.isCancelled
+            }.map(\.remote.id))
+    }
+
+    /// Leaves jobs to the workers that hold them: the daemon ends.
+    func leaveToWorkers(_ ids: Set<JobID>) {
+        hasLeft = true
+        for id in ids {
+            guard let delivery = deliveries.removeValue(forKey: id) else { continue }
+            endLease(of: delivery)
+            delivery.remote.leaveToWorker()
+        }
+        for held in heldOver.values {
+            for (reply, _) in held.waiting { door?.answer(reply, Self.goingDown.reply) }
+            endLease(of: held)
+        }
+        heldOver = [:]
+    }
+}

@@ -1,0 +1,211 @@
+// Workers that outlive the daemon: they keep their jobs and their tokens.
+
+import Kernel
+import RESP
+import Support
+import Testing
+
+@Suite struct `Workers that outlive the daemon` {
+    private static var setup: Setup {
+        var setup = Setup.durable
+        setup.threads = "images: {}, mail: { count: 2 }"
+        setup.selectors = """
+            resize: { worker: true, lease: "50ms" },
+            crop: { worker: true, lease: "50ms", leaseAfterRestart: "50ms" },
+            slow: { worker: true, retries: 2, retry: "block" },
+            """
+        return setup
+    }
+
+    enum End: CaseIterable { case crash, shutdown, shutdownNow }
+
+    /// Runs a test over two lives of a daemon.
+    private func withTwoLives(
+        endedBy end: End, _ setup: Setup = Self.setup, _ first: (TestDaemon) throws -> Void,
+        _ second: (TestDaemon) throws -> Void
+    ) throws {
+        let scratch = try Scratch()
+        let before = try TestDaemon(setup, in: scratch)
+        defer { before.kill() }
+        try first(before)
+        switch end {
+        case .crash: try before.crash()
+        case .shutdown:
+            try before.send(.terminate)
+            #expect(try before.end() == "exit status 0")
+        case .shutdownNow:
+            try before.connect().send("SHUTDOWN", "NOW")
+            #expect(try before.end() == "exit status 0")
+        }
+        let after = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { after.kill() }
+        try second(after)
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: End.allCases)
+    func `end their jobs under the token of before`(end: End) throws {
+        var held: Taken?
+        var (ended, behind) = (0, 0)
+        try withTwoLives(endedBy: end) { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            ended = try client.perform("images", "resize", "0")
+            #expect(try Taken.take(worker, "resize").ended(worker, "zero").text == "OK")
+            _ = try client.perform("images", "resize", "1")
+            behind = try client.perform("images", "echo", "PRIORITY", "high", "2")
+            held = try Taken.take(worker, "resize")
+        } _: { daemon in
+            let client = try daemon.connect()
+            let held = try #require(held)
+            #expect(try client.call("RESULT", .integer(ended)).text == "zero")
+            // It is in its worker's hands: no other worker gets it, and nothing overtakes it.
+            #expect(try client.call("TAKE", "WAIT", 100, "FROM", "resize") == .null)
+            #expect(try client.job(behind, "state").text == "waiting")
+            try eventually("its thread has it") {
+                try client.job(held.id, "state").text == "running"
+            }
+            #expect(try client.job(held.id, "attempt") == .integer(1))
+            #expect(
+                try client.call("REPORT", .integer(held.id), .text(held.token), 50, "half").text
+                    == "go")
+            #expect(
+                try client.call("DONE", .integer(held.id), "00", "no").errorWord == "STALE")
+            #expect(try held.ended(client, "one").text == "OK")
+            #expect(try held.ended(client, "one").text == "OK")
+            #expect(try client.call("RESULT", .integer(held.id)).text == "one")
+            #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "2")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `may say so before the thread has the job`() throws {
+        var held: Taken?
+        try withTwoLives(endedBy: .crash) { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            _ = try client.perform("images", "resize", "1")
+            held = try Taken.take(worker, "resize")
+            #expect(try client.call("PAUSE", "images").text == "OK")
+        } _: { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            let held = try #require(held)
+            try worker.send("DONE", .integer(held.id), .text(held.token), "one")
+            #expect(try worker.isSilent())
+            #expect(try client.call("JOB", .integer(held.id))["waits-for"]?.text == "its worker")
+            #expect(try client.call("RESUME", "images").text == "OK")
+            #expect(try worker.reply().text == "OK")
+            #expect(try client.call("RESULT", .integer(held.id)).text == "one")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: End.allCases)
+    func `get their job again under their name`(end: End) throws {
+        var held: Taken?
+        try withTwoLives(endedBy: end) { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            _ = try client.perform("mail", "resize", "KEY", "k", "1")
+            held = try Taken.take(worker, as: "w1", "resize")
+            _ = try client.perform("mail", "resize", "2")
+        } _: { daemon in
+            let worker = try daemon.connect()
+            let again = try Taken.take(worker, as: "w1", "resize")
+            #expect(again.id == held?.id)
+            #expect(again.token == held?.token)
+            #expect(again.attempt == 1)
+            #expect(try again.ended(worker, "one").text == "OK")
+            let next = try Taken.take(worker, as: "w1", "resize")
+            #expect(next.payload == "2")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: End.allCases)
+    func `lose their job when the lease after the restart is over`(end: End) throws {
+        var held: Taken?
+        try withTwoLives(endedBy: end) { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            _ = try client.perform("images", "crop", "1")
+            held = try Taken.take(worker, "crop")
+        } _: { daemon in
+            let worker = try daemon.connect()
+            let again = try Taken.take(worker, "crop")
+            #expect(again.id == held?.id)
+            #expect(again.token != held?.token)
+            // It is told that this is not the first beginning.
+            #expect(again.attempt == 2)
+            #expect(try held?.ended(worker, "late").errorWord == "STALE")
+            #expect(try again.ended(worker, "one").text == "OK")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `that give back, fail or block, do so after a crash too`() throws {
+        var held: [Taken] = []
+        try withTwoLives(endedBy: .crash) { daemon in
+            let client = try daemon.connect()
+            for number in 1...2 {
+                _ = try client.perform("mail", "slow", "KEY", .integer(number), .integer(number))
+                held.append(try Taken.take(try daemon.connect(), "slow"))
+            }
+            _ = try client.perform("mail", "slow", "KEY", 1, "3")
+        } _: { daemon in
+            let worker = try daemon.connect()
+            let (first, second) = (held[0], held[1])
+            #expect(
+                try worker.call("FAIL", .integer(first.id), .text(first.token), "AGAIN", 1, "x")
+                    .text == "OK")
+            let again = try Taken.take(worker, "slow")
+            #expect(again.id == first.id)
+            #expect(again.attempt == 2)
+            #expect(
+                try worker.call("GIVEBACK", .integer(second.id), .text(second.token), "AFTER", 0)
+                    .text == "OK")
+            let back = try Taken.take(try daemon.connect(), "slow")
+            #expect(back.id == second.id)
+            #expect(back.attempt == 1)
+            #expect(try again.ended(worker, "").text == "OK")
+            #expect(try Taken.take(worker, "slow").payload == "3")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `keep their job over several crashes`() throws {
+        let scratch = try Scratch()
+        var held: Taken?
+        for life in 1...4 {
+            let daemon = try TestDaemon(Self.setup, in: scratch, logName: "log\(life)")
+            defer { daemon.kill() }
+            let client = try daemon.connect()
+            if life == 1 {
+                _ = try client.perform("images", "slow", "x")
+                held = try Taken.take(client, "slow")
+                for number in 1...100 { _ = try client.perform("mail", "echo", .integer(number)) }
+            }
+            if life == 4 { #expect(try held?.ended(client, "y").text == "OK") }
+            if life == 3 {
+                try eventually("its thread has it") {
+                    try client.job(held?.id ?? 0, "state").text == "running"
+                }
+            }
+            try daemon.crash()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `are asked to stop by a shutdown only if their job is volatile`() throws {
+        let scratch = try Scratch()
+        let daemon = try TestDaemon(Self.setup, in: scratch)
+        defer { daemon.kill() }
+        let (client, worker) = (try daemon.connect(), try daemon.connect())
+        let volatile = try client.perform("images", "slow", "VOLATILE", "x")
+        let durable = try client.perform("mail", "slow", "y")
+        let (first, second) = (
+            try Taken.take(worker, "slow"), try Taken.take(try daemon.connect(), "slow")
+        )
+        #expect([first.id, second.id] == [volatile, durable])
+        try client.send("RESULT", .integer(durable), "WAIT")
+        #expect(try client.isSilent())
+        // Without the grace: `NOW` asks at once.
+        try daemon.connect().send("SHUTDOWN", "NOW")
+        #expect(try client.reply().errorWord == "SHUTTINGDOWN")
+        #expect(try daemon.end() == "exit status 0")
+        #expect(daemon.log.contains("1 job left to the workers that hold them"))
+    }
+}
