@@ -2,7 +2,7 @@
 # Sourced after daemon.bash; `work` is a directory for what is built.
 
 # shellcheck shell=bash disable=SC2034,SC2154
-required_clients=(redis-py valkey valkey-glide coredis hiredis perl ruby)
+required_clients=(redis-cli redis-py valkey valkey-glide coredis hiredis perl ruby)
 other_clients=(walrus php lua redigo node-redis)
 programs=$repository/Scripts/lib/clients
 node_modules=/usr/share/nodejs
@@ -29,6 +29,16 @@ debian_packages() {
     esac
 }
 
+# worker_samples NAME: the workers of Documents/Workers.md that are written for it.
+worker_samples() {
+    case $1 in
+        redis-cli) echo shell ;;
+        redis-py) echo python asyncio ;;
+        node-redis) echo node ;;
+        ruby | perl | php) echo "$1" ;;
+    esac
+}
+
 # version NAME: which one is there; fails if none is.
 version() {
     case $1 in
@@ -41,6 +51,7 @@ print(packages.version('$(python_package "$1")'))"
             awk '/define HIREDIS_(MAJOR|MINOR|PATCH) / { printf dot $3; dot = "." }' \
                 /usr/include/hiredis/hiredis.h
             ;;
+        redis-cli) redis-cli --version | awk '{ print $2 }' ;;
         perl) perl -MRedis -e 'print Redis->VERSION' ;;
         ruby) ruby -e 'require "redis"; print Redis::VERSION' ;;
         php) php -r 'extension_loaded("redis") || exit(1); echo phpversion("redis");' ;;
@@ -59,6 +70,7 @@ print(packages.version('$(python_package "$1")'))"
 converse() {
     local python=$work/python/bin/python
     case $1 in
+        redis-cli) [ "$(redis-cli -s "$WORKERD_SOCKET" PERFORM images echo WAIT hello)" = hello ] && echo PERFORM ;;
         redis-py) "$python" "$programs/redis_py.py" redis ;;
         valkey | walrus) "$python" "$programs/redis_py.py" "$1" ;;
         valkey-glide) "$python" "$programs/valkey_glide.py" ;;
