@@ -25,6 +25,9 @@ public struct ClientOptions: Sendable, Equatable {
     /// A look costs a system call; without it, a command could go to a daemon that is gone.
     package var idleBeforeLook = Duration.milliseconds(50)
 
+    /// How long a worker waits after an error before it tries again.
+    package var reconnectPause = Duration.seconds(1)
+
     /// Limits that suit a program on the daemon's own machine.
     public init(
         connectTimeout: Duration = .seconds(5), replyTimeout: Duration? = .seconds(30),

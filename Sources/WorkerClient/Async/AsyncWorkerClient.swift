@@ -67,11 +67,19 @@ public final class AsyncWorkerClient: Sendable {
         to address: WorkerAddress = .standard(), options: ClientOptions = ClientOptions(),
         on thread: WorkerThread? = nil
     ) async throws -> AsyncWorkerClient {
+        try await connect(to: address, options: options, on: thread, pushes: PushBoard())
+    }
+
+    /// Connects to a daemon whose pushes go to `pushes`.
+    static func connect(
+        to address: WorkerAddress, options: ClientOptions, on thread: WorkerThread? = nil,
+        pushes: PushBoard
+    ) async throws -> AsyncWorkerClient {
         try Task.checkCancellation()
         let ownThread = try thread == nil ? startThread(address) : nil
         guard let worker = thread ?? ownThread else { fatalError("one of them is there") }
         let interruption = Interruption()
-        let (budget, pushes) = (Budget(options, address), PushBoard())
+        let budget = Budget(options, address)
         let pipeline = try await withTaskCancellationHandler {
             do {
                 return try await worker.submit {

@@ -14,6 +14,10 @@ final class PushBoard: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Gets the pushes about a job that this process holds; nil if it serves none.
+    private let stops: StopBoard?
+
+    init(_ stops: StopBoard? = nil) { self.stops = stops }
 
     /// A number to be added and removed with.
     func makeTicket() -> UInt64 {
@@ -52,7 +56,10 @@ final class PushBoard: Sendable {
 
     /// Hands a push to the streams that watch its job.
     func take(_ push: RESPValue) throws(WorkerClientError) {
-        guard let news = try JobNews(push) else { return }
+        guard let news = try JobNews(push) else {
+            stops?.take(push)
+            return
+        }
         let streams = state.withLock { state in
             news.isFinal ? state.streams.removeValue(forKey: news.id) : state.streams[news.id]
         }
@@ -69,5 +76,6 @@ final class PushBoard: Sendable {
             return state.streams
         }
         for stream in streams.values.joined() { stream.value.finish(throwing: error) }
+        stops?.connectionEnded()
     }
 }

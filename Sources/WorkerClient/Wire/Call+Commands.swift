@@ -242,3 +242,62 @@ enum Read {
         .protocolFault("\(reply.kind) came where \(expected) was expected")
     }
 }
+
+extension TakeWish {
+    /// The words of a TAKE.
+    fileprivate var arguments: [CommandArgument] {
+        ["TAKE", "AS", .text(name), "WAIT", .integer(Int(wait.wholeMilliseconds)), "STOPS", "FROM"]
+            + selectors.map { .text($0) }
+    }
+}
+
+extension Call where Value == TakenJob? {
+    static func take(_ wish: TakeWish) -> Call {
+        Call(wish.arguments, read: TakenJob.init)
+    }
+
+    /// DONE, FAIL or GIVEBACK.
+    ///
+    /// - Parameter next: asks for the next job with a result; other ends take no heed of it.
+    static func end(
+        _ end: ServedEnd, _ id: UInt64, _ token: String, then next: TakeWish?
+    ) -> Call {
+        let delivery: [CommandArgument] = [.text("\(id)"), .text(token)]
+        switch end {
+        case .done(let result):
+            let then = next.map { ["THEN"] + $0.arguments } ?? []
+            return Call(["DONE"] + delivery + then + [.bytes(result)]) {
+                (reply) throws(WorkerClientError) in
+                next == nil ? nil : try TakenJob(reply)
+            }
+        case .failed(let failure):
+            let following: [CommandArgument] =
+                switch failure.next {
+                case .asPlanned: []
+                case .final: ["FINAL"]
+                case .again(let pause): ["AGAIN", .integer(pause.againMilliseconds)]
+                }
+            return Call(["FAIL"] + delivery + following + [.text(failure.reason)]) { _ in nil }
+        case .givenBack: return Call(["GIVEBACK"] + delivery + ["AFTER", 0]) { _ in nil }
+        }
+    }
+}
+
+extension Call where Value == String {
+    static func report(
+        _ id: UInt64, _ token: String, _ percent: Double, _ text: String
+    ) -> Call {
+        Call(["REPORT", .text("\(id)"), .text(token), .text("\(percent)"), .text(text)]) {
+            (reply) throws(WorkerClientError) in
+            guard let word = reply.text else { throw Read.unexpected(reply, "a word") }
+            return word
+        }
+    }
+}
+
+extension Duration {
+    /// A pause as FAIL takes it: an hour at most.
+    fileprivate var againMilliseconds: Int {
+        Int(min(max(self, .zero), .seconds(3_600)).wholeMilliseconds)
+    }
+}

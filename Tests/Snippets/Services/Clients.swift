@@ -47,6 +47,19 @@ func look(_ client: AsyncWorkerClient, _ id: UInt64) async throws {
     // end
 }
 
+func serve() async throws {
+    // sample: serve
+    let client = try WorkerClient(.unix("/run/workerd/workerd.sock"))
+    try await client.serve("resize", as: "resizer-1") { job in
+        guard !job.payload.isEmpty else {
+            throw ServedJobFailure("an empty picture", next: .final)
+        }
+        try await job.report(0.5, "half of it")
+        return Array(job.payload.prefix(job.payload.count / 2))
+    }
+    // end
+}
+
 // sample: payload-coder
 struct JSON: PayloadCoder {
     func encode(_ value: some Encodable) throws -> [UInt8] {

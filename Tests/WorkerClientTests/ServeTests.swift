@@ -1,0 +1,182 @@
+// Serving selectors with the client, against the real daemon.
+
+import Kernel
+import Support
+import Testing
+import WorkerClient
+
+@Suite(.timeLimit(.minutes(2)))
+struct `A worker in Swift` {
+    private static let selectors = "turn: { worker: true, retries: 3 }, other: { worker: true },"
+
+    private static func options() -> ClientOptions {
+        var options = ClientOptions()
+        options.reconnectPause = .milliseconds(5)
+        return options
+    }
+
+    @Test func `takes jobs in order, and ends them with results`() async throws {
+        try await onOwnThread { own in
+            let daemon = try TestDaemon(selectors: Self.selectors)
+            let client = try await AsyncWorkerClient.connect(to: daemon.address)
+            let worker = own.start {
+                try await client.serve("turn", "other", as: "turner") { job in
+                    #expect(job.thread == "images")
+                    #expect(job.attempt == 1)
+                    try await job.report(0.5, "half")
+                    return [UInt8](job.payload.reversed()) + Array(job.selector.utf8)
+                }
+            }
+            for number in UInt8(0)..<50 {
+                let selector = number.isMultiple(of: 2) ? "turn" : "other"
+                let result = try await client.performAndWait(
+                    onThread: "images", selector: selector, payload: [number, 1, 2],
+                    options: PerformOptions(label: "n"))
+                #expect(result == [2, 1, number] + Array(selector.utf8))
+            }
+            worker.cancel()
+            try await worker.value
+            // Its connection ends a moment later.
+            while try await client.command(["WORKERS"]) != .list([]) {}
+        }
+    }
+
+    @Test func `fails a job with the text of the error, and says what follows`() async throws {
+        try await onOwnThread { own in
+            let daemon = try TestDaemon(selectors: Self.selectors)
+            let client = try await AsyncWorkerClient.connect(to: daemon.address)
+            let worker = own.start {
+                try await client.serve("turn", "other") { job in
+                    if job.attempt == 1, job.selector == "turn" {
+                        throw ServedJobFailure("not yet", next: .again(after: .milliseconds(1)))
+                    }
+                    if job.selector == "other" { throw Unexpected("no paper") }
+                    throw ServedJobFailure("no printer", next: .final)
+                }
+            }
+            for (selector, reason) in [("turn", "no printer"), ("other", "no paper")] {
+                let id = try await client.perform(onThread: "images", selector: selector)
+                let error = await #expect(throws: WorkerClientError.self) {
+                    _ = try await client.result(of: id, wait: .forever)
+                }
+                #expect(error == .daemon(word: "FAILED", message: "job \(id): \(reason)"))
+                let attempt = try await client.job(id).summary.attempt
+                #expect(attempt == (selector == "turn" ? 2 : 1))
+            }
+            worker.cancel()
+            try await worker.value
+        }
+    }
+
+    @Test func `has the task of a job cancelled when the job is`() async throws {
+        try await onOwnThread { own in
+            let daemon = try TestDaemon(selectors: Self.selectors)
+            let client = try await AsyncWorkerClient.connect(to: daemon.address)
+            let begun = AsyncStream<UInt64>.makeStream()
+            let worker = own.start {
+                try await client.serve("turn") { job in
+                    begun.continuation.yield(job.id)
+                    try await Task.sleep(for: .seconds(3_600))
+                    return []
+                }
+            }
+            let id = try await client.perform(onThread: "images", selector: "turn")
+            for await _ in begun.stream { break }
+            #expect(try await client.cancel(id) == .requested)
+            let error = await #expect(throws: WorkerClientError.self) {
+                _ = try await client.result(of: id, wait: .forever)
+            }
+            #expect(word(error) == "CANCELLED")
+            worker.cancel()
+            try await worker.value
+        }
+    }
+
+    @Test func `gives its job back when its task is cancelled`() async throws {
+        try await onOwnThread { own in
+            let daemon = try TestDaemon(selectors: Self.selectors)
+            let client = try await AsyncWorkerClient.connect(to: daemon.address)
+            let begun = AsyncStream<UInt64>.makeStream()
+            let first = own.start {
+                try await client.serve("turn") { job in
+                    begun.continuation.yield(job.id)
+                    try await Task.sleep(for: .seconds(3_600))
+                    return []
+                }
+            }
+            let id = try await client.perform(onThread: "images", selector: "turn", payload: [7])
+            for await _ in begun.stream { break }
+            first.cancel()
+            try await first.value
+            let second = own.start {
+                try await client.serve("turn") { job in job.payload + [UInt8(job.attempt)] }
+            }
+            #expect(try await client.result(of: id, wait: .forever) == [7, 1])
+            second.cancel()
+            try await second.value
+            #expect(try await client.info().contains("total_vanished_workers:0"))
+        }
+    }
+
+    @Test func `says a result that comes after its task was cancelled`() async throws {
+        try await onOwnThread { own in
+            let daemon = try TestDaemon(selectors: Self.selectors)
+            let client = try await AsyncWorkerClient.connect(to: daemon.address)
+            let begun = AsyncStream<UInt64>.makeStream()
+            let worker = own.start {
+                try await client.serve("turn") { job in
+                    begun.continuation.yield(job.id)
+                    try? await Task.sleep(for: .seconds(3_600))
+                    return [1]
+                }
+            }
+            let id = try await client.perform(onThread: "images", selector: "turn")
+            for await _ in begun.stream { break }
+            worker.cancel()
+            try await worker.value
+            #expect(try await client.result(of: id) == [1])
+        }
+    }
+
+    @Test func `throws what does not pass`() async throws {
+        try await onOwnThread { _ in
+            let daemon = try TestDaemon(selectors: Self.selectors)
+            let client = try WorkerClient(daemon.address)
+            for (selector, expected) in [("none", "NOSELECTOR"), ("echo", "ERR")] {
+                let error = await #expect(throws: WorkerClientError.self) {
+                    try await client.serve(selector) { _ in [] }
+                }
+                #expect(word(error) == expected)
+            }
+        }
+    }
+
+    @Test func `goes on after a crash of the daemon`() async throws {
+        try await onOwnThread { own in
+            let scratch = try Scratch()
+            let store = scratch.file("jobs.sqlite")
+            let first = try TestDaemon(in: scratch, store: store, selectors: Self.selectors)
+            let client = try await AsyncWorkerClient.connect(
+                to: first.address, options: Self.options())
+            let troubles = Counter()
+            let worker = own.start {
+                try await client.serve(
+                    "turn", as: "turner", onTrouble: { _ in troubles.increment() }
+                ) { $0.payload }
+            }
+            let before = try await client.performAndWait(
+                onThread: "images", selector: "turn", payload: [1])
+            #expect(before == [1])
+            try first.kill()
+            let second = try TestDaemon(in: scratch, store: store, selectors: Self.selectors)
+            let again = try await AsyncWorkerClient.connect(to: second.address)
+            let after = try await again.performAndWait(
+                onThread: "images", selector: "turn", payload: [2])
+            #expect(after == [2])
+            #expect(troubles.count > 0)
+            worker.cancel()
+            try await worker.value
+            try second.kill()
+        }
+    }
+}
