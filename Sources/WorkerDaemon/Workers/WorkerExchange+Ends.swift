@@ -104,8 +104,8 @@ extension WorkerExchange {
         _ id: JobID, _ token: String, _ end: RemoteEnd, then next: TakeRequest?,
         _ reply: ReplyToken, from process: (id: Int, userID: UInt32)?
     ) throws(WireError) {
-        // It is to be said again after the restart.
-        if hasLeft { throw Self.goingDown }
+        // Its connection closes in a moment; a worker says it again after the restart.
+        if hasLeft { return }
         // A refused command has changed nothing, so the TAKE is checked first.
         if let next, !isClosed { try check(next, of: worker(reply.client, process)) }
         if let held = heldOver[id], held.token == token {

@@ -160,10 +160,7 @@ extension WorkerExchange {
             endLease(of: delivery)
             delivery.remote.leaveToWorker()
         }
-        for held in heldOver.values {
-            for (reply, _) in held.waiting { door?.answer(reply, Self.goingDown.reply) }
-            endLease(of: held)
-        }
+        for held in heldOver.values { endLease(of: held) }
         heldOver = [:]
     }
 }
