@@ -61,8 +61,9 @@ def worker(path, name, record):
     """Takes jobs for ever; writes down each beginning and each end, each as one line."""
     notes = os.open(record, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
-    def note(word, job, token):
-        line = "%s %d %s %.6f %d\n" % (word, job, token.decode(), time.monotonic(), os.getpid())
+    def note(word, job, token, attempt=0):
+        line = "%s %d %s %.6f %d %d\n" % (
+            word, job, token.decode(), time.monotonic(), os.getpid(), attempt)
         os.write(notes, line.encode())
 
     chance = random.Random(os.getpid())
@@ -84,10 +85,11 @@ def worker(path, name, record):
             if taken is None:
                 continue
             job, token = taken[0], taken[1]
-            note("B", job, token)
+            note("B", job, token, taken[4])
             time.sleep(chance.random() * 0.004)
             note("E", job, token)
             if chance.random() < 0.05:
+                note("G", job, token)
                 client.call("GIVEBACK", job, token, "AFTER", 1)
             else:
                 said = (("DONE", job, token, "r%d" % job), job, token)
@@ -115,17 +117,20 @@ def start(binary, at):
 
 def check(at, accepted, kills, result):
     """Compares what the workers have written down with what was accepted."""
-    attempts, ended = {}, set()
+    attempts, ended, told, back = {}, set(), {}, set()
     for name in os.listdir(at):
         if not name.startswith("notes-"):
             continue
         for line in open(at + "/" + name):
-            word, job, token, moment, process = line.split()
+            word, job, token, moment, process, attempt = line.split()
             key = (int(job), token, int(process))
             if word == "K":
                 ended.add(int(job))
             elif word == "B":
                 attempts.setdefault(key, [float(moment), None])
+                told[token] = int(attempt)
+            elif word == "G":
+                back.add(token)
             else:
                 attempts[key][1] = float(moment)
     begun = {job for job, _, _ in attempts}
@@ -140,16 +145,27 @@ def check(at, accepted, kills, result):
     by_job = {}
     for (job, token, process), (begin, end) in attempts.items():
         by_job.setdefault(job, []).append((begin, end, token, process))
+
+    def over(end, process):
+        """When a worker has let go: a killed one has no end, it ended when it was killed."""
+        return min([end] * (end is not None) + [t for p, t in kills if p == process] + [1e18])
+
     overlaps = 0
     for job, runs in by_job.items():
         runs.sort()
         for (begin, end, token, process), (later, _, other, follower) in zip(runs, runs[1:]):
-            # A worker that was killed has no end: it ended when it was killed.
-            over = min([end] * (end is not None) + [t for p, t in kills if p == process] + [1e18])
-            crashed = any(p == 0 and begin < t < later for p, t in kills)
-            if later < over and not crashed and (token, process) != (other, follower):
+            if later < over(end, process) and (token, process) != (other, follower):
                 overlaps += 1
                 faults.append("job %d was held by two workers at once" % job)
+            if token != other and token not in back and told[other] <= told[token]:
+                faults.append("job %d was not told that it began before" % job)
+    for thread in ("one", "two"):
+        runs = sorted(run + (job,) for job in by_job if accepted.get(job) == thread
+                      for run in by_job[job])
+        for (begin, end, _, process, job), (later, _, _, _, follower) in zip(runs, runs[1:]):
+            if job != follower and later < over(end, process):
+                overlaps += 1
+                faults.append("thread %s: job %d began during job %d" % (thread, follower, job))
     for thread in ("one", "two"):
         # Without a crash, the first beginnings of a thread's jobs are in the order of the numbers.
         firsts = [min(by_job[job])[0] for job in sorted(accepted)
@@ -194,14 +210,18 @@ def main(binary, rounds, seed):
             kind = chance.random()
             if kind < 0.45:
                 place = chance.randrange(len(workers))
+                # Before: workerd may see its end sooner than this process does.
+                kills.append((workers[place].pid, time.monotonic()))
                 workers[place].kill()
                 workers[place].wait()
-                kills.append((workers[place].pid, time.monotonic()))
                 workers[place] = hire(place)
             elif kind < 0.55:
                 daemon.send_signal(signal.SIGKILL)
                 daemon.wait()
-                kills.append((0, time.monotonic()))
+                daemon, client = start(binary, at)
+            elif kind < 0.6:
+                daemon.terminate()
+                daemon.wait()
                 daemon, client = start(binary, at)
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
