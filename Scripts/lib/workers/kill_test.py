@@ -159,15 +159,16 @@ def check(at, accepted, kills, result):
                 faults.append("job %d was held by two workers at once" % job)
             if token != other and token not in back and told[other] <= told[token]:
                 faults.append("job %d was not told that it began before" % job)
-    for thread in ("one", "two"):
+    orders = ("one", "two", "pool/k1", "pool/k2", "pool/k3")
+    for thread in orders:
         runs = sorted(run + (job,) for job in by_job if accepted.get(job) == thread
                       for run in by_job[job])
         for (begin, end, _, process, job), (later, _, _, _, follower) in zip(runs, runs[1:]):
             if job != follower and later < over(end, process):
                 overlaps += 1
                 faults.append("thread %s: job %d began during job %d" % (thread, follower, job))
-    for thread in ("one", "two"):
-        # Without a crash, the first beginnings of a thread's jobs are in the order of the numbers.
+    for thread in orders:
+        # The first beginnings of jobs of a thread or key are in the order of the numbers.
         firsts = [min(by_job[job])[0] for job in sorted(accepted)
                   if accepted[job] == thread and job in by_job]
         if firsts != sorted(firsts):
@@ -196,16 +197,19 @@ def main(binary, rounds, seed):
         for _ in range(rounds):
             for _ in range(chance.randrange(12)):
                 number += 1
-                thread = chance.choice(["one", "two", "pool"])
+                # A job of the pool has one of three keys, or none.
+                order = chance.choice(["one", "two", "pool", "pool/k1", "pool/k2", "pool/k3"])
+                thread, _, key = order.partition("/")
+                more = ["KEY", key] if key else []
                 name = "n%d" % number
                 while True:
                     try:
-                        job = client.call("PERFORM", thread, "work", "UNIQUE", name, name)
+                        job = client.call("PERFORM", thread, "work", "UNIQUE", name, *more, name)
                         break
                     except (OSError, Refused):
                         daemon, client = start(binary, at) if daemon.poll() is not None else (
                             daemon, Client(at + "/s"))
-                accepted[job] = thread
+                accepted[job] = order
             time.sleep(chance.random() * 0.02)
             kind = chance.random()
             if kind < 0.45:

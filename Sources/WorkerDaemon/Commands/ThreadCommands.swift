@@ -55,6 +55,7 @@ enum ThreadCommands {
                     entry("max-queued", .integer(group.maxQueued)),
                 ])
         }
+        let awaitingCount = service.driver.exchange.lobby.count(of: group)
         return .map(
             [
                 entry("name", text(group.name)),
@@ -63,7 +64,9 @@ enum ThreadCommands {
                 entry(
                     "running", .integer(group.members.count { $0.current.withLock { $0 } != nil })),
                 entry("max-queued", .integer(group.maxQueued)),
-            ] + (service.driver.scheduler.holdUp(ofThread: name)?.entries ?? []))
+            ] + (service.driver.scheduler.holdUp(ofThread: name)?.entries ?? [])
+                + (awaitingCount == 0
+                    ? [] : [entry("awaiting-workers", .integer(awaitingCount))]))
     }
 
     private static func stop(
@@ -144,9 +147,14 @@ enum ThreadCommands {
         let missing = service.driver.scheduler.queues.unserved.bySelector
         return .array(
             service.driver.handlers.sorted { $0.key < $1.key }.map { name, handler in
-                .map([
-                    entry("name", text(name)), entry("handler", text(handler.description)),
-                ])
+                .map(
+                    [
+                        entry("name", text(name)), entry("handler", text(handler.description)),
+                    ]
+                        + (handler.forWorkers == nil
+                            ? []
+                            : [entry("workers", .integer(service.driver.exchange.count(of: name)))])
+                )
             }
                 + missing.map { name, count in
                     .map([

@@ -49,6 +49,7 @@ public final class JobContext: Sendable {
     // SAFETY: set once it is queued, and read when it is retracted, both on the driver's thread.
     nonisolated(unsafe) private var ticket: WorkerPool.Ticket?
     private let phase = Atomic<UInt8>(0)
+    private let putBackCount = Atomic<Int>(0)
     private let cancelRequested = Atomic<Bool>(false)
     private let state = Mutex(State())
 
@@ -222,8 +223,12 @@ public final class JobContext: Sendable {
             $0.onCancel = nil
             $0.news?.progress = nil
         }
+        putBackCount.add(1, ordering: .relaxed)
         return leave(1, for: 0)
     }
+
+    /// Whether it was begun and put back: then it expires no more.
+    var hasBegunBefore: Bool { putBackCount.load(ordering: .relaxed) > 0 }
 
     /// Takes it from the queue of its pool, if it waits there.
     ///

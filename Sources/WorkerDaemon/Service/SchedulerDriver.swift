@@ -157,6 +157,7 @@ final class SchedulerDriver {
     /// Recovers the jobs that the store held when it was opened, and the pauses.
     func restore(_ recovery: StoreRecovery) {
         pauseAgain(recovery.pausedThreads)
+        exchange.expect(recovery.held)
         input { $0.restore(recovery) }
         exchange.restore(recovery.held) { handlers[$0]?.forWorkers }
     }
@@ -333,13 +334,27 @@ final class SchedulerDriver {
 
     /// Lets a job wait for a thread of its group, unless it was withdrawn since.
     private func offer(_ job: JobEntry) {
-        guard job.isOfferPending, let runner else { return }
+        guard job.isOfferPending, runner != nil else { return }
         job.isOfferPending = false
         let (group, handler) = (groups[job.group.index], handlersByIndex[job.selector.index])
         let context = JobContext(job, in: group.pool)
         job.attempt = context
         let needsWatch = handler.mayNotListen && handler.timeout(of: context.options) != nil
         if needsWatch || scheduler.watches.isWatched(job.id) { listen(to: job) }
+        guard group.members.count > 1, job.thread == group.name else {
+            return submit(job, context, handler, to: group)
+        }
+        let isForWorkers = handler.forWorkers != nil && !exchange.isHeldOver(job.id)
+        let waits = exchange.lobby.keep(job, context, of: group, isForWorkers: isForWorkers) {
+            [unowned self] in submit(job, context, handler, to: group)
+        }
+        if !waits { submit(job, context, handler, to: group) }
+    }
+
+    private func submit(
+        _ job: JobEntry, _ context: JobContext, _ handler: Handler, to group: WorkerGroup
+    ) {
+        guard let runner else { return }
         let isStored = job.isStored
         do throws(SubmitError) {
             let (ticket, owed) = try group.pool.submitOwingWake(
@@ -413,6 +428,7 @@ private final class Surroundings: SchedulerEnvironment {
     func waitingCount(of group: ThreadGroup) -> Int {
         let group = groups[group.index]
         return group.pool.waitingCount + group.awaitingWorkerCount.load(ordering: .relaxed)
+            + (driver?.exchange.lobby.count(of: group) ?? 0)
     }
 
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool {

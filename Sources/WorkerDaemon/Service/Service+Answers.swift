@@ -39,7 +39,7 @@ extension Service: JobDoor {
                 reply,
                 with: RESPValue(
                     answer,
-                    remote?.entries
+                    remote?.entries ?? driver.exchange.lobby.entries(of: status.job.id)
                         ?? (isHeldOver ? [entry("waits-for", text("its worker"))] : [])))
         case .accepted(let id) where reply.patience != nil: wait(for: id, session, reply)
         case .known(let id) where reply.patience != nil:

@@ -50,7 +50,7 @@ final class JobRunner: Sendable {
     func run(
         _ job: JobContext, _ handler: Handler, on group: WorkerGroup, isStored: Bool
     ) {
-        guard !group.expires(job) else {
+        guard job.hasBegunBefore || !group.expires(job) else {
             reports.send(.expired(JobID(job.id)))
             return
         }
@@ -71,10 +71,9 @@ final class JobRunner: Sendable {
         on group: WorkerGroup, isStored: Bool
     ) {
         let remote = RemoteJob(job, selector, on: group, isStored: isStored, remoteReports)
-        var hasBegun = false
         while remote.waitForWorker() {
             // What has begun once expires no more.
-            guard hasBegun || !group.expires(job) else {
+            guard job.hasBegunBefore || !group.expires(job) else {
                 remote.leave()
                 reports.send(.expired(JobID(job.id)))
                 return
@@ -83,7 +82,6 @@ final class JobRunner: Sendable {
                 job, handler, as: remote, children: children, store: isStored ? store : nil,
                 log: log, failures: failures)
             if let completion { return report(completion, of: job) }
-            hasBegun = true
             guard remote.isGivenBack else { break }
         }
         remote.leave()

@@ -63,6 +63,9 @@ final class WorkerGroup: Sendable {
     /// The member of this name.
     func member(named name: String) -> Member? { membersByName[name] }
 
+    /// Whether all of its threads were told to stop.
+    var isStopped: Bool { members.allSatisfy(\.thread.isStopped) }
+
     /// Goes on without the thread of a member that does not return from its job.
     ///
     /// - Returns: the old thread.

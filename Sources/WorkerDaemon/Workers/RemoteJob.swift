@@ -35,6 +35,8 @@ final class RemoteJob: Sendable {
         case givenBack
         /// It is left to its worker: the daemon ends.
         case left
+        /// Its pool's member lets go of it, since no worker is there.
+        case sentBack
     }
 
     let context: JobContext
@@ -91,10 +93,15 @@ final class RemoteJob: Sendable {
         group.awaitingWorkerCount.add(1, ordering: .relaxed)
         context.onWithdraw { [weak self] in self?.wake() }
         reports.send(.ready(self, isAgain: isAgain))
-        worker.serveJob { isClaimed || context.isWithdrawn }
+        worker.serveJob { isClaimed || isSentBack || context.isWithdrawn }
         context.onWithdraw(nil)
         group.awaitingWorkerCount.subtract(1, ordering: .relaxed)
         return isClaimed && !context.isWithdrawn
+    }
+
+    /// Whether its thread lets go of it although it has not ended.
+    var isSentBack: Bool {
+        step.withLock { if case .sentBack = $0 { true } else { false } }
     }
 
     private var isClaimed: Bool {
@@ -151,6 +158,12 @@ final class RemoteJob: Sendable {
     func claim(for holder: JobHolder) {
         holderBox.withLock { $0 = holder }
         step.withLock { $0 = .claimed }
+        wake()
+    }
+
+    /// Has its thread let go of it: no worker is there.
+    func sendBack() {
+        step.withLock { if case .waiting = $0 { $0 = .sentBack } }
         wake()
     }
 

@@ -85,8 +85,9 @@ extension WorkerExchange {
     }
 
     /// A delivery is over.
-    private func leave(_ delivery: Delivery, _ end: RemoteEnd?) {
+    private func leave(_ delivery: Delivery, _ end: RemoteEnd?, isOver: Bool = true) {
         deliveries[delivery.remote.id] = nil
+        if isOver { lobby.end(delivery.remote.id) }
         endLease(of: delivery)
         ended.append(delivery.token, of: delivery.remote.id, end)
         forget(delivery.worker)
@@ -96,7 +97,7 @@ extension WorkerExchange {
     /// A delivery is over, and its job waits again.
     func letGo(of delivery: Delivery, _ end: RemoteEnd?) {
         noteHolder(delivery.remote, nil)
-        leave(delivery, end)
+        leave(delivery, end, isOver: false)
     }
 
     /// Ends an attempt, by its worker's word; answers when that is kept.

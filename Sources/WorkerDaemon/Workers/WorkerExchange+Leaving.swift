@@ -98,6 +98,10 @@ extension WorkerExchange {
 
     /// Lets go of the jobs of stopped threads that no worker waits for; of all once it is closed.
     func leaveStopped() {
+        let isClosed = isClosed
+        if !lobby.isEmpty {
+            for id in lobby.take(where: { isClosed || $0.isStopped }) { leave(id) }
+        }
         let left = ready.filter { isClosed || $0.member.thread.isStopped }
         guard !left.isEmpty else { return }
         ready.removeAll { remote in left.contains { $0 === remote } }

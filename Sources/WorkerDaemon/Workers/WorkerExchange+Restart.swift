@@ -29,6 +29,12 @@ extension WorkerExchange {
         }
     }
 
+    /// Tells which jobs workers of an earlier run hold, before the scheduler offers them.
+    func expect(_ jobs: [HeldJob]) { expected = Set(jobs.map(\.job.id)) }
+
+    /// Whether a job goes on that a worker of an earlier run holds; asked when it is offered.
+    func isHeldOver(_ id: JobID) -> Bool { !expected.isEmpty && expected.remove(id) != nil }
+
     /// Takes up the jobs that workers of an earlier run hold; the scheduler has them already.
     ///
     /// - Parameter selectors: those that are for workers.

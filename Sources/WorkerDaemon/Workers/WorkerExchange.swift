@@ -106,6 +106,8 @@ final class WorkerExchange {
     private static let patienceMin = Duration.milliseconds(10)
     /// The pause in milliseconds after a GIVEBACK without AFTER.
     static let usualPause = 100
+    /// The pause in milliseconds of a pool's job that no worker could have.
+    private static let pauseAfterReturn = 5
     static let goingDown = WireError(.shuttingDown, "the daemon is going down")
 
     let loop: ThreadRunLoop
@@ -144,7 +146,11 @@ final class WorkerExchange {
     var deliveries: [JobID: Delivery] = [:]
     /// Jobs that workers of an earlier run hold, until their threads have them.
     var heldOver: [JobID: HeldOver] = [:]
+    /// Those of them that have not been offered to their threads.
+    var expected: Set<JobID> = []
     var ended = EndedDeliveries()
+    /// The jobs of pools for which no worker asks.
+    let lobby: PoolLobby
     var isClosed = false
     /// Whether the jobs of workers were left to them, since the daemon ends.
     var hasLeft = false
@@ -156,6 +162,11 @@ final class WorkerExchange {
         self.loop = loop
         self.clocks = clocks
         self.log = log
+        lobby = PoolLobby(loop: loop)
+        lobby.takerCount = { [unowned self] selector in
+            takers.count { $0.request.selectors.contains(selector) }
+        }
+        lobby.isResting = { [unowned self] id in restingUntil[id] != nil }
     }
 
     /// The number of jobs in workers' hands.
@@ -164,6 +175,14 @@ final class WorkerExchange {
     /// The jobs of a worker, in the order of their numbers.
     func held(by worker: Worker) -> [Delivery] {
         deliveries.values.filter { $0.worker === worker }.sorted { $0.remote.id < $1.remote.id }
+    }
+
+    /// The number of connected workers whose latest TAKE names a selector.
+    func count(of selector: String) -> Int {
+        workers.values.count { worker in
+            worker.selectors.contains(selector)
+                && worker.client.map { door?.isGone($0) == false } == true
+        }
     }
 
     /// The job for which a thread waits for a worker.
@@ -201,9 +220,19 @@ final class WorkerExchange {
     private func isReady(_ remote: RemoteJob, isAgain: Bool) {
         if isAgain { noteGivenBack(remote.id) }
         if goOn(with: remote) { return }
+        lobby.arrived(remote.id)
         ready.append(remote)
         match(remote)
         leaveStopped()
+        sendBack(remote)
+    }
+
+    /// Has a pool's member let go of a job that no worker takes now.
+    private func sendBack(_ remote: RemoteJob) {
+        guard lobby.mayComeBack(remote.id), let index = ready.firstIndex(where: { $0 === remote })
+        else { return }
+        ready.remove(at: index)
+        remote.sendBack()
     }
 
     private func hasBegun(_ remote: RemoteJob) {
@@ -237,6 +266,15 @@ final class WorkerExchange {
     }
 
     private func left(_ remote: RemoteJob) {
+        if remote.isSentBack, !remote.context.isWithdrawn {
+            // Workers ask for others of its kind, and may not have it: not at once again.
+            if lobby.takerCount(remote.context.selector) > 0, restingUntil[remote.id] == nil {
+                rest(remote.id, Self.pauseAfterReturn)
+            }
+            lobby.cameBack(remote.id)
+            return leaveStopped()
+        }
+        lobby.end(remote.id)
         ready.removeAll { $0 === remote }
         forgetHeldOver(remote.id)
         guard let delivery = deliveries[remote.id], delivery.remote === remote else { return }
@@ -369,6 +407,7 @@ final class WorkerExchange {
         if let remote = ready.first(where: { fits($0, taker) }) {
             return deliver(remote, to: taker)
         }
+        lobby.release(taker.request.selectors)
         guard taker.timeout == nil else { return }
         let held = Confined((exchange: self, taker: taker), to: loop)
         let due = loop.now.advanced(by: max(taker.request.patience, Self.patienceMin))
@@ -392,6 +431,7 @@ final class WorkerExchange {
     func match() {
         hasUnanswered = false
         for remote in ready where !takers.isEmpty { match(remote) }
+        if !lobby.isEmpty, !takers.isEmpty { lobby.release() }
     }
 
     /// Gives a job that waits to the TAKE that has waited longest.

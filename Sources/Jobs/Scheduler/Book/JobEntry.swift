@@ -71,7 +71,7 @@ package final class JobEntry {
     /// Which part of its queue's memory it is counted in.
     var part = JobQueue.Part.inTurn
     /// The number of its latest offer: later offers have larger ones.
-    private(set) var turn: UInt64 = 0
+    package private(set) var turn: UInt64 = 0
     /// Rings when it is due.
     var release: Alarms.Handle?
     /// Whether a worker of an earlier run may still have it: then it goes before all others, and

@@ -1,0 +1,296 @@
+// Jobs of pools that wait for a worker in another process. On a single thread such a job is held by
+// its thread, since what is behind it has to wait as well. A pool's job would occupy a member for
+// nothing: it waits here until a worker asks for it, and then goes to the pool. If another job got
+// that worker meanwhile, it comes back.
+//
+// With a key, the jobs of that key wait here behind it, whatever serves them, until it is over.
+
+internal import Jobs
+internal import Kernel
+internal import RESP
+internal import RunLoops
+internal import Structures
+internal import WorkerThreads
+
+/// The jobs of pools for which no worker asks.
+///
+/// Confined to the driver's thread.
+final class PoolLobby {
+    /// One selector's jobs in a pool.
+    private struct Place: Hashable {
+        let group: ObjectIdentifier
+        let selector: String
+    }
+
+    private struct KeyOfPool: Hashable {
+        let group: ObjectIdentifier
+        let key: [UInt8]
+    }
+
+    private enum Step {
+        /// Behind another job of its key.
+        case behind
+        /// It waits for a worker.
+        case waiting
+        /// It is on its way to a member.
+        case released
+        /// A member has it.
+        case arrived
+    }
+
+    private final class Entry {
+        let id: JobID
+        let context: JobContext
+        let group: WorkerGroup
+        let isForWorkers: Bool
+        let key: KeyOfPool?
+        /// The number of its offer.
+        let turn: UInt64
+        let submit: () -> Void
+        /// Nil before it comes and once it is over.
+        fileprivate(set) var step: Step?
+
+        init(
+            _ job: JobEntry, _ context: JobContext, _ group: WorkerGroup, isForWorkers: Bool,
+            _ submit: @escaping () -> Void
+        ) {
+            id = job.id
+            self.context = context
+            self.group = group
+            self.isForWorkers = isForWorkers
+            key = context.options.key.map { KeyOfPool(group: ObjectIdentifier(group), key: $0) }
+            turn = job.turn
+            self.submit = submit
+        }
+
+        var isOver: Bool { step == nil }
+        var waits: Bool { step == .waiting || step == .behind }
+        var place: Place { Place(group: ObjectIdentifier(group), selector: context.selector) }
+    }
+
+    /// Jobs in their order.
+    ///
+    /// Those that are over go when their turn comes, or when they are half.
+    private struct Queue {
+        private var entries = FIFO<Entry>()
+        private var overCount = 0
+        /// So few are never swept out.
+        private static let sweepCountMin = 64
+
+        var isEmpty: Bool { entries.isEmpty }
+
+        mutating func append(_ entry: Entry) { entries.append(entry) }
+
+        mutating func popFirst() -> Entry? {
+            while let entry = entries.popFirst() {
+                if !entry.isOver { return entry }
+                overCount -= 1
+            }
+            return nil
+        }
+
+        /// One of them is over.
+        mutating func noteEnd() {
+            overCount += 1
+            guard overCount >= max(Self.sweepCountMin, entries.count / 2) else { return }
+            var left = FIFO<Entry>()
+            for entry in entries where !entry.isOver { left.append(entry) }
+            (entries, overCount) = (left, 0)
+        }
+    }
+
+    /// The jobs of one place that wait.
+    private struct Line {
+        var entries = Queue()
+        /// Jobs that have come back, the first in order first.
+        var back: [Entry] = []
+        /// How many are on their way to a member.
+        var releasedCount = 0
+        var isEmpty: Bool { entries.isEmpty && back.isEmpty && releasedCount == 0 }
+    }
+
+    private let loop: ThreadRunLoop
+    /// How many TAKEs wait for a selector.
+    var takerCount: (String) -> Int = { _ in 0 }
+    /// Whether a job is not to be given out yet, since it was given back.
+    var isResting: (JobID) -> Bool = { _ in false }
+
+    private var entries: [JobID: Entry] = [:]
+    /// The number of those that wait here, by their pools.
+    private var counts: [ObjectIdentifier: Int] = [:]
+    private var lines: [Place: Line] = [:]
+    /// The jobs of a key behind the first one, which waits or is held by a member.
+    private var chains: [KeyOfPool: Queue] = [:]
+
+    init(loop: ThreadRunLoop) { self.loop = loop }
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    /// How many jobs of a pool wait here.
+    func count(of group: WorkerGroup) -> Int { counts[ObjectIdentifier(group)] ?? 0 }
+
+    /// Moves a job to another step; nil once it is over.
+    private func move(_ entry: Entry, to step: Step?) {
+        let group = ObjectIdentifier(entry.group)
+        if entry.waits { counts[group, default: 0] -= 1 }
+        entry.step = step
+        if entry.waits { counts[group, default: 0] += 1 }
+    }
+
+    /// Keeps a job that was offered to a pool, if it has to wait here.
+    ///
+    /// - Parameter submit: hands it to the pool.
+    /// - Returns: false if it goes to the pool at once.
+    func keep(
+        _ job: JobEntry, _ context: JobContext, of group: WorkerGroup, isForWorkers: Bool,
+        _ submit: @escaping () -> Void
+    ) -> Bool {
+        guard isForWorkers || !chains.isEmpty else { return false }
+        let entry = Entry(job, context, group, isForWorkers: isForWorkers, submit)
+        if let key = entry.key, chains[key] != nil {
+            move(entry, to: .behind)
+            chains[key]?.append(entry)
+        } else {
+            guard isForWorkers else { return false }
+            if let key = entry.key { chains[key] = Queue() }
+        }
+        entries[entry.id] = entry
+        listen(to: entry)
+        if entry.step == nil { enter(entry) }
+        return true
+    }
+
+    private func enter(_ entry: Entry) {
+        move(entry, to: .waiting)
+        lines[entry.place, default: Line()].entries.append(entry)
+        release(entry.place)
+    }
+
+    /// Hears when a job is taken back.
+    private func listen(to entry: Entry) {
+        let box = Confined((lobby: self, entry: entry), to: loop)
+        let loop = loop
+        entry.context.onWithdraw { loop.perform { box.value.lobby.end(box.value.entry) } }
+    }
+
+    // MARK: - To the pools and back
+
+    /// Hands jobs to their pools for the workers that ask.
+    func release() {
+        for place in lines.keys { release(place) }
+    }
+
+    /// The same for selectors.
+    func release(_ selectors: [String]) {
+        guard !lines.isEmpty else { return }
+        for place in lines.keys where selectors.contains(place.selector) { release(place) }
+    }
+
+    private func release(_ place: Place) {
+        while let line = lines[place] {
+            if line.isEmpty { lines[place] = nil }
+            guard line.releasedCount < takerCount(place.selector), let entry = takeNext(place)
+            else { return }
+            move(entry, to: .released)
+            lines[place]?.releasedCount += 1
+            entry.submit()
+        }
+    }
+
+    /// The first job of a place that may be given out.
+    private func takeNext(_ place: Place) -> Entry? {
+        if let index = lines[place]?.back.firstIndex(where: { !isResting($0.id) }) {
+            return lines[place]?.back.remove(at: index)
+        }
+        while let entry = lines[place]?.entries.popFirst() {
+            guard entry.group.members.contains(where: { !$0.thread.isPaused }) else {
+                comeBack(entry)
+                return nil
+            }
+            return entry
+        }
+        return nil
+    }
+
+    /// A member has a job, and waits for a worker for it.
+    func arrived(_ id: JobID) {
+        guard let entry = entries[id], entry.step == .released else { return }
+        move(entry, to: .arrived)
+        lines[entry.place]?.releasedCount -= 1
+    }
+
+    /// Whether a job may go back from its member to this place.
+    func mayComeBack(_ id: JobID) -> Bool { entries[id]?.step == .arrived }
+
+    /// A member has let go of a job that it has not ended.
+    func cameBack(_ id: JobID) {
+        guard let entry = entries[id], entry.step == .arrived else { return }
+        comeBack(entry)
+        listen(to: entry)
+    }
+
+    private func comeBack(_ entry: Entry) {
+        move(entry, to: .waiting)
+        var back = lines[entry.place, default: Line()].back
+        back.insert(entry, at: back.firstIndex { $0.turn > entry.turn } ?? back.endIndex)
+        lines[entry.place, default: Line()].back = back
+    }
+
+    // MARK: - Ends
+
+    /// An attempt of a job has ended, or it never begins.
+    func end(_ id: JobID) {
+        if let entry = entries[id] { end(entry) }
+    }
+
+    private func end(_ entry: Entry) {
+        guard let step = entry.step else { return }
+        move(entry, to: nil)
+        if entries[entry.id] === entry { entries[entry.id] = nil }
+        switch step {
+        case .behind:
+            if let key = entry.key { chains[key]?.noteEnd() }
+            return
+        case .waiting:
+            if let index = lines[entry.place]?.back.firstIndex(where: { $0 === entry }) {
+                lines[entry.place]?.back.remove(at: index)
+            } else {
+                lines[entry.place]?.entries.noteEnd()
+            }
+        case .released:
+            lines[entry.place]?.releasedCount -= 1
+            release(entry.place)
+        case .arrived: break
+        }
+        guard let key = entry.key else { return }
+        while let next = chains[key]?.popFirst() {
+            if next.context.isWithdrawn {
+                move(next, to: nil)
+                if entries[next.id] === next { entries[next.id] = nil }
+                continue
+            }
+            if next.isForWorkers { return enter(next) }
+            move(next, to: nil)
+            entries[next.id] = nil
+            next.context.onWithdraw(nil)
+            next.submit()
+        }
+        chains[key] = nil
+    }
+
+    /// The jobs that wait here of pools that take none any more, or of all.
+    func take(where isLeft: (WorkerGroup) -> Bool) -> [JobID] {
+        entries.values.filter { $0.waits && isLeft($0.group) }.map(\.id).sorted(by: >)
+    }
+
+    // MARK: - For people
+
+    /// The wire's entries for a job that waits here.
+    func entries(of id: JobID) -> [RESPValue.Entry]? {
+        guard let known = entries[id], known.waits else { return nil }
+        guard known.step == .behind, let key = known.key,
+            let first = entries.values.first(where: { $0.key == key && $0.step != .behind })
+        else { return [entry("waits-for", text("worker \(known.context.selector)"))] }
+        return [entry("held-by", .integer(Int(first.id.number)))]
+    }
+}
