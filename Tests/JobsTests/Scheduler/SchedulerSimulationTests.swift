@@ -32,7 +32,8 @@ import Testing
             #expect(counts[word, default: 0] > 0, "no job was \(word)")
         }
         if store != .none {
-            for word in ["crashed", "released", "shut down"] {
+            for word in ["crashed", "released", "shut down", "held over", "given back", "vanished"]
+            {
                 #expect(counts[word, default: 0] > 0)
             }
         }

@@ -19,9 +19,13 @@ extension SchedulerSimulation {
             stop()
         }
         try goOn(steps: random.below(30))
-        if isGoingDown, random.chance(50) { driver.input { $0.interruptAll() } }
+        if isGoingDown, random.chance(50) {
+            let held = Set(driver.heldAttempts.map(\.id))
+            driver.input { $0.interruptAll(except: held) }
+        }
         try goOn(steps: random.below(30))
         guard isGoingDown else { return }
+        if random.chance(70) { driver.leaveToWorkers() }
         driver.input { _ = $0.abandonRunning() }
         driver.forgetAttempts()
         try check()

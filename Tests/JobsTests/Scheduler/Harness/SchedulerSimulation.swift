@@ -108,6 +108,7 @@ final class SchedulerSimulation {
         case ..<89: runAgain()
         case ..<90 where store != .none: random.chance(50) ? crash() : letGoOrTakeOver()
         case ..<91: driver.pauseOrResume(random.below(3))
+        case ..<93: passOn()
         default: turnStore()
         }
         if store == .prompt { turnStore() }
@@ -182,9 +183,39 @@ final class SchedulerSimulation {
     func beginOne() {
         let members = driver.groups.flatMap(\.memberNames)
         let member = members[random.below(members.count)]
-        guard let attempt = driver.begin(on: member) else { return }
+        guard let attempt = driver.begin(on: member, isHeld: random.chance(25)) else { return }
         note("\(member) begins \(attempt.id), attempt \(attempt.number)")
         begun(attempt)
+    }
+
+    /// A worker gives a job back, or vanishes with it.
+    private func passOn() {
+        if let id = driver.heldOver.keys.sorted().first, random.chance(50) {
+            note("the worker of \(id) has vanished meanwhile")
+            count("vanished")
+            entries[id]?.heldNumber = nil
+            return driver.vanish(id)
+        }
+        guard let attempt = driver.heldAttempts.randomElement(using: &random) else { return }
+        let hasVanished = random.chance(50)
+        note("the worker of \(attempt.id) \(hasVanished ? "vanishes" : "gives it back")")
+        count(hasVanished ? "vanished" : "given back")
+        driver.passOn(attempt, hasVanished: hasVanished)
+        if hasVanished { checkNumber(of: attempt) }
+    }
+
+    /// Checks that a worker is told when a job has begun before.
+    private func checkNumber(of attempt: FakeAttempt) {
+        guard let entry = entries[attempt.id] else { return }
+        if let number = entry.heldNumber {
+            if attempt.number != number {
+                fail("job \(entry.id) goes on as attempt \(attempt.number), was \(number)")
+            }
+            entry.heldNumber = nil
+        } else if attempt.number <= entry.lastNumber {
+            fail("job \(entry.id) began before, and is not told so")
+        }
+        entry.lastNumber = attempt.number
     }
 
     private func begun(_ attempt: FakeAttempt) {
@@ -203,6 +234,7 @@ final class SchedulerSimulation {
             fail("job \(entry.id) began too late")
         }
         checkOrder(of: entry)
+        checkNumber(of: attempt)
         entry.begun += 1
         entry.isBetweenAttempts = false
     }
@@ -223,6 +255,11 @@ final class SchedulerSimulation {
                 state(of: other.id)?.isEnded == false
             {
                 fail("job \(entry.id) began although job \(other.id) is tried again first")
+            }
+            if other.heldNumber != nil, driver.heldOver[other.id] != nil,
+                state(of: other.id)?.isEnded == false
+            {
+                fail("job \(entry.id) began although job \(other.id) is in a worker's hands")
             }
             // Of two plain jobs of one queue, the one with the smaller number begins first.
             let isOlder =
@@ -341,6 +378,11 @@ final class SchedulerSimulation {
         count("crashed")
         life += 1
         driver.crash()
+        for entry in entries.values { entry.heldNumber = nil }
+        for id in driver.heldOver.keys {
+            count("held over")
+            entries[id]?.heldNumber = entries[id]?.lastNumber
+        }
         asked = [:]
         cancels = [:]
         bulkCancels = []

@@ -22,6 +22,10 @@ final class SimulatedJob {
     /// Whether it has failed, and is tried again.
     var isBetweenAttempts = false
     var isRunAgainAsked = false
+    /// The number of its latest attempt.
+    var lastNumber = 0
+    /// The number of the attempt that a worker of an earlier life holds.
+    var heldNumber: Int?
 
     /// - Parameter acceptedAt: the moment that the scheduler gave it.
     init(

@@ -13,7 +13,7 @@ final class FakeAttempt {
 
     let job: JobEntry
     let id: JobID
-    let number: Int
+    fileprivate(set) var number: Int
     let expiresAt: Int64
     let isStored: Bool
     var phase = Phase.queued
@@ -21,6 +21,8 @@ final class FakeAttempt {
     var startedAt: Int64 = 0
     /// Whether it was asked to end.
     var isAskedToEnd = false
+    /// Whether a worker in another process has it.
+    fileprivate(set) var isHeld = false
 
     init(_ job: JobEntry) {
         self.job = job
@@ -107,6 +109,8 @@ final class TestDriver: SchedulerEnvironment {
     var wallOffset: Int64 = 0
     /// Milliseconds by which the store's clock is behind.
     let storeLag: Int64
+    /// The jobs that workers of an earlier life hold, until their members have begun them.
+    private(set) var heldOver: [JobID: JobHolder] = [:]
     /// Reports of threads that the scheduler has not heard.
     var reports: [Completion] = []
     var expiredReports: [JobID] = []
@@ -175,6 +179,8 @@ final class TestDriver: SchedulerEnvironment {
             limits: limits, window: window, isKeeping: book != nil,
             nextNumber: recovery.nextNumber, now: now, seed: 1, self)
         life = Life(new)
+        heldOver = Dictionary(
+            uniqueKeysWithValues: recovery.held.map { ($0.job.id, $0.holder) })
         input { $0.restore(recovery) }
     }
 
@@ -340,7 +346,7 @@ final class TestDriver: SchedulerEnvironment {
     /// Lets a member begin its next attempt.
     ///
     /// - Returns: the attempt that runs now; nil if there is none.
-    func begin(on member: String) -> FakeAttempt? {
+    func begin(on member: String, isHeld: Bool = false) -> FakeAttempt? {
         guard let group = groups.first(where: { $0.memberNames.contains(member) }) else {
             return nil
         }
@@ -355,15 +361,63 @@ final class TestDriver: SchedulerEnvironment {
             attempt.member = member
             attempt.startedAt = now.unixMilliseconds
             group.running[member] = attempt
-            if attempt.isStored {
-                twin?.noteStart(
-                    attempt.id.number,
-                    Attempt(
-                        number: attempt.number, workerName: member, startedAt: attempt.startedAt))
-            }
+            let before = heldOver.removeValue(forKey: attempt.id)
+            attempt.isHeld = attempt.isStored && (isHeld || before != nil)
+            noteStart(of: attempt, for: before)
             return attempt
         }
         return nil
+    }
+
+    private func noteStart(of attempt: FakeAttempt, for holder: JobHolder?) {
+        guard attempt.isStored else { return }
+        let id = attempt.id.number
+        if attempt.isHeld {
+            let token = JobHolder.Token(high: id, low: UInt64(attempt.number))
+            twin?.noteHolder(
+                id, attempt: attempt.number,
+                holder ?? JobHolder(token: token, process: nil, since: 0, name: nil))
+        }
+        twin?.noteStart(
+            id,
+            Attempt(
+                number: attempt.number, workerName: attempt.member, startedAt: attempt.startedAt))
+    }
+
+    /// The worker that holds an attempt gives it back, or vanishes, and another one takes it.
+    func passOn(_ attempt: FakeAttempt, hasVanished: Bool) {
+        twin?.noteHolder(attempt.id.number, attempt: attempt.number, nil)
+        attempt.phase = .queued
+        if hasVanished {
+            attempt.number += 1
+            input { $0.vanished(attempt.id) }
+        } else {
+            input { $0.givenBack(attempt.id) }
+        }
+        attempt.phase = .running
+        attempt.startedAt = now.unixMilliseconds
+        noteStart(of: attempt, for: nil)
+    }
+
+    /// The worker that holds a job of an earlier life has vanished before a member began it.
+    func vanish(_ id: JobID) {
+        guard heldOver.removeValue(forKey: id) != nil, let job = scheduler.book.active(id) else {
+            return
+        }
+        twin?.noteStart(id.number, Attempt(number: job.attemptNumber))
+        (job.attempt as? FakeAttempt)?.number += 1
+        input { $0.vanished(id) }
+    }
+
+    /// Leaves held attempts to their workers: the daemon ends.
+    func leaveToWorkers() {
+        for attempt in heldAttempts { input { $0.leaveWithWorker(attempt.id) } }
+    }
+
+    /// The attempts that workers hold and that were not asked to end.
+    var heldAttempts: [FakeAttempt] {
+        groups.flatMap { $0.running.values }.filter { $0.isHeld && !$0.isAskedToEnd }
+            .sorted { $0.id < $1.id }
     }
 
     /// Lets an attempt end; the scheduler hears of it with `hear`.
@@ -375,6 +429,9 @@ final class TestDriver: SchedulerEnvironment {
         group.running[attempt.member] = nil
         if attempt.isStored, case .done(let result) = outcome {
             _ = twin?.noteDone(attempt.id.number, attempt: attempt.number, result: result)
+        }
+        if attempt.isHeld, outcome.state != .done {
+            twin?.noteHolder(attempt.id.number, attempt: attempt.number, nil)
         }
         let holdsUp =
             attempt.job.retry.blocks && outcome.state == .failed && !attempt.isAskedToEnd
