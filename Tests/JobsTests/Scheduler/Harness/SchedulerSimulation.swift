@@ -21,6 +21,8 @@ final class SchedulerSimulation {
     var random: SeededRandom
     let store: Store
     let driver: TestDriver
+    /// How many of 100 attempts workers in other processes hold.
+    private let heldShare: Int
     var entries: [JobID: SimulatedJob] = [:]
     private var asked: [UInt64: (JobRequest, isStored: Bool)] = [:]
     private var cancels: [UInt64: JobID] = [:]
@@ -48,6 +50,7 @@ final class SchedulerSimulation {
         random = SeededRandom(seed: seed)
         self.store = store
         let isSmall = random.chance(60)
+        heldShare = [0, 20, 80][random.below(3)]
         driver = TestDriver(
             book: store == .none ? nil : TwinBook(),
             window: isSmall ? WindowLimits(countMax: 2 + random.below(6)) : WindowLimits(),
@@ -183,7 +186,7 @@ final class SchedulerSimulation {
     func beginOne() {
         let members = driver.groups.flatMap(\.memberNames)
         let member = members[random.below(members.count)]
-        guard let attempt = driver.begin(on: member, isHeld: random.chance(25)) else { return }
+        guard let attempt = driver.begin(on: member, isHeld: random.chance(heldShare)) else { return }
         note("\(member) begins \(attempt.id), attempt \(attempt.number)")
         begun(attempt)
     }
