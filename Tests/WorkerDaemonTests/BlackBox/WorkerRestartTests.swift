@@ -13,6 +13,7 @@ import Testing
             resize: { worker: true, lease: "50ms" },
             crop: { worker: true, lease: "50ms", leaseAfterRestart: "50ms" },
             slow: { worker: true, retries: 2, retry: "block" },
+            aside: { worker: true, retries: 2 },
             """
         return setup
     }
@@ -162,6 +163,28 @@ import Testing
             #expect(back.attempt == 1)
             #expect(try again.ended(worker, "").text == "OK")
             #expect(try Taken.take(worker, "slow").payload == "3")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `that fail step aside for the jobs behind`() throws {
+        var held: Taken?
+        var behind = 0
+        try withTwoLives(endedBy: .crash) { daemon in
+            let client = try daemon.connect()
+            _ = try client.perform("images", "aside", "1")
+            held = try Taken.take(try daemon.connect(), "aside")
+            behind = try client.perform("images", "echo", "2")
+        } _: { daemon in
+            let client = try daemon.connect()
+            let held = try #require(held)
+            #expect(try client.job(behind, "state").text == "waiting")
+            #expect(
+                try client.call(
+                    "FAIL", .integer(held.id), .text(held.token), "AGAIN", 3_600_000, "x"
+                ).text == "OK")
+            #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "2")
+            #expect(try client.job(held.id, "state").text == "delayed")
         }
     }
 
