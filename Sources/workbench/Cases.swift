@@ -16,11 +16,13 @@ enum Contender {
     static let leastSQLiteServer = "least SQLite server"
     static let redis = "Redis"
     static let beanstalkd = "beanstalkd"
+    static let beanstalkdOneWrite = "beanstalkd, 1 write"
     static let postgreSQL = "PostgreSQL"
 
     static let columns = [
         ours, floor, counted, handmade, dispatch, coreFoundation, glib, uv, ev,
-        appended, leastServer, leastSQLiteServer, redis, beanstalkd, postgreSQL,
+        appended, leastServer, leastSQLiteServer, redis, beanstalkd, beanstalkdOneWrite,
+        postgreSQL,
     ]
 }
 

@@ -6,7 +6,8 @@ enum Limit: Sendable {
     case atLeast(Double)
     /// At most this many times another contender's figure in the same run.
     case within(Double, of: String)
-    /// Another contender's figure in the same run is at least this many times ours.
+    /// Another contender's figure in the same run is at least this many times ours; of a rate, ours
+    /// is at least this many times the other one.
     case better(Double, than: String)
 }
 
@@ -24,7 +25,7 @@ struct Goal: Sendable {
 }
 
 extension Goal {
-    static let all: [Goal] = posts + wakes + roundTrips + timers + threads + durable
+    static let all: [Goal] = posts + wakes + roundTrips + timers + threads + workers + durable
 
     private static func of(
         _ title: String, _ scenario: Scenario, _ group: String, _ metric: String,
@@ -137,4 +138,18 @@ extension Goal {
             "  spawn to ready", .idle, "1,000 threads", "start", .free,
             .within(1.3, of: Contender.floor), isInChart: true),
     ]
+
+    private static let workers = WorkersShape.all.flatMap { shape in
+        let isOne = shape.workerCount == 1
+        let rate = Limit.better(shape.isFused ? 1.2 : 0.9, than: Contender.beanstalkd)
+        return [
+            Goal(
+                title: "\(shape.group): rate", scenario: Scenario.workers.name, group: shape.group,
+                metric: "rate", placement: .free, limits: isOne ? [rate] : []),
+            of("  p50", .workers, shape.group, "p50"),
+            Goal(
+                title: "  switches", scenario: Scenario.workers.name, group: shape.group,
+                metric: "switches", placement: .free, limits: isOne ? [.atMost(2.5)] : []),
+        ] + (isOne ? [of("  pickup", .workers, shape.group, "pickup")] : [])
+    }
 }

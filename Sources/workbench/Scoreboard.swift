@@ -35,7 +35,9 @@ struct Scoreboard {
                 }
             case .better(let factor, let name):
                 return others[name].map { other in
-                    other.ratio(to: ours).map { $0 >= factor } ?? (other.median >= factor * mine)
+                    if metric.isRate { return (ours.ratio(to: other) ?? 0) >= factor }
+                    return other.ratio(to: ours).map { $0 >= factor }
+                        ?? (other.median >= factor * mine)
                 }
             }
         }
@@ -46,6 +48,8 @@ struct Scoreboard {
                 case .atMost(let most): most == 0 ? "0" : "≤ \(readable(most))"
                 case .atLeast(let least): "≥ \(readable(least))"
                 case .within(let factor, let name): "≤ \(readable(factor)) × \(name)"
+                case .better(let factor, let name) where metric.isRate:
+                    "≥ \(readable(factor)) × \(name)"
                 case .better(let factor, let name):
                     factor == 1 ? "better than \(name)" : "\(readable(factor))× better than \(name)"
                 }
