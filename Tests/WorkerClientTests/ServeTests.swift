@@ -179,4 +179,37 @@ struct `A worker in Swift` {
             try second.kill()
         }
     }
+
+    @Test func `keeps the job that it runs over a crash of the daemon`() async throws {
+        try await onOwnThread { own in
+            let scratch = try Scratch()
+            let store = scratch.file("jobs.sqlite")
+            let first = try TestDaemon(in: scratch, store: store, selectors: Self.selectors)
+            let client = try await AsyncWorkerClient.connect(
+                to: first.address, options: Self.options())
+            let begun = AsyncStream<UInt64>.makeStream()
+            let over = AsyncStream<Void>.makeStream()
+            let runs = Counter()
+            let worker = own.start {
+                try await client.serve("turn", as: "turner") { job in
+                    runs.increment()
+                    begun.continuation.yield(job.id)
+                    for await _ in over.stream {}
+                    return job.payload
+                }
+            }
+            let id = try await client.perform(onThread: "images", selector: "turn", payload: [3])
+            for await _ in begun.stream { break }
+            try first.kill()
+            let second = try TestDaemon(in: scratch, store: store, selectors: Self.selectors)
+            over.continuation.finish()
+            let again = try await AsyncWorkerClient.connect(to: second.address)
+            #expect(try await again.result(of: id, wait: .forever) == [3])
+            #expect(try await again.job(id).summary.attempt == 1)
+            #expect(runs.count == 1)
+            worker.cancel()
+            try await worker.value
+            try second.kill()
+        }
+    }
 }

@@ -28,6 +28,8 @@ struct Serving: Sendable {
 
     /// How often a name is asked for that the daemon still sees on the former connection.
     private static let nameTryCountMax = 20
+    /// How often a job is claimed that is still this worker's and does not come.
+    private static let claimCountMax = 5
 
     func run() async throws {
         defer { link.close() }
@@ -130,6 +132,7 @@ struct Serving: Sendable {
         guard link.living == nil else { return true }
         var wish = wish
         wish.wait = .zero
+        var tryCount = 0
         while !Task.isCancelled {
             do {
                 let client = try await link.connect()
@@ -138,7 +141,11 @@ struct Serving: Sendable {
                 if let job {
                     _ = try await client.run(.end(.givenBack, job.id, job.token, then: nil))
                 }
-                return try await delivery.isValid(to: client)
+                guard try await delivery.isValid(to: client) else { return false }
+                // A daemon that has just started gives it a moment later.
+                tryCount += 1
+                if tryCount == Self.claimCountMax { return true }
+                try? await Task.sleep(for: link.options.reconnectPause)
             } catch let error as WorkerClientError {
                 // Also when the name seems to be in use still, for a moment.
                 await bear(error)
