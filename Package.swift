@@ -128,6 +128,7 @@ let package = Package(
 
         // The daemon: the wire, the job's life, the service.
         target("RESP"),
+        target("HTTP"),
         target("Jobs", may: ["Structures", "Wording"]),
         target(
             "SQLiteJobs",
@@ -137,8 +138,8 @@ let package = Package(
         target(
             "WorkerDaemon",
             may: [
-                "WorkerThreads", "RunLoops", "Kernel", "Structures", "RESP", "Jobs", "SQLiteJobs",
-                "CCrypto", "Wording",
+                "WorkerThreads", "RunLoops", "Kernel", "Structures", "RESP", "HTTP", "Jobs",
+                "SQLiteJobs", "CCrypto", "Wording",
             ]),
         target(
             "WorkerClient", may: ["RESP", "WorkerThreads", "RunLoops", "Kernel", "Structures"]),
@@ -204,6 +205,7 @@ let package = Package(
             may: ["RunLoopsTesting", "WorkerThreads", "RunLoops", "Kernel", "Support"]),
         tests("DocumentationTests", may: ["Kernel", "Support"]),
         tests("RESPTests", may: ["RESP", "Support"]),
+        tests("HTTPTests", may: ["HTTP", "Support"]),
         tests("JobStoreTests", may: ["Jobs", "SQLiteJobs", "StoreTwin", "Kernel", "Support"]),
         .testTarget(
             name: "JobsTests", dependencies: ["Jobs", "StoreTwin", "Kernel", "Support"],
