@@ -90,6 +90,14 @@ try_redis_tools() {
     return 1
 }
 
+# Installs curl, which speaks to the HTTP door, if it is missing; without it, returns 1.
+try_curl() {
+    if command -v curl >/dev/null; then return 0; fi
+    install_packages curl && return 0
+    say "curl is missing; to have it: apt-get install curl (as root)"
+    return 1
+}
+
 # try_packages PACKAGE…: installs packages, all of them or those that are to be had. Returns 1 if one is not.
 try_packages() {
     local package missing=0

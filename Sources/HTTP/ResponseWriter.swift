@@ -23,17 +23,18 @@ package enum ResponseWriter {
     /// The word that a client waits for before it sends a body.
     package static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-    /// Appends a response.
+    /// Appends the head of a response, behind which its body is sent.
     ///
     /// - Parameters:
-    ///   - body: the bytes that a GET would get; a HEAD gets their number only.
+    ///   - bodyByteCount: the length of the body that a GET gets.
     ///   - request: the head that is answered; nil if there is none, or none that could be read.
     ///   - keepsAlive: whether the connection stays open.
     ///   - unixSeconds: the present time.
-    package static func write(
-        _ response: ResponseHead, _ body: [UInt8], to request: RequestHead?, keepsAlive: Bool,
+    /// - Returns: whether the body is sent: a HEAD gets its length only.
+    package static func writeHead(
+        _ response: ResponseHead, bodyByteCount: Int, to request: RequestHead?, keepsAlive: Bool,
         unixSeconds: Int64, _ output: inout [UInt8]
-    ) {
+    ) -> Bool {
         func field(_ name: String, _ value: String) {
             output += name.utf8
             output += ": ".utf8
@@ -44,7 +45,7 @@ package enum ResponseWriter {
         output += "HTTP/1.1 \(response.status.rawValue) \(response.status.phrase)\r\n".utf8
         field("Date", HTTPDate.text(unixSeconds: unixSeconds))
         if let type = response.contentType { field("Content-Type", type) }
-        if response.status != .noContent { field("Content-Length", "\(body.count)") }
+        if response.status != .noContent { field("Content-Length", "\(bodyByteCount)") }
         for (name, value) in response.fields { field(name, value) }
         // Said where it is not the rule of the client's version.
         if !keepsAlive {
@@ -53,7 +54,7 @@ package enum ResponseWriter {
             field("Connection", "keep-alive")
         }
         output += "\r\n".utf8
-        if request?.method != .head, response.status != .noContent { output += body }
+        return request?.method != .head && response.status != .noContent
     }
 }
 

@@ -23,6 +23,19 @@ package struct Command: Sendable {
         self.ranges = ranges
     }
 
+    /// A command with these arguments, its name first.
+    package init(_ arguments: [[UInt8]]) {
+        precondition(!arguments.isEmpty, "a command has a name")
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(arguments.reduce(0) { $0 + $1.count })
+        var slots: [ArgumentRanges.Slot] = []
+        for argument in arguments {
+            slots.append(ArgumentRanges.Slot(start: bytes.count, count: argument.count))
+            bytes += argument
+        }
+        self.init(storage: bytes, base: 0, ranges: ArgumentRanges(slots, count: slots.count))
+    }
+
     /// The number of arguments, the name included.
     package var count: Int { ranges.count }
 

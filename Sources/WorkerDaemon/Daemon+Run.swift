@@ -227,14 +227,18 @@ private final class RunningDaemon {
     private func startService(
         _ handlers: [String: Handler], _ events: MessagePort<Event>, _ recovery: StoreRecovery
     ) throws(DaemonError) -> Confined<Service> {
-        let password = try readPassword()
+        let password = try configuration.listen.passwordFile.map {
+            path throws(DaemonError) in try readSecret("listen.passwordFile", "password", path)
+        }
+        let key = try readKey()
+        let main = loop
         let (configuration, groups, children, log) = (configuration, groups, children, log)
         let (journal, manager) = (journal, manager)
         do {
             return try io.submitAndWait { @Sendable in
                 let service = try Service.assemble(
                     configuration, handlers, groups, journal, nextNumber: recovery.nextNumber,
-                    children: children, password: password, log: log,
+                    children: children, password: password, key: key, log: log,
                     shutdownAsked: { events.send(.shutdownAsked($0)) })
                 do {
                     try Self.openDoors(of: service, configuration.listen)
@@ -253,6 +257,8 @@ private final class RunningDaemon {
                 service.driver.restore(recovery)
                 service.schedules.start(
                     configuration.schedules, recovered: recovery.schedules)
+                service.health.askMain = { main.perform($0) }
+                service.isStarted = true
                 if let heartbeat = manager.heartbeat {
                     let timer = ThreadRunLoop.Timer(
                         at: service.loop.now, every: heartbeat
@@ -280,10 +286,22 @@ private final class RunningDaemon {
             try service.open(
                 Listener(at: .tcp(TCPAddress("\(address)"))), asksForPassword: true)
         }
+        if let path = listen.http.unix {
+            try service.open(
+                Listener(at: .unix(UnixAddress(path)), mode: listen.http.unixMode),
+                asksForPassword: false, dialect: .requests)
+        }
+        if let address = listen.http.tcp {
+            try service.open(
+                Listener(at: .tcp(TCPAddress("\(address)"))), asksForPassword: true,
+                dialect: .requests)
+        }
     }
 
-    private func readPassword() throws(DaemonError) -> [UInt8]? {
-        guard let path = configuration.listen.passwordFile else { return nil }
+    /// Reads the first line of a file with a secret.
+    private func readSecret(
+        _ setting: String, _ what: String, _ path: String
+    ) throws(DaemonError) -> [UInt8] {
         do throws(SystemError) {
             if let mode = try File.mode(of: path), mode & 0o077 != 0 {
                 log.warning("\(path) can be read by other users: chmod 600 \(path)")
@@ -293,12 +311,27 @@ private final class RunningDaemon {
                     path, atMost: Configuration.Listen.passwordFileByteCountMax))
             if !line.isEmpty { return line }
         } catch {
-            throw DaemonError(
-                "listen.passwordFile: \(error)", exitStatus: DaemonError.badConfiguration)
+            throw DaemonError("\(setting): \(error)", exitStatus: DaemonError.badConfiguration)
         }
         throw DaemonError(
-            "listen.passwordFile: \(path) has no password in its first line",
+            "\(setting): \(path) has no \(what) in its first line",
             exitStatus: DaemonError.badConfiguration)
+    }
+
+    /// Reads the key of requests, which has to fit into a field of HTTP.
+    private func readKey() throws(DaemonError) -> [UInt8]? {
+        guard let path = configuration.listen.http.keyFile else { return nil }
+        let setting = "listen.http.keyFile"
+        let key = try readSecret(setting, "key", path)
+        let countMin = Configuration.Listen.HTTP.keyByteCountMin
+        guard key.count >= countMin, key.allSatisfy({ (33...126).contains($0) }) else {
+            throw DaemonError(
+                "\(setting): the first line of \(path) must have at least \(countMin) "
+                    + "characters of ASCII without blanks; to make one: "
+                    + "openssl rand -hex 32 >\(path)",
+                exitStatus: DaemonError.badConfiguration)
+        }
+        return key
     }
 
     private func announce() {
@@ -306,6 +339,9 @@ private final class RunningDaemon {
         log.notice("workerd \(Service.version): \(counted(threadCount, "worker thread"))")
         manager.daemonIsReady("serving \(counted(threadCount, "worker thread"))")
         if let address = configuration.listen.tcp { log.notice("listening on \(address)") }
+        let http = configuration.listen.http
+        if let address = http.tcp { log.notice("HTTP on http://\(address)/") }
+        if let path = http.unix { log.notice("HTTP on \(path)") }
         guard let path = configuration.listen.unix else { return }
         log.notice("listening on \(path)")
         guard let thread = groups.first?.name else { return }

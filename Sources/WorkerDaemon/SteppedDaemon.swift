@@ -25,12 +25,14 @@ package final class SteppedDaemon {
     ///   - daemon: its configuration, of which `listen` is left aside, and its handlers.
     ///   - clocks: the time by which it goes.
     ///   - window: how many of the jobs that wait in its store are in memory at a time.
+    ///   - key: the key of requests of HTTP.
     ///   - other: opens a store in place of the configured one; given the selectors that are
     ///     served.
     /// - Throws: as starting the daemon does.
     /// - Blocks: for the disk.
     package init(
         _ daemon: Daemon, _ clocks: Clocks, window: WindowLimits = WindowLimits(),
+        key: [UInt8]? = nil,
         store other: ((Set<String>) -> (any JobStore, StoreRecovery))? = nil
     ) throws {
         let configuration = daemon.configuration
@@ -53,9 +55,10 @@ package final class SteppedDaemon {
         service = try Service.assemble(
             configuration, daemon.handlers, groups, store, nextNumber: recovery.nextNumber,
             window: window, children: ChildRegistry(of: "stepped", configuration.limits),
-            password: nil, clocks: clocks,
+            password: nil, key: key, clocks: clocks,
             log: log, shutdownAsked: { _ in })
         service.driver.restore(recovery)
+        service.isStarted = true
     }
 
     /// The worker threads.
@@ -92,6 +95,17 @@ package final class SteppedDaemon {
     package func connect() throws(SystemError) -> Descriptor {
         try SocketPair().split {
             service.admit($0, PeerInfo(at: "a pair"), asksForPassword: false)
+        }
+    }
+
+    /// Makes a connection that speaks HTTP, of a client that has to give the key if there is one.
+    ///
+    /// - Returns: the client's end, which does not block.
+    package func connectHTTP() throws(SystemError) -> Descriptor {
+        try SocketPair().split {
+            service.admit(
+                $0, PeerInfo(at: "a pair"), asksForPassword: service.key != nil,
+                dialect: .requests)
         }
     }
 

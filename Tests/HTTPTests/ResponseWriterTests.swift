@@ -8,9 +8,10 @@ import Testing
         keepsAlive: Bool = true, unixSeconds: Int64 = 0
     ) throws -> String {
         var output: [UInt8] = []
-        ResponseWriter.write(
-            head, body.bytes, to: try request.map(HTTPTests.head), keepsAlive: keepsAlive,
-            unixSeconds: unixSeconds, &output)
+        let hasBody = ResponseWriter.writeHead(
+            head, bodyByteCount: body.utf8.count, to: try request.map(HTTPTests.head),
+            keepsAlive: keepsAlive, unixSeconds: unixSeconds, &output)
+        if hasBody { output += body.utf8 }
         return String(decoding: output, as: UTF8.self)
     }
 

@@ -113,20 +113,11 @@ enum ConnectionCommands {
             }
             return
         }
-        guard user == "default", isEqual(password, expected) else {
+        guard user == "default", PasswordGate.isEqual(password, expected) else {
             service.passwordGate.guessedWrong(session)
             throw WireError(.wrongPass, "invalid username-password pair or user is disabled.")
         }
         service.letIn(session)
-    }
-
-    /// Compares in a time that depends on the guess's length only.
-    private static func isEqual(_ guess: [UInt8], _ password: [UInt8]) -> Bool {
-        var difference = guess.count ^ password.count
-        for (index, byte) in guess.enumerated() {
-            difference |= Int(byte ^ password[index % max(1, password.count)])
-        }
-        return difference == 0 && !password.isEmpty
     }
 
     private static func client(

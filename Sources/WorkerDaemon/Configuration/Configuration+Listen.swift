@@ -21,6 +21,8 @@ extension Configuration {
         package var tcpAnywhere = false
         /// The absolute path of the file with the password for TCP clients.
         package var passwordFile: String?
+        /// Where requests of HTTP come in.
+        package var http = HTTP()
 
         package init() {}
     }
@@ -70,7 +72,7 @@ extension Configuration.Listen: ConfigurationSection {
         section.read("tcp", into: &tcp, .address)
         section.read("tcpAnywhere", into: &tcpAnywhere, .boolean)
         section.read("passwordFile", into: &passwordFile, .passwordFile)
-        section.refuse("http", "not served yet: remove it")
+        section.section("http", into: &http)
 
         if !section.has("unix"), !section.has("tcp") {
             section.report("unix", "is missing: \(Self.doorNeeded)")
@@ -100,7 +102,7 @@ extension Configuration.Listen: ConfigurationSection {
 
 extension ValueRule<String> {
     /// The path of a new socket: short enough, in a directory that exists.
-    fileprivate static var socketPath: ValueRule {
+    static var socketPath: ValueRule {
         ValueRule { value, place in
             let max = Configuration.Listen.unixPathByteCountMax
             let rule = absolutePath(such: "/run/workerd/workerd.sock", byteCountMax: max)
@@ -109,10 +111,13 @@ extension ValueRule<String> {
         }
     }
 
-    /// The absolute path of a file with a password; it is read again when the door is opened.
-    fileprivate static var passwordFile: ValueRule {
+    /// The absolute path of a file with a password.
+    fileprivate static var passwordFile: ValueRule { secretFile("password") }
+
+    /// The absolute path of a file with a secret; it is read again when the door is opened.
+    static func secretFile(_ what: String) -> ValueRule {
         ValueRule { value, place in
-            let rule = absolutePath(such: "/etc/workerd/password")
+            let rule = absolutePath(such: "/etc/workerd/\(what)")
             let max = Configuration.Listen.passwordFileByteCountMax
             guard let path = rule.read(value, place) else { return nil }
             switch place.files.kind(path) {
@@ -121,7 +126,7 @@ extension ValueRule<String> {
                 guard let bytes = try? place.files.contents(path, max),
                     File.firstLine(of: bytes).isEmpty
                 else { return path }
-                place.report("\(path.quoted) has no password in its first line")
+                place.report("\(path.quoted) has no \(what) in its first line")
             case .missing: place.report("\(path.quoted) does not exist")
             case .directory: place.report("\(path.quoted) is a directory, must be a file")
             }
@@ -132,7 +137,7 @@ extension ValueRule<String> {
 
 extension ValueRule<UInt32> {
     /// The permission bits of a file, in octal.
-    fileprivate static var fileMode: ValueRule {
+    static var fileMode: ValueRule {
         .string(such: "0600") { text, place in
             let isOctal = text.utf8.allSatisfy {
                 (UInt8(ascii: "0")...UInt8(ascii: "7")).contains($0)
@@ -149,7 +154,7 @@ extension ValueRule<UInt32> {
 }
 
 extension ValueRule<Configuration.Address> {
-    fileprivate static var address: ValueRule {
+    static var address: ValueRule {
         .string(such: "127.0.0.1:7711") { text, place in
             if let address = Configuration.Address(text) { return address }
             place.report(

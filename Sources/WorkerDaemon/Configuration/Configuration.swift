@@ -84,8 +84,10 @@ extension Configuration: ConfigurationSection {
         section.section("limits", into: &limits)
         section.section("shutdown", into: &shutdown)
         section.section("log", into: &log)
-        if case .file(let path) = store, path == listen.unix {
-            section.report("store", "is the path of listen.unix too: give each its own")
+        for (path, key) in [(listen.unix, "listen.unix"), (listen.http.unix, "listen.http.unix")] {
+            if case .file(let store) = store, store == path {
+                section.report("store", "is the path of \(key) too: give each its own")
+            }
         }
         if !section.has("listen") { section.report("listen", "is missing: \(Listen.doorNeeded)") }
         Thread.checkAll(threads, in: section)

@@ -11,6 +11,7 @@ extension Service: JobDoor {
         /// The rows of a listing, which are written as they come.
         fileprivate var rowCount = 0
         fileprivate var rows: [UInt8] = []
+        fileprivate var last: JobID?
 
         init(_ grant: QuestionQueue.Grant) { self.grant = grant }
     }
@@ -49,9 +50,8 @@ extension Service: JobDoor {
         case .known(let id) where reply.tellsWhetherNew:
             session.fill(reply, with: .array([.integer(Int(id.number)), text("known")]))
         case .listed:
-            var bytes: [UInt8] = []
-            session.writer.writeArrayHeader(count: open?.rowCount ?? 0, to: &bytes)
-            session.fill(reply, encoded: bytes + (open?.rows ?? []))
+            let rows = open?.rows ?? []
+            session.fill(reply, .rows(rows, count: open?.rowCount ?? 0, last: open?.last))
         default: session.fill(reply, with: RESPValue(answer))
         }
     }
@@ -65,9 +65,10 @@ extension Service: JobDoor {
         }
         for row in rows {
             let failure = tellsFailures ? row.failure : []
-            session.writer.write(.map(row.entries + failure), to: &open.rows)
+            session.append(row: .map(row.entries + failure), to: &open.rows)
         }
         open.rowCount += rows.count
+        open.last = rows.last?.job.id ?? open.last
         openAnswers[reply] = open
         return true
     }

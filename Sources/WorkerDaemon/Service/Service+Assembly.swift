@@ -16,7 +16,8 @@ extension Service {
     static func assemble(
         _ configuration: Configuration, _ handlers: [String: Handler], _ groups: [WorkerGroup],
         _ store: any JobStore, nextNumber: UInt64, window: WindowLimits = WindowLimits(),
-        children: ChildRegistry, password: [UInt8]?, clocks: Clocks = .system, log: Log,
+        children: ChildRegistry, password: [UInt8]?, key: [UInt8]? = nil,
+        clocks: Clocks = .system, log: Log,
         shutdownAsked: @escaping @Sendable (ShutdownMode) -> Void
     ) throws(SystemError) -> Service {
         let loop = ThreadRunLoop.current
@@ -27,6 +28,6 @@ extension Service {
         return Service(
             configuration: configuration, driver: driver,
             schedules: try ScheduleRunner(driver: driver, loop: loop, log: log), password: password,
-            loop: loop, log: log, shutdownAsked: shutdownAsked)
+            key: key, loop: loop, log: log, shutdownAsked: shutdownAsked)
     }
 }

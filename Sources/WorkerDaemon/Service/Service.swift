@@ -1,6 +1,7 @@
 // The daemon as its clients see it: doors, sessions, the driver and the commands. Everything in
 // here is confined to the thread `io`.
 
+internal import HTTP
 internal import Jobs
 internal import Kernel
 internal import RESP
@@ -35,6 +36,12 @@ final class Service: SessionDelegate {
     let backups: Backups
     let commands = CommandTable()
     let password: [UInt8]?
+    /// The key of requests of HTTP.
+    let key: [UInt8]?
+    let web: WebSite
+    private(set) lazy var health = HealthCheck(driver)
+    /// Whether the daemon has taken up its jobs and schedules.
+    var isStarted = false
     private(set) var sessions: [UInt64: Session] = [:]
     private(set) var connectionCount: UInt64 = 0
     private(set) var rejectedCount: UInt64 = 0
@@ -75,13 +82,15 @@ final class Service: SessionDelegate {
 
     init(
         configuration: Configuration, driver: SchedulerDriver, schedules: ScheduleRunner,
-        password: [UInt8]?,
-        loop: ThreadRunLoop, log: Log, shutdownAsked: @escaping @Sendable (ShutdownMode) -> Void
+        password: [UInt8]?, key: [UInt8]?, loop: ThreadRunLoop, log: Log,
+        shutdownAsked: @escaping @Sendable (ShutdownMode) -> Void
     ) {
         self.configuration = configuration
         self.driver = driver
         self.schedules = schedules
         self.password = password
+        self.key = key
+        web = WebSite(names: configuration.listen.http.names)
         self.loop = loop
         self.log = log
         self.shutdownAsked = shutdownAsked
@@ -96,6 +105,7 @@ final class Service: SessionDelegate {
         }
         sessionLimits = SessionLimits(
             command: CommandLimits(argumentByteCountMax: limits.payloadBytes),
+            bodyByteCountMax: WebSite.bodyByteCountMax(payloadByteCountMax: limits.payloadBytes),
             pendingReplyCountMax: limits.pipeline,
             outputByteCountSoftMax: min(1 << 20, limits.outputBacklogBytes),
             outputByteCountMax: limits.outputBacklogBytes)
@@ -121,10 +131,14 @@ final class Service: SessionDelegate {
 
     /// Opens a door.
     ///
-    /// - Parameter asksForPassword: whether its clients have to authenticate first.
-    func open(_ listener: consuming Listener, asksForPassword: Bool) throws(SystemError) {
+    /// - Parameters:
+    ///   - asksForPassword: whether its clients have to authenticate first.
+    ///   - dialect: what is spoken with them.
+    func open(
+        _ listener: consuming Listener, asksForPassword: Bool, dialect: Dialect = .commands
+    ) throws(SystemError) {
         let door = Door(
-            listener, asksForPassword: asksForPassword, loop: loop, log: log
+            listener, asksForPassword: asksForPassword, dialect: dialect, loop: loop, log: log
         ) { [unowned self] socket, door in admit(socket, through: door) }
         try door.open()
         doors.append(door)
@@ -219,27 +233,31 @@ final class Service: SessionDelegate {
 
     private func admit(_ socket: consuming Descriptor, through door: Door) {
         let ends = door.ends(of: socket)
-        admit(socket, ends, asksForPassword: door.asksForPassword)
+        // A process of another user may connect where the mode of a socket lets it.
+        let isStranger = door.dialect == .requests && !ends.isOwner
+        admit(
+            socket, ends, asksForPassword: door.asksForPassword || isStranger,
+            dialect: door.dialect)
     }
 
     /// Serves a connection, whichever way it came in.
-    func admit(_ socket: consuming Descriptor, _ ends: PeerInfo, asksForPassword: Bool) {
+    func admit(
+        _ socket: consuming Descriptor, _ ends: PeerInfo, asksForPassword: Bool,
+        dialect: Dialect = .commands
+    ) {
         connectionCount += 1
         guard sessions.count < placeCount(asksForPassword: asksForPassword) else {
             rejectedCount += 1
-            // A courtesy: whether it arrives or not, the connection is closed.
-            _ = try? socket.send(contentsOf: Array("-ERR max number of clients reached\r\n".utf8))
-            return
+            return turnAway(socket, "max number of clients reached", dialect)
         }
         if asksForPassword, let refusal = strangers.refusal(of: ends.network) {
             rejectedCount += 1
-            _ = try? socket.send(contentsOf: Array("-ERR \(refusal)\r\n".utf8))
-            return
+            return turnAway(socket, refusal, dialect)
         }
         let number = connectionCount
         let session = Session(
             number: number, socket: socket, ends: ends,
-            isAuthenticated: !asksForPassword, limits: sessionLimits, loop: loop,
+            isAuthenticated: !asksForPassword, dialect: dialect, limits: sessionLimits, loop: loop,
             outputRound: outputRound, delegate: self)
         sessions[number] = session
         do throws(SystemError) {
@@ -249,6 +267,20 @@ final class Service: SessionDelegate {
         } catch {
             session.close("it can't be watched: \(error)")
         }
+    }
+
+    /// Says why a connection is not served, and closes it.
+    ///
+    /// A courtesy: whether it arrives or not, the connection is closed.
+    private func turnAway(
+        _ socket: consuming Descriptor, _ reason: String, _ dialect: Dialect
+    ) {
+        let bytes =
+            switch dialect {
+            case .commands: Array("-ERR \(reason)\r\n".utf8)
+            case .requests: HTTPCall.refusal(HTTPRefusal(.serviceUnavailable, reason))
+            }
+        _ = try? socket.send(contentsOf: bytes)
     }
 
     /// The number of clients at which a door refuses the next one.

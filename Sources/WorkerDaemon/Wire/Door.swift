@@ -9,6 +9,8 @@ internal import RunLoops
 final class Door {
     /// Whether clients have to give the password before anything else.
     let asksForPassword: Bool
+    /// What is spoken with its clients.
+    let dialect: Dialect
     let address: String
     /// Whether each client has an address of its own.
     private let isTCP: Bool
@@ -29,13 +31,15 @@ final class Door {
     ///
     /// - Parameter admit: gets each connection.
     init(
-        _ listener: consuming Listener, asksForPassword: Bool, loop: ThreadRunLoop, log: Log,
+        _ listener: consuming Listener, asksForPassword: Bool, dialect: Dialect,
+        loop: ThreadRunLoop, log: Log,
         admit: @escaping (consuming Descriptor, Door) -> Void
     ) {
         address = listener.address.description
         if case .tcp = listener.address { isTCP = true } else { isTCP = false }
         self.listener = consume listener
         self.asksForPassword = asksForPassword
+        self.dialect = dialect
         self.loop = loop
         self.log = log
         self.admit = admit

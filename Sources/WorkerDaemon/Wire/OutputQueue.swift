@@ -24,6 +24,11 @@ struct OutputQueue {
 
     var isEmpty: Bool { byteCount == 0 }
 
+    /// Queues bytes: many as they are, few gathered with others.
+    mutating func append(_ bytes: [UInt8]) {
+        if bytes.count < Self.wholeByteCountMin { tail += bytes } else { appendWhole(bytes) }
+    }
+
     /// Queues bytes as they are, behind the gathered ones.
     mutating func appendWhole(_ bytes: [UInt8]) {
         sealTail()

@@ -28,11 +28,22 @@ final class PasswordGate {
 
     /// Whether a command with a password has to wait; it is executed again in its turn.
     ///
+    /// - Throws: as the function below.
+    func postpones(
+        _ command: Command, of session: Session, _ service: Service
+    ) throws(WireError) -> Bool {
+        try postpones(session, service) { [unowned service] session in
+            service.execute(command, for: session)
+        }
+    }
+
+    /// Whether a guess has to wait; it is made again in its turn.
+    ///
     /// The session is not read meanwhile.
     ///
     /// - Throws: when too many guesses of its address wait; the session closes.
     func postpones(
-        _ command: Command, of session: Session, _ service: Service
+        _ session: Session, _ service: Service, again: @escaping (Session) -> Void
     ) throws(WireError) -> Bool {
         if due.remove(session.number) != nil { return false }
         switch book.takeTurn(of: session.ends.network, now: loop.now) {
@@ -43,19 +54,28 @@ final class PasswordGate {
         case .later(let turn):
             session.pause()
             let number = session.number
-            let waiting = Confined((gate: self, service: service, command: command), to: loop)
+            let waiting = Confined((gate: self, service: service, again: again), to: loop)
             let timer = ThreadRunLoop.Timer(at: turn) { _ in
-                let (gate, service, command) = waiting.value
+                let (gate, service, again) = waiting.value
                 guard let session = service.sessions[number] else { return }
                 gate.due.insert(number)
                 session.endPause()
-                service.execute(command, for: session)
+                again(session)
                 gate.due.remove(number)
                 session.goOn()
             }
             loop.add(timer)
             return true
         }
+    }
+
+    /// Compares in a time that depends on the guess's length only.
+    static func isEqual(_ guess: [UInt8], _ secret: [UInt8]) -> Bool {
+        var difference = guess.count ^ secret.count
+        for (index, byte) in guess.enumerated() {
+            difference |= Int(byte ^ secret[index % max(1, secret.count)])
+        }
+        return difference == 0 && !secret.isEmpty
     }
 
     /// Remembers and logs a wrong guess; closes the connection after a few.

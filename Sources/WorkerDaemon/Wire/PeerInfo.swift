@@ -36,6 +36,11 @@ struct PeerInfo: CustomStringConvertible {
         if case .tcp(let address) = ends.0 { network = address.network } else { network = "?" }
     }
 
+    /// Whether the client is a process of the daemon's own user, or of root.
+    ///
+    /// By SO_PEERCRED, which a process cannot choose.
+    var isOwner: Bool { process.map { $0.userID == 0 || $0.userID == UserID.own } ?? false }
+
     var description: String {
         client == server ? "through \(server)" : "from \(client) through \(server)"
     }

@@ -1,6 +1,7 @@
 // One client's connection: bytes in, commands out to the service, replies back in the order of the
 // commands. Lives on one loop, whichever that is, and knows nothing of jobs.
 
+internal import HTTP
 internal import Jobs
 internal import Kernel
 internal import RESP
@@ -12,6 +13,8 @@ protocol SessionDelegate: AnyObject {
     var holdsBack: Bool { get }
     /// Executes a command; answers through the session, now or later.
     func execute(_ command: Command, for session: Session)
+    /// Executes a part of a request, as a command; or refuses it.
+    func execute(_ part: Result<RequestPart, HTTPRefusal>, for session: Session)
     /// So many bytes of answers wait for the client to read them, and of others for an earlier
     /// answer; few count as none.
     func session(_ session: Session, hasUnread byteCount: Int, early earlyByteCount: Int)
@@ -43,34 +46,38 @@ final class Session {
     var library = (name: "", version: "")
     /// The client's permissions.
     private(set) var standing: Standing
-    private let asksForPassword: Bool
+    let asksForPassword: Bool
     /// How many commands of the client's transaction were answered with QUEUED.
     private(set) var queuedCount = 0
-    private(set) var commandCount: UInt64 = 0
+    var commandCount: UInt64 = 0
     var lastCommand = ""
     var wrongPasswordCount = 0
     /// Whether a command has to wait for its turn, and all behind it.
     private var isPaused = false
 
     /// The connection itself; letting go of it closes it.
-    private final class Socket {
+    final class Socket {
         let descriptor: Descriptor
 
         init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
     }
 
-    private let loop: ThreadRunLoop
+    /// The requests of a connection that speaks HTTP; nil of one that speaks the Redis protocol.
+    private(set) var conversation: HTTPConversation?
+    let loop: ThreadRunLoop
     private let outputRound: OutputRound
     private let limits: SessionLimits
-    private unowned let delegate: any SessionDelegate
-    private var socket: Socket?
+    unowned let delegate: any SessionDelegate
+    private(set) var socket: Socket?
     private var port: ThreadRunLoop.Port?
     private(set) var writer = ReplyWriter(version: .two)
     /// An answer on its way to the client.
-    private enum Answer {
+    enum Answer {
         case value(RESPValue)
-        /// A whole reply as it goes over the wire.
+        /// A whole reply as it goes over the wire; in HTTP the body of a response.
         case encoded([UInt8])
+        /// The rows of a listing as they go over the wire, and the number of the last job.
+        case rows([UInt8], count: Int, last: JobID?)
     }
 
     private var earlyByteCount = 0
@@ -81,9 +88,11 @@ final class Session {
     @exclusivity(unchecked) private var uncheckedParser: CommandParser
     @exclusivity(unchecked) private var uncheckedOutput = OutputQueue()
     @exclusivity(unchecked) private var uncheckedEarly: [UInt64: Answer] = [:]
-    private var hasInputEnded = false
+    var hasInputEnded = false
     private var hasHungUp = false
-    private var closesWhenSent = false
+    var closesWhenSent = false
+    /// Whether bytes are only discarded, until the client has read the last answer.
+    var isLingering = false
     private var isFlushScheduled = false
     /// Pushes for later, once the client has read the bytes in flight to it.
     private var heldPushes = HeldPushes()
@@ -99,7 +108,7 @@ final class Session {
     private var lastArrival: Instant
 
     /// Bytes asked for by one read, and taken in one go before others get their turn.
-    private static let readByteCount = 64 << 10
+    static let readByteCount = 64 << 10
     /// The unsent bytes from which on pushes are held back.
     private static let pushByteCountMax = 64 << 10
     /// Fewer unread bytes than this are not told to the delegate.
@@ -109,7 +118,7 @@ final class Session {
 
     init(
         number: UInt64, socket: consuming Descriptor, ends: PeerInfo, isAuthenticated: Bool,
-        limits: SessionLimits, loop: ThreadRunLoop, outputRound: OutputRound,
+        dialect: Dialect, limits: SessionLimits, loop: ThreadRunLoop, outputRound: OutputRound,
         delegate: any SessionDelegate
     ) {
         self.number = number
@@ -125,6 +134,11 @@ final class Session {
         lastArrival = loop.now
         unsafe uncheckedParser = CommandParser(
             limits: isAuthenticated ? limits.command : CommandLimits.unauthenticated)
+        guard dialect == .requests else { return }
+        let session = Confined(self, to: loop)
+        conversation = HTTPConversation(bodyByteCountMax: limits.bodyByteCountMax, loop: loop) {
+            session.value.headIsLate()
+        }
     }
 
     private var parser: CommandParser {
@@ -154,6 +168,7 @@ final class Session {
         }
         self.port = port
         try loop.add(port)
+        conversation?.awaitHead()
     }
 
     /// How many answers are outstanding.
@@ -167,7 +182,10 @@ final class Session {
 
     /// How many bytes of an incomplete command have arrived, and what the buffer for them takes.
     var input: (byteCount: Int, memoryByteCount: Int) {
-        (parser.pendingByteCount, parser.memoryByteCount)
+        if let conversation {
+            return (conversation.parser.pendingByteCount, conversation.parser.memoryByteCount)
+        }
+        return (parser.pendingByteCount, parser.memoryByteCount)
     }
 
     /// How many seconds ago the client sent something.
@@ -261,6 +279,7 @@ final class Session {
     func reserve(
         _ patience: ReplyToken.Patience? = nil, tellsWhetherNew: Bool = false
     ) -> ReplyToken {
+        conversation?.reserve(nextSlot)
         nextSlot += 1
         return ReplyToken(
             client: number, number: nextSlot - 1, patience: patience,
@@ -273,7 +292,7 @@ final class Session {
     /// Gives the answer of a reserved place as the bytes of a whole reply.
     func fill(_ slot: ReplyToken, encoded bytes: [UInt8]) { fill(slot, .encoded(bytes)) }
 
-    private func fill(_ slot: ReplyToken, _ answer: Answer) {
+    func fill(_ slot: ReplyToken, _ answer: Answer) {
         guard socket != nil else { return }
         defer { noteOutput() }
         // Before this one is added: one large reply may go over; a client that reads gets it.
@@ -287,11 +306,9 @@ final class Session {
             return
         }
         write(answer)
-        firstSlot += 1
         while !early.isEmpty, let next = early.removeValue(forKey: firstSlot) {
             earlyByteCount -= Self.byteCount(of: next)
             write(next)
-            firstSlot += 1
         }
         scheduleFlush()
     }
@@ -326,6 +343,8 @@ final class Session {
         port?.invalidate()
         port = nil
         socket = nil
+        conversation?.stopWaiting()
+        conversation = nil
         early.removeAll()
         earlyByteCount = 0
         output = OutputQueue()
@@ -333,10 +352,10 @@ final class Session {
         delegate.sessionEnded(self, reason: reason)
     }
 
-    private func handle(_ readiness: Readiness) {
+    func handle(_ readiness: Readiness) {
         if readiness.contains(.closed) { return hungUp() }
         if readiness.contains(.writable) { flush() }
-        if readiness.contains(.readable) && !isHeldBack { read() }
+        if readiness.contains(.readable) && (isLingering || !isHeldBack) { read() }
         updateInterest()
     }
 
@@ -348,6 +367,7 @@ final class Session {
     }
 
     private func read() {
+        if isLingering { return discard() }
         _ = receive()
         flush()
     }
@@ -359,9 +379,14 @@ final class Session {
         guard socket != nil, !hasInputEnded else { return false }
         var result = ReadResult.wouldBlock
         do throws(SystemError) {
-            try parser.withUninitializedTail(atLeast: Self.readByteCount) {
-                (room: inout OutputSpan<UInt8>) throws(SystemError) in
-                result = try socket?.descriptor.read(into: &room) ?? .end
+            if let conversation, let socket {
+                result = try conversation.read(
+                    from: socket.descriptor, atLeast: Self.readByteCount)
+            } else {
+                try parser.withUninitializedTail(atLeast: Self.readByteCount) {
+                    (room: inout OutputSpan<UInt8>) throws(SystemError) in
+                    result = try socket?.descriptor.read(into: &room) ?? .end
+                }
             }
         } catch {
             close("reading failed: \(error)")
@@ -383,6 +408,7 @@ final class Session {
         guard !isExecuting else { return }
         isExecuting = true
         defer { isExecuting = false }
+        if let conversation { return executeRequests(conversation) }
         while socket != nil, !isHeldBack, !hasInputEnded, !closesWhenSent {
             do throws(ProtocolError) {
                 guard let request = try parser.next() else { return }
@@ -408,9 +434,13 @@ final class Session {
         }
     }
 
+    private var pendingReplyCountMax: Int {
+        conversation == nil ? limits.pendingReplyCountMax : HTTPConversation.pendingCountMax
+    }
+
     /// Whether the client has to read, or to be answered, before more of it is executed.
-    private var isHeldBack: Bool {
-        isPaused || pendingReplyCount >= limits.pendingReplyCountMax
+    var isHeldBack: Bool {
+        isPaused || pendingReplyCount >= pendingReplyCountMax
             || outputByteCount >= limits.outputByteCountSoftMax
             || questionCount >= Self.questionCountMax
             || pendingReplyCount > 0 && !hasHungUp && delegate.holdsBack
@@ -435,10 +465,27 @@ final class Session {
     }
 
     private func write(_ answer: Answer) {
+        defer { firstSlot += 1 }
+        if let conversation {
+            let isLast = hasInputEnded && pendingReplyCount == 1
+            let response = conversation.exchange(of: firstSlot).response(answer, isLast: isLast)
+            output.tail += response.head
+            return output.append(response.body)
+        }
         switch answer {
         case .value(let value): write(value)
         case .encoded(let bytes): output.appendWhole(bytes)
+        case .rows(let bytes, let count, _):
+            writer.writeArrayHeader(count: count, to: &output.tail)
+            output.append(bytes)
         }
+    }
+
+    /// Appends a row of a listing, as it goes over the wire.
+    func append(row: RESPValue, to rows: inout [UInt8]) {
+        guard conversation != nil else { return writer.write(row, to: &rows) }
+        if !rows.isEmpty { rows.append(UInt8(ascii: ",")) }
+        JSONText.append(row, to: &rows)
     }
 
     private func write(_ value: RESPValue) {
@@ -455,7 +502,7 @@ final class Session {
     private static func byteCount(of answer: Answer) -> Int {
         switch answer {
         case .value(let value): value.heldByteCount
-        case .encoded(let bytes): bytes.count
+        case .encoded(let bytes), .rows(let bytes, _, _): bytes.count
         }
     }
 
@@ -481,19 +528,23 @@ final class Session {
                 isAllSent = try output.send(to: socket.descriptor)
             }
             if hasInputEnded && pendingReplyCount == 0 { closesWhenSent = true }
-            if isAllSent && closesWhenSent { return close("done") }
+            if isAllSent && closesWhenSent {
+                return conversation?.isRefusing == true ? linger() : close("done")
+            }
             if isAllSent && pendingReplyCount > 0 { delegate.sessionWroteAll(self) }
         } catch {
             return close("sending failed: \(error)")
         }
         // Room again: go on with what was read before the client was held back.
-        if parser.isInsideCommand { executeCommands() }
+        if conversation?.parser.isInsideRequest ?? parser.isInsideCommand { executeCommands() }
     }
 
-    private func updateInterest() {
+    func updateInterest() {
         guard let port else { return }
         var interest: Readiness = []
-        if !hasInputEnded && !isHeldBack && !closesWhenSent { interest.insert(.readable) }
+        if isLingering || !hasInputEnded && !isHeldBack && !closesWhenSent {
+            interest.insert(.readable)
+        }
         if !output.isEmpty { interest.insert(.writable) }
         port.interest = interest
     }

@@ -5,10 +5,20 @@ internal import RESP
 /// The limits of one connection.
 struct SessionLimits {
     let command: CommandLimits
+    /// The longest body of a request of HTTP.
+    let bodyByteCountMax: Int
     /// Replies that may be outstanding before the session stops reading.
     let pendingReplyCountMax: Int
     /// Bytes that may wait for the client before the session stops reading.
     let outputByteCountSoftMax: Int
     /// Bytes that may wait for the client before it is taken for one that never reads.
     let outputByteCountMax: Int
+}
+
+/// What is spoken on a connection.
+enum Dialect: Sendable {
+    /// The Redis protocol.
+    case commands
+    /// HTTP.
+    case requests
 }

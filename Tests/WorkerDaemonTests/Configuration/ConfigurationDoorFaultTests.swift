@@ -52,7 +52,28 @@ internal import WorkerDaemon
             tcp: '127.0.0.1:1', passwordFile: '/etc/passwd', tcpAnywhere: 'yes'
                 listen.tcpAnywhere: must be true or false, is a string
             unix: '/w', http: null
-                listen.http: not served yet: remove it
+                listen.http: must be a section { … }, is null
+            unix: '/w', http: {}
+                listen.http.unix: is missing: HTTP needs a door, such as unix:
+                "/run/workerd/http.sock"
+            unix: '/w', http: { tcp: '127.0.0.1:1' }
+                listen.http.tcp: is served only with a key: add keyFile
+            unix: '/w', http: { tcp: '10.0.0.1:1', keyFile: '/etc/passwd' }
+                listen.http.tcp: must be a loopback address (127.…) unless tcpAnywhere is true, is
+                10.0.0.1:1
+            unix: '/w', http: { tcp: '127.0.0.1:1', keyFile: '/etc/workerd/empty' }
+                listen.http.keyFile: "/etc/workerd/empty" has no key in its first line
+            unix: '/w', http: { unix: '/h', tcpAnywhere: true }
+                listen.http.tcpAnywhere: is of no use without tcp: add tcp or remove it
+            unix: '/w', http: { unix: '/h', names: ['a'] }
+                listen.http.names: is of no use without tcp: add tcp or remove it
+            unix: '/w', http: { tcp: '127.0.0.1:1', keyFile: '/etc/passwd', unixMode: '0600' }
+                listen.http.unixMode: is of no use without unix: add unix or remove it
+            unix: '/w', http: { tcp: '127.0.0.1:1', keyFile: '/etc/passwd', names: 'a' }
+                listen.http.names: must be a list of at most 64 names such as ["jobs.lan"], is a
+                string
+            unix: '/w', http: { tcp: '127.0.0.1:1', keyFile: '/etc/passwd', names: ['a:1'] }
+                listen.http.names[0]: must be the name of a host such as "jobs.lan", is "a:1"
             """#,
             more: [
                 Mistake(

@@ -21,7 +21,7 @@ internal import WorkerDaemon
             """
         #expect(
             faults(text) == [
-                "listen.http: not served yet: remove it (line 2, column 35)",
+                "listen.http: must be a section { … }, is a string (line 2, column 35)",
                 "store: there is no directory \"/var/lib/workerd\" for the file"
                     + " (line 3, column 10)",
                 "threads.images.cuont: unknown key, did you mean \"count\"? (line 5, column 15)",

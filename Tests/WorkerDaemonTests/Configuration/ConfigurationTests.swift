@@ -32,7 +32,7 @@ internal import WorkerDaemon
         let text = String(decoding: try repositoryFile("Config/workerd.json5"), as: UTF8.self)
         let examples = [
             "tcp:", "passwordFile:", "tcpAnywhere:", "maxMemory:", "environment:", "retries:",
-            "memoryLimit:", "jobArguments:", "jobEnvironment:",
+            "memoryLimit:", "jobArguments:", "jobEnvironment:", "http:",
         ]
         var used = text
         for example in examples {
@@ -41,6 +41,7 @@ internal import WorkerDaemon
         }
         let sample = try configuration(used)
         #expect(sample.listen.tcp?.description == "127.0.0.1:7711")
+        #expect(sample.listen.http.unix == "/run/workerd/http.sock")
         #expect(sample.selectors.first?.maxMemoryBytes == 512 << 20)
         #expect(sample.selectors.first?.memoryLimit == .auto)
         #expect(sample.selectors.first?.jobArguments == ["--rsyncable": .flag])
@@ -94,7 +95,10 @@ internal import WorkerDaemon
             """
             {
               listen: { unix: "/run/workerd/workerd.sock", unixMode: "0660", tcp: "10.0.0.1:7711",
-                        tcpAnywhere: true, passwordFile: "/etc/workerd/password" },
+                        tcpAnywhere: true, passwordFile: "/etc/workerd/password",
+                        http: { tcp: "10.0.0.1:7712", tcpAnywhere: true, unixMode: "0660",
+                                unix: "/run/workerd/http.sock", names: ["Jobs.LAN"],
+                                keyFile: "/etc/workerd/password" } },
               store: "memory",
               threads: {
                 images: { count: 3, maxQueued: 7, maxQueuedBytes: "8KB", whenFull: "refuse" } },
@@ -116,6 +120,12 @@ internal import WorkerDaemon
         expected.listen.tcp = Configuration.Address("10.0.0.1:7711")
         expected.listen.tcpAnywhere = true
         expected.listen.passwordFile = "/etc/workerd/password"
+        expected.listen.http.tcp = Configuration.Address("10.0.0.1:7712")
+        expected.listen.http.tcpAnywhere = true
+        expected.listen.http.unix = "/run/workerd/http.sock"
+        expected.listen.http.unixMode = 0o660
+        expected.listen.http.keyFile = "/etc/workerd/password"
+        expected.listen.http.names = ["jobs.lan"]
         var images = Configuration.Thread(name: "images")
         images.count = 3
         images.maxQueued = 7

@@ -22,7 +22,7 @@ final class World {
     /// What the daemon's store holds, if that is the twin of the one in a file; nil if it is not.
     private var book: TwinBook?
     private var twin: TwinStore?
-    private var daemon: SteppedDaemon
+    private(set) var daemon: SteppedDaemon
     private var client: Client
 
     /// The client's end of a connection, and the requests that await a reply on it.

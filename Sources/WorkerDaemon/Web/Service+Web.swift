@@ -1,0 +1,164 @@
+// The requests of HTTP at the service: who may send them, and what is done.
+
+internal import HTTP
+internal import Jobs
+internal import Kernel
+internal import RESP
+internal import RunLoops
+
+extension Service {
+    func execute(_ part: Result<RequestPart, HTTPRefusal>, for session: Session) {
+        guard let conversation = session.conversation else { return }
+        switch part {
+        case .failure(let refusal): session.refuse(refusal, to: nil)
+        case .success(.head(let head)): begin(head, conversation, session)
+        case .success(.body(let body)): finish(body, conversation, session)
+        }
+    }
+
+    /// Decides about a request before its body is read.
+    private func begin(
+        _ head: RequestHead, _ conversation: HTTPConversation, _ session: Session
+    ) {
+        conversation.head = head
+        conversation.refusal = nil
+        do throws(HTTPRefusal) {
+            guard try admits(head, session) else { return }
+        } catch {
+            conversation.refusal = error
+            // The body of a refused request is not read, nor what follows it. Without a body, the
+            // answer comes in its turn, unless nothing more is read.
+            guard head.bodyByteCount > 0 || session.hasInputEnded else { return }
+            session.closeAfterRefusal()
+            return session.refuse(error, to: head)
+        }
+        if head.expectsContinue {
+            session.fill(session.reserve(), encoded: ResponseWriter.goOn)
+        }
+    }
+
+    /// Whether a request may go on: false if it has to wait for its turn, and is begun again then.
+    private func admits(_ head: RequestHead, _ session: Session) throws(HTTPRefusal) -> Bool {
+        let (route, _) = try WebRoute.find(head)
+        guard route.needsKey else { return true }
+        // No browser comes through a Unix socket.
+        if session.ends.process == nil { try web.check(head) }
+        guard try checkKey(head, session) else { return false }
+        try WebSite.checkContent(head)
+        return true
+    }
+
+    private static let scheme = "bearer "
+
+    /// Looks at the key of a request.
+    ///
+    /// - Returns: false if it has to wait for its turn.
+    private func checkKey(_ head: RequestHead, _ session: Session) throws(HTTPRefusal) -> Bool {
+        if session.ends.isOwner { return true }
+        guard let key else {
+            // A stepped daemon has neither a key nor strangers.
+            if !session.asksForPassword { return true }
+            throw HTTPRefusal(
+                .forbidden, "this socket is for the user that workerd runs as, and for root")
+        }
+        guard let field = head.text(of: "authorization"),
+            field.lowercased().hasPrefix(Self.scheme)
+        else {
+            throw HTTPRefusal(.unauthorized, "a key is asked for: Authorization: Bearer KEY")
+        }
+        let guess = Array(field.utf8.dropFirst(Self.scheme.utf8.count))
+        // A connection that has given the key once guesses no more: others may keep its address
+        // waiting.
+        if session.isAuthenticated, PasswordGate.isEqual(guess, key) { return true }
+        do throws(WireError) {
+            let isLater = try passwordGate.postpones(session, self) { [unowned self] session in
+                execute(.success(.head(head)), for: session)
+            }
+            if isLater { return false }
+        } catch {
+            throw HTTPRefusal(.tooManyRequests, error.message)
+        }
+        guard PasswordGate.isEqual(guess, key) else {
+            passwordGate.guessedWrong(session)
+            throw HTTPRefusal(.unauthorized, "this is not the key")
+        }
+        letIn(session)
+        return true
+    }
+
+    /// Executes a request that has arrived in full.
+    private func finish(
+        _ body: [UInt8], _ conversation: HTTPConversation, _ session: Session
+    ) {
+        guard let head = conversation.head else { return }
+        conversation.head = nil
+        if !head.keepsAlive { session.closeWhenAnswered() }
+        do throws(HTTPRefusal) {
+            if let refusal = conversation.refusal { throw refusal }
+            let (route, parameters) = try WebRoute.find(head)
+            switch route.content {
+            case .command(let shape, let make):
+                run(make, shape, head, parameters, body, session)
+            case .health: answerHealth(head, session)
+            case .readiness: answerReadiness(head, session)
+            case .metrics: session.answer(head, .ok, metrics(), Metrics.contentType)
+            }
+        } catch {
+            session.refuse(error, to: head)
+        }
+    }
+
+    private func run(
+        _ make: (WebRequest, Service) throws -> CommandArguments, _ shape: HTTPCall.Shape,
+        _ head: RequestHead, _ parameters: [String], _ body: [UInt8], _ session: Session
+    ) {
+        var call = HTTPCall(head, shape)
+        do {
+            let request = try WebRequest(head, parameters, body: body)
+            if case .jobs = shape {
+                call = HTTPCall(head, .jobs(limit: JobListRequest.limit(request)))
+            }
+            let arguments = try make(request, self).all
+            let max = configuration.limits.payloadBytes
+            if let large = arguments.first(where: { $0.count > max }) {
+                throw HTTPRefusal(
+                    .contentTooLarge,
+                    "a value has \(large.count) bytes, the limit is \(max) "
+                        + "(limits.payload in the configuration)")
+            }
+            session.conversation?.next = .call(call)
+            execute(Command(arguments), for: session)
+        } catch let refusal as HTTPRefusal {
+            session.refuse(refusal, to: head)
+        } catch {
+            session.conversation?.next = .call(call)
+            session.reply(WireError(error).reply)
+        }
+    }
+}
+
+extension Session {
+    /// Answers a request that is refused.
+    func refuse(_ refusal: HTTPRefusal, to head: RequestHead?) {
+        var fields: ResponseHead.Fields = []
+        if refusal.status == .methodNotAllowed {
+            fields = [("Allow", head?.method == .post ? "GET, HEAD" : "POST")]
+        }
+        conversation?.next = .call(HTTPCall(refusal, to: head, fields: fields))
+        reply(refusal.value)
+    }
+
+    /// Answers a request with a text.
+    func answer(
+        _ head: RequestHead, _ status: HTTPStatus, _ text: String,
+        _ kind: String = HTTPCall.plainText
+    ) {
+        fill(reserve(head, status, kind), encoded: Array(text.utf8))
+    }
+
+    /// Keeps a place for the text that answers a request.
+    func reserve(_ head: RequestHead, _ status: HTTPStatus, _ kind: String) -> ReplyToken {
+        conversation?.next = .call(HTTPCall(head, .text(status, kind)))
+        return reserve()
+    }
+}

@@ -1,0 +1,149 @@
+// Which path means which command. The commands themselves, with their checks and rights, are those
+// of the Redis protocol.
+
+internal import HTTP
+internal import Jobs
+internal import RESP
+internal import Wording
+
+/// A path with its method, and what is done for it.
+struct WebRoute: Sendable {
+    /// What a path is about.
+    enum Content: Sendable {
+        /// The answer to a command.
+        case command(
+            HTTPCall.Shape,
+            @Sendable (WebRequest, Service) throws -> CommandArguments)
+        /// Whether the daemon's loops turn and its store can be written; without a key.
+        case health
+        /// Whether the daemon takes jobs; without a key.
+        case readiness
+        /// Figures for Prometheus.
+        case metrics
+    }
+
+    /// GET also serves HEAD.
+    let method: HTTPMethod
+    /// With parameters in braces.
+    let path: String
+    let content: Content
+    private let parts: [Substring]
+
+    private init(_ method: HTTPMethod, _ path: String, _ content: Content) {
+        self.method = method
+        self.path = path
+        self.content = content
+        parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    }
+
+    /// A path that means a command with the path's parameters as its arguments.
+    private init(
+        _ method: HTTPMethod, _ path: String, _ shape: HTTPCall.Shape, command: String...,
+        query: [String] = []
+    ) {
+        self.init(
+            method, path,
+            .command(shape) { [command] request, _ in
+                try request.checkQuery(query)
+                try request.checkMembers([])
+                var arguments = CommandArguments()
+                for word in command { arguments.add(word) }
+                for parameter in request.parameters { arguments.add(parameter) }
+                return arguments
+            })
+    }
+
+    static let all: [WebRoute] = [
+        WebRoute(.get, "/healthz", .health),
+        WebRoute(.get, "/readyz", .readiness),
+        WebRoute(.get, "/metrics", .metrics),
+        WebRoute(
+            .get, "/api/jobs",
+            .command(.jobs(limit: 0)) { request, service in
+                try JobListRequest.arguments(request) { service.driver.scheduler.isKnown($0) }
+            }),
+        WebRoute(
+            .post, "/api/jobs",
+            .command(.accepted) { request, _ in
+                try request.checkQuery([])
+                return try NewJobRequest.arguments(request)
+            }),
+        WebRoute(.get, "/api/jobs/{id}", .object, command: "JOB"),
+        WebRoute(.get, "/api/jobs/{id}/payload", .member("payload"), command: "PAYLOAD"),
+        WebRoute(
+            .get, "/api/jobs/{id}/result",
+            .command(.member("result")) { request, _ in
+                try request.checkQuery(["wait"])
+                var arguments = CommandArguments("RESULT", request.parameters[0])
+                guard let wait = request.query("wait") else { return arguments }
+                arguments.add("WAIT")
+                if !wait.isEmpty { arguments.add(wait) }
+                return arguments
+            }),
+        WebRoute(
+            .get, "/api/jobs/{id}/output",
+            .command(.member("output")) { request, _ in
+                try request.checkQuery(["attempt"])
+                var arguments = CommandArguments("OUTPUT", request.parameters[0])
+                arguments.add("ATTEMPT", request.query("attempt"))
+                return arguments
+            }),
+        WebRoute(.post, "/api/jobs/{id}/cancel", .member("answer"), command: "CANCEL"),
+        WebRoute(.post, "/api/jobs/{id}/retry", .member("count"), command: "RETRY"),
+        WebRoute(.post, "/api/jobs/{id}/drop", .member("count"), command: "DROP"),
+        WebRoute(.get, "/api/threads", .member("threads"), command: "THREADS"),
+        WebRoute(.get, "/api/threads/{name}", .object, command: "THREAD"),
+        WebRoute(.post, "/api/threads/{name}/pause", .member("answer"), command: "PAUSE"),
+        WebRoute(.post, "/api/threads/{name}/resume", .member("answer"), command: "RESUME"),
+        WebRoute(.get, "/api/selectors", .member("selectors"), command: "SELECTORS"),
+        WebRoute(
+            .post, "/api/selectors/{name}/retry", .member("count"), command: "RETRY", "ALL"),
+        WebRoute(.post, "/api/selectors/{name}/drop", .member("count"), command: "DROP", "ALL"),
+        WebRoute(.get, "/api/schedules", .member("schedules"), command: "SCHEDULES"),
+        WebRoute(.get, "/api/workers", .member("workers"), command: "WORKERS"),
+    ]
+
+    /// Whether a key is asked for.
+    var needsKey: Bool {
+        switch content {
+        case .health, .readiness: false
+        case .metrics, .command: true
+        }
+    }
+
+    /// Finds what a request is about, and the values of the path's parameters.
+    static func find(_ head: RequestHead) throws(HTTPRefusal) -> (WebRoute, [String]) {
+        let method = head.method == .head ? HTTPMethod.get : head.method
+        var isElsewhere = false
+        for route in all {
+            guard let parameters = route.parameters(of: head.target.segments) else { continue }
+            guard route.method == method else {
+                isElsewhere = true
+                continue
+            }
+            return (route, parameters)
+        }
+        let place = "\(head.method.rawValue) \(head.target.text.prefix(100))"
+        guard !isElsewhere else {
+            throw HTTPRefusal(
+                .methodNotAllowed,
+                "\(place): this path is there for \(method == .get ? "POST" : "GET") only")
+        }
+        throw HTTPRefusal(.notFound, "\(place): there is no such path")
+    }
+
+    /// The values of the path's parameters; nil if it is another path.
+    private func parameters(of segments: [String]) -> [String]? {
+        guard segments.count == parts.count else { return nil }
+        var parameters: [String] = []
+        for (part, segment) in zip(parts, segments) {
+            if part.hasPrefix("{") {
+                guard !segment.isEmpty else { return nil }
+                parameters.append(segment)
+            } else if part != segment {
+                return nil
+            }
+        }
+        return parameters
+    }
+}
