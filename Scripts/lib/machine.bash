@@ -98,6 +98,14 @@ try_curl() {
     return 1
 }
 
+# Installs promtool, which checks the figures for Prometheus, if it is missing; without it, returns 1.
+try_promtool() {
+    if command -v promtool >/dev/null; then return 0; fi
+    install_packages prometheus && return 0
+    say "promtool is missing, and the test that needs it is skipped; to have it: apt-get install prometheus (as root)"
+    return 1
+}
+
 # try_packages PACKAGE…: installs packages, all of them or those that are to be had. Returns 1 if one is not.
 try_packages() {
     local package missing=0

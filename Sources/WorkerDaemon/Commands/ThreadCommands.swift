@@ -98,18 +98,7 @@ enum ThreadCommands {
     ) -> [RESPValue.Entry] {
         let job = member.current.withLock { $0 }
         let awaited = service.driver.exchange.ready(on: member)
-        let state =
-            if let job, service.driver.isStuck(JobID(job.id)) {
-                "stuck"
-            } else if member.thread.isStopped {
-                member.thread.hasEnded ? "stopped" : "stopping"
-            } else if job != nil {
-                member.thread.isPaused ? "pausing" : "running"
-            } else if member.thread.isPaused {
-                "paused"
-            } else {
-                awaited != nil || service.driver.isHeldUp(member, of: group) ? "held" : "idle"
-            }
+        let state = state(of: member, of: group, service)
         let runtime = job?.run.map { WallClock.unixMilliseconds() - $0.startedAt }
         return describe(
             member.thread.name, state, waitingCount: service.driver.shownWaitingCount(of: group),
@@ -118,6 +107,26 @@ enum ThreadCommands {
             job: job.map { Int($0.id) }, selector: job?.selector, runtime: runtime)
             + (service.driver.scheduler.holdUp(ofThread: member.name)?.entries ?? [])
             + (awaited?.entries ?? []) + service.driver.exchange.ownerEntries(of: member)
+    }
+
+    /// All states of a configured thread.
+    static let states = [
+        "stuck", "stopped", "stopping", "pausing", "running", "paused", "held", "idle",
+    ]
+
+    /// The state of a thread, as a word.
+    static func state(
+        of member: WorkerGroup.Member, of group: WorkerGroup, _ service: Service
+    ) -> String {
+        let job = member.current.withLock { $0 }
+        if let job, service.driver.isStuck(JobID(job.id)) { return "stuck" }
+        if member.thread.isStopped { return member.thread.hasEnded ? "stopped" : "stopping" }
+        if job != nil { return member.thread.isPaused ? "pausing" : "running" }
+        if member.thread.isPaused { return "paused" }
+        let isHeld =
+            service.driver.exchange.ready(on: member) != nil
+            || service.driver.isHeldUp(member, of: group)
+        return isHeld ? "held" : "idle"
     }
 
     /// Describes a thread that is no longer configured and has jobs in the journal.

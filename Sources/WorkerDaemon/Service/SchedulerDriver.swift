@@ -21,6 +21,8 @@ final class SchedulerDriver {
     let children: ChildRegistry
     let store: any JobStore
     let startedAt: Int64
+    /// Figures about attempts; nil unless HTTP is served.
+    var figures: AttemptFigures?
     /// Where answers go.
     var door: any JobDoor = ClosedDoor()
     var scheduler: JobScheduler {
@@ -232,6 +234,9 @@ final class SchedulerDriver {
     /// An attempt has ended.
     func end(_ completion: Completion) {
         endAlarm(of: completion.job)
+        if let figures, let job = scheduler.book.active(completion.job) {
+            figures.note(completion, of: job)
+        }
         // Only what follows a failure has a date: any other end is as well told at the time of the
         // input before.
         if completion.outcome.state == .failed {

@@ -25,6 +25,7 @@ extension Service: JobDoor {
             return schedules.answered(reply.number, answer)
         }
         guard let session = session(of: reply.client) else { return }
+        if case .failed(let error) = answer { driver.figures?.note(error) }
         switch answer {
         case .result(let bytes?): session.fill(reply, with: .bulk(bytes))
         case .job(let status) where !wantedOutputs.isEmpty:

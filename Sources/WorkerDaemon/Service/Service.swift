@@ -109,6 +109,10 @@ final class Service: SessionDelegate {
             pendingReplyCountMax: limits.pipeline,
             outputByteCountSoftMax: min(1 << 20, limits.outputBacklogBytes),
             outputByteCountMax: limits.outputBacklogBytes)
+        if configuration.listen.http.isServed {
+            driver.figures = AttemptFigures(
+                pools: driver.groups.map(\.name), selectors: driver.handlers.keys.sorted())
+        }
         driver.door = self
         driver.exchange.door = self
         backups.answer = { [unowned self] reply, result in

@@ -83,7 +83,7 @@ struct HTTPCall {
         case (.value(let value), .accepted): body = JSONText.object("result", value)
         case (.value(let value), _): JSONText.append(value, to: &body)
         }
-        if shape.isJSON || status != .ok { body.append(UInt8(ascii: "\n")) }
+        if type == Self.json { body.append(UInt8(ascii: "\n")) }
         var bytes: [UInt8] = []
         let hasBody = ResponseWriter.writeHead(
             ResponseHead(status, type, Self.fields + more), bodyByteCount: body.count, to: head,
@@ -103,10 +103,6 @@ struct HTTPCall {
             .map([entry("id", pair.first ?? .null), entry("new", .boolean(isNew))]), to: &body)
         return body
     }
-}
-
-extension HTTPCall.Shape {
-    fileprivate var isJSON: Bool { if case .text = self { false } else { true } }
 }
 
 extension HTTPConversation.Exchange {

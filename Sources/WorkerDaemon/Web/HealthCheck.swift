@@ -32,6 +32,11 @@ final class HealthCheck {
     /// The number of the look: a sign of an earlier one counts for nothing.
     private var number = 0
     private var lastGood: Instant?
+    private var beganAt = Instant(nanoseconds: 0)
+    /// How long the loops took to answer.
+    private(set) var lags = ClassicHistogram()
+    /// How long the store took to write.
+    private(set) var commits = ClassicHistogram()
 
     init(_ driver: SchedulerDriver) { self.driver = driver }
 
@@ -43,6 +48,7 @@ final class HealthCheck {
         waiting.append(body)
         guard waiting.count == 1 else { return }
         number += 1
+        beganAt = loop.now
         missing = askMain == nil ? [.store] : [.main, .store]
         let check = Confined((check: self, number: number), to: loop)
         timeout = loop.schedule(after: Self.patience) {
@@ -52,8 +58,16 @@ final class HealthCheck {
             }
         }
         if let askMain {
-            let loop = loop
-            askMain { loop.perform { check.value.check.sign(.main, check.value.number) } }
+            let (loop, clock) = (loop, driver.clocks.loop)
+            askMain {
+                let between = clock.now()
+                loop.perform {
+                    let (check, number) = check.value
+                    check.noteLag(from: check.beganAt, to: between)
+                    check.noteLag(from: between, to: clock.now())
+                    check.sign(.main, number)
+                }
+            }
         }
         askStore()
     }
@@ -69,8 +83,17 @@ final class HealthCheck {
         let number = number
         driver.keep({ .keepSchedule(record, ticket: $0) }, then: { _ in })
         driver.keep({ .dropSchedule(Self.scheduleName, ticket: $0) }) { [weak self] fault in
-            if fault == nil { self?.sign(.store, number) } else { self?.failed(.store, number) }
+            guard let self else { return }
+            guard fault == nil else { return failed(.store, number) }
+            if number == self.number, driver.store.isKeeping {
+                commits.note(seconds: beganAt.duration(to: loop.now).seconds)
+            }
+            sign(.store, number)
         }
+    }
+
+    private func noteLag(from start: Instant, to end: Instant) {
+        lags.note(seconds: start.duration(to: end).seconds)
     }
 
     private func sign(_ part: Part, _ number: Int) {
@@ -90,6 +113,13 @@ final class HealthCheck {
         let told = waiting
         waiting = []
         for body in told { body(part) }
+    }
+}
+
+extension Duration {
+    /// In seconds, with a fraction.
+    fileprivate var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
     }
 }
 

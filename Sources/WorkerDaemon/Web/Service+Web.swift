@@ -101,7 +101,7 @@ extension Service {
                 run(make, shape, head, parameters, body, session)
             case .health: answerHealth(head, session)
             case .readiness: answerReadiness(head, session)
-            case .metrics: session.answer(head, .ok, metrics(), Metrics.contentType)
+            case .metrics: answerMetrics(head, session)
             }
         } catch {
             session.refuse(error, to: head)

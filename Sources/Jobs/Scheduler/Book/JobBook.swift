@@ -120,6 +120,15 @@ package struct JobBook {
         return found
     }
 
+    /// Calls `body` with the active jobs, in the order in which they came, until it returns false.
+    package func forEachActive(_ body: (JobEntry) -> Bool) {
+        var next = ends.first
+        while let slot = next {
+            next = chain.slot(after: slot)
+            if let entry = chain[slot], entry.isActive, !body(entry) { return }
+        }
+    }
+
     private func forEach(_ body: (JobEntry) -> Void) {
         var next = ends.first
         while let slot = next {
