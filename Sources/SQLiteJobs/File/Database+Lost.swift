@@ -28,11 +28,7 @@ extension Database {
     /// - Blocks: for the disk.
     func refuseForeignFile() throws(StoreFault) {
         guard hasLog, let file = unsafe layerFile(SQLITE_FCNTL_FILE_POINTER) else { return }
-        var header = [UInt8](repeating: 0, count: Schema.headerByteCount)
-        let code = unsafe header.withUnsafeMutableBytes { bytes in
-            unsafe file.pointee.pMethods?.pointee.xRead?(
-                file, bytes.baseAddress, Int32(bytes.count), 0) ?? SQLITE_OK
-        }
+        let (header, code) = unsafe header(of: file)
         // A file that can't be read at all is reported by the next read.
         guard code == SQLITE_OK || code == Self.shortRead else { return }
         if code == Self.shortRead { throw Self.incomplete(path, "has lost its end") }
@@ -47,16 +43,30 @@ extension Database {
         }
     }
 
-    /// Refuses a file with fewer pages than its log requires; part of reading.
+    private func header(of file: UnsafeMutablePointer<sqlite3_file>) -> ([UInt8], Int32) {
+        var header = [UInt8](repeating: 0, count: Schema.headerByteCount)
+        let code = unsafe header.withUnsafeMutableBytes { bytes in
+            unsafe file.pointee.pMethods?.pointee.xRead?(
+                file, bytes.baseAddress, Int32(bytes.count), 0) ?? SQLITE_OK
+        }
+        return (header, code)
+    }
+
+    /// Refuses a file with fewer pages than its log requires; once something was read, or could not
+    /// be.
     ///
     /// - Throws: `.incomplete`.
     /// - Blocks: for the disk.
     func refuseShortFile() throws(StoreFault) {
         guard hasLog, let file = unsafe layerFile(SQLITE_FCNTL_FILE_POINTER),
-            let log = unsafe layerFile(SQLITE_FCNTL_JOURNAL_POINTER),
-            let pageCount = try integer("PRAGMA page_count"),
-            let pageByteCount = try integer("PRAGMA page_size"), pageByteCount > 0
+            let log = unsafe layerFile(SQLITE_FCNTL_JOURNAL_POINTER)
         else { return }
+        let (header, _) = unsafe header(of: file)
+        let pageByteCount = Schema.pageByteCount(in: header)
+        guard pageByteCount > 0 else { return }
+        // The latest count; where the tables can't be read, that of the file itself.
+        let counted = (try? integer("PRAGMA page_count")) ?? nil
+        let pageCount = counted ?? Schema.pageCount(in: header)
         let found = unsafe byteCount(of: file) / pageByteCount
         let logged = unsafe byteCount(of: log) / (pageByteCount + Self.frameHeaderByteCount)
         guard found + logged < pageCount else { return }

@@ -41,11 +41,23 @@ package struct Schema: Sendable {
     ///   65,536.
     static func mayBeOurs(_ header: [UInt8]) -> Bool {
         guard header.starts(with: "SQLite format 3\0".utf8) else { return false }
-        let pageByteCount = Int(header[16]) << 8 | Int(header[17])
-        let isPage =
-            pageByteCount == 1 || (pageByteCount >= 512 && pageByteCount.nonzeroBitCount == 1)
+        let pageByteCount = pageByteCount(in: header)
+        let isPage = pageByteCount >= 512 && pageByteCount.nonzeroBitCount == 1
         // The first transaction of a new database is in the log.
         return isPage && [0, applicationID].contains(application(in: header))
+    }
+
+    /// The size of a page of a database with this header; 1 stands for 65,536.
+    static func pageByteCount(in header: [UInt8]) -> Int64 {
+        let count = Int64(header[16]) << 8 | Int64(header[17])
+        return count == 1 ? 65_536 : count
+    }
+
+    /// The number of pages that the header of a database says.
+    ///
+    /// - Source: www.sqlite.org/fileformat.html: at byte 28, most significant first.
+    static func pageCount(in header: [UInt8]) -> Int64 {
+        header[28..<32].reduce(0) { $0 << 8 | Int64($1) }
     }
 
     private static func application(in header: [UInt8]) -> Int64 {

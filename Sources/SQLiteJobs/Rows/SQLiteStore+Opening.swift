@@ -24,7 +24,13 @@ extension SQLiteStore {
         // no lock.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
         try database.refuseForeignFile()
-        let version = try versionOfOurs(database, schema)
+        let version: Int64
+        do throws(StoreFault) {
+            version = try versionOfOurs(database, schema)
+        } catch {
+            try database.refuseShortFile()
+            throw error
+        }
         try database.refuseShortFile()
         let damage = database.findLogDamage()
         guard try database.text("PRAGMA journal_mode = WAL") == "wal" else {

@@ -186,39 +186,11 @@ final class SchedulerSimulation {
     func beginOne() {
         let members = driver.groups.flatMap(\.memberNames)
         let member = members[random.below(members.count)]
-        guard let attempt = driver.begin(on: member, isHeld: random.chance(heldShare)) else { return }
+        guard let attempt = driver.begin(on: member, isHeld: random.chance(heldShare)) else {
+            return
+        }
         note("\(member) begins \(attempt.id), attempt \(attempt.number)")
         begun(attempt)
-    }
-
-    /// A worker gives a job back, or vanishes with it.
-    private func passOn() {
-        if let id = driver.heldOver.keys.sorted().first, random.chance(50) {
-            note("the worker of \(id) has vanished meanwhile")
-            count("vanished")
-            entries[id]?.heldNumber = nil
-            return driver.vanish(id)
-        }
-        guard let attempt = driver.heldAttempts.randomElement(using: &random) else { return }
-        let hasVanished = random.chance(50)
-        note("the worker of \(attempt.id) \(hasVanished ? "vanishes" : "gives it back")")
-        count(hasVanished ? "vanished" : "given back")
-        driver.passOn(attempt, hasVanished: hasVanished)
-        if hasVanished { checkNumber(of: attempt) }
-    }
-
-    /// Checks that a worker is told when a job has begun before.
-    private func checkNumber(of attempt: FakeAttempt) {
-        guard let entry = entries[attempt.id] else { return }
-        if let number = entry.heldNumber {
-            if attempt.number != number {
-                fail("job \(entry.id) goes on as attempt \(attempt.number), was \(number)")
-            }
-            entry.heldNumber = nil
-        } else if attempt.number <= entry.lastNumber {
-            fail("job \(entry.id) began before, and is not told so")
-        }
-        entry.lastNumber = attempt.number
     }
 
     private func begun(_ attempt: FakeAttempt) {

@@ -13,7 +13,7 @@ final class FakeAttempt {
 
     let job: JobEntry
     let id: JobID
-    fileprivate(set) var number: Int
+    var number: Int
     let expiresAt: Int64
     let isStored: Bool
     var phase = Phase.queued
@@ -110,7 +110,7 @@ final class TestDriver: SchedulerEnvironment {
     /// Milliseconds by which the store's clock is behind.
     let storeLag: Int64
     /// The jobs that workers of an earlier life hold, until their members have begun them.
-    private(set) var heldOver: [JobID: JobHolder] = [:]
+    var heldOver: [JobID: JobHolder] = [:]
     /// Reports of threads that the scheduler has not heard.
     var reports: [Completion] = []
     var expiredReports: [JobID] = []
@@ -369,7 +369,7 @@ final class TestDriver: SchedulerEnvironment {
         return nil
     }
 
-    private func noteStart(of attempt: FakeAttempt, for holder: JobHolder?) {
+    func noteStart(of attempt: FakeAttempt, for holder: JobHolder?) {
         guard attempt.isStored else { return }
         let id = attempt.id.number
         if attempt.isHeld {
@@ -382,42 +382,6 @@ final class TestDriver: SchedulerEnvironment {
             id,
             Attempt(
                 number: attempt.number, workerName: attempt.member, startedAt: attempt.startedAt))
-    }
-
-    /// The worker that holds an attempt gives it back, or vanishes, and another one takes it.
-    func passOn(_ attempt: FakeAttempt, hasVanished: Bool) {
-        twin?.noteHolder(attempt.id.number, attempt: attempt.number, nil)
-        attempt.phase = .queued
-        if hasVanished {
-            attempt.number += 1
-            input { $0.vanished(attempt.id) }
-        } else {
-            input { $0.givenBack(attempt.id) }
-        }
-        attempt.phase = .running
-        attempt.startedAt = now.unixMilliseconds
-        noteStart(of: attempt, for: nil)
-    }
-
-    /// The worker that holds a job of an earlier life has vanished before a member began it.
-    func vanish(_ id: JobID) {
-        guard heldOver.removeValue(forKey: id) != nil, let job = scheduler.book.active(id) else {
-            return
-        }
-        twin?.noteStart(id.number, Attempt(number: job.attemptNumber))
-        (job.attempt as? FakeAttempt)?.number += 1
-        input { $0.vanished(id) }
-    }
-
-    /// Leaves held attempts to their workers: the daemon ends.
-    func leaveToWorkers() {
-        for attempt in heldAttempts { input { $0.leaveWithWorker(attempt.id) } }
-    }
-
-    /// The attempts that workers hold and that were not asked to end.
-    var heldAttempts: [FakeAttempt] {
-        groups.flatMap { $0.running.values }.filter { $0.isHeld && !$0.isAskedToEnd }
-            .sorted { $0.id < $1.id }
     }
 
     /// Lets an attempt end; the scheduler hears of it with `hear`.

@@ -1,0 +1,43 @@
+// Workers in other processes, as a test plays them.
+
+import Jobs
+import Kernel
+import StoreTwin
+
+extension TestDriver {
+    /// The worker that holds an attempt gives it back, or vanishes, and another one takes it.
+    func passOn(_ attempt: FakeAttempt, hasVanished: Bool) {
+        twin?.noteHolder(attempt.id.number, attempt: attempt.number, nil)
+        attempt.phase = .queued
+        if hasVanished {
+            attempt.number += 1
+            input { $0.vanished(attempt.id) }
+        } else {
+            input { $0.givenBack(attempt.id) }
+        }
+        attempt.phase = .running
+        attempt.startedAt = now.unixMilliseconds
+        noteStart(of: attempt, for: nil)
+    }
+
+    /// The worker that holds a job of an earlier life has vanished before a member began it.
+    func vanish(_ id: JobID) {
+        guard heldOver.removeValue(forKey: id) != nil, let job = scheduler.book.active(id) else {
+            return
+        }
+        twin?.noteStart(id.number, Attempt(number: job.attemptNumber))
+        (job.attempt as? FakeAttempt)?.number += 1
+        input { $0.vanished(id) }
+    }
+
+    /// Leaves held attempts to their workers: the daemon ends.
+    func leaveToWorkers() {
+        for attempt in heldAttempts { input { $0.leaveWithWorker(attempt.id) } }
+    }
+
+    /// The attempts that workers hold and that were not asked to end.
+    var heldAttempts: [FakeAttempt] {
+        groups.flatMap { $0.running.values }.filter { $0.isHeld && !$0.isAskedToEnd }
+            .sorted { $0.id < $1.id }
+    }
+}
