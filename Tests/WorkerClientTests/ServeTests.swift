@@ -212,4 +212,29 @@ struct `A worker in Swift` {
             try second.kill()
         }
     }
+
+    @Test func `owns a thread, and no other`() async throws {
+        try await onOwnThread { own in
+            let daemon = try TestDaemon(selectors: Self.selectors)
+            let client = try await AsyncWorkerClient.connect(to: daemon.address)
+            let owner = own.start {
+                try await client.serve("turn", as: "owner", owning: "mail/1") { job in
+                    Array("owner of \(job.thread)".utf8)
+                }
+            }
+            // What it owns is shown once its TAKE is there.
+            while try await client.command(["THREAD", "mail/1"])["owner"]?.text != "owner" {}
+            let other = own.start {
+                try await client.serve("turn", as: "other") { _ in Array("other".utf8) }
+            }
+            for (thread, expected) in [("mail/1", "owner of mail/1"), ("images", "other")] {
+                let result = try await client.performAndWait(onThread: thread, selector: "turn")
+                #expect(String(decoding: result, as: UTF8.self) == expected)
+            }
+            for worker in [owner, other] {
+                worker.cancel()
+                try await worker.value
+            }
+        }
+    }
 }

@@ -14,6 +14,7 @@ enum ServedEnd: Sendable {
 /// What a worker asks for with each TAKE.
 struct TakeWish: Sendable {
     let name: String
+    let ownThread: String?
     let selectors: [String]
     /// The time that a TAKE waits; the length does not matter, as another one follows.
     var wait = Duration.seconds(60)

@@ -33,18 +33,20 @@ extension WorkerClient {
     ///   - selectors: those of the configuration with `worker: true`.
     ///   - name: 1 to 64 of the characters `A-Z a-z 0-9 _ . -`, which no other worker has; nil for
     ///     one that is made up.
+    ///   - thread: takes the jobs of this thread, which no other worker gets then; while another
+    ///     worker owns it, this one waits as its standby. Nil for the jobs of all threads.
     ///   - onTrouble: told of each error that passes, such as a daemon that is down; it is tried
     ///     again a second later.
     ///   - handler: runs a job; called in a task of its own, one at a time.
-    /// - Throws: `.daemon` for an error that does not pass, such as NOSELECTOR, ERR for a selector
-    ///   that is not for workers, NOAUTH; `.protocolFault`.
+    /// - Throws: `.daemon` for an error that does not pass, such as NOSELECTOR, NOTHREAD, ERR for
+    ///   a selector that is not for workers, NOAUTH; `.protocolFault`.
     /// - Thread: any task.
     public func serve(
-        _ selectors: String..., as name: String? = nil,
+        _ selectors: String..., as name: String? = nil, owning thread: String? = nil,
         onTrouble: @escaping @Sendable (WorkerClientError) -> Void = { _ in },
         handler: @escaping @Sendable (ServedJob) async throws -> [UInt8]
     ) async throws {
-        try await Serving(address, options, selectors, name, onTrouble, handler).run()
+        try await Serving(address, options, selectors, name, thread, onTrouble, handler).run()
     }
 }
 
@@ -58,32 +60,36 @@ extension AsyncWorkerClient {
     ///   - selectors: those of the configuration with `worker: true`.
     ///   - name: 1 to 64 of the characters `A-Z a-z 0-9 _ . -`, which no other worker has; nil for
     ///     one that is made up.
+    ///   - thread: takes the jobs of this thread, which no other worker gets then; while another
+    ///     worker owns it, this one waits as its standby. Nil for the jobs of all threads.
     ///   - onTrouble: told of each error that passes, such as a daemon that is down; it is tried
     ///     again a second later.
     ///   - handler: runs a job; called in a task of its own, one at a time.
-    /// - Throws: `.daemon` for an error that does not pass, such as NOSELECTOR, ERR for a selector
-    ///   that is not for workers, NOAUTH; `.protocolFault`.
+    /// - Throws: `.daemon` for an error that does not pass, such as NOSELECTOR, NOTHREAD, ERR for
+    ///   a selector that is not for workers, NOAUTH; `.protocolFault`.
     /// - Thread: any task.
     public func serve(
-        _ selectors: String..., as name: String? = nil,
+        _ selectors: String..., as name: String? = nil, owning thread: String? = nil,
         onTrouble: @escaping @Sendable (WorkerClientError) -> Void = { _ in },
         handler: @escaping @Sendable (ServedJob) async throws -> [UInt8]
     ) async throws {
-        try await Serving(address, options, selectors, name, onTrouble, handler).run()
+        try await Serving(address, options, selectors, name, thread, onTrouble, handler).run()
     }
 }
 
 extension Serving {
     init(
         _ address: WorkerAddress, _ options: ClientOptions, _ selectors: [String],
-        _ name: String?, _ onTrouble: @escaping @Sendable (WorkerClientError) -> Void,
+        _ name: String?, _ ownThread: String?,
+        _ onTrouble: @escaping @Sendable (WorkerClientError) -> Void,
         _ handler: @escaping @Sendable (ServedJob) async throws -> [UInt8]
     ) {
         require(!selectors.isEmpty, "a worker serves at least one selector")
         let madeUp = String(UInt64.random(in: .min ... .max), radix: 36)
         self.init(
             link: ServingLink(address, options),
-            wish: TakeWish(name: name ?? "swift-\(madeUp)", selectors: selectors),
+            wish: TakeWish(
+                name: name ?? "swift-\(madeUp)", ownThread: ownThread, selectors: selectors),
             handler: handler, onTrouble: onTrouble)
     }
 }

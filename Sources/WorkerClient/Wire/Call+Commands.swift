@@ -246,7 +246,9 @@ enum Read {
 extension TakeWish {
     /// The words of a TAKE.
     fileprivate var arguments: [CommandArgument] {
-        ["TAKE", "AS", .text(name), "WAIT", .integer(Int(wait.wholeMilliseconds)), "STOPS", "FROM"]
+        let own: [CommandArgument] = ownThread.map { ["OWN", .text($0)] } ?? []
+        return ["TAKE", "AS", .text(name)] + own
+            + ["WAIT", .integer(Int(wait.wholeMilliseconds)), "STOPS", "FROM"]
             + selectors.map { .text($0) }
     }
 }
