@@ -26,6 +26,14 @@ extension WorkerClient {
         try run(.selectors)
     }
 
+    /// Every worker in another process.
+    ///
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered.
+    public func workers() throws(WorkerClientError) -> [WorkerDescription] {
+        try run(.workers)
+    }
+
     /// Holds the waiting jobs of a thread or pool; running jobs go on.
     ///
     /// If the daemon keeps jobs in a file, that outlives it.

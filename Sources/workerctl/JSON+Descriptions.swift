@@ -84,7 +84,7 @@ extension JobDescription {
                 ("failure", .optional(failure)), ("progress", progress.map(JSON.double) ?? .null),
                 ("progress_text", .optional(progressText)),
             ] + words("arguments", arguments) + words("environment", environment)
-                + JSON.entries(of: holdUp))
+                + JSON.entries(of: holdUp) + text("waits_for", waitsFor))
     }
 }
 
@@ -98,6 +98,11 @@ extension JobNews {
             ("last_failure", .optional(lastFailure)),
         ])
     }
+}
+
+/// A text, if there is one.
+private func text(_ name: String, _ text: String?) -> [(String, JSON)] {
+    text.map { [(name, .string($0))] } ?? []
 }
 
 /// A list, if there is one.
@@ -115,7 +120,7 @@ extension ThreadDescription {
                 ("selector", .optional(selector)), ("running_ms", .optional(runningMilliseconds)),
             ] + (pool.map { [("pool", .string($0))] } ?? [])
                 + (maxQueued.map { [("max_queued", .integer($0))] } ?? [])
-                + JSON.entries(of: holdUp))
+                + JSON.entries(of: holdUp) + text("waits_for", waitsFor) + text("owner", owner))
     }
 }
 
@@ -133,6 +138,19 @@ extension ThreadOrPool {
                     ("max_queued", .integer(pool.maxQueued)),
                 ] + JSON.entries(of: pool.holdUp))
         }
+    }
+}
+
+extension WorkerDescription {
+    var json: JSON {
+        .object([
+            ("client", .optional(client)), ("name", .optional(name)),
+            ("connected", .boolean(isConnected)), ("pid", .optional(processID)),
+            ("uid", .optional(userID)), ("since", .optional(since)),
+            ("selectors", .array(selectors.map(JSON.string))),
+            ("owns", .array(ownThreads.map(JSON.string))),
+            ("jobs", .array(jobs.map { .integer(Int(clamping: $0)) })),
+        ])
     }
 }
 

@@ -232,7 +232,7 @@ enum JobSubcommands {
                     ("failure", job.failure), ("priority", job.summary.priority),
                     ("attempt", "\(job.summary.attempt)"),
                     ("last failure", job.summary.lastFailure),
-                    ("held by", job.holdUp?.text),
+                    ("held by", job.holdUp?.text), ("waits for", job.waitsFor),
                     ("accepted", Durations.time(job.acceptedAt)),
                     ("due", job.dueAt.map(Durations.time)),
                     ("expires", job.expiresAt.map(Durations.time)),

@@ -27,7 +27,7 @@ enum SubcommandTable {
 
     static var all: [Subcommand] {
         JobSubcommands.all + FailureSubcommands.all + ScheduleSubcommands.all
-            + ThreadSubcommands.all
+            + ThreadSubcommands.all + WorkerSubcommands.all
             + ServerSubcommands.all
     }
 

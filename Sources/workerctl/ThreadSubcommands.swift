@@ -93,7 +93,8 @@ enum ThreadSubcommands {
                     ("waiting", "\(thread.waitingCount)"), ("done", "\(thread.doneCount)"),
                     ("failed", "\(thread.failedCount)"),
                     ("max queued", thread.maxQueued.map { "\($0)" }),
-                    ("held by", thread.holdUp?.text),
+                    ("held by", thread.holdUp?.text), ("waits for", thread.waitsFor),
+                    ("owner", thread.owner),
                 ]
             case .pool(let pool):
                 [

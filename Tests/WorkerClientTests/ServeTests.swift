@@ -237,4 +237,42 @@ struct `A worker in Swift` {
             }
         }
     }
+
+    @Test func `is listed with the job that it holds, and a job without one waits`() async throws {
+        try await onOwnThread { own in
+            let daemon = try TestDaemon(selectors: Self.selectors)
+            let client = try await AsyncWorkerClient.connect(to: daemon.address)
+            let id = try await client.perform(onThread: "mail/1", selector: "turn")
+            while try await client.job(id).waitsFor != "worker turn" {}
+            while try daemon.workerctl("thread", "mail/1").text.contains("worker turn") == false {}
+            #expect(try daemon.workerctl("job", "\(id)").text.contains("worker turn"))
+            let document = try daemon.workerctl("--json", "thread", "mail/1").json()
+            #expect(document["waits_for"]?.text == "worker turn")
+            #expect(try daemon.workerctl("--json", "workers").json().elements?.isEmpty == true)
+
+            let begun = AsyncStream<UInt64>.makeStream()
+            let worker = own.start {
+                try await client.serve("turn", as: "turner", owning: "mail/1") { job in
+                    begun.continuation.yield(job.id)
+                    try await Task.sleep(for: .seconds(3_600))
+                    return []
+                }
+            }
+            for await _ in begun.stream { break }
+            let listed = try await client.workers()
+            #expect(listed.map(\.name) == ["turner"])
+            #expect(listed.first?.isConnected == true)
+            #expect(listed.first?.processID == ProcessStatistics.processID)
+            #expect(listed.first?.selectors == ["turn"])
+            #expect(listed.first?.ownThreads == ["mail/1"])
+            #expect(listed.first?.jobs == [id])
+            #expect(try await client.job(id).waitsFor == nil)
+            let shown = try daemon.workerctl("workers").text
+            #expect(shown.contains("turner") && shown.contains("connected"), "\(shown)")
+            #expect(shown.contains("mail/1  \(id)"), "\(shown)")
+            #expect(try daemon.workerctl("thread", "mail/1").text.contains("owner"))
+            worker.cancel()
+            try await worker.value
+        }
+    }
 }

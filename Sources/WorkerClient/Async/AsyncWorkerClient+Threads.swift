@@ -23,6 +23,13 @@ extension AsyncWorkerClient {
         try await run(.selectors)
     }
 
+    /// Every worker in another process.
+    ///
+    /// - Thread: any task.
+    public func workers() async throws -> [WorkerDescription] {
+        try await run(.workers)
+    }
+
     /// Holds the waiting jobs of a thread or pool; running jobs go on.
     ///
     /// If the daemon keeps jobs in a file, that outlives it.

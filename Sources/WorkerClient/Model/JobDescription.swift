@@ -93,6 +93,9 @@ public struct JobDescription: Sendable, Equatable {
     public let environment: [String]
     /// The blocking job behind which it waits; nil if it is not held up.
     public let holdUp: HoldUpDescription?
+    /// The worker in another process that it waits for, such as `worker resize`; nil if it waits
+    /// for none.
+    public let waitsFor: String?
 }
 
 /// The output of the program of one attempt of a job.
@@ -178,5 +181,6 @@ extension JobDescription {
         arguments = (reply["args"]?.elements ?? []).compactMap(\.text)
         environment = (reply["env"]?.elements ?? []).compactMap(\.text)
         holdUp = HoldUpDescription(fields)
+        waitsFor = fields.optionalText("waits-for")
     }
 }

@@ -30,6 +30,11 @@ public struct ThreadDescription: Sendable, Equatable {
     ///
     /// Of several, the hold-up that began first.
     public let holdUp: HoldUpDescription?
+    /// The worker in another process that its next job waits for, such as `worker resize`; nil if
+    /// none does.
+    public let waitsFor: String?
+    /// The worker in another process that has its jobs for itself; nil if none does.
+    public let owner: String?
 }
 
 /// Several threads under one name.
@@ -83,6 +88,8 @@ extension ThreadDescription {
         pool = fields.optionalText("pool")
         maxQueued = fields.optionalInteger("max-queued")
         holdUp = HoldUpDescription(fields)
+        waitsFor = fields.optionalText("waits-for")
+        owner = fields.optionalText("owner")
     }
 }
 

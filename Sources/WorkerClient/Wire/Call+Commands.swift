@@ -145,6 +145,14 @@ extension Call where Value == [ThreadDescription] {
     }
 }
 
+extension Call where Value == [WorkerDescription] {
+    static var workers: Call {
+        Call(["WORKERS"]) { (reply) throws(WorkerClientError) in
+            try Read.list(reply, WorkerDescription.init)
+        }
+    }
+}
+
 extension Call where Value == ThreadOrPool {
     static func thread(_ name: String) -> Call {
         Call(["THREAD", .text(name)], read: ThreadOrPool.init)
