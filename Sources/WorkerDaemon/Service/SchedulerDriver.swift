@@ -121,6 +121,7 @@ final class SchedulerDriver {
             guard remote.isStored else { return }
             store.noteHolder(remote.context.id, attempt: remote.context.attempt, holder)
         }
+        exchange.noteExpired = { [unowned self] id in input { $0.foundExpired(id) } }
         exchange.isActive = { [unowned self] id in scheduler.book.active(id) != nil }
         exchange.leave = { [unowned self] id in
             guard let job = scheduler.book.active(id) else { return }

@@ -70,21 +70,22 @@ final class JobRunner: Sendable {
         _ job: JobContext, _ handler: Handler, _ selector: Configuration.Selector,
         on group: WorkerGroup, isStored: Bool
     ) {
-        let remote = RemoteJob(job, selector, on: group, isStored: isStored, remoteReports)
-        while remote.waitForWorker() {
-            // What has begun once expires no more.
-            guard job.hasBegunBefore || !group.expires(job) else {
-                remote.leave()
-                reports.send(.expired(JobID(job.id)))
-                return
+        let remote = RemoteJob(
+            job, handler, selector, on: group, store: isStored ? store : nil, remoteReports)
+        while true {
+            switch remote.hold() {
+            case .ended(let outcome):
+                let completion = group.end(
+                    job, outcome, on: remote.member, as: remote, store: remote.store, failures)
+                if let completion { return report(completion, of: job) }
+                return remote.leave()
+            case .givenBack where job.putBack():
+                group.letGo(of: job, remote.member)
+            case .givenBack, .left:
+                group.letGo(of: job, remote.member)
+                return remote.leave()
             }
-            let completion = group.run(
-                job, handler, as: remote, children: children, store: isStored ? store : nil,
-                log: log, failures: failures)
-            if let completion { return report(completion, of: job) }
-            guard remote.isGivenBack else { break }
         }
-        remote.leave()
     }
 
     private func report(_ completion: Completion, of job: JobContext) {

@@ -99,37 +99,52 @@ final class WorkerGroup: Sendable {
 
     /// Runs a job to its end on the calling member's thread.
     ///
-    /// - Parameters:
-    ///   - remote: the job as its worker in another process has it; nil for one that runs here.
-    ///   - store: where the beginning is marked; nil for a job in memory only.
-    /// - Returns: nil when it was withdrawn before, and did not run, or was given up or given back
-    ///   while it ran.
+    /// - Parameter store: where the beginning is marked; nil for a job in memory only.
+    /// - Returns: nil when it was withdrawn before, and did not run, or was given up while it ran.
     func run(
-        _ job: JobContext, _ handler: Handler, as remote: RemoteJob? = nil,
-        children: ChildRegistry, store: (any JobStore)?, log: Log, failures: FailureLog
+        _ job: JobContext, _ handler: Handler, children: ChildRegistry,
+        store: (any JobStore)?, log: Log, failures: FailureLog
     ) -> Completion? {
         let member = currentMember
-        let thread = member.name
+        guard begin(job, handler, on: member, store: store) else { return nil }
+        let outcome = handler.run(job, children: children, log: log)
+        return end(job, outcome, on: member, store: store, failures)
+    }
+
+    /// Begins a job on a member's thread.
+    ///
+    /// - Parameters:
+    ///   - holder: the worker in another process that gets it; nil for one that runs here.
+    ///   - store: where the beginning is marked; nil for a job in memory only.
+    /// - Returns: false when it was withdrawn before.
+    /// - Thread: the member's, or another one while that waits for it.
+    func begin(
+        _ job: JobContext, _ handler: Handler, on member: Member, for holder: JobHolder? = nil,
+        store: (any JobStore)?
+    ) -> Bool {
         let startedAt = clocks.wall.unixMilliseconds()
         let isBegun = job.begin(
-            on: thread, at: startedAt, timeout: handler.timeout(of: job.options), by: clocks.loop)
-        guard isBegun else { return nil }
-        if let holder = remote?.holder {
-            store?.noteHolder(job.id, attempt: job.attempt, holder)
-        }
+            on: member.name, at: startedAt, timeout: handler.timeout(of: job.options),
+            by: clocks.loop)
+        guard isBegun else { return false }
+        if let holder { store?.noteHolder(job.id, attempt: job.attempt, holder) }
         store?.noteStart(
-            job.id, Attempt(number: job.attempt, workerName: thread, startedAt: startedAt))
+            job.id, Attempt(number: job.attempt, workerName: member.name, startedAt: startedAt))
         member.current.withLock { $0 = job }
-        guard
-            let outcome = remote.map({ $0.serve() })
-                ?? handler.run(job, children: children, log: log)
-        else {
-            member.current.withLock { if $0 === job { $0 = nil } }
-            return nil
-        }
-        guard job.finish() else {
+        return true
+    }
+
+    /// Ends a job that has begun on the calling member's thread.
+    ///
+    /// - Parameter remote: the job as its worker in another process has it.
+    /// - Returns: nil when it was given up while it ran.
+    func end(
+        _ job: JobContext, _ outcome: Outcome, on member: Member, as remote: RemoteJob? = nil,
+        store: (any JobStore)?, _ failures: FailureLog
+    ) -> Completion? {
+        guard job.finish(), let run = job.run else {
             // Another thread has replaced this one, and owns the member's figures.
-            member.current.withLock { if $0 === job { $0 = nil } }
+            letGo(of: job, member)
             return nil
         }
         if let store, case .done(let result) = outcome {
@@ -143,12 +158,18 @@ final class WorkerGroup: Sendable {
         case .failed:
             member.failedCount.add(1, ordering: .relaxed)
             failures.note(
-                job, outcome, isFinal: remote?.retry == .never, on: thread, at: clocks.loop.now())
+                job, outcome, isFinal: remote?.retry == .never, on: member.name,
+                at: clocks.loop.now())
         default: break
         }
         return Completion(
-            job: JobID(job.id), attemptNumber: job.attempt, outcome: outcome, thread: thread,
-            startedAt: startedAt, endedAt: clocks.wall.unixMilliseconds(),
-            retry: remote?.retry ?? .asPlanned)
+            job: JobID(job.id), attemptNumber: job.attempt, outcome: outcome,
+            thread: member.name, startedAt: run.startedAt,
+            endedAt: clocks.wall.unixMilliseconds(), retry: remote?.retry ?? .asPlanned)
+    }
+
+    /// A member's thread has let go of a job that it has not ended.
+    func letGo(of job: JobContext, _ member: Member) {
+        member.current.withLock { if $0 === job { $0 = nil } }
     }
 }

@@ -14,9 +14,7 @@ internal import WorkerThreads
 enum RemoteReport: Sendable {
     /// The thread waits for a worker; once more, if one has given the job back.
     case ready(RemoteJob, isAgain: Bool)
-    /// A worker's job has begun: the worker is to get it.
-    case begun(RemoteJob)
-    /// The worker is to stop: the job was cancelled, or is over its time limit.
+    /// The worker is to stop: the job was cancelled.
     case stop(RemoteJob)
     /// The thread does not hold the job any more, and it has not ended.
     case left(RemoteJob)
@@ -29,7 +27,6 @@ final class RemoteJob: Sendable {
     /// How far it is.
     private enum Step {
         case waiting
-        case claimed
         case begun
         case ended(Outcome, RetryWish)
         case givenBack
@@ -39,29 +36,47 @@ final class RemoteJob: Sendable {
         case sentBack
     }
 
+    /// How a thread lets go of it.
+    enum Parting {
+        case ended(Outcome)
+        case givenBack
+        case left
+    }
+
+    /// What becomes of it when a worker takes it.
+    enum Beginning {
+        case begun
+        /// It was taken back.
+        case withdrawn
+        /// It was too late to begin.
+        case expired
+    }
+
     let context: JobContext
     let selector: Configuration.Selector
     let group: WorkerGroup
     /// The thread that holds it.
     let member: WorkerGroup.Member
-    let isStored: Bool
+    private let handler: Handler
+    /// Where it is marked; nil for a job in memory only.
+    let store: (any JobStore)?
     private let worker: WorkerCore
     private let reports: MessagePort<RemoteReport>
     private let step = Mutex(Step.waiting)
     /// Whether a crash of the daemon leaves its result.
     let isEndMarked = Atomic<Bool>(false)
-    private let holderBox = Mutex<JobHolder?>(nil)
 
     /// - Thread: the worker thread that holds it.
     init(
-        _ context: JobContext, _ selector: Configuration.Selector, on group: WorkerGroup,
-        isStored: Bool, _ reports: MessagePort<RemoteReport>
+        _ context: JobContext, _ handler: Handler, _ selector: Configuration.Selector,
+        on group: WorkerGroup, store: (any JobStore)?, _ reports: MessagePort<RemoteReport>
     ) {
         guard let worker = WorkerCore.current else { fatalError("not on a worker thread") }
         self.context = context
+        self.handler = handler
         self.selector = selector
         self.group = group
-        self.isStored = isStored
+        self.store = store
         self.worker = worker
         self.reports = reports
         member = group.currentMember
@@ -69,34 +84,54 @@ final class RemoteJob: Sendable {
 
     var id: JobID { JobID(context.id) }
 
-    /// The worker that has taken it.
-    var holder: JobHolder? { holderBox.withLock { $0 } }
+    var isStored: Bool { store != nil }
 
     /// Whether the job's thread takes jobs now.
     var isPaused: Bool { member.thread.isPaused }
 
     // MARK: - On the job's thread
 
-    /// Waits until a worker takes the job.
+    /// Holds the job until a worker has ended it, or the thread has to let go of it.
     ///
-    /// - Returns: false if the job was withdrawn meanwhile.
     /// - Thread: the worker thread that holds it.
     /// - Blocks: until then; the thread serves its loop in mode `job`.
-    func waitForWorker() -> Bool {
+    func hold() -> Parting {
         // It was asked to stop, and given back in the same moment.
-        if context.isCancelRequested {
+        if context.isCancelRequested, group.begin(context, handler, on: member, store: store) {
             step.withLock { $0 = .ended(.cancelled, .never) }
-            return true
+            return .ended(.cancelled)
         }
         let isAgain = isGivenBack
         step.withLock { $0 = .waiting }
         group.awaitingWorkerCount.add(1, ordering: .relaxed)
         context.onWithdraw { [weak self] in self?.wake() }
         reports.send(.ready(self, isAgain: isAgain))
-        worker.serveJob { isClaimed || isSentBack || context.isWithdrawn }
+        worker.serveJob { parting != nil }
         context.onWithdraw(nil)
-        group.awaitingWorkerCount.subtract(1, ordering: .relaxed)
-        return isClaimed && !context.isWithdrawn
+        let last = parting ?? .left
+        if case .left = last, context.run == nil {
+            group.awaitingWorkerCount.subtract(1, ordering: .relaxed)
+        }
+        return last
+    }
+
+    private var parting: Parting? {
+        let step = step.withLock { $0 }
+        switch step {
+        case .waiting: return context.isWithdrawn ? .left : nil
+        case .begun: return nil
+        case .ended(let outcome, _): return .ended(outcome)
+        case .givenBack: return .givenBack
+        case .left, .sentBack: return .left
+        }
+    }
+
+    /// Says that the thread holds the job no more.
+    func leave() { reports.send(.left(self)) }
+
+    /// Whether the worker has given it back.
+    private var isGivenBack: Bool {
+        step.withLock { if case .givenBack = $0 { true } else { false } }
     }
 
     /// Whether its thread lets go of it although it has not ended.
@@ -104,84 +139,46 @@ final class RemoteJob: Sendable {
         step.withLock { if case .sentBack = $0 { true } else { false } }
     }
 
-    private var isClaimed: Bool {
-        step.withLock { if case .claimed = $0 { true } else { false } }
-    }
-
-    /// Lets the worker have the job, and waits until it has said how that ended.
-    ///
-    /// - Returns: nil if it was given back and waits again.
-    /// - Thread: the worker thread that holds it; the job has begun.
-    /// - Blocks: until then; the thread serves its loop in mode `job`.
-    func serve() -> Outcome? {
-        if let outcome = outcome { return outcome }
-        step.withLock { $0 = .begun }
-        reports.send(.begun(self))
-        context.onCancel { [weak self] in
-            if let self { reports.send(.stop(self)) }
-        }
-        let limit = context.run?.deadline ?? .distantFuture
-        let timer = ThreadRunLoop.Timer(at: limit) { [weak self] _ in
-            if let self { reports.send(.stop(self)) }
-        }
-        if limit != .distantFuture { worker.loop.add(timer, to: .job) }
-        worker.serveJob { outcome != nil || isGivenBack || isLeft }
-        timer.invalidate()
-        if isGivenBack, !context.putBack() { return .cancelled }
-        return outcome
-    }
-
-    /// Says that the thread holds the job no more.
-    func leave() { reports.send(.left(self)) }
-
-    /// Whether the worker has given it back.
-    var isGivenBack: Bool {
-        step.withLock { if case .givenBack = $0 { true } else { false } }
-    }
-
-    private var isLeft: Bool {
-        step.withLock { if case .left = $0 { true } else { false } }
-    }
-
     /// What follows its failure.
     var retry: RetryWish {
         step.withLock { if case .ended(_, let retry) = $0 { retry } else { .asPlanned } }
     }
 
-    private var outcome: Outcome? {
-        step.withLock { if case .ended(let outcome, _) = $0 { outcome } else { nil } }
-    }
-
     // MARK: - For the exchange
 
-    /// Takes it for a worker: its thread begins it.
-    func claim(for holder: JobHolder) {
-        holderBox.withLock { $0 = holder }
-        step.withLock { $0 = .claimed }
+    /// Begins it for a worker, while its thread waits: that is not woken.
+    func begin(for holder: JobHolder) -> Beginning {
+        guard context.hasBegunBefore || !group.expires(context) else { return .expired }
+        guard group.begin(context, handler, on: member, for: holder, store: store) else {
+            return .withdrawn
+        }
+        step.withLock { $0 = .begun }
+        group.awaitingWorkerCount.subtract(1, ordering: .relaxed)
+        context.onCancel { [weak self] in
+            if let self { reports.send(.stop(self)) }
+        }
+        return .begun
+    }
+
+    /// Says how it ended.
+    func end(_ outcome: Outcome, _ retry: RetryWish) {
+        leaveBegun(for: .ended(outcome, retry))
+    }
+
+    /// Gives it back: its thread waits for another worker.
+    func giveBack() { leaveBegun(for: .givenBack) }
+
+    /// Leaves it to its worker, which may end it after the restart.
+    func leaveToWorker() { leaveBegun(for: .left) }
+
+    private func leaveBegun(for next: Step) {
+        step.withLock { if case .begun = $0 { $0 = next } }
         wake()
     }
 
     /// Has its thread let go of it: no worker is there.
     func sendBack() {
         step.withLock { if case .waiting = $0 { $0 = .sentBack } }
-        wake()
-    }
-
-    /// Leaves it to its worker, which may end it after the restart.
-    func leaveToWorker() {
-        step.withLock { if case .begun = $0 { $0 = .left } }
-        wake()
-    }
-
-    /// Says how it ended.
-    func end(_ outcome: Outcome, _ retry: RetryWish) {
-        step.withLock { if case .begun = $0 { $0 = .ended(outcome, retry) } }
-        wake()
-    }
-
-    /// Gives it back: its thread waits for another worker.
-    func giveBack() {
-        step.withLock { if case .begun = $0 { $0 = .givenBack } }
         wake()
     }
 

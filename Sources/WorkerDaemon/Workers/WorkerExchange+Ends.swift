@@ -89,6 +89,7 @@ extension WorkerExchange {
         deliveries[delivery.remote.id] = nil
         if isOver { lobby.end(delivery.remote.id) }
         endLease(of: delivery)
+        endLimit(of: delivery)
         ended.append(delivery.token, of: delivery.remote.id, end)
         forget(delivery.worker)
         passOn(delivery.remote.member.name)
@@ -112,7 +113,7 @@ extension WorkerExchange {
         if let held = heldOver[id], held.token == token {
             return try self.end(held, end, then: next, reply)
         }
-        guard let delivery = deliveries[id], delivery.token == token, delivery.taker == nil else {
+        guard let delivery = deliveries[id], delivery.token == token else {
             guard ended.contains(token, of: id, end) else { throw refuse(id) }
             return answer([(reply, next)], nil)
         }
@@ -158,8 +159,7 @@ extension WorkerExchange {
     /// - Returns: whether the worker is to stop.
     func report(_ id: JobID, _ token: String, _ progress: JobProgress?) throws(WireError) -> Bool {
         if let held = heldOver[id], held.token == token, held.end == nil { return false }
-        guard let delivery = deliveries[id], delivery.token == token, delivery.taker == nil,
-            delivery.end == nil
+        guard let delivery = deliveries[id], delivery.token == token, delivery.end == nil
         else { throw refuse(id) }
         if let progress { delivery.remote.context.note(progress) }
         return delivery.remote.context.isCancelled

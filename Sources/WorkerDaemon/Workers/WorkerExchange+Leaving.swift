@@ -15,7 +15,7 @@ extension WorkerExchange {
             if let timeout = taker.timeout.take() { loop.cancel(timeout) }
         }
         takers.removeAll { $0.worker === worker }
-        for delivery in held(by: worker) where delivery.taker == nil && delivery.end == nil {
+        for delivery in held(by: worker) where delivery.end == nil {
             beginLease(of: delivery, delivery.remote.selector.lease)
         }
         forget(worker)
@@ -47,6 +47,10 @@ extension WorkerExchange {
         if let lease = delivery.lease.take() { loop.cancel(lease) }
         delivery.processEnd?.close()
         delivery.processEnd = nil
+    }
+
+    func endLimit(of delivery: Delivery) {
+        if let limit = delivery.limit.take() { loop.cancel(limit) }
     }
 
     func vanished(_ delivery: Delivery) {

@@ -98,16 +98,6 @@ extension WorkerExchange {
         held.waiting.append((reply, next))
     }
 
-    /// Has a thread go on with the job of an earlier run.
-    ///
-    /// - Returns: false if it is no such job.
-    func goOn(with remote: RemoteJob) -> Bool {
-        guard !heldOver.isEmpty, let held = heldOver[remote.id], !isClosed else { return false }
-        deliveries[remote.id] = Delivery(remote, held.holder, to: Worker(held.holder), for: nil)
-        remote.claim(for: held.holder)
-        return true
-    }
-
     /// Whether a TAKE is of a worker that will get its job of the earlier run.
     func isToGoOn(_ taker: Taker) -> Bool {
         guard !heldOver.isEmpty, taker.request.name != nil else { return false }
@@ -119,20 +109,17 @@ extension WorkerExchange {
             && taker.worker.process?.userID == holder.process?.userID
     }
 
-    /// A thread has begun the job of an earlier run.
+    /// Has a thread go on with the job of an earlier run.
     ///
     /// - Returns: false if it is no such job.
-    func hasGoneOn(with remote: RemoteJob) -> Bool {
-        guard let delivery = deliveries[remote.id], delivery.remote === remote,
-            delivery.worker.client == nil, delivery.taker == nil
+    func goOn(with remote: RemoteJob) -> Bool {
+        guard !heldOver.isEmpty, !isClosed, let held = heldOver.removeValue(forKey: remote.id)
         else { return false }
-        guard let held = heldOver.removeValue(forKey: remote.id) else {
-            // Its worker has vanished in this moment.
-            letGo(of: delivery, nil)
-            remote.giveBack()
+        endLease(of: held)
+        guard let delivery = begin(remote, held.holder, for: Worker(held.holder)) else {
+            for (reply, _) in held.waiting { door?.answer(reply, refuse(held.id).reply) }
             return true
         }
-        endLease(of: held)
         if let end = held.end {
             delivery.waiting = held.waiting
             carryOut(end, of: delivery)
@@ -164,6 +151,7 @@ extension WorkerExchange {
         for id in ids {
             guard let delivery = deliveries.removeValue(forKey: id) else { continue }
             endLease(of: delivery)
+            endLimit(of: delivery)
             delivery.remote.leaveToWorker()
         }
         for held in heldOver.values { endLease(of: held) }

@@ -83,21 +83,20 @@ final class WorkerExchange {
         /// What the store knows of it.
         var holder: JobHolder
         var worker: Worker
-        /// The TAKE that gets the job once it has begun; nil when it is answered.
-        var taker: Taker?
         /// The end that the worker has reported, until it is kept.
         var end: RemoteEnd?
         var waiting: [(reply: ReplyToken, take: TakeRequest?)] = []
+        /// Rings when it is over its time limit.
+        var limit: ThreadRunLoop.Timeout?
         /// Set while its connection is closed.
         var lease: ThreadRunLoop.Timeout?
         var processEnd: ProcessEnd?
 
-        init(_ remote: RemoteJob, _ holder: JobHolder, to worker: Worker, for taker: Taker?) {
+        init(_ remote: RemoteJob, _ holder: JobHolder, to worker: Worker) {
             self.remote = remote
             self.holder = holder
             token = holder.token.description
             self.worker = worker
-            self.taker = taker
         }
     }
 
@@ -127,6 +126,8 @@ final class WorkerExchange {
     var noteVanished: (JobID, Bool) -> Void = { _, _ in }
     /// Has the store keep which worker holds a job.
     var noteHolder: (RemoteJob, JobHolder?) -> Void = { _, _ in }
+    /// Called for a job that has expired before a worker took it.
+    var noteExpired: (JobID) -> Void = { _ in }
     /// Whether a job has neither ended nor been left to the store.
     var isActive: (JobID) -> Bool = { _ in true }
     /// Called for a job that no worker will take: the daemon goes down.
@@ -211,7 +212,6 @@ final class WorkerExchange {
     func take(_ report: RemoteReport) {
         switch report {
         case .ready(let remote, let isAgain): isReady(remote, isAgain: isAgain)
-        case .begun(let remote): hasBegun(remote)
         case .stop(let remote): stop(remote)
         case .left(let remote): left(remote)
         }
@@ -233,22 +233,6 @@ final class WorkerExchange {
         else { return }
         ready.remove(at: index)
         remote.sendBack()
-    }
-
-    private func hasBegun(_ remote: RemoteJob) {
-        if hasGoneOn(with: remote) { return }
-        guard let delivery = deliveries[remote.id], let taker = delivery.taker.take() else {
-            return remote.giveBack()
-        }
-        guard let door, !door.isGone(taker.reply.client) else {
-            // It has not got the job.
-            deliveries[remote.id] = nil
-            noteHolder(remote, nil)
-            passOn(remote.member.name)
-            return remote.giveBack()
-        }
-        deliveredCount += 1
-        door.answer(taker.reply, description(of: delivery))
     }
 
     func description(of delivery: Delivery) -> RESPValue {
@@ -278,13 +262,7 @@ final class WorkerExchange {
         ready.removeAll { $0 === remote }
         forgetHeldOver(remote.id)
         guard let delivery = deliveries[remote.id], delivery.remote === remote else { return }
-        if let taker = delivery.taker.take() {
-            // It was withdrawn in the moment in which it was taken.
-            deliveries[remote.id] = nil
-            serve(taker)
-        } else {
-            close(delivery, as: nil)
-        }
+        close(delivery, as: nil)
     }
 
     func stop(_ remote: RemoteJob) {
@@ -359,8 +337,7 @@ final class WorkerExchange {
     private func giveAgain(to taker: Taker) -> Bool {
         guard let name = taker.request.name else { return false }
         let held = deliveries.values.filter {
-            $0.worker.name == name && $0.worker !== taker.worker && $0.taker == nil && $0.end == nil
-                && heldOver[$0.remote.id] == nil
+            $0.worker.name == name && $0.worker !== taker.worker && $0.end == nil
         }
         guard let delivery = held.min(by: { $0.remote.id < $1.remote.id }) else { return false }
         give(delivery, to: taker)
@@ -455,11 +432,36 @@ final class WorkerExchange {
     private func deliver(_ remote: RemoteJob, to taker: Taker) {
         ready.removeAll { $0 === remote }
         takers.removeAll { $0 === taker }
-        if let timeout = taker.timeout.take() { loop.cancel(timeout) }
         var generator = SystemRandomNumberGenerator()
         let token = JobHolder.Token(high: generator.next(), low: generator.next())
         let holder = Self.holder(taker.worker, token, since: clocks.wall.unixMilliseconds())
-        deliveries[remote.id] = Delivery(remote, holder, to: taker.worker, for: taker)
-        remote.claim(for: holder)
+        guard let delivery = begin(remote, holder, for: taker.worker) else {
+            return serve(taker)
+        }
+        if let timeout = taker.timeout.take() { loop.cancel(timeout) }
+        door?.answer(taker.reply, description(of: delivery))
+    }
+
+    /// Begins a job for a worker.
+    ///
+    /// - Returns: nil if it was withdrawn, or expired: its thread lets go of it.
+    func begin(_ remote: RemoteJob, _ holder: JobHolder, for worker: Worker) -> Delivery? {
+        switch remote.begin(for: holder) {
+        case .begun: break
+        case .withdrawn: return nil
+        case .expired:
+            noteExpired(remote.id)
+            return nil
+        }
+        deliveredCount += 1
+        let delivery = Delivery(remote, holder, to: worker)
+        deliveries[remote.id] = delivery
+        if let deadline = remote.context.run?.deadline, deadline != .distantFuture {
+            let exchange = Confined((exchange: self, remote: remote), to: loop)
+            delivery.limit = loop.schedule(at: deadline) {
+                exchange.value.exchange.stop(exchange.value.remote)
+            }
+        }
+        return delivery
     }
 }
