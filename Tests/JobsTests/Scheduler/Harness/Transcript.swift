@@ -5,7 +5,7 @@
 //
 //     perform THREAD PAYLOAD [delay MS] [buffer] [priority P] [key K] [retry N] [block]
 //             [expire MS] [unique U] [again] [for MS] [wait [MS]] [volatile]
-//     begin MEMBER            end MEMBER done|failed|cancelled      hear
+//     begin MEMBER [held]     end MEMBER done|failed|cancelled      hear
 //     store [refuses]         deliver [COUNT]                       pass MS
 //     cancel N                cancel THREAD                         fire THREAD
 //     release THREAD · claim THREAD
@@ -71,7 +71,7 @@ final class Transcript {
         switch words[0] {
         case "perform": try perform(rest)
         case "begin":
-            let attempt = driver.begin(on: rest[0])
+            let attempt = driver.begin(on: rest[0], isHeld: rest.contains("held"))
             said.append(
                 attempt.map { "job \($0.id), attempt \($0.number), runs" } ?? "nothing to run")
         case "end": try end(rest)
