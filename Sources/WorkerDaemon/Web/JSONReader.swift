@@ -39,24 +39,31 @@ package struct JSONReader {
     /// Deeper than any request.
     private static let depthMax = 16
     /// More values than any request: each takes more memory than it has bytes.
-    private static let valueCountMax = 1_024
+    package static let valueCountMax = 1_024
 
     private let bytes: [UInt8]
+    private let valueCountMax: Int
     private var index = 0
     private var valueCount = 0
 
     /// Reads a text that holds exactly one value.
     ///
+    /// - Parameter valueCountMax: the most values in it.
     /// - Complexity: O(bytes).
-    package static func read(_ bytes: [UInt8]) throws(JSONFault) -> JSONValue {
-        var reader = JSONReader(bytes: bytes)
+    package static func read(
+        _ bytes: [UInt8], valueCountMax: Int = valueCountMax
+    ) throws(JSONFault) -> JSONValue {
+        var reader = JSONReader(bytes: bytes, valueCountMax: valueCountMax)
         let value = try reader.readValue(depth: 0)
         reader.skipBlanks()
         guard reader.index == bytes.count else { throw reader.fault("something follows it") }
         return value
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8], valueCountMax: Int) {
+        self.bytes = bytes
+        self.valueCountMax = valueCountMax
+    }
 
     private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
 
@@ -75,7 +82,7 @@ package struct JSONReader {
     private mutating func readValue(depth: Int) throws(JSONFault) -> JSONValue {
         guard depth < Self.depthMax else { throw fault("it is too deep") }
         valueCount += 1
-        guard valueCount <= Self.valueCountMax else { throw fault("it has too many values") }
+        guard valueCount <= valueCountMax else { throw fault("it has too many values") }
         skipBlanks()
         switch next {
         case UInt8(ascii: "{"): return try readObject(depth: depth)

@@ -103,6 +103,9 @@ struct WebRoute: Sendable {
         WebRoute(.get, "/api/workers", .member("workers"), command: "WORKERS"),
     ]
 
+    /// The method and the path.
+    fileprivate var name: String { "\(method.rawValue) \(path)" }
+
     /// Whether a key is asked for.
     var needsKey: Bool {
         switch content {
@@ -146,4 +149,10 @@ struct WebRoute: Sendable {
         }
         return parameters
     }
+}
+
+/// The paths of HTTP, for the test of their description.
+package enum WebPaths {
+    /// Each with its method: `GET /api/jobs/{id}`.
+    package static var all: [String] { WebRoute.all.map(\.name) }
 }
