@@ -15,6 +15,8 @@ enum Metrics {
 /// The figures of one pool at a moment.
 private struct PoolFigures {
     var waitingCount = 0
+    /// Of these, the ones that wait for a worker in another process.
+    var awaitingCount = 0
     var heldUpCount = 0
     var runningCount = 0
     var oldestSeconds = 0.0
@@ -24,6 +26,7 @@ private struct PoolFigures {
 
     mutating func add(_ other: PoolFigures) {
         waitingCount += other.waitingCount
+        awaitingCount += other.awaitingCount
         heldUpCount += other.heldUpCount
         runningCount += other.runningCount
         oldestSeconds = max(oldestSeconds, other.oldestSeconds)
@@ -52,6 +55,7 @@ extension Service {
         if let figures = driver.figures {
             addPools(figures, to: &page)
             addAttempts(figures, to: &page)
+            addWorkers(to: &page)
         }
         page.single(
             "workerd_store_writable", .gauge, "1 if the store could write just now.",
@@ -149,6 +153,9 @@ extension Service {
         add("workerd_waiting_jobs", .gauge, "Jobs that wait for a thread.") {
             Double($0.waitingCount)
         }
+        add("workerd_awaiting_worker_jobs", .gauge, "Of these, jobs that wait for a worker.") {
+            Double($0.awaitingCount)
+        }
         add("workerd_held_jobs", .gauge, "Jobs that wait behind one that is tried again.") {
             Double($0.heldUpCount)
         }
@@ -179,6 +186,17 @@ extension Service {
         }
     }
 
+    private func addWorkers(to page: inout MetricsText) {
+        let selectors = driver.handlers.filter { $0.value.forWorkers != nil }.keys.sorted()
+        page.family(
+            "workerd_workers", .gauge, "Connected workers whose latest TAKE names a selector.")
+        for selector in selectors.prefix(LabelValues.setCountMax) {
+            page.series(
+                "workerd_workers", [("selector", selector)],
+                Double(driver.exchange.count(of: selector)))
+        }
+    }
+
     /// The figures of each value of the label `pool`.
     private func poolFigures(_ figures: AttemptFigures) -> [PoolFigures] {
         let now = driver.wall.unixMilliseconds()
@@ -191,6 +209,9 @@ extension Service {
         for (index, group) in driver.groups.enumerated() {
             var pool = PoolFigures()
             pool.waitingCount = driver.shownWaitingCount(of: group)
+            pool.awaitingCount =
+                group.awaitingWorkerCount.load(ordering: .relaxed)
+                + driver.exchange.lobby.count(of: group)
             pool.heldUpCount = driver.scheduler.knownGroup(of: group.name)?.heldUpCount ?? 0
             pool.oldestSeconds = oldest[index].map { Double(max(0, now - $0)) / 1_000 } ?? 0
             for member in group.members {

@@ -111,6 +111,40 @@ import WorkerDaemon
         }
     }
 
+    @Test(.timeLimit(.minutes(2))) func `tell of jobs that wait without a worker`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let client = try daemon.connect()
+            for thread in ["images", "mail"] {
+                _ = try client.call("PERFORM", .text(thread), "turn", "x")
+            }
+            try eventually("both wait") {
+                let found = try series(daemon)
+                return ["images", "mail"].allSatisfy {
+                    found["workerd_awaiting_worker_jobs{pool=\"\($0)\"}"] == 1
+                }
+            }
+            #expect(try series(daemon)["workerd_workers{selector=\"turn\"}"] == 0)
+            let worker = try daemon.connect()
+            _ = try worker.call("TAKE", "FROM", "turn")
+            #expect(try series(daemon)["workerd_workers{selector=\"turn\"}"] == 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), .enabled(if: hasPromtool))
+    func `have alerts that ring when they should`() throws {
+        let scratch = try Scratch()
+        for (path, name) in [
+            ("Config/alerts.yml", "rules.yml"), ("Tests/Fixtures/alerts.yml", "test.yml"),
+        ] {
+            try File.write(try repositoryFile(path), to: scratch.file(name))
+        }
+        for arguments in ["check rules rules.yml", "test rules test.yml"] {
+            let run = try ProgramRun(
+                "/bin/sh", ["-c", "cd \"$0\" && promtool \(arguments)", scratch.path])
+            #expect(run.status == .exited(0), "\(run.output)")
+        }
+    }
+
     @Test func `have at most 500 label sets, then others`() {
         let names = (0..<600).map { "n\($0)" }
         let all = LabelValues(names)
