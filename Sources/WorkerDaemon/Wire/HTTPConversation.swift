@@ -38,12 +38,17 @@ final class HTTPConversation {
     private let loop: ThreadRunLoop
     private var timeout: ThreadRunLoop.Timeout?
     /// Called when a head has taken too long.
-    private let isLate: @Sendable () -> Void
+    var isLate: (@Sendable () -> Void)?
 
-    init(bodyByteCountMax: Int, loop: ThreadRunLoop, isLate: @escaping @Sendable () -> Void) {
+    init(bodyByteCountMax: Int, loop: ThreadRunLoop) {
         parser = RequestParser(bodyByteCountMax: bodyByteCountMax)
         self.loop = loop
-        self.isLate = isLate
+    }
+
+    /// Breaks the cycle with the session, and waits for nothing.
+    func close() {
+        stopWaiting()
+        isLate = nil
     }
 
     /// Reads once, with room for so many bytes.
@@ -72,7 +77,7 @@ final class HTTPConversation {
 
     /// Waits a while for a head.
     func awaitHead() {
-        guard timeout == nil else { return }
+        guard timeout == nil, let isLate else { return }
         wait(for: Self.headPatience, isLate)
     }
 

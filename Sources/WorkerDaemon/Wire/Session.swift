@@ -63,7 +63,7 @@ final class Session {
     }
 
     /// The requests of a connection that speaks HTTP; nil of one that speaks the Redis protocol.
-    private(set) var conversation: HTTPConversation?
+    let conversation: HTTPConversation?
     let loop: ThreadRunLoop
     private let outputRound: OutputRound
     private let limits: SessionLimits
@@ -71,15 +71,6 @@ final class Session {
     private(set) var socket: Socket?
     private var port: ThreadRunLoop.Port?
     private(set) var writer = ReplyWriter(version: .two)
-    /// An answer on its way to the client.
-    enum Answer {
-        case value(RESPValue)
-        /// A whole reply as it goes over the wire; in HTTP the body of a response.
-        case encoded([UInt8])
-        /// The rows of a listing as they go over the wire, and the number of the last job.
-        case rows([UInt8], count: Int, last: JobID?)
-    }
-
     private var earlyByteCount = 0
     private var firstSlot: UInt64 = 0
     private var nextSlot: UInt64 = 0
@@ -95,7 +86,7 @@ final class Session {
     var isLingering = false
     private var isFlushScheduled = false
     /// Pushes for later, once the client has read the bytes in flight to it.
-    private var heldPushes = HeldPushes()
+    var heldPushes = HeldPushes()
     private var isExecuting = false
     /// Questions of the client that wait for room for their answers.
     var questionCount = 0
@@ -109,8 +100,6 @@ final class Session {
 
     /// Bytes asked for by one read, and taken in one go before others get their turn.
     static let readByteCount = 64 << 10
-    /// The unsent bytes from which on pushes are held back.
-    private static let pushByteCountMax = 64 << 10
     /// Fewer unread bytes than this are not told to the delegate.
     private static let toldByteCountMin = 16 << 10
     /// A client with so many questions in line asks no more until one is answered.
@@ -132,13 +121,14 @@ final class Session {
         self.socket = Socket(socket)
         connectedAt = WallClock.unixMilliseconds()
         lastArrival = loop.now
+        conversation =
+            dialect == .requests
+            ? HTTPConversation(bodyByteCountMax: limits.bodyByteCountMax, loop: loop) : nil
         unsafe uncheckedParser = CommandParser(
             limits: isAuthenticated ? limits.command : CommandLimits.unauthenticated)
-        guard dialect == .requests else { return }
+        guard let conversation else { return }
         let session = Confined(self, to: loop)
-        conversation = HTTPConversation(bodyByteCountMax: limits.bodyByteCountMax, loop: loop) {
-            session.value.headIsLate()
-        }
+        conversation.isLate = { session.value.headIsLate() }
     }
 
     private var parser: CommandParser {
@@ -146,7 +136,7 @@ final class Session {
         _modify { yield unsafe &uncheckedParser }
     }
 
-    private var output: OutputQueue {
+    var output: OutputQueue {
         _read { yield unsafe uncheckedOutput }
         _modify { yield unsafe &uncheckedOutput }
     }
@@ -238,38 +228,6 @@ final class Session {
         parser.limits = CommandLimits.unauthenticated
     }
 
-    /// How many pushes are held back, about subjects that count, until the client has read.
-    func heldPushCount(where counts: (UInt64) -> Bool) -> Int { heldPushes.count(where: counts) }
-
-    /// Drops the held pushes about these subjects.
-    func dropPushes(about subjects: Set<UInt64>) { heldPushes.remove(about: subjects) }
-
-    /// Drops all held pushes.
-    func dropPushes() { heldPushes.removeAll() }
-
-    /// Tells the client something that no command asked for, between two replies.
-    ///
-    /// - Parameter subject: while the client does not read, a later push takes an earlier one's
-    ///   place.
-    func push(_ value: RESPValue, about subject: UInt64) {
-        guard socket != nil else { return }
-        if heldPushes.isEmpty, output.byteCount < Self.pushByteCountMax {
-            write(value)
-        } else {
-            heldPushes.hold(value, about: subject)
-        }
-        scheduleFlush()
-    }
-
-    /// - Returns: whether there was anything to tell.
-    private func writeHeldPushes() -> Bool {
-        guard !heldPushes.isEmpty else { return false }
-        while output.byteCount < Self.pushByteCountMax, let push = heldPushes.popFirst() {
-            write(push)
-        }
-        return true
-    }
-
     /// Whether a reserved place is the next to be answered, and all before it is written.
     func isNext(_ slot: ReplyToken) -> Bool { slot.number == firstSlot && output.isEmpty }
 
@@ -302,12 +260,12 @@ final class Session {
         guard slot.number == firstSlot else {
             require(slot.number > firstSlot, "a command is answered once")
             early[slot.number] = answer
-            earlyByteCount += Self.byteCount(of: answer)
+            earlyByteCount += answer.heldByteCount
             return
         }
         write(answer)
         while !early.isEmpty, let next = early.removeValue(forKey: firstSlot) {
-            earlyByteCount -= Self.byteCount(of: next)
+            earlyByteCount -= next.heldByteCount
             write(next)
         }
         scheduleFlush()
@@ -343,8 +301,7 @@ final class Session {
         port?.invalidate()
         port = nil
         socket = nil
-        conversation?.stopWaiting()
-        conversation = nil
+        conversation?.close()
         early.removeAll()
         earlyByteCount = 0
         output = OutputQueue()
@@ -488,7 +445,7 @@ final class Session {
         JSONText.append(row, to: &rows)
     }
 
-    private func write(_ value: RESPValue) {
+    func write(_ value: RESPValue) {
         if case .bulk(let bytes) = value, bytes.count >= OutputQueue.wholeByteCountMin {
             writer.writeBulkHeader(byteCount: bytes.count, to: &output.tail)
             output.appendWhole(bytes)
@@ -498,16 +455,8 @@ final class Session {
         }
     }
 
-    /// The memory of a held answer: of a result its bytes, of a list more than on the wire.
-    private static func byteCount(of answer: Answer) -> Int {
-        switch answer {
-        case .value(let value): value.heldByteCount
-        case .encoded(let bytes), .rows(let bytes, _, _): bytes.count
-        }
-    }
-
     /// Sends the answers of this pass at its end, all together.
-    private func scheduleFlush() {
+    func scheduleFlush() {
         guard !isFlushScheduled, !isExecuting else { return }
         isFlushScheduled = true
         outputRound.add(self)

@@ -1,0 +1,23 @@
+// An answer on its way to a client, before it is bytes on the wire.
+
+internal import Jobs
+internal import RESP
+
+extension Session {
+    /// An answer on its way to the client.
+    enum Answer {
+        case value(RESPValue)
+        /// A whole reply as it goes over the wire; in HTTP the body of a response.
+        case encoded([UInt8])
+        /// The rows of a listing as they go over the wire, and the number of the last job.
+        case rows([UInt8], count: Int, last: JobID?)
+
+        /// The memory of a held answer: of a result its bytes, of a list more than on the wire.
+        var heldByteCount: Int {
+            switch self {
+            case .value(let value): value.heldByteCount
+            case .encoded(let bytes), .rows(let bytes, _, _): bytes.count
+            }
+        }
+    }
+}
