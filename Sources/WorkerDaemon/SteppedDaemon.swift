@@ -109,6 +109,9 @@ package final class SteppedDaemon {
         }
     }
 
+    /// Has health checks ask a main thread that never answers.
+    package func hangMain() { service.health.askMain = { _ in } }
+
     /// Tells the daemon what the kernel tells it when the wall clock was set.
     package func clockWasSet() { service.driver.input { $0.clockWasSet() } }
 

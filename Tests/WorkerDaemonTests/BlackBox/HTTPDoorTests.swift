@@ -58,6 +58,25 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), .enabled(if: maySwitchUser && hasCurl))
+    func `needs the key of other users at the socket`() throws {
+        try withHTTPDoors(more: "unixMode: \"0666\"") { daemon, _ in
+            try File.setMode(0o755, of: daemon.scratch.path)
+            let socket = daemon.scratch.file("http")
+            func status(_ more: [String]) throws -> String {
+                let curl = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}"]
+                return try ProgramRun(
+                    "/usr/bin/setpriv",
+                    ["--reuid=65534", "--clear-groups"] + curl + ["--unix-socket", socket] + more
+                ).output
+            }
+            #expect(try status(["localhost/healthz"]) == "200")
+            #expect(try status(["localhost/api/threads"]) == "401")
+            let key = ["-H", "Authorization: Bearer \(testKey)"]
+            #expect(try status(key + ["localhost/api/threads"]) == "200")
+        }
+    }
+
     @Test(.timeLimit(.minutes(2))) func `serves requests for its own names only`() throws {
         try withHTTPDoors(more: "names: [\"Jobs.lan\"]") { _, address in
             let client = try HTTPTestClient(address, key: testKey)
@@ -216,6 +235,11 @@ import Testing
         #expect(daemon.log.contains("listen.http.keyFile: the first line of"))
     }
 }
+
+/// Whether a test may run a program as another user.
+private let maySwitchUser = UserID.own == 0
+
+private let hasCurl = (try? File.kind(of: "/usr/bin/curl")) != nil
 
 extension String {
     /// The parts between the places of another text.
