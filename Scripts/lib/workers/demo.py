@@ -66,6 +66,7 @@ class Demo:
     def __init__(self, binary, at):
         self.binary, self.at = binary, at
         self.workers, self.daemon, self.client = {}, None, None
+        self.files, self.jobs, self.next_one = [], {}, 0
         with open(at + "/workerd.json5", "w") as file:
             file.write(CONFIGURATION % {"at": at})
 
@@ -99,6 +100,16 @@ class Demo:
             self.workers[name] = subprocess.Popen(
                 program + [self.at + "/socket", name, self.at + "/notes-" + name], stderr=errors)
 
+    def submit(self, count):
+        """Submits jobs for so many files, the next ones; each job is kept with its file."""
+        for _ in range(count):
+            file = self.files[self.next_one % len(self.files)]
+            for selector in ("gzip", "digest"):
+                thread = ("one", "two", "pool")[self.next_one % 3]
+                job = self.client.call("PERFORM", thread, selector, file)
+                self.jobs[job] = (thread, selector, file)
+            self.next_one += 1
+
     def figure(self, name):
         lines = self.client.call("INFO", "all").decode().split("\r\n")
         return int(dict(line.split(":", 1) for line in lines if ":" in line)[name])
@@ -112,7 +123,7 @@ class Demo:
         return None
 
     def freeze(self, name):
-        """Stops a worker in a moment in which it holds a job."""
+        """Stops a worker in a moment in which it holds a job and has written down its beginning."""
         process = self.workers[name]
 
         def is_caught():
@@ -120,10 +131,13 @@ class Demo:
             job = self.held(name)
             # What it has said before it stopped may still be on its way.
             time.sleep(0.02)
-            if job is not None and self.held(name) == job:
+            has_begun = any(one[4] == name for one in self.runs(job))
+            if has_begun and self.held(name) == job:
                 return job
             process.send_signal(signal.SIGCONT)
             time.sleep(0.003)
+            if self.figure("waiting_jobs") < 10:
+                self.submit(10)
             return None
 
         return self.until("%s holds a job" % name, is_caught)
@@ -145,23 +159,16 @@ class Demo:
         return [one for one in self.begun() if one[0] == job]
 
 
-def play(demo, files):
+def play(demo):
     demo.start()
     for name in ("python-1", "python-2", "ruby-1"):
         demo.hire(name)
     demo.until("three workers wait", lambda: demo.figure("waiting_takes") == 3)
     print("workerd has the threads one and two and a pool; two workers in Python and one in Ruby")
 
-    jobs = {}
-    for number, file in enumerate(files):
-        for selector in ("gzip", "digest"):
-            thread = ("one", "two", "pool")[number % 3]
-            jobs[demo.client.call("PERFORM", thread, selector, file)] = (thread, selector, file)
-    print("%d files, %d jobs" % (len(files), len(jobs)))
-    quarter = len(jobs) // 4
+    part = len(demo.files) // 3
+    demo.submit(part)
     faults = []
-
-    demo.until("a quarter is done", lambda: demo.figure("total_jobs_done") >= quarter)
     killed = demo.freeze("python-2")
     demo.workers["python-2"].kill()
     demo.workers["python-2"].wait()
@@ -170,7 +177,7 @@ def play(demo, files):
     print("python-2 was killed with job %d, and %s got it" % (killed, runs[1][4]))
     demo.hire("python-2")
 
-    demo.until("half is done", lambda: demo.figure("total_jobs_done") >= 2 * quarter)
+    demo.submit(part)
     hung = demo.freeze("python-1")
     # It may be the job of the killed one.
     before, run_count = demo.figure("total_jobs_done"), len(demo.runs(hung))
@@ -181,19 +188,20 @@ def play(demo, files):
           "were done" % (hung, demo.figure("total_jobs_done") - before))
     demo.workers["python-1"].send_signal(signal.SIGCONT)
 
-    done = demo.until("most are done", lambda: max(0, demo.figure("total_jobs_done") - 3 * quarter))
+    demo.submit(part)
+    waiting = demo.figure("waiting_jobs")
     demo.daemon.terminate()
     demo.daemon.wait()
     demo.start()
-    print("workerd was restarted with %d jobs to be done" % (len(jobs) - 3 * quarter - done))
+    print("workerd was restarted when %d jobs waited" % waiting)
     demo.until("all is done", lambda: demo.figure("waiting_jobs") == 0
                and demo.figure("running_jobs") == 0)
-    return jobs, faults
+    return faults
 
 
-def check(demo, jobs, faults):
+def check(demo, faults):
     """Compares all that the workers have written down with what was accepted."""
-    wrong = 0
+    wrong, jobs = 0, demo.jobs
     for job, (_, selector, file) in jobs.items():
         with open(file, "rb") as opened:
             content = opened.read()
@@ -206,7 +214,8 @@ def check(demo, jobs, faults):
         if not right:
             wrong += 1
             faults.append("job %d, %s of %s: %r" % (job, selector, file, result))
-    print("%d jobs done, %d lost or wrong" % (len(jobs) - wrong, wrong))
+    print("%d jobs on %d files done, %d lost or wrong" % (
+        len(jobs) - wrong, min(demo.next_one, len(demo.files)), wrong))
 
     firsts, again, told = {}, 0, 0
     with open(demo.at + "/log") as log:
@@ -257,8 +266,9 @@ def main(binary, top, *options):
     demo = Demo(binary, at)
     try:
         count = 60 if "--quick" in options else 300
-        jobs, faults = play(demo, bundle(top, count, at + "/files"))
-        check(demo, jobs, faults)
+        demo.files = bundle(top, count, at + "/files")
+        faults = play(demo)
+        check(demo, faults)
     finally:
         for process in demo.workers.values():
             process.kill()
