@@ -121,6 +121,10 @@ final class SchedulerDriver {
             guard remote.isStored else { return }
             store.noteHolder(remote.context.id, attempt: remote.context.attempt, holder)
         }
+        exchange.noteCompletion = { [unowned self] completion in
+            end(completion)
+            whenCompleted?()
+        }
         exchange.noteExpired = { [unowned self] id in input { $0.foundExpired(id) } }
         exchange.isActive = { [unowned self] id in scheduler.book.active(id) != nil }
         exchange.leave = { [unowned self] id in

@@ -71,12 +71,14 @@ final class JobRunner: Sendable {
         on group: WorkerGroup, isStored: Bool
     ) {
         let remote = RemoteJob(
-            job, handler, selector, on: group, store: isStored ? store : nil, remoteReports)
+            job, handler, selector, on: group, store: isStored ? store : nil, failures,
+            remoteReports)
         while true {
             switch remote.hold() {
-            case .ended(let outcome):
+            case .ended: return
+            case .cancelled:
                 let completion = group.end(
-                    job, outcome, on: remote.member, as: remote, store: remote.store, failures)
+                    job, .cancelled, on: remote.member, store: remote.store, failures)
                 if let completion { return report(completion, of: job) }
                 return remote.leave()
             case .givenBack where job.putBack():

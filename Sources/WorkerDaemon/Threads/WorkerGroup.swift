@@ -134,10 +134,11 @@ final class WorkerGroup: Sendable {
         return true
     }
 
-    /// Ends a job that has begun on the calling member's thread.
+    /// Ends a job that has begun on a member's thread.
     ///
     /// - Parameter remote: the job as its worker in another process has it.
     /// - Returns: nil when it was given up while it ran.
+    /// - Thread: the member's, or another one while that waits for it.
     func end(
         _ job: JobContext, _ outcome: Outcome, on member: Member, as remote: RemoteJob? = nil,
         store: (any JobStore)?, _ failures: FailureLog

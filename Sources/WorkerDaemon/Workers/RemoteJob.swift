@@ -28,7 +28,8 @@ final class RemoteJob: Sendable {
     private enum Step {
         case waiting
         case begun
-        case ended(Outcome, RetryWish)
+        /// It has ended; its thread may let go of it or not yet.
+        case ended(RetryWish, isLetGo: Bool)
         case givenBack
         /// It is left to its worker: the daemon ends.
         case left
@@ -38,7 +39,9 @@ final class RemoteJob: Sendable {
 
     /// How a thread lets go of it.
     enum Parting {
-        case ended(Outcome)
+        /// It was asked to stop before another worker could take it, and has begun for that.
+        case cancelled
+        case ended
         case givenBack
         case left
     }
@@ -58,6 +61,7 @@ final class RemoteJob: Sendable {
     /// The thread that holds it.
     let member: WorkerGroup.Member
     private let handler: Handler
+    private let failures: FailureLog
     /// Where it is marked; nil for a job in memory only.
     let store: (any JobStore)?
     private let worker: WorkerCore
@@ -69,7 +73,8 @@ final class RemoteJob: Sendable {
     /// - Thread: the worker thread that holds it.
     init(
         _ context: JobContext, _ handler: Handler, _ selector: Configuration.Selector,
-        on group: WorkerGroup, store: (any JobStore)?, _ reports: MessagePort<RemoteReport>
+        on group: WorkerGroup, store: (any JobStore)?, _ failures: FailureLog,
+        _ reports: MessagePort<RemoteReport>
     ) {
         guard let worker = WorkerCore.current else { fatalError("not on a worker thread") }
         self.context = context
@@ -77,6 +82,7 @@ final class RemoteJob: Sendable {
         self.selector = selector
         self.group = group
         self.store = store
+        self.failures = failures
         self.worker = worker
         self.reports = reports
         member = group.currentMember
@@ -98,8 +104,7 @@ final class RemoteJob: Sendable {
     func hold() -> Parting {
         // It was asked to stop, and given back in the same moment.
         if context.isCancelRequested, group.begin(context, handler, on: member, store: store) {
-            step.withLock { $0 = .ended(.cancelled, .never) }
-            return .ended(.cancelled)
+            return .cancelled
         }
         let isAgain = isGivenBack
         step.withLock { $0 = .waiting }
@@ -120,7 +125,7 @@ final class RemoteJob: Sendable {
         switch step {
         case .waiting: return context.isWithdrawn ? .left : nil
         case .begun: return nil
-        case .ended(let outcome, _): return .ended(outcome)
+        case .ended(_, let isLetGo): return isLetGo ? .ended : nil
         case .givenBack: return .givenBack
         case .left, .sentBack: return .left
         }
@@ -141,7 +146,7 @@ final class RemoteJob: Sendable {
 
     /// What follows its failure.
     var retry: RetryWish {
-        step.withLock { if case .ended(_, let retry) = $0 { retry } else { .asPlanned } }
+        step.withLock { if case .ended(let retry, _) = $0 { retry } else { .asPlanned } }
     }
 
     // MARK: - For the exchange
@@ -160,9 +165,18 @@ final class RemoteJob: Sendable {
         return .begun
     }
 
-    /// Says how it ended.
-    func end(_ outcome: Outcome, _ retry: RetryWish) {
-        leaveBegun(for: .ended(outcome, retry))
+    /// Ends it, while its thread waits: that takes nothing else before `letGo`.
+    ///
+    /// - Returns: nil if it had been given up.
+    func end(_ outcome: Outcome, _ retry: RetryWish) -> Completion? {
+        step.withLock { $0 = .ended(retry, isLetGo: false) }
+        return group.end(context, outcome, on: member, as: self, store: store, failures)
+    }
+
+    /// Has its thread go on: it has ended.
+    func letGo() {
+        step.withLock { $0 = .ended(.never, isLetGo: true) }
+        wake()
     }
 
     /// Gives it back: its thread waits for another worker.

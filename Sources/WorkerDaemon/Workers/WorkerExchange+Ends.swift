@@ -43,8 +43,8 @@ extension WorkerExchange {
     /// An attempt has ended, by its worker's word or without it.
     func noteEnd(of completion: Completion) {
         guard let delivery = deliveries[completion.job] else { return }
-        // Its thread was replaced, and the former one is to go on.
-        if delivery.end == nil { delivery.remote.end(completion.outcome, .never) }
+        // If its thread was replaced, the former one is to go on.
+        defer { delivery.remote.letGo() }
         close(delivery, as: completion)
     }
 
@@ -126,14 +126,25 @@ extension WorkerExchange {
         carryOut(end, of: delivery)
     }
 
-    /// Has the job's thread end its attempt.
+    /// Ends an attempt as its worker has said.
     func carryOut(_ end: RemoteEnd, of delivery: Delivery) {
         delivery.end = end
         switch end {
-        case .done(let result): delivery.remote.end(.done(result), .asPlanned)
+        case .done(let result): finish(delivery, .done(result), .asPlanned)
         case .failed(let reason, let retry):
-            delivery.remote.end(outcome(of: delivery.remote, reason), retry)
+            finish(delivery, outcome(of: delivery.remote, reason), retry)
         case .givenBack(let milliseconds): giveBack(delivery, afterMilliseconds: milliseconds)
+        }
+    }
+
+    /// Ends an attempt; its thread goes on once the scheduler knows.
+    func finish(_ delivery: Delivery, _ outcome: Outcome, _ retry: RetryWish) {
+        let remote = delivery.remote
+        if let completion = remote.end(outcome, retry) {
+            noteCompletion(completion)
+        } else {
+            close(delivery, as: nil)
+            remote.letGo()
         }
     }
 
@@ -146,7 +157,7 @@ extension WorkerExchange {
     private func giveBack(_ delivery: Delivery, afterMilliseconds milliseconds: Int) {
         let remote = delivery.remote
         if remote.context.isCancelled {
-            return remote.end(outcome(of: remote, "it was given back"), .asPlanned)
+            return finish(delivery, outcome(of: remote, "it was given back"), .asPlanned)
         }
         letGo(of: delivery, delivery.end)
         answer(delivery.waiting, nil)

@@ -62,10 +62,10 @@ extension WorkerExchange {
         let name = delivery.worker.name.map { " \($0)" } ?? ""
         log.warning("\(remote.context.title): its worker\(name) vanished, \(count) so far")
         if remote.context.isCancelled {
-            remote.end(outcome(of: remote, "its worker vanished"), .asPlanned)
+            finish(delivery, outcome(of: remote, "its worker vanished"), .asPlanned)
         } else if count >= remote.selector.lostCountMax {
             let times = count == 1 ? "once" : "\(count) times"
-            remote.end(.failed(reason: "its worker vanished \(times)"), .never)
+            finish(delivery, .failed(reason: "its worker vanished \(times)"), .never)
         } else {
             letGo(of: delivery, nil)
             noteVanished(remote.id, true)

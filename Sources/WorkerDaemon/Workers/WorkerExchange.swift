@@ -126,6 +126,8 @@ final class WorkerExchange {
     var noteVanished: (JobID, Bool) -> Void = { _, _ in }
     /// Has the store keep which worker holds a job.
     var noteHolder: (RemoteJob, JobHolder?) -> Void = { _, _ in }
+    /// Called for an attempt that a worker has ended.
+    var noteCompletion: (Completion) -> Void = { _ in }
     /// Called for a job that has expired before a worker took it.
     var noteExpired: (JobID) -> Void = { _ in }
     /// Whether a job has neither ended nor been left to the store.
