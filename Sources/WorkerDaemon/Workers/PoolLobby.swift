@@ -99,8 +99,8 @@ final class PoolLobby {
         }
     }
 
-    /// The jobs of one place that wait.
-    private struct Line {
+    /// The jobs of one place that wait; a class, so that a change never copies the queue.
+    private final class Line {
         var entries = Queue()
         /// Jobs that have come back, the first in order first.
         var back: [Entry] = []
@@ -116,8 +116,8 @@ final class PoolLobby {
     var isResting: (JobID) -> Bool = { _ in false }
 
     private var entries: [JobID: Entry] = [:]
-    /// The number of those that wait here, by their pools.
-    private var counts: [ObjectIdentifier: Int] = [:]
+    /// The pools, and how many of their jobs wait here.
+    private var counts: [ObjectIdentifier: (group: WorkerGroup, count: Int)] = [:]
     private var lines: [Place: Line] = [:]
     /// The jobs of a key behind the first one, which waits or is held by a member.
     private var chains: [KeyOfPool: Queue] = [:]
@@ -127,14 +127,14 @@ final class PoolLobby {
     var isEmpty: Bool { entries.isEmpty }
 
     /// How many jobs of a pool wait here.
-    func count(of group: WorkerGroup) -> Int { counts[ObjectIdentifier(group)] ?? 0 }
+    func count(of group: WorkerGroup) -> Int { counts[ObjectIdentifier(group)]?.count ?? 0 }
 
     /// Moves a job to another step; nil once it is over.
     private func move(_ entry: Entry, to step: Step?) {
-        let group = ObjectIdentifier(entry.group)
-        if entry.waits { counts[group, default: 0] -= 1 }
+        let pool = ObjectIdentifier(entry.group)
+        if entry.waits { counts[pool, default: (entry.group, 0)].count -= 1 }
         entry.step = step
-        if entry.waits { counts[group, default: 0] += 1 }
+        if entry.waits { counts[pool, default: (entry.group, 0)].count += 1 }
     }
 
     /// Keeps a job that was offered to a pool, if it has to wait here.
@@ -162,7 +162,7 @@ final class PoolLobby {
 
     private func enter(_ entry: Entry) {
         move(entry, to: .waiting)
-        lines[entry.place, default: Line()].entries.append(entry)
+        line(entry.place).entries.append(entry)
         release(entry.place)
     }
 
@@ -187,29 +187,26 @@ final class PoolLobby {
     }
 
     private func release(_ place: Place) {
-        while let line = lines[place] {
-            if line.isEmpty { lines[place] = nil }
-            guard line.releasedCount < takerCount(place.selector), let entry = takeNext(place)
-            else { return }
+        guard let line = lines[place] else { return }
+        while line.releasedCount < takerCount(place.selector), let entry = takeNext(line) {
             move(entry, to: .released)
-            lines[place]?.releasedCount += 1
+            line.releasedCount += 1
             entry.submit()
         }
+        if line.isEmpty { lines[place] = nil }
     }
 
     /// The first job of a place that may be given out.
-    private func takeNext(_ place: Place) -> Entry? {
-        if let index = lines[place]?.back.firstIndex(where: { !isResting($0.id) }) {
-            return lines[place]?.back.remove(at: index)
+    private func takeNext(_ line: Line) -> Entry? {
+        if let index = line.back.firstIndex(where: { !isResting($0.id) }) {
+            return line.back.remove(at: index)
         }
-        while let entry = lines[place]?.entries.popFirst() {
-            guard entry.group.members.contains(where: { !$0.thread.isPaused }) else {
-                comeBack(entry)
-                return nil
-            }
-            return entry
+        guard let entry = line.entries.popFirst() else { return nil }
+        guard entry.group.members.contains(where: { !$0.thread.isPaused }) else {
+            comeBack(entry)
+            return nil
         }
-        return nil
+        return entry
     }
 
     /// A member has a job, and waits for a worker for it.
@@ -231,9 +228,16 @@ final class PoolLobby {
 
     private func comeBack(_ entry: Entry) {
         move(entry, to: .waiting)
-        var back = lines[entry.place, default: Line()].back
-        back.insert(entry, at: back.firstIndex { $0.turn > entry.turn } ?? back.endIndex)
-        lines[entry.place, default: Line()].back = back
+        let line = line(entry.place)
+        let index = line.back.firstIndex { $0.turn > entry.turn } ?? line.back.endIndex
+        line.back.insert(entry, at: index)
+    }
+
+    private func line(_ place: Place) -> Line {
+        if let line = lines[place] { return line }
+        let line = Line()
+        lines[place] = line
+        return line
     }
 
     // MARK: - Ends
@@ -279,8 +283,13 @@ final class PoolLobby {
     }
 
     /// The jobs that wait here of pools that take none any more, or of all.
+    ///
+    /// - Complexity: O(pools), and O(jobs that wait here) if it takes some.
     func take(where isLeft: (WorkerGroup) -> Bool) -> [JobID] {
-        entries.values.filter { $0.waits && isLeft($0.group) }.map(\.id).sorted(by: >)
+        guard counts.values.contains(where: { $0.count > 0 && isLeft($0.group) }) else {
+            return []
+        }
+        return entries.values.filter { $0.waits && isLeft($0.group) }.map(\.id).sorted(by: >)
     }
 
     // MARK: - For people
