@@ -68,6 +68,7 @@ extension WorkerExchange {
             finish(delivery, .failed(reason: "its worker vanished \(times)"), .never)
         } else {
             letGo(of: delivery, nil)
+            vanishedJobs.insert(remote.id)
             noteVanished(remote.id, true)
             remote.giveBack()
         }

@@ -160,6 +160,8 @@ final class WorkerExchange {
     var staleCount = 0
     private(set) var deliveredCount = 0
     var vanishedCount = 0
+    /// Jobs whose workers have vanished, until their threads wait again.
+    var vanishedJobs: Set<JobID> = []
 
     init(loop: ThreadRunLoop, clocks: Clocks, log: Log) {
         self.loop = loop
@@ -220,7 +222,8 @@ final class WorkerExchange {
     }
 
     private func isReady(_ remote: RemoteJob, isAgain: Bool) {
-        if isAgain { noteGivenBack(remote.id) }
+        // The scheduler has heard already of one whose worker has vanished.
+        if isAgain, vanishedJobs.remove(remote.id) == nil { noteGivenBack(remote.id) }
         if goOn(with: remote) { return }
         lobby.arrived(remote.id)
         ready.append(remote)
@@ -262,6 +265,7 @@ final class WorkerExchange {
         }
         lobby.end(remote.id)
         ready.removeAll { $0 === remote }
+        vanishedJobs.remove(remote.id)
         forgetHeldOver(remote.id)
         guard let delivery = deliveries[remote.id], delivery.remote === remote else { return }
         close(delivery, as: nil)
