@@ -81,21 +81,6 @@ private struct LoadShape {
         }
     }
 
-    /// The measurements of one client.
-    private struct Outcome: Sendable {
-        var latencies: [Int64] = []
-        var hash: UInt64 = 0
-        var failure: String?
-    }
-
-    /// The meeting point of clients: each signals when it is ready to start and when it is done.
-    private final class Meeting: Sendable {
-        let ready = DispatchSemaphore(value: 0)
-        let start = Latch()
-        let done = DispatchSemaphore(value: 0)
-        let outcomes = Mutex<[Outcome]>([])
-    }
-
     private func measure(
         _ command: ServerCommand, _ load: Load, _ count: Int, _ conditions: Conditions
     ) throws -> Sample {
@@ -127,8 +112,8 @@ private struct LoadShape {
     private func serve(
         _ number: Int, _ address: SocketAddress, _ load: Load, _ warmUpCount: Int,
         _ count: Int, _ meeting: Meeting
-    ) -> Outcome {
-        var outcome = Outcome()
+    ) -> Meeting.Outcome {
+        var outcome = Meeting.Outcome()
         var isReady = false
         do {
             let client = try makeClient(number, address, load)
@@ -137,7 +122,7 @@ private struct LoadShape {
             meeting.ready.signal()
             meeting.start.wait()
             try client.run(count)
-            outcome.latencies = Array(client.latencies.dropFirst(warmUpCount))
+            outcome.times = Array(client.latencies.dropFirst(warmUpCount))
             outcome.hash = client.hash
         } catch {
             outcome.failure = "\(error)"
@@ -157,10 +142,10 @@ private struct LoadShape {
     }
 
     private func sample(
-        _ outcomes: [Outcome], _ count: Int, _ duration: Int64, _ used: TaskCounts
+        _ outcomes: [Meeting.Outcome], _ count: Int, _ duration: Int64, _ used: TaskCounts
     ) throws -> Sample {
         if let failure = outcomes.compactMap(\.failure).first { throw WorkbenchError(failure) }
-        let latencies = outcomes.flatMap(\.latencies)
+        let latencies = outcomes.flatMap(\.times)
         guard latencies.count == count else {
             throw WorkbenchError("\(latencies.count) replies to \(count) commands")
         }

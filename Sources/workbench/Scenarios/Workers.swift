@@ -117,26 +117,11 @@ struct WorkersShape: Sendable {
         return sample
     }
 
-    /// The measurements of one worker.
-    private struct Outcome: Sendable {
-        var times: [Int64] = []
-        var hash: UInt64 = 0
-        var failure: String?
-    }
-
-    /// The meeting point of workers: each signals when it is ready to start and when it is done.
-    private final class Meeting: Sendable {
-        let ready = DispatchSemaphore(value: 0)
-        let start = Latch()
-        let done = DispatchSemaphore(value: 0)
-        let outcomes = Mutex<[Outcome]>([])
-    }
-
     private func serve(
         _ kind: TakingDialect.Kind, _ address: SocketAddress, _ warmUpCount: Int, _ count: Int,
         _ meeting: Meeting
-    ) -> Outcome {
-        var outcome = Outcome()
+    ) -> Meeting.Outcome {
+        var outcome = Meeting.Outcome()
         var isReady = false
         do {
             let worker = try TakingWorker(kind, at: address)
