@@ -91,15 +91,16 @@ package struct RunningProcess: ~Copyable {
         return session < 0 ? nil : Int(session)
     }
 
-    /// A number that tells a process from all others of its number, also from those before the
-    /// machine was started anew; nil if there is no such process, or this user may not know.
+    private static let bootID = try? File.read("/proc/sys/kernel/random/boot_id", atMost: 64)
+
+    /// A number that tells processes of one process number apart, also across starts of the
+    /// machine; nil if there is no such process, or this user may not know.
     ///
     /// - Thread: any.
     /// - Blocks: never for long.
     /// - Source: proc(5), `/proc/PID/stat`, starttime; random(4), `boot_id`.
     package static func birth(of processID: Int) -> UInt64? {
-        guard let boot = try? File.read("/proc/sys/kernel/random/boot_id", atMost: 64),
-            let stat = try? File.read("/proc/\(processID)/stat", atMost: 4_096),
+        guard let bootID, let stat = try? File.read("/proc/\(processID)/stat", atMost: 4_096),
             // The name before it is in parentheses, and may contain any byte.
             let nameEnd = stat.lastIndex(of: UInt8(ascii: ")"))
         else { return nil }
@@ -107,7 +108,7 @@ package struct RunningProcess: ~Copyable {
         // Field 22; the end of the name is field 2.
         guard fields.count > 20 else { return nil }
         // FNV-1a, as in ProgramMark's names: any spread does.
-        return (boot + fields[20]).reduce(0xCBF2_9CE4_8422_2325) {
+        return (bootID + fields[20]).reduce(0xCBF2_9CE4_8422_2325) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01B3
         }
     }

@@ -164,9 +164,8 @@ final class SchedulerDriver {
     /// Recovers the jobs that the store held when it was opened, and the pauses.
     func restore(_ recovery: StoreRecovery) {
         pauseAgain(recovery.pausedThreads)
-        exchange.expect(recovery.held)
-        input { $0.restore(recovery) }
         exchange.restore(recovery.held) { handlers[$0]?.forWorkers }
+        input { $0.restore(recovery) }
     }
 
     // MARK: - Inputs
@@ -354,7 +353,7 @@ final class SchedulerDriver {
         guard group.members.count > 1, job.thread == group.name else {
             return submit(job, context, handler, to: group)
         }
-        let isForWorkers = handler.forWorkers != nil && !exchange.isHeldOver(job.id)
+        let isForWorkers = handler.forWorkers != nil && exchange.heldOver[job.id] == nil
         let waits = exchange.lobby.keep(job, context, of: group, isForWorkers: isForWorkers) {
             [unowned self] in submit(job, context, handler, to: group)
         }

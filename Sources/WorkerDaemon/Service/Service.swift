@@ -137,7 +137,7 @@ final class Service: SessionDelegate {
     ///
     /// - Parameters:
     ///   - asksForPassword: whether its clients have to authenticate first.
-    ///   - dialect: what is spoken with them.
+    ///   - dialect: the protocol of its connections.
     func open(
         _ listener: consuming Listener, asksForPassword: Bool, dialect: Dialect = .commands
     ) throws(SystemError) {

@@ -55,39 +55,15 @@ final class JobRunner: Sendable {
             return
         }
         if let selector = handler.forWorkers {
-            return runRemotely(job, handler, selector, on: group, isStored: isStored)
+            return RemoteJob(
+                job, handler, selector, on: group, store: isStored ? store : nil, failures,
+                remoteReports
+            ).hold()
         }
         let completion = group.run(
             job, handler, children: children, store: isStored ? store : nil, log: log,
             failures: failures)
         if let completion { report(completion, of: job) }
-    }
-
-    /// Holds a job until a worker in another process has taken it and said how it ended.
-    ///
-    /// A job that is given back stays on its thread, and so keeps its place.
-    private func runRemotely(
-        _ job: JobContext, _ handler: Handler, _ selector: Configuration.Selector,
-        on group: WorkerGroup, isStored: Bool
-    ) {
-        let remote = RemoteJob(
-            job, handler, selector, on: group, store: isStored ? store : nil, failures,
-            remoteReports)
-        while true {
-            switch remote.hold() {
-            case .ended: return
-            case .cancelled:
-                let completion = group.end(
-                    job, .cancelled, on: remote.member, store: remote.store, failures)
-                if let completion { return report(completion, of: job) }
-                return remote.leave()
-            case .givenBack where job.putBack():
-                group.letGo(of: job, remote.member)
-            case .givenBack, .left:
-                group.letGo(of: job, remote.member)
-                return remote.leave()
-            }
-        }
     }
 
     private func report(_ completion: Completion, of job: JobContext) {

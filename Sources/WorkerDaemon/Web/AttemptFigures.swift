@@ -1,4 +1,4 @@
-// What has become of attempts, counted when each ends, for Prometheus.
+// Counts of attempts by their outcome, for Prometheus.
 
 internal import Jobs
 
@@ -64,7 +64,7 @@ final class AttemptFigures {
 
     /// - Parameters:
     ///   - pools: the names of the groups of threads, in the scheduler's order.
-    ///   - selectors: those of the selectors.
+    ///   - selectors: the names of the selectors.
     init(pools: [String], selectors: [String]) {
         // A histogram has a series for each bucket; label sets are counted without.
         self.pools = LabelValues(pools)

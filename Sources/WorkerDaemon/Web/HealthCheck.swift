@@ -1,16 +1,16 @@
-// Whether the daemon is alive: each of its own loops is asked for a sign, and the store has to
-// write something. Workers are not asked: a handler may take hours.
+// Whether the daemon is alive: each of its own loops has to answer, and the store has to write a
+// row. Workers are left out, because a handler may take hours.
 
 internal import HTTP
 internal import Jobs
 internal import Kernel
 internal import RunLoops
 
-/// Looks at the daemon's loops and its store when it is asked to.
+/// Checks the daemon's loops and its store on request.
 ///
 /// Confined to the loop of `io`: if that does not turn, the client gets no answer at all.
 final class HealthCheck {
-    /// What is looked at, beside `io`.
+    /// The parts that are checked beside `io`.
     enum Part: String, CaseIterable {
         case main, store
     }
@@ -25,11 +25,11 @@ final class HealthCheck {
     private let driver: SchedulerDriver
     /// Asks the main thread to call something; nil if there is no main thread of the daemon's.
     var askMain: ((@escaping @Sendable () -> Void) -> Void)?
-    /// The parts that have not given a sign in the look under way.
+    /// The parts that have not answered the check in progress.
     private var missing: Set<Part> = []
     private var waiting: [(Part?) -> Void] = []
     private var timeout: ThreadRunLoop.Timeout?
-    /// The number of the look: a sign of an earlier one counts for nothing.
+    /// The number of the check; answers to an earlier one are ignored.
     private var number = 0
     private var lastGood: Instant?
     private var beganAt = Instant(nanoseconds: 0)

@@ -1,4 +1,4 @@
-// Values of the Redis protocol as JSON (RFC 8259): what a command answers, for programs that speak
+// Values of the Redis protocol as JSON (RFC 8259): the answers of commands, for programs that speak
 // HTTP. Bytes that are no text are shown as `{"base64": "…"}`, as they are read.
 
 package import RESP

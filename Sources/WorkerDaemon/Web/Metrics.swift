@@ -1,4 +1,4 @@
-// The page of figures for Prometheus: what the daemon is doing, gathered when it is asked for.
+// The page of figures for Prometheus, gathered on request.
 
 internal import HTTP
 internal import Jobs

@@ -1,4 +1,4 @@
-// The requests of HTTP at the service: who may send them, and what is done.
+// The HTTP half of the service: checks the key of a request, and executes the request.
 
 internal import HTTP
 internal import Jobs
@@ -16,7 +16,7 @@ extension Service {
         }
     }
 
-    /// Decides about a request before its body is read.
+    /// Accepts or refuses a request before its body is read.
     private func begin(
         _ head: RequestHead, _ conversation: HTTPConversation, _ session: Session
     ) {

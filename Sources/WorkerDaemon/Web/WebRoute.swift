@@ -1,14 +1,14 @@
-// Which path means which command. The commands themselves, with their checks and rights, are those
-// of the Redis protocol.
+// The table of paths and their commands. The commands, with their checks and rights, are those of
+// the Redis protocol.
 
 internal import HTTP
 internal import Jobs
 internal import RESP
 internal import Wording
 
-/// A path with its method, and what is done for it.
+/// A path with its method, and its command.
 struct WebRoute: Sendable {
-    /// What a path is about.
+    /// The subject of a path.
     enum Content: Sendable {
         /// The answer to a command.
         case command(
@@ -114,7 +114,7 @@ struct WebRoute: Sendable {
         }
     }
 
-    /// Finds what a request is about, and the values of the path's parameters.
+    /// Finds the subject of a request, and the values of the path's parameters.
     static func find(_ head: RequestHead) throws(HTTPRefusal) -> (WebRoute, [String]) {
         let method = head.method == .head ? HTTPMethod.get : head.method
         var isElsewhere = false

@@ -1,5 +1,5 @@
-// Which requests are served at all: those that name this server, and those that no page of another
-// server has sent.
+// The checks of Host and Origin: a request has to name this server, and must not come from a page
+// of another server.
 //
 // A browser sends requests to 127.0.0.1 for any page that it shows. A page reads their answers if
 // its own name was made to mean 127.0.0.1 (DNS rebinding); then Host has that name. A page sends

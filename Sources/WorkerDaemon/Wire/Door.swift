@@ -9,7 +9,7 @@ internal import RunLoops
 final class Door {
     /// Whether clients have to give the password before anything else.
     let asksForPassword: Bool
-    /// What is spoken with its clients.
+    /// The protocol of its connections.
     let dialect: Dialect
     let address: String
     /// Whether each client has an address of its own.

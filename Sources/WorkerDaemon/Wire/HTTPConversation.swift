@@ -45,7 +45,7 @@ final class HTTPConversation {
         self.loop = loop
     }
 
-    /// Breaks the cycle with the session, and waits for nothing.
+    /// Breaks the cycle with the session, and cancels the time-out.
     func close() {
         stopWaiting()
         isLate = nil
@@ -81,13 +81,13 @@ final class HTTPConversation {
         wait(for: Self.headPatience, isLate)
     }
 
-    /// Calls something in a while, in place of all else that was waited for.
+    /// Sets the time-out, in place of an earlier one.
     func wait(for patience: Duration, _ body: @escaping @Sendable () -> Void) {
         stopWaiting()
         timeout = loop.schedule(after: patience, body)
     }
 
-    /// Waits for the rest of a head that has begun, and for nothing else.
+    /// Sets the time-out while the rest of a head is missing, and cancels it otherwise.
     ///
     /// - Parameter isReading: whether the session reads; a head that it leaves alone is not late.
     func lookForHead(isReading: Bool) {
@@ -100,6 +100,6 @@ final class HTTPConversation {
         timeout = nil
     }
 
-    /// Forgets the time-out that has just been called.
+    /// Drops the time-out that has just rung.
     func wasLate() { timeout = nil }
 }

@@ -1,5 +1,5 @@
-// The pushes of a session: what no command asked for, between two replies, and never more of it
-// than the client reads.
+// The pushes of a session: messages that no command asked for, between two replies. A client that
+// does not read holds them back.
 
 internal import RESP
 
@@ -16,7 +16,7 @@ extension Session {
     /// Drops all held pushes.
     func dropPushes() { heldPushes.removeAll() }
 
-    /// Tells the client something that no command asked for, between two replies.
+    /// Sends the client a message that no command asked for, between two replies.
     ///
     /// - Parameter subject: while the client does not read, a later push takes an earlier one's
     ///   place.

@@ -60,7 +60,7 @@ extension Session {
         updateInterest()
     }
 
-    /// Reads and forgets.
+    /// Reads and discards bytes.
     func discard() {
         var bytes: [UInt8] = []
         do throws(SystemError) {

@@ -15,7 +15,7 @@ struct SessionLimits {
     let outputByteCountMax: Int
 }
 
-/// What is spoken on a connection.
+/// The protocol of a connection.
 enum Dialect: Sendable {
     /// The Redis protocol.
     case commands

@@ -1,9 +1,9 @@
-// Jobs of pools that wait for a worker in another process. On a single thread such a job is held by
-// its thread, since what is behind it has to wait as well. A pool's job would occupy a member for
-// nothing: it waits here until a worker asks for it, and then goes to the pool. If another job got
-// that worker meanwhile, it comes back.
+// Jobs of pools that wait for a worker in another process. A single thread holds such a job,
+// because the jobs behind it have to wait as well. In a pool it would occupy a member, so it waits
+// here until a worker asks for its selector. Then it goes to the pool. If another job gets that
+// worker first, the job comes back.
 //
-// With a key, the jobs of that key wait here behind it, whatever serves them, until it is over.
+// All jobs with the key of such a job wait here behind it until it has ended.
 
 internal import Jobs
 internal import Kernel
@@ -12,7 +12,7 @@ internal import RunLoops
 internal import Structures
 internal import WorkerThreads
 
-/// The jobs of pools for which no worker asks.
+/// Jobs of pools that wait for a worker.
 ///
 /// Confined to the driver's thread.
 final class PoolLobby {
@@ -30,11 +30,11 @@ final class PoolLobby {
     private enum Step {
         /// Behind another job of its key.
         case behind
-        /// It waits for a worker.
+        /// Until a worker asks for it.
         case waiting
-        /// It is on its way to a member.
+        /// In the queue of its pool.
         case released
-        /// A member has it.
+        /// On a member's thread.
         case arrived
     }
 
@@ -68,13 +68,13 @@ final class PoolLobby {
         var place: Place { Place(group: ObjectIdentifier(group), selector: context.selector) }
     }
 
-    /// Jobs in their order.
+    /// A queue of jobs.
     ///
-    /// Those that are over go when their turn comes, or when they are half.
+    /// Ended jobs are removed lazily: at the head, or once they are half of the queue.
     private struct Queue {
         private var entries = FIFO<Entry>()
         private var overCount = 0
-        /// So few are never swept out.
+        /// The least number of ended jobs that are swept out.
         private static let sweepCountMin = 64
 
         var isEmpty: Bool { entries.isEmpty }
@@ -102,21 +102,21 @@ final class PoolLobby {
     /// The jobs of one place that wait; a class, so that a change never copies the queue.
     private final class Line {
         var entries = Queue()
-        /// Jobs that have come back, the first in order first.
+        /// Jobs that have come back, in their order.
         var back: [Entry] = []
-        /// How many are on their way to a member.
+        /// The number of jobs in the queue of their pool.
         var releasedCount = 0
         var isEmpty: Bool { entries.isEmpty && back.isEmpty && releasedCount == 0 }
     }
 
     private let loop: ThreadRunLoop
-    /// How many TAKEs wait for a selector.
+    /// The number of waiting TAKEs of a selector.
     var takerCount: (String) -> Int = { _ in 0 }
     /// Whether a job is not to be given out yet, since it was given back.
     var isResting: (JobID) -> Bool = { _ in false }
 
     private var entries: [JobID: Entry] = [:]
-    /// The pools, and how many of their jobs wait here.
+    /// The pools, and the number of their jobs that wait here.
     private var counts: [ObjectIdentifier: (group: WorkerGroup, count: Int)] = [:]
     private var lines: [Place: Line] = [:]
     /// The jobs of a key behind the first one, which waits or is held by a member.
@@ -166,7 +166,7 @@ final class PoolLobby {
         release(entry.place)
     }
 
-    /// Hears when a job is taken back.
+    /// Ends a job here when it is withdrawn.
     private func listen(to entry: Entry) {
         let box = Confined((lobby: self, entry: entry), to: loop)
         let loop = loop

@@ -1,7 +1,6 @@
 // A job for a worker in another process, on the thread that holds it. The thread waits in mode
-// `job` until a worker has taken the job, and then until the worker has said how it ended. So no
-// other job of the thread overtakes it, and nothing else of a job's life differs: a job that no
-// worker has taken has not begun.
+// `job` until the job has ended, so no other job of the thread overtakes it. Meanwhile the exchange
+// begins the job for a worker, puts it back and ends it, all without waking the thread.
 
 internal import Jobs
 internal import Kernel
@@ -12,8 +11,8 @@ internal import WorkerThreads
 
 /// A thread's report of such a job, in the order of the events.
 enum RemoteReport: Sendable {
-    /// The thread waits for a worker; once more, if one has given the job back.
-    case ready(RemoteJob, isAgain: Bool)
+    /// The thread holds a job that waits for a worker.
+    case ready(RemoteJob)
     /// The worker is to stop: the job was cancelled.
     case stop(RemoteJob)
     /// The thread does not hold the job any more, and it has not ended.
@@ -28,25 +27,17 @@ final class RemoteJob: Sendable {
     private enum Step {
         case waiting
         case begun
-        /// It has ended; its thread may let go of it or not yet.
-        case ended(RetryWish, isLetGo: Bool)
-        case givenBack
-        /// It is left to its worker: the daemon ends.
+        /// It has ended, and the scheduler is being told.
+        case ended(RetryWish)
+        /// The scheduler knows its end: the thread goes on.
+        case over
+        /// The daemon ends and leaves it to its worker.
         case left
-        /// Its pool's member lets go of it, since no worker is there.
+        /// No worker is there: its pool's member goes on without it.
         case sentBack
     }
 
-    /// How a thread lets go of it.
-    enum Parting {
-        /// It was asked to stop before another worker could take it, and has begun for that.
-        case cancelled
-        case ended
-        case givenBack
-        case left
-    }
-
-    /// What becomes of it when a worker takes it.
+    /// The result of its beginning for a worker.
     enum Beginning {
         case begun
         /// It was taken back.
@@ -97,61 +88,45 @@ final class RemoteJob: Sendable {
 
     // MARK: - On the job's thread
 
-    /// Holds the job until a worker has ended it, or the thread has to let go of it.
+    /// Holds the job until a worker has ended it, or the thread has to go on without it.
     ///
     /// - Thread: the worker thread that holds it.
     /// - Blocks: until then; the thread serves its loop in mode `job`.
-    func hold() -> Parting {
-        // It was asked to stop, and given back in the same moment.
-        if context.isCancelRequested, group.begin(context, handler, on: member, store: store) {
-            return .cancelled
-        }
-        let isAgain = isGivenBack
-        step.withLock { $0 = .waiting }
+    func hold() {
         group.awaitingWorkerCount.add(1, ordering: .relaxed)
         context.onWithdraw { [weak self] in self?.wake() }
-        reports.send(.ready(self, isAgain: isAgain))
-        worker.serveJob { parting != nil }
+        reports.send(.ready(self))
+        worker.serveJob { mayGoOn }
         context.onWithdraw(nil)
-        let last = parting ?? .left
-        if case .left = last, context.run == nil {
-            group.awaitingWorkerCount.subtract(1, ordering: .relaxed)
-        }
-        return last
+        if isOver { return }
+        if context.run == nil { group.awaitingWorkerCount.subtract(1, ordering: .relaxed) }
+        group.letGo(of: context, member)
+        reports.send(.left(self))
     }
 
-    private var parting: Parting? {
-        let step = step.withLock { $0 }
-        switch step {
-        case .waiting: return context.isWithdrawn ? .left : nil
-        case .begun: return nil
-        case .ended(_, let isLetGo): return isLetGo ? .ended : nil
-        case .givenBack: return .givenBack
-        case .left, .sentBack: return .left
+    private var mayGoOn: Bool {
+        switch step.withLock({ $0 }) {
+        case .waiting: context.isWithdrawn
+        case .begun, .ended: false
+        case .over, .left, .sentBack: true
         }
     }
 
-    /// Says that the thread holds the job no more.
-    func leave() { reports.send(.left(self)) }
+    private var isOver: Bool { step.withLock { if case .over = $0 { true } else { false } } }
 
-    /// Whether the worker has given it back.
-    private var isGivenBack: Bool {
-        step.withLock { if case .givenBack = $0 { true } else { false } }
-    }
-
-    /// Whether its thread lets go of it although it has not ended.
+    /// Whether its thread goes on without it although it has not ended.
     var isSentBack: Bool {
         step.withLock { if case .sentBack = $0 { true } else { false } }
     }
 
-    /// What follows its failure.
+    /// The worker's wish for the attempt after its failure.
     var retry: RetryWish {
-        step.withLock { if case .ended(let retry, _) = $0 { retry } else { .asPlanned } }
+        step.withLock { if case .ended(let retry) = $0 { retry } else { .asPlanned } }
     }
 
     // MARK: - For the exchange
 
-    /// Begins it for a worker, while its thread waits: that is not woken.
+    /// Begins it for a worker.
     func begin(for holder: JobHolder) -> Beginning {
         guard context.hasBegunBefore || !group.expires(context) else { return .expired }
         guard group.begin(context, handler, on: member, for: holder, store: store) else {
@@ -165,34 +140,36 @@ final class RemoteJob: Sendable {
         return .begun
     }
 
-    /// Ends it, while its thread waits: that takes nothing else before `letGo`.
+    /// Ends it; its thread waits until `letGo`.
     ///
     /// - Returns: nil if it had been given up.
     func end(_ outcome: Outcome, _ retry: RetryWish) -> Completion? {
-        step.withLock { $0 = .ended(retry, isLetGo: false) }
+        step.withLock { $0 = .ended(retry) }
         return group.end(context, outcome, on: member, as: self, store: store, failures)
     }
 
-    /// Has its thread go on: it has ended.
-    func letGo() {
-        step.withLock { $0 = .ended(.never, isLetGo: true) }
-        wake()
-    }
+    /// Lets its thread go on after its end.
+    func letGo() { leave(for: .over) }
 
-    /// Gives it back: its thread waits for another worker.
-    func giveBack() { leaveBegun(for: .givenBack) }
+    /// Lets it wait for another worker, as if it had not begun.
+    ///
+    /// - Returns: false if it had been given up.
+    func putBack() -> Bool {
+        guard context.putBack() else { return false }
+        group.letGo(of: context, member)
+        group.awaitingWorkerCount.add(1, ordering: .relaxed)
+        step.withLock { $0 = .waiting }
+        return true
+    }
 
     /// Leaves it to its worker, which may end it after the restart.
-    func leaveToWorker() { leaveBegun(for: .left) }
+    func leaveToWorker() { leave(for: .left) }
 
-    private func leaveBegun(for next: Step) {
-        step.withLock { if case .begun = $0 { $0 = next } }
-        wake()
-    }
+    /// Lets its pool's member go on without it.
+    func sendBack() { leave(for: .sentBack) }
 
-    /// Has its thread let go of it: no worker is there.
-    func sendBack() {
-        step.withLock { if case .waiting = $0 { $0 = .sentBack } }
+    private func leave(for last: Step) {
+        step.withLock { $0 = last }
         wake()
     }
 

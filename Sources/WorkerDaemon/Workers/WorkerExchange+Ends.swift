@@ -1,5 +1,5 @@
-// The ends of attempts that workers hold: what a worker says of one, once or again, and how it is
-// answered when that is kept.
+// The ends of attempts that workers hold. A worker may report an end again, and is answered once
+// the end is kept.
 
 internal import Jobs
 internal import Kernel
@@ -162,7 +162,9 @@ extension WorkerExchange {
         letGo(of: delivery, delivery.end)
         answer(delivery.waiting, nil)
         rest(remote.id, milliseconds)
-        remote.giveBack()
+        guard remote.putBack() else { return remote.letGo() }
+        noteGivenBack(remote.id)
+        isReady(remote)
     }
 
     /// Notes the progress of an attempt.

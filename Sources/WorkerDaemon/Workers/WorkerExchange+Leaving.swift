@@ -28,32 +28,21 @@ extension WorkerExchange {
         if held(by: worker).isEmpty { workers[client] = nil }
     }
 
-    /// Keeps a job for its worker until that has ended, and at most so long; nil for no limit.
+    /// Keeps a job for its worker until the worker's process has ended, and at most so long.
     func beginLease(of delivery: Delivery, _ limit: Duration?) {
         let held = Confined((exchange: self, delivery: delivery), to: loop)
-        if let limit {
-            delivery.lease = loop.schedule(at: loop.now.advanced(by: limit)) {
-                held.value.delivery.lease = nil
-                held.value.exchange.vanished(held.value.delivery)
-            }
-        }
-        guard let process = delivery.worker.process else { return }
-        delivery.processEnd = ProcessEnd(of: process, on: loop) {
+        delivery.lease = WorkerLease(of: delivery.worker.process, for: limit, on: loop) {
             held.value.exchange.vanished(held.value.delivery)
         }
     }
 
-    func endLease(of delivery: Delivery) {
-        if let lease = delivery.lease.take() { loop.cancel(lease) }
-        delivery.processEnd?.close()
-        delivery.processEnd = nil
-    }
+    func endLease(of delivery: Delivery) { delivery.lease.take()?.end() }
 
     func endLimit(of delivery: Delivery) {
         if let limit = delivery.limit.take() { loop.cancel(limit) }
     }
 
-    func vanished(_ delivery: Delivery) {
+    private func vanished(_ delivery: Delivery) {
         guard deliveries[delivery.remote.id] === delivery, delivery.end == nil else { return }
         endLease(of: delivery)
         let remote = delivery.remote
@@ -68,9 +57,9 @@ extension WorkerExchange {
             finish(delivery, .failed(reason: "its worker vanished \(times)"), .never)
         } else {
             letGo(of: delivery, nil)
-            vanishedJobs.insert(remote.id)
+            guard remote.putBack() else { return remote.letGo() }
             noteVanished(remote.id, true)
-            remote.giveBack()
+            isReady(remote)
         }
     }
 

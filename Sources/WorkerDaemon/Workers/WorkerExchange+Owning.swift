@@ -1,5 +1,5 @@
-// Threads that workers have for themselves (`TAKE … OWN thread`): only the owner gets the worker
-// jobs of such a thread. The ownership belongs to a connection. Others that ask for the thread are
+// Threads with an owner (`TAKE … OWN thread`): only this worker gets the worker jobs of such a
+// thread. The ownership belongs to a connection. Others that ask for the thread are
 // its standbys: it passes on to the one that has waited longest once the owner's connection has
 // closed and its last delivery there is over.
 
@@ -14,7 +14,7 @@ extension WorkerExchange {
         if let thread, owners[thread] == nil { owners[thread] = worker }
     }
 
-    /// The wire's entries for a thread that a worker has for itself.
+    /// The wire's entries for a thread with an owner.
     func ownerEntries(of member: WorkerGroup.Member) -> [RESPValue.Entry] {
         guard let owner = owners[member.name] else { return [] }
         return [entry("owner", text(owner.name ?? owner.client.map { "client \($0)" } ?? "?"))]

@@ -1,6 +1,6 @@
 // Jobs that workers of an earlier run hold. Each is offered to its thread before all others and
-// goes on there, under the token that its worker knows, as if the daemon had not been away. What
-// the worker says before is kept until then.
+// goes on there, under the token that its worker knows, as if the daemon had not been away. An end
+// that the worker reports before is kept until then.
 
 internal import Jobs
 internal import Kernel
@@ -18,8 +18,7 @@ extension WorkerExchange {
         /// The end that the worker has reported.
         var end: RemoteEnd?
         var waiting: [(reply: ReplyToken, take: TakeRequest?)] = []
-        var lease: ThreadRunLoop.Timeout?
-        var processEnd: ProcessEnd?
+        var lease: WorkerLease?
 
         init(_ held: HeldJob, keptUntil: Instant?) {
             id = held.job.id
@@ -29,34 +28,22 @@ extension WorkerExchange {
         }
     }
 
-    /// Tells which jobs workers of an earlier run hold, before the scheduler offers them.
-    func expect(_ jobs: [HeldJob]) { expected = Set(jobs.map(\.job.id)) }
-
-    /// Whether a job goes on that a worker of an earlier run holds; asked when it is offered.
-    func isHeldOver(_ id: JobID) -> Bool { !expected.isEmpty && expected.remove(id) != nil }
-
-    /// Takes up the jobs that workers of an earlier run hold; the scheduler has them already.
+    /// Takes up the jobs that workers of an earlier run hold, before the scheduler offers them.
     ///
-    /// - Parameter selectors: those that are for workers.
+    /// - Parameter selectors: the configuration of a selector for workers.
     func restore(_ jobs: [HeldJob], _ selectors: (String) -> Configuration.Selector?) {
-        for job in jobs where isActive(job.job.id) {
+        for job in jobs {
             guard let selector = selectors(job.job.selector) else { continue }
+            // Of an unknown process, or one on another machine, the end can't be seen.
+            let process = job.holder.process.flatMap { $0.birth == 0 ? nil : $0 }
             let limit =
                 selector.leaseAfterRestart
                 ?? job.job.timeoutMilliseconds.map { .milliseconds($0) } ?? selector.timeout
-                // Of a worker on another machine the end can't be seen.
-                ?? (job.holder.process.map { $0.birth != 0 } == true ? nil : selector.lease)
+                ?? (process == nil ? selector.lease : nil)
             let held = HeldOver(job, keptUntil: limit.map { loop.now.advanced(by: $0) })
             heldOver[held.id] = held
             let box = Confined((exchange: self, held: held), to: loop)
-            if let due = held.keptUntil {
-                held.lease = loop.schedule(at: due) {
-                    box.value.held.lease = nil
-                    box.value.exchange.vanished(box.value.held)
-                }
-            }
-            guard let process = job.holder.process, process.birth != 0 else { continue }
-            held.processEnd = ProcessEnd(of: process, on: loop) {
+            held.lease = WorkerLease(of: process, for: limit, on: loop) {
                 box.value.exchange.vanished(box.value.held)
             }
         }
@@ -72,17 +59,11 @@ extension WorkerExchange {
         noteVanished(held.id, false)
     }
 
-    /// Forgets a job of an earlier run; what its worker has said does not count.
+    /// Forgets a job of an earlier run, and the end that its worker has reported.
     func forgetHeldOver(_ id: JobID) {
         guard !heldOver.isEmpty, let held = heldOver.removeValue(forKey: id) else { return }
-        endLease(of: held)
+        held.lease?.end()
         for (reply, _) in held.waiting { door?.answer(reply, refuse(id).reply) }
-    }
-
-    private func endLease(of held: HeldOver) {
-        if let lease = held.lease.take() { loop.cancel(lease) }
-        held.processEnd?.close()
-        held.processEnd = nil
     }
 
     /// Ends an attempt that its thread does not have yet.
@@ -115,7 +96,7 @@ extension WorkerExchange {
     func goOn(with remote: RemoteJob) -> Bool {
         guard !heldOver.isEmpty, !isClosed, let held = heldOver.removeValue(forKey: remote.id)
         else { return false }
-        endLease(of: held)
+        held.lease?.end()
         guard let delivery = begin(remote, held.holder, for: Worker(held.holder)) else {
             for (reply, _) in held.waiting { door?.answer(reply, refuse(held.id).reply) }
             return true
@@ -154,7 +135,7 @@ extension WorkerExchange {
             endLimit(of: delivery)
             delivery.remote.leaveToWorker()
         }
-        for held in heldOver.values { endLease(of: held) }
+        for held in heldOver.values { held.lease?.end() }
         heldOver = [:]
     }
 }

@@ -89,8 +89,7 @@ final class WorkerExchange {
         /// Rings when it is over its time limit.
         var limit: ThreadRunLoop.Timeout?
         /// Set while its connection is closed.
-        var lease: ThreadRunLoop.Timeout?
-        var processEnd: ProcessEnd?
+        var lease: WorkerLease?
 
         init(_ remote: RemoteJob, _ holder: JobHolder, to worker: Worker) {
             self.remote = remote
@@ -144,15 +143,13 @@ final class WorkerExchange {
     /// TAKEs that wait, in the order in which they came.
     var takers: [Taker] = []
     var workers: [UInt64: Worker] = [:]
-    /// The workers that have a thread for themselves, by the names of the threads.
+    /// The owners of threads, by the names of the threads.
     var owners: [String: Worker] = [:]
     var deliveries: [JobID: Delivery] = [:]
     /// Jobs that workers of an earlier run hold, until their threads have them.
     var heldOver: [JobID: HeldOver] = [:]
-    /// Those of them that have not been offered to their threads.
-    var expected: Set<JobID> = []
     var ended = EndedDeliveries()
-    /// The jobs of pools for which no worker asks.
+    /// Jobs of pools that wait for a worker.
     let lobby: PoolLobby
     var isClosed = false
     /// Whether the jobs of workers were left to them, since the daemon ends.
@@ -160,8 +157,6 @@ final class WorkerExchange {
     var staleCount = 0
     private(set) var deliveredCount = 0
     var vanishedCount = 0
-    /// Jobs whose workers have vanished, until their threads wait again.
-    var vanishedJobs: Set<JobID> = []
 
     init(loop: ThreadRunLoop, clocks: Clocks, log: Log) {
         self.loop = loop
@@ -215,15 +210,14 @@ final class WorkerExchange {
 
     func take(_ report: RemoteReport) {
         switch report {
-        case .ready(let remote, let isAgain): isReady(remote, isAgain: isAgain)
+        case .ready(let remote): isReady(remote)
         case .stop(let remote): stop(remote)
         case .left(let remote): left(remote)
         }
     }
 
-    private func isReady(_ remote: RemoteJob, isAgain: Bool) {
-        // The scheduler has heard already of one whose worker has vanished.
-        if isAgain, vanishedJobs.remove(remote.id) == nil { noteGivenBack(remote.id) }
+    /// A thread holds a job that waits for a worker, for the first time or once more.
+    func isReady(_ remote: RemoteJob) {
         if goOn(with: remote) { return }
         lobby.arrived(remote.id)
         ready.append(remote)
@@ -265,7 +259,6 @@ final class WorkerExchange {
         }
         lobby.end(remote.id)
         ready.removeAll { $0 === remote }
-        vanishedJobs.remove(remote.id)
         forgetHeldOver(remote.id)
         guard let delivery = deliveries[remote.id], delivery.remote === remote else { return }
         close(delivery, as: nil)
@@ -318,7 +311,8 @@ final class WorkerExchange {
         if takers.contains(where: { $0.worker === worker }) {
             throw WireError(.err, "a TAKE of this connection waits already: one at a time")
         }
-        guard let name = request.name,
+        // A connection keeps a name that it has.
+        guard let name = request.name, worker.name != name,
             let other = workersThatHold.first(where: { $0.name == name && $0 !== worker })
         else { return }
         if let client = other.client, door?.isGone(client) == false {
@@ -330,7 +324,7 @@ final class WorkerExchange {
         }
     }
 
-    /// The workers that are connected, and those that hold a job.
+    /// Connected workers, and former ones that hold a job.
     var workersThatHold: [Worker] {
         var all = Array(workers.values)
         for delivery in deliveries.values where delivery.worker.client == nil {
