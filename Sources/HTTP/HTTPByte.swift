@@ -48,7 +48,7 @@ enum HTTPByte {
         }
     }
 
-    /// A capital letter as a small one, any other byte unchanged.
+    /// The byte in lower case.
     static func small(_ byte: UInt8) -> UInt8 {
         byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
     }

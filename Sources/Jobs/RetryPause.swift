@@ -1,6 +1,6 @@
 // The pause between two attempts of a job.
 
-/// What an attempt's end says of the next one.
+/// The next attempt, as the end of one determines it.
 package enum RetryWish: Hashable, Sendable {
     /// The job's retries decide, with the usual pause.
     case asPlanned

@@ -10,7 +10,7 @@ package struct Completion: Sendable {
     /// In Unix milliseconds.
     package let startedAt: Int64
     package let endedAt: Int64
-    /// What follows a failure.
+    /// The next attempt after a failure.
     package let retry: RetryWish
 
     package init(

@@ -46,10 +46,10 @@ package final class JobHolder: Sendable {
 
     /// The longest name that is kept.
     package static let nameByteCountMax = 64
-    /// The number of words that hold one.
+    /// The number of words of a holder.
     package static let wordCount = 5 + nameByteCountMax / 8
 
-    /// It as words: token, process and user, birth, time, and the name with zeros behind it.
+    /// The holder as words: token, process and user, birth, time, and the name, filled with zeros.
     package var words: [UInt64] {
         var words = [token.high, token.low, 0, process?.birth ?? 0, UInt64(clamping: since)]
         if let process {
@@ -66,7 +66,7 @@ package final class JobHolder: Sendable {
         return words
     }
 
-    /// Reads what `words` has written; nil if that is no holder.
+    /// Reads the words of a holder; nil if they are none.
     package convenience init?(_ words: [UInt64]) {
         guard words.count == Self.wordCount, words[0] | words[1] != 0 else { return nil }
         let bytes = words[5...].flatMap { word in

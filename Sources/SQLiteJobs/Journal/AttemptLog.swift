@@ -31,7 +31,7 @@ package final class AttemptLog: Sendable {
     /// An attempt in a worker's hands, as it is in the file.
     struct Hold: Equatable {
         let attempt: Int
-        /// Those of `JobHolder`, its time with a count behind it: later ones are larger.
+        /// The words of `JobHolder`; its time has a count behind it, so that later ones are larger.
         let words: [UInt64]
 
         static let timeWord = 4
@@ -174,7 +174,7 @@ package final class AttemptLog: Sendable {
         if kind == Kind.held {
             let hold = Hold(
                 attempt: Int(attempt), words: (headerWordCount..<wordCount).map { entry[$0] })
-            // One that the thread has not begun is none.
+            // The latest hold counts.
             if noted.hold.map({ $0.order < hold.order }) ?? true { noted.hold = hold }
             entries[id] = noted
             return true

@@ -1,5 +1,5 @@
-// Workers in other processes that hold attempts: a row for each attempt that has lasted. Each
-// function is part of a transaction.
+// Workers in other processes that hold attempts: a row for each attempt that lasts. Each function
+// is part of a transaction.
 
 package import Jobs
 
@@ -64,7 +64,7 @@ extension SQLiteStore {
     /// Prepares jobs that workers of an earlier run may still hold: each is due now, with as many
     /// attempts as before the one that is held, so that the next one is that.
     ///
-    /// - Returns: them, in the order of their numbers.
+    /// - Returns: the jobs, in the order of their numbers.
     package func takeHeld(at now: Int64) throws(StoreFault) -> [HeldJob] {
         let rows = try cached("SELECT job, attempt, words FROM holders ORDER BY job")
         var found: [(id: JobID, attempt: Int, holder: JobHolder?)] = []

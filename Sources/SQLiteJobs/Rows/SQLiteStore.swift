@@ -56,7 +56,7 @@ package final class SQLiteStore {
     var askedToEnd: Set<JobID> = []
     /// The jobs that have a row with their holder.
     var holds: Set<JobID> = []
-    /// Those whose row the open transaction removes.
+    /// The jobs whose row with their holder the open transaction removes.
     var endedHolds: Set<JobID> = []
     /// Whether commits wait for the disk at present.
     private var syncs = true

@@ -1,4 +1,4 @@
-// A job as its worker sees it, and the error by which a worker says what is to follow.
+// A job as its worker sees it, and the error with which a worker fails it.
 
 internal import Kernel
 internal import RESP
@@ -48,11 +48,11 @@ public struct ServedJob: Sendable {
     }
 }
 
-/// The failure of a served job, with what is to follow.
+/// The failure of a served job, and whether another attempt follows.
 ///
 /// Any other error fails the job with its text, and the job's `RETRY` says what follows.
 public struct ServedJobFailure: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What follows a failed attempt.
+    /// The next step after a failed attempt.
     public enum Next: Equatable, Sendable {
         /// Another attempt if the job's `RETRY` says so.
         case asPlanned
@@ -64,7 +64,7 @@ public struct ServedJobFailure: Error, Equatable, Sendable, CustomStringConverti
 
     /// The reason, for the client that waits for the job.
     public let reason: String
-    /// What follows.
+    /// The next step.
     public let next: Next
 
     /// A failure with this reason.

@@ -11,7 +11,7 @@ enum ServedEnd: Sendable {
     case givenBack
 }
 
-/// What a worker asks for with each TAKE.
+/// The request of a worker with each TAKE.
 struct TakeWish: Sendable {
     let name: String
     let ownThread: String?

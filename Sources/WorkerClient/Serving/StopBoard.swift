@@ -1,4 +1,4 @@
-// The way of a stop from the connection's thread to the job that is to stop.
+// The way of a stop from the connection's thread to its job.
 
 internal import RESP
 internal import Synchronization

@@ -30,7 +30,7 @@ extension WorkerClient {
     /// name of its own.
     ///
     /// - Parameters:
-    ///   - selectors: those of the configuration with `worker: true`.
+    ///   - selectors: selectors with `worker: true` in the configuration.
     ///   - name: 1 to 64 of the characters `A-Z a-z 0-9 _ . -`, which no other worker has; nil for
     ///     one that is made up.
     ///   - thread: takes the jobs of this thread, which no other worker gets then; while another
@@ -57,7 +57,7 @@ extension AsyncWorkerClient {
     /// outlives this client's connection, and returns when the task is cancelled.
     ///
     /// - Parameters:
-    ///   - selectors: those of the configuration with `worker: true`.
+    ///   - selectors: selectors with `worker: true` in the configuration.
     ///   - name: 1 to 64 of the characters `A-Z a-z 0-9 _ . -`, which no other worker has; nil for
     ///     one that is made up.
     ///   - thread: takes the jobs of this thread, which no other worker gets then; while another

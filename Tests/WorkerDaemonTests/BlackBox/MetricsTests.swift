@@ -1,4 +1,4 @@
-// The figures for Prometheus: what is counted, and that Prometheus reads the page.
+// The figures for Prometheus: each is counted, and promtool reads the page.
 
 import Kernel
 import RESP

@@ -78,7 +78,7 @@ final class HTTPTestClient {
         }
     }
 
-    /// What is sent until the connection ends.
+    /// The bytes until the connection ends.
     func textUntilClosed() throws -> String {
         while let bytes = try raw.bytes() { pending += bytes }
         defer { pending = [] }

@@ -1,4 +1,4 @@
-// How long a request of HTTP may take to come: on a clock that is moved by hand.
+// The time limit of an HTTP request's head, on a manual clock.
 
 import Kernel
 import Testing

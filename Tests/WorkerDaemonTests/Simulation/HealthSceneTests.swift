@@ -1,4 +1,4 @@
-// That a part of the daemon that hangs is found, and named: on a clock that is moved by hand.
+// A part of the daemon that hangs is found and named, on a manual clock.
 
 import Support
 import Testing
