@@ -10,6 +10,8 @@ package struct JobFilter: Sendable, Equatable {
     package var acceptedUntil: Int64?
     /// Only jobs that were accepted after this moment.
     package var acceptedAfter: Int64?
+    /// Only jobs that have failed for a reason like this one.
+    package var failure: FailurePattern?
 
     package init() {}
 
@@ -21,6 +23,9 @@ package struct JobFilter: Sendable, Equatable {
         if let key, job.key != key { return false }
         if let acceptedUntil, job.acceptedAt > acceptedUntil { return false }
         if let acceptedAfter, job.acceptedAt <= acceptedAfter { return false }
+        if let failure, job.outcome?.failureReason.map(FailurePattern.init) != failure {
+            return false
+        }
         return true
     }
 }

@@ -66,7 +66,7 @@ extension JobScheduler {
         let wanted = JobListing(
             queues: queues(for: listing), thread: listing.thread, state: listing.state,
             in: listing.span, limit: listing.sliceCount,
-            hasReasons: listing.tellsFailures)
+            hasReasons: listing.tellsFailures || listing.filter.failure != nil)
         ask(.list(listing)) { .list(wanted, ticket: $0) }
     }
 

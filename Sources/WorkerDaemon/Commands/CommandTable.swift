@@ -64,9 +64,9 @@ struct CommandTable {
 
     init() {
         all =
-            JobCommands.all + FailureCommands.all + WorkerCommands.all + WatchCommands.all
-            + ScheduleCommands.all + ThreadCommands.all + ConnectionCommands.all
-            + TransactionCommands.all
+            JobCommands.all + FailureCommands.all + BulkCommands.all + WorkerCommands.all
+            + WatchCommands.all + ScheduleCommands.all + ThreadCommands.all
+            + ConnectionCommands.all + TransactionCommands.all
             + ServerCommands.all + BackupCommands.all
         perform = JobCommands.performCommand
         var byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

@@ -44,7 +44,7 @@ enum JobCommands {
                 + "nothing of it is kept.",
             execute: output),
         CommandSpecification(
-            "jobs", 1...17, .jobs, usage: JobsArguments.usage, "Jobs, the newest first.",
+            "jobs", 1...19, .jobs, usage: JobsArguments.usage, "Jobs, the newest first.",
             execute: jobs),
     ]
 
@@ -177,10 +177,11 @@ enum JobCommands {
     ) throws -> RESPValue? {
         let driver = service.driver
         let arguments = try JobsArguments(command, driver)
-        if arguments.isStuck {
+        let conditions = arguments.conditions
+        if conditions.isStuck {
             let jobs = driver.listStuck(
-                thread: arguments.thread, limit: arguments.limit, in: arguments.span,
-                where: arguments.filter)
+                thread: conditions.thread, limit: arguments.limit, in: arguments.span,
+                where: conditions.filter)
             return .array(
                 jobs.map { .map($0.entries + (arguments.tellsFailures ? $0.failure : [])) })
         }
@@ -189,8 +190,8 @@ enum JobCommands {
             Service.rowByteCount + (arguments.tellsFailures ? Service.failureByteCount : 0)
         service.ask(.listing, byteCount: arguments.limit * rowByteCount, session, reply) {
             let listing = Listing(
-                thread: arguments.thread, state: arguments.state, limit: arguments.limit,
-                in: arguments.span, where: arguments.filter,
+                thread: conditions.thread, state: conditions.state, limit: arguments.limit,
+                in: arguments.span, where: conditions.filter,
                 tellsFailures: arguments.tellsFailures, reply)
             driver.input { $0.goOn(listing) }
         }

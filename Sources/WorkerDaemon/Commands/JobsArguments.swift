@@ -1,4 +1,4 @@
-// The options of JOBS, by which a client says which jobs it wants to see, and from where on.
+// The options of JOBS: which jobs a client wants to see, and from where on.
 
 internal import Jobs
 internal import Kernel
@@ -9,14 +9,9 @@ internal import Wording
 struct JobsArguments {
     /// How it is used.
     static let usage =
-        "[thread] [state] [LIMIT n] [OLDEST] [BEFORE id] [AFTER id] [SELECTOR name] [KEY k] "
-        + "[OLDER ms] [NEWER ms] [FAILURES]"
-    private static let rest = "nothing"
+        ConditionArguments.usage + " [LIMIT n] [OLDEST] [BEFORE id] [AFTER id] [FAILURES]"
 
-    private(set) var thread: String?
-    private(set) var state: JobState?
-    /// Whether stuck jobs alone are wanted.
-    private(set) var isStuck = false
+    private(set) var conditions = ConditionArguments()
     private(set) var limit = 100
     private var order = JobSpan.Order.newestFirst
     /// Only jobs with larger numbers.
@@ -25,68 +20,32 @@ struct JobsArguments {
     private var end = JobID.max
     /// Which jobs are wanted by their numbers, and in which order.
     var span: JobSpan { JobSpan(order, after: start, before: end) }
-    private(set) var filter = JobFilter()
     private(set) var tellsFailures = false
 
     init(_ command: Command, _ driver: SchedulerDriver) throws {
-        var index = 1
-        var options = OptionPlaces()
-        let now = driver.wall.unixMilliseconds()
-        while index < command.count {
-            if let next = try readOption(command, at: index, now) {
-                try options.note(index, of: command)
-                index = next
-                continue
-            }
-            let word = command.text(at: index)
-            if let known = JobState(rawValue: word.lowercased()), state == nil, !isStuck {
-                state = known
-            } else if command.matches(index, "STUCK"), state == nil, !isStuck {
-                isStuck = true
-            } else if thread == nil {
-                guard driver.scheduler.isKnown(word) else { throw JobError.unknownThread(word) }
-                thread = word
-            } else {
-                throw WireError(.err, "JOBS \(Self.usage): what is \(quoted(word))?")
-            }
-            index += 1
+        var conditions = ConditionArguments()
+        try conditions.readAll(command, from: 1, driver) { index throws(WireError) in
+            try readOption(command, at: index)
         }
+        self.conditions = conditions
     }
 
     /// - Returns: the place behind the option; nil if it is none.
     private mutating func readOption(
-        _ command: Command, at index: Int, _ now: Int64
+        _ command: Command, at index: Int
     ) throws(WireError) -> Int? {
-        func value(_ option: String, _ kind: String) throws(WireError) {
-            guard index + 1 < command.count else {
-                throw WireError(.err, "\(option) needs a \(kind) behind it")
-            }
+        func value(_ option: String, _ kind: String) throws(WireError) -> Int {
+            try Self.place(behind: option, command, at: index, kind)
         }
         if command.matches(index, "LIMIT") {
-            try value("LIMIT", "number")
-            limit = try command.count(at: index + 1, "LIMIT", max: 10_000)
+            limit = try command.count(at: value("LIMIT", "number"), "LIMIT", max: 10_000)
         } else if command.matches(index, "BEFORE") {
-            try value("BEFORE", "job's number")
-            end = try JobCommands.id(command, at: index + 1)
+            end = try JobCommands.id(command, at: value("BEFORE", "job's number"))
         } else if command.matches(index, "AFTER") {
-            try value("AFTER", "job's number")
-            start = try JobCommands.id(command, at: index + 1)
+            start = try JobCommands.id(command, at: value("AFTER", "job's number"))
         } else if command.matches(index, "OLDEST") {
             order = .oldestFirst
             return index + 1
-        } else if command.matches(index, "SELECTOR") {
-            try value("SELECTOR", "name")
-            filter.selector = command.text(at: index + 1)
-        } else if command.matches(index, "KEY") {
-            try value("KEY", "key")
-            filter.key = try JobOptionReader.name(
-                command, at: index, before: command.count, "KEY", Self.rest)
-        } else if command.matches(index, "OLDER") {
-            try value("OLDER", "number")
-            filter.acceptedUntil = now - Int64(try milliseconds(command, at: index, "OLDER"))
-        } else if command.matches(index, "NEWER") {
-            try value("NEWER", "number")
-            filter.acceptedAfter = now - Int64(try milliseconds(command, at: index, "NEWER"))
         } else if command.matches(index, "FAILURES") {
             tellsFailures = true
             return index + 1
@@ -96,9 +55,13 @@ struct JobsArguments {
         return index + 2
     }
 
-    private func milliseconds(
-        _ command: Command, at index: Int, _ option: String
+    /// The place of an option's value.
+    static func place(
+        behind option: String, _ command: Command, at index: Int, _ kind: String
     ) throws(WireError) -> Int {
-        try command.count(at: index + 1, option, max: JobOptionReader.millisecondsMax)
+        guard index + 1 < command.count else {
+            throw WireError(.err, "\(option) needs a \(kind) behind it")
+        }
+        return index + 1
     }
 }

@@ -12,6 +12,8 @@ extension Service: JobDoor {
         fileprivate var rowCount = 0
         fileprivate var rows: [UInt8] = []
         fileprivate var last: JobID?
+        /// What is made of the rows, in place of showing them.
+        var digest: (any ListingDigest)?
 
         init(_ grant: QuestionQueue.Grant) { self.grant = grant }
     }
@@ -24,6 +26,7 @@ extension Service: JobDoor {
         guard reply.client != ScheduleRunner.client else {
             return schedules.answered(reply.number, answer)
         }
+        guard reply.client != BulkRunner.client else { return bulk.answered(reply.number, answer) }
         guard let session = session(of: reply.client) else { return }
         if case .failed(let error) = answer { driver.figures?.note(error) }
         switch answer {
@@ -50,6 +53,8 @@ extension Service: JobDoor {
             session.fill(reply, with: .array([.integer(Int(id.number)), text("new")]))
         case .known(let id) where reply.tellsWhetherNew:
             session.fill(reply, with: .array([.integer(Int(id.number)), text("known")]))
+        case .listed where open?.digest != nil:
+            session.fill(reply, with: open?.digest?.value ?? .null)
         case .listed:
             let rows = open?.rows ?? []
             session.fill(reply, .rows(rows, count: open?.rowCount ?? 0, last: open?.last))
@@ -58,11 +63,17 @@ extension Service: JobDoor {
     }
 
     func add(_ rows: [JobStatus], tellsFailures: Bool, to reply: ReplyToken) -> Bool {
+        guard reply.client != BulkRunner.client else { return bulk.add(rows, to: reply.number) }
         guard let session = session(of: reply.client),
             var open = openAnswers.removeValue(forKey: reply)
         else {
             openAnswers[reply] = nil
             return false
+        }
+        if let digest = open.digest {
+            digest.add(rows)
+            openAnswers[reply] = open
+            return true
         }
         for row in rows {
             let failure = tellsFailures ? row.failure : []

@@ -40,6 +40,7 @@ final class Service: SessionDelegate {
     let key: [UInt8]?
     let web: WebSite
     private(set) lazy var health = HealthCheck(driver)
+    private(set) lazy var bulk = BulkRunner(driver)
     /// Whether the daemon has taken up its jobs and schedules.
     var isStarted = false
     private(set) var sessions: [UInt64: Session] = [:]

@@ -88,26 +88,28 @@ enum NewJobRequest {
     }
 }
 
-/// What a GET of jobs asks for.
-enum JobListRequest {
-    private static let parameters = [
-        "thread", "state", "limit", "order", "before", "after", "selector", "key", "older",
-        "newer", "failures",
-    ]
-    private static let limitDefault = 100
+/// Conditions on jobs, in the query or in the body of a request.
+enum ConditionsRequest {
+    static let keys = ["thread", "state", "selector", "key", "older", "newer", "reason"]
 
-    /// The arguments of JOBS.
-    static func arguments(
-        _ request: WebRequest, _ isThread: (String) -> Bool
-    ) throws -> CommandArguments {
-        try request.checkQuery(parameters)
-        var arguments = CommandArguments("JOBS")
-        // JOBS tells names from options by their place alone.
-        if let thread = request.query("thread") {
+    /// Adds the conditions to a command.
+    ///
+    /// - Parameters:
+    ///   - value: the value of a key; nil if it is missing.
+    ///   - isThread: whether there is a thread of a name. Commands tell names from options by their
+    ///     place alone.
+    static func add(
+        to arguments: inout CommandArguments, _ isThread: (String) -> Bool,
+        _ value: (String) throws -> [UInt8]?
+    ) throws {
+        func text(_ key: String) throws -> String? {
+            try value(key).map { String(decoding: $0, as: UTF8.self) }
+        }
+        if let thread = try text("thread") {
             guard isThread(thread) else { throw JobError.unknownThread(thread) }
             arguments.add(thread)
         }
-        if let state = request.query("state") {
+        if let state = try text("state") {
             guard JobState(rawValue: state) != nil || state == "stuck" else {
                 let known = JobState.allCases.map(\.rawValue) + ["stuck"]
                 throw WireError(
@@ -116,7 +118,31 @@ enum JobListRequest {
             }
             arguments.add(state)
         }
-        for name in ["limit", "before", "after", "selector", "key", "older", "newer"] {
+        for name in keys.dropFirst(2) { arguments.add(name.uppercased(), try value(name)) }
+    }
+
+    /// Adds the conditions of a query.
+    static func add(
+        to arguments: inout CommandArguments, of request: WebRequest, isThread: (String) -> Bool
+    ) throws {
+        try add(to: &arguments, isThread) { request.query($0).map { Array($0.utf8) } }
+    }
+}
+
+/// What a GET of jobs asks for.
+enum JobListRequest {
+    private static let parameters =
+        ConditionsRequest.keys + ["limit", "order", "before", "after", "failures"]
+    private static let limitDefault = 100
+
+    /// The arguments of JOBS.
+    static func arguments(
+        _ request: WebRequest, _ isThread: (String) -> Bool
+    ) throws -> CommandArguments {
+        try request.checkQuery(parameters)
+        var arguments = CommandArguments("JOBS")
+        try ConditionsRequest.add(to: &arguments, of: request, isThread: isThread)
+        for name in ["limit", "before", "after"] {
             arguments.add(name.uppercased(), request.query(name))
         }
         switch request.query("order") {
@@ -137,5 +163,32 @@ enum JobListRequest {
     /// The most rows of the answer.
     static func limit(_ request: WebRequest) -> Int {
         request.query("limit").flatMap { Int($0) } ?? limitDefault
+    }
+}
+
+/// What a POST about many jobs asks for.
+enum BulkRequest {
+    private static let keys = ConditionsRequest.keys + ["action", "dry", "up-to", "limit"]
+    private static let numbers: Set = ["older", "newer"]
+
+    /// The arguments of BULK.
+    static func arguments(
+        _ request: WebRequest, _ isThread: (String) -> Bool
+    ) throws -> CommandArguments {
+        try request.checkQuery([])
+        try request.checkMembers(keys)
+        let action = String(decoding: try request.required("action"), as: UTF8.self)
+        guard BulkAction(rawValue: action) != nil else {
+            throw WireError(
+                .err, "action must be cancel, retry or drop, is \(quoted(action))")
+        }
+        var arguments = CommandArguments("BULK", action.uppercased())
+        arguments.addFlag("DRY", try request.flag("dry"))
+        arguments.add("UPTO", try request.number("up-to"))
+        arguments.add("LIMIT", try request.number("limit"))
+        try ConditionsRequest.add(to: &arguments, isThread) { key in
+            numbers.contains(key) ? try request.number(key) : try request.bytes(key)
+        }
+        return arguments
     }
 }

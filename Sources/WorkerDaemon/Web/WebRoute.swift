@@ -91,6 +91,24 @@ struct WebRoute: Sendable {
         WebRoute(.post, "/api/jobs/{id}/cancel", .member("answer"), command: "CANCEL"),
         WebRoute(.post, "/api/jobs/{id}/retry", .member("count"), command: "RETRY"),
         WebRoute(.post, "/api/jobs/{id}/drop", .member("count"), command: "DROP"),
+        WebRoute(
+            .post, "/api/bulk",
+            .command(.object) { request, service in
+                try BulkRequest.arguments(request) { service.driver.scheduler.isKnown($0) }
+            }),
+        WebRoute(.get, "/api/bulk", .member("runs"), command: "BULK", "LIST"),
+        WebRoute(.get, "/api/bulk/{id}", .object, command: "BULK", "STATUS"),
+        WebRoute(.post, "/api/bulk/{id}/stop", .object, command: "BULK", "STOP"),
+        WebRoute(
+            .get, "/api/failures",
+            .command(.member("groups")) { request, service in
+                try request.checkQuery(ConditionsRequest.keys)
+                var arguments = CommandArguments("FAILURES")
+                try ConditionsRequest.add(to: &arguments, of: request) {
+                    service.driver.scheduler.isKnown($0)
+                }
+                return arguments
+            }),
         WebRoute(.get, "/api/threads", .member("threads"), command: "THREADS"),
         WebRoute(.get, "/api/threads/{name}", .object, command: "THREAD"),
         WebRoute(.post, "/api/threads/{name}/pause", .member("answer"), command: "PAUSE"),

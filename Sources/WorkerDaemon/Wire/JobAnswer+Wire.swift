@@ -42,11 +42,13 @@ extension JobStatus {
 
     /// The further entries in a listing with FAILURES.
     var failure: [RESPValue.Entry] {
+        [failureEntry, entry("ended-at", job.endedAt.map { .integer(Int($0)) } ?? .null)]
+    }
+
+    /// The beginning of the reason why it has failed, or null.
+    var failureEntry: RESPValue.Entry {
         let reason = job.outcome?.failureReason.map { $0.prefix(Self.shownFailureCountMax) }
-        return [
-            entry("failure", reason.map { text(String($0)) } ?? .null),
-            entry("ended-at", job.endedAt.map { .integer(Int($0)) } ?? .null),
-        ]
+        return entry("failure", reason.map { text(String($0)) } ?? .null)
     }
 
     /// The further entries of a single job, as JOB shows it.

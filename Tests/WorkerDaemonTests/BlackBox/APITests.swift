@@ -86,6 +86,16 @@ import WorkerDaemon
             try eventually("it has failed again") {
                 try redis.job(2, "state").text == "failed"
             }
+            let groups = try caller.call("GET /api/failures", "/api/failures?thread=mail&reason=no")
+            #expect(groups["groups"] != .array([]))
+            let bulk = "POST /api/bulk"
+            let dry = try caller.call(
+                bulk, nil, #"{"action":"drop","selector":"fail","reason":"no","dry":true}"#)
+            #expect(dry["count"] == .number("1") && dry["up-to"] == .number("2"))
+            try caller.call(bulk, nil, #"{"action":"cancel","thread":"images","up-to":2}"#)
+            try caller.call("GET /api/bulk")
+            try caller.call("GET /api/bulk/{id}", "/api/bulk/1")
+            try caller.call("POST /api/bulk/{id}/stop", "/api/bulk/1/stop")
             try caller.call("POST /api/jobs/{id}/drop", "/api/jobs/2/drop")
             try caller.call("POST /api/selectors/{name}/retry", "/api/selectors/fail/retry")
             try caller.call("POST /api/selectors/{name}/drop", "/api/selectors/fail/drop")
@@ -117,6 +127,14 @@ import WorkerDaemon
             let caller = try Caller(daemon)
             let submit = "POST /api/jobs"
             let job = #"{"thread":"images","selector":"echo""#
+            for wrong in [
+                #"{"action":"paint","thread":"mail"}"#, #"{"action":"drop"}"#, "{}",
+                #"{"action":"drop","thread":"mail","up-to":"7"}"#,
+                #"{"action":"drop","thread":"mail","state":"done"}"#,
+            ] {
+                try caller.call("POST /api/bulk", nil, wrong, status: 400)
+            }
+            try caller.call("GET /api/bulk/{id}", "/api/bulk/9", status: 404)
             let wrong = [
                 ("", 400), ("[]", 400), ("{", 400), ("{}", 400), (#"{"thread":"images"}"#, 400),
                 (job + #","colour":1}"#, 400), (job + #","thread":"x"}"#, 400),

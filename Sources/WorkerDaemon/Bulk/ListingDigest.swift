@@ -1,0 +1,89 @@
+// Answers that are made of the rows of a listing, without showing these.
+
+internal import Jobs
+internal import RESP
+
+/// Takes the rows of a listing, and makes the answer of them.
+protocol ListingDigest: AnyObject {
+    func add(_ rows: [JobStatus])
+    /// The answer, once all rows are added.
+    var value: RESPValue { get }
+}
+
+/// Counts the jobs that an order means.
+final class JobCount: ListingDigest {
+    private let order: BulkOrder
+    private var count = 0
+
+    init(_ order: BulkOrder) { self.order = order }
+
+    func add(_ rows: [JobStatus]) { count += rows.count { order.means($0.job) } }
+
+    var value: RESPValue {
+        .map([
+            entry("count", .integer(min(count, order.limit))),
+            entry("up-to", .integer(Int(order.upTo.number))),
+        ])
+    }
+}
+
+/// Groups failed jobs by their selectors and the patterns of their reasons.
+final class FailureGroups: ListingDigest {
+    private struct Key: Hashable {
+        let selector: String
+        let pattern: FailurePattern
+    }
+
+    private struct Group {
+        /// Nil for the group of all that have no room.
+        let key: Key?
+        var count = 0
+        var firstAt = Int64.max
+        var lastAt = Int64.min
+        var newest: JobStatus
+
+        mutating func add(_ row: JobStatus) {
+            let endedAt = row.job.endedAt ?? row.job.acceptedAt
+            count += 1
+            firstAt = min(firstAt, endedAt)
+            if (endedAt, row.job.id) >= (lastAt, newest.job.id) { newest = row }
+            lastAt = max(lastAt, endedAt)
+        }
+
+        var value: RESPValue {
+            .map([
+                entry("selector", key.map { text($0.selector) } ?? .null),
+                entry("reason", key.map { text($0.pattern.description) } ?? .null),
+                entry("count", .integer(count)),
+                entry("first", .integer(Int(firstAt))), entry("last", .integer(Int(lastAt))),
+                entry("newest", .integer(Int(newest.job.id.number))),
+                newest.failureEntry,
+            ])
+        }
+    }
+
+    /// The most groups of an answer; further failures are one more group.
+    private static let countMax = 500
+
+    private var groups: [Key: Group] = [:]
+    private var rest: Group?
+
+    func add(_ rows: [JobStatus]) {
+        for row in rows {
+            guard let reason = row.job.outcome?.failureReason else { continue }
+            let key = Key(selector: row.job.selector, pattern: FailurePattern(reason))
+            if groups[key] != nil || groups.count < Self.countMax {
+                groups[key, default: Group(key: key, newest: row)].add(row)
+            } else {
+                if rest == nil { rest = Group(key: nil, newest: row) }
+                rest?.add(row)
+            }
+        }
+    }
+
+    /// The largest groups first.
+    var value: RESPValue {
+        let sorted = groups.values.sorted { ($0.count, $0.lastAt) > ($1.count, $1.lastAt) }
+        return .array((sorted + (rest.map { [$0] } ?? [])).map(\.value))
+    }
+}
