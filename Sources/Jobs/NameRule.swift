@@ -9,15 +9,17 @@ package enum NameRule {
 
     /// Whether a text can be a name: 1…64 letters, digits, `_`, `.` or `-`.
     package static func accepts(_ name: String) -> Bool {
-        let isName = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "-"):
-                true
-            default: false
-            }
+        (1...64).contains(name.utf8.count) && name.utf8.allSatisfy(allows)
+    }
+
+    /// Whether a name may have this byte.
+    static func allows(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."),
+            UInt8(ascii: "-"):
+            true
+        default: false
         }
-        return isName && (1...64).contains(name.utf8.count)
     }
 }

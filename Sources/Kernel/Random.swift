@@ -22,4 +22,19 @@ package enum SystemRandom {
         }
         return number
     }
+
+    /// So many random bytes, at most 256.
+    ///
+    /// - Throws: ENOSYS, where the kernel has none.
+    /// - Thread: any.
+    /// - Blocks: early in the boot of the machine, until its kernel has collected enough.
+    /// - Source: getrandom(2): up to 256 bytes come in one piece.
+    package static func bytes(_ count: Int) throws(SystemError) -> [UInt8] {
+        require((0...256).contains(count), "\(count) random bytes at once")
+        var bytes = [UInt8](repeating: 0, count: count)
+        try retrying("getrandom") {
+            unsafe bytes.withUnsafeMutableBytes { unsafe clinux_random($0.baseAddress, $0.count) }
+        }
+        return bytes
+    }
 }

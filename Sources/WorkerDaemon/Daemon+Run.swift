@@ -230,7 +230,7 @@ private final class RunningDaemon {
         let password = try configuration.listen.passwordFile.map {
             path throws(DaemonError) in try readSecret("listen.passwordFile", "password", path)
         }
-        let key = try readKey()
+        let users = try UserBook.load(configuration, password: password, key: try readKey())
         let main = loop
         let (configuration, groups, children, log) = (configuration, groups, children, log)
         let (journal, manager) = (journal, manager)
@@ -238,7 +238,7 @@ private final class RunningDaemon {
             return try io.submitAndWait { @Sendable in
                 let service = try Service.assemble(
                     configuration, handlers, groups, journal, nextNumber: recovery.nextNumber,
-                    children: children, password: password, key: key, log: log,
+                    children: children, users: users, log: log,
                     shutdownAsked: { events.send(.shutdownAsked($0)) })
                 do {
                     try Self.openDoors(of: service, configuration.listen)

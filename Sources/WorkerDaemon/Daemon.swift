@@ -193,6 +193,9 @@ public final class Daemon {
             throw DaemonError(error.description, exitStatus: DaemonError.badConfiguration)
         }
         var warnings = found.warnings.map { "\(path): warning: \($0)" }
+        if let warning = try UserBook.check(found.configuration) {
+            warnings.append("\(path): warning: \(warning)")
+        }
         let groups: ProgramGroups
         do throws(DaemonError) {
             groups = try ProgramGroups.prepare(found.configuration.controlGroups, isCheck: true)

@@ -55,7 +55,7 @@ package final class SteppedDaemon {
         service = try Service.assemble(
             configuration, daemon.handlers, groups, store, nextNumber: recovery.nextNumber,
             window: window, children: ChildRegistry(of: "stepped", configuration.limits),
-            password: nil, key: key, clocks: clocks,
+            users: UserBook(key: key), clocks: clocks,
             log: log, shutdownAsked: { _ in })
         service.driver.restore(recovery)
         service.isStarted = true
@@ -94,7 +94,7 @@ package final class SteppedDaemon {
     /// - Returns: the client's end, which does not block.
     package func connect() throws(SystemError) -> Descriptor {
         try SocketPair().split {
-            service.admit($0, PeerInfo(at: "a pair"), asksForPassword: false)
+            service.admit($0, PeerInfo(at: "a pair"), .owner)
         }
     }
 
@@ -104,7 +104,7 @@ package final class SteppedDaemon {
     package func connectHTTP() throws(SystemError) -> Descriptor {
         try SocketPair().split {
             service.admit(
-                $0, PeerInfo(at: "a pair"), asksForPassword: service.key != nil,
+                $0, PeerInfo(at: "a pair"), service.users.key == nil ? .owner : nil,
                 dialect: .requests)
         }
     }

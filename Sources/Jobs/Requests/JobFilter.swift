@@ -13,6 +13,9 @@ package struct JobFilter: Sendable, Equatable {
     /// Only jobs that have failed for a reason like this one.
     package var failure: FailurePattern?
 
+    /// Only jobs of these threads and selectors.
+    package var scope = JobScope.all
+
     package init() {}
 
     /// Whether every job passes.
@@ -26,6 +29,7 @@ package struct JobFilter: Sendable, Equatable {
         if let failure, job.outcome?.failureReason.map(FailurePattern.init) != failure {
             return false
         }
+        if !scope.isAll, !scope.has(job) { return false }
         return true
     }
 }

@@ -6,7 +6,7 @@ internal import Wording
 enum BackupCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "backup", 2...3, .server, usage: "name [REPLACE]",
+            "backup", 2...3, .server, .operate(showing: 2).ofAllThreads, usage: "name [REPLACE]",
             "Copies the file of jobs into the directory of backups while it is served. Answers "
                 + "with the copy's path when it is on the disk.",
             execute: backup)

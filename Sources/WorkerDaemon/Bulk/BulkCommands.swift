@@ -8,12 +8,13 @@ enum BulkCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
             "bulk", 2...19, .jobs,
+            .operate(showing: 2).except(["status": .oversee, "list": .oversee]),
             usage: "CANCEL|RETRY|DROP [DRY] [UPTO id] [LIMIT n] " + ConditionArguments.usage
                 + " | STATUS n | STOP n | LIST",
             "Cancels, retries or drops all jobs that meet the conditions, or with DRY counts them.",
             execute: bulk),
         CommandSpecification(
-            "failures", 1...12, .jobs, usage: ConditionArguments.usage,
+            "failures", 1...12, .jobs, .observe, usage: ConditionArguments.usage,
             "The failed jobs, grouped by selector and reason.", execute: failures),
     ]
 
@@ -25,9 +26,10 @@ enum BulkCommands {
             return try begin(action, service, session, command)
         }
         switch (word, command.count) {
-        case ("list", 2): return .array(service.bulk.values)
-        case ("status", 3): return try service.bulk.run(number(command)).value
-        case ("stop", 3): return try service.bulk.stop(number(command)).value
+        case ("list", 2): return .array(service.bulk.values(for: session.user))
+        case ("status", 3):
+            return try service.bulk.run(number(command), for: session.user).value
+        case ("stop", 3): return try service.bulk.stop(number(command), for: session.user).value
         default:
             throw WireError(
                 .err,
@@ -44,7 +46,7 @@ enum BulkCommands {
         _ action: BulkAction, _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let driver = service.driver
-        let arguments = try BulkArguments(action, command, driver)
+        let arguments = try BulkArguments(action, command, driver, session.user)
         guard arguments.isDry else { return try service.bulk.begin(arguments.order).value }
         let order = arguments.order
         digest(JobCount(order), service, session) {
@@ -58,7 +60,7 @@ enum BulkCommands {
     ) throws -> RESPValue? {
         let driver = service.driver
         var conditions = ConditionArguments()
-        try conditions.readAll(command, from: 1, driver) { _ in nil }
+        try conditions.readAll(command, from: 1, driver, session.user) { _ in nil }
         guard conditions.state == nil || conditions.state == .failed, !conditions.isStuck else {
             throw WireError(.err, "FAILURES is about failed jobs: leave the state out")
         }
@@ -92,12 +94,12 @@ private struct BulkArguments {
     let isDry: Bool
 
     init(
-        _ action: BulkAction, _ command: Command, _ driver: SchedulerDriver
+        _ action: BulkAction, _ command: Command, _ driver: SchedulerDriver, _ user: User
     ) throws {
         var (conditions, isDry, limit) = (ConditionArguments(), false, Int.max)
         // Later jobs are not meant, however long it takes.
         var upTo = JobID(driver.scheduler.book.nextNumber - 1)
-        try conditions.readAll(command, from: 2, driver) { index throws(WireError) in
+        try conditions.readAll(command, from: 2, driver, user) { index throws(WireError) in
             func value(_ option: String) throws(WireError) -> Int {
                 try JobsArguments.place(behind: option, command, at: index, "number")
             }
@@ -127,7 +129,8 @@ private struct BulkArguments {
                 : "failed ones can be"
             throw WireError(.err, "BULK \(name) is not for \(state) jobs: \(hint)")
         }
-        order = BulkOrder(action: action, conditions: conditions, upTo: upTo, limit: limit)
+        order = BulkOrder(
+            action: action, conditions: conditions, upTo: upTo, limit: limit, user: user.name)
         self.isDry = isDry
     }
 }

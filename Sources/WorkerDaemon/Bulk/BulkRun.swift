@@ -38,6 +38,8 @@ struct BulkOrder {
     let upTo: JobID
     /// At most so many jobs.
     let limit: Int
+    /// The name of the user that gave it.
+    let user: String
 
     /// The jobs by their numbers, in the order in which they are taken.
     var span: JobSpan { JobSpan(action.order, before: JobID(upTo.number + 1)) }
@@ -90,6 +92,10 @@ final class BulkRun {
     }
 
     var isRunning: Bool { endedAt == nil }
+
+    /// Whether it is shown to a user: all runs, or of a user of some threads its own.
+    func isShown(to user: User) -> Bool { user.touchesAll || order.user == user.name }
+
     /// How many more jobs may be found.
     var left: Int { order.limit - foundCount }
 

@@ -38,8 +38,10 @@ final class BulkRunner {
 
     init(_ driver: SchedulerDriver) { self.driver = driver }
 
-    /// The runs, the newest first.
-    var values: [RESPValue] { runs.reversed().map(\.value) }
+    /// The runs that a user may see, the newest first.
+    func values(for user: User) -> [RESPValue] {
+        runs.reversed().filter { $0.isShown(to: user) }.map(\.value)
+    }
 
     /// Begins to carry out an order.
     func begin(_ order: BulkOrder) throws(WireError) -> BulkRun {
@@ -58,15 +60,17 @@ final class BulkRunner {
         return run
     }
 
-    func run(_ number: Int) throws(WireError) -> BulkRun {
-        if let run = runs.first(where: { $0.number == number }) { return run }
+    func run(_ number: Int, for user: User) throws(WireError) -> BulkRun {
+        if let run = runs.first(where: { $0.number == number && $0.isShown(to: user) }) {
+            return run
+        }
         throw WireError(
             .noJob, "there is no run \(number) of BULK, or it ended too long ago to be kept")
     }
 
     /// Acts on no further page.
-    func stop(_ number: Int) throws(WireError) -> BulkRun {
-        let run = try run(number)
+    func stop(_ number: Int, for user: User) throws(WireError) -> BulkRun {
+        let run = try run(number, for: user)
         if run.isRunning { run.isStopping = true }
         return run
     }

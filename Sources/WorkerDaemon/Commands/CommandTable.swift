@@ -27,18 +27,22 @@ final class CommandSpecification: Sendable {
     /// How many arguments, the name included.
     let arity: ClosedRange<Int>
     let group: Group
+    /// The rights that it asks for.
+    let access: Access
     let usage: String
     let summary: String
     let permission: Permission
     let execute: Execute
 
     init(
-        _ name: String, _ arity: ClosedRange<Int>, _ group: Group, usage: String = "",
-        _ summary: String, permission: Permission = [], execute: @escaping Execute
+        _ name: String, _ arity: ClosedRange<Int>, _ group: Group, _ access: Access,
+        usage: String = "", _ summary: String, permission: Permission = [],
+        execute: @escaping Execute
     ) {
         self.name = name
         self.arity = arity
         self.group = group
+        self.access = access
         self.usage = usage
         self.summary = summary
         self.permission = permission
@@ -67,7 +71,7 @@ struct CommandTable {
             JobCommands.all + FailureCommands.all + BulkCommands.all + WorkerCommands.all
             + WatchCommands.all + ScheduleCommands.all + ThreadCommands.all
             + ConnectionCommands.all + TransactionCommands.all
-            + ServerCommands.all + BackupCommands.all
+            + ServerCommands.all + BackupCommands.all + UserCommands.all
         perform = JobCommands.performCommand
         var byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
         for (alias, name) in Self.aliases { byName[alias] = byName[name] }
@@ -76,12 +80,16 @@ struct CommandTable {
 
     subscript(name: String) -> CommandSpecification? { byName[name] }
 
-    /// Finds the command that a client named, and checks its arguments and the client's standing.
+    /// Finds the command that a client named, and checks its arguments, the client's standing and
+    /// its user's rights.
+    ///
+    /// The one place that does: requests of HTTP are commands too.
     ///
     /// - Returns: in a transaction, a stand-in for the command that answers `QUEUED`.
     func find(
-        _ command: Command, for standing: Session.Standing
+        _ command: Command, for session: Session
     ) throws(WireError) -> CommandSpecification {
+        let standing = session.standing
         // By far the most frequent one is found without making a string of its name.
         let isPerform = command.matches(0, "PERFORM")
         let name = isPerform ? perform.name : command.text(at: 0).lowercased()
@@ -96,6 +104,9 @@ struct CommandTable {
             let usage = found.usage.isEmpty ? "" : "; usage: \(name.uppercased()) \(found.usage)"
             throw WireError(.err, "wrong number of arguments for '\(name)' command\(usage)")
         }
+        if !session.user.mayDoAll {
+            try found.access.check(command, named: found.name, session.user)
+        }
         if standing == .inTransaction, !found.permission.contains(.inTransaction) {
             return TransactionCommands.queued
         }
@@ -103,7 +114,7 @@ struct CommandTable {
     }
 
     private static let authenticationRequired = WireError(
-        .noAuth, "Authentication required: AUTH password")
+        .noAuth, "Authentication required: AUTH [user] password")
 }
 
 extension Command {

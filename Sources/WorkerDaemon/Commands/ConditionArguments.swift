@@ -19,14 +19,21 @@ struct ConditionArguments {
     private(set) var filter = JobFilter()
 
     /// Whether all jobs are meant.
-    var areNone: Bool { thread == nil && state == nil && !isStuck && filter.isEmpty }
+    var areNone: Bool {
+        var given = filter
+        // No condition of the client's.
+        given.scope = .all
+        return thread == nil && state == nil && !isStuck && given.isEmpty
+    }
 
     /// Reads all arguments from a place on.
     ///
-    /// - Parameter other: reads an option of the command's own, and returns the place behind it;
-    ///   nil if it is none.
+    /// - Parameters:
+    ///   - user: means jobs of its threads and selectors only.
+    ///   - other: reads an option of the command's own, and returns the place behind it; nil if it
+    ///     is none.
     mutating func readAll(
-        _ command: Command, from start: Int, _ driver: SchedulerDriver,
+        _ command: Command, from start: Int, _ driver: SchedulerDriver, _ user: User,
         other: (Int) throws(WireError) -> Int?
     ) throws {
         var index = start
@@ -39,12 +46,25 @@ struct ConditionArguments {
                 continue
             }
             let word = command.text(at: index)
-            guard try readWord(word, isThread: { driver.scheduler.isKnown($0) }) else {
+            let isRead = try readWord(word) { name throws(WireError) in
+                try user.check(thread: name)
+                return driver.scheduler.isKnown(name)
+            }
+            guard isRead else {
                 let name = command.text(at: 0).uppercased()
                 throw WireError(.err, "\(name): what is \(quoted(word))? Conditions: \(Self.usage)")
             }
             index += 1
         }
+        try limit(to: user, command.text(at: 0).lowercased())
+    }
+
+    /// Refuses conditions by which a user could find out what it may not see.
+    private mutating func limit(to user: User, _ command: String) throws(WireError) {
+        if filter.key != nil { try user.checkSeesPayloads("\(command)|key") }
+        if filter.failure != nil { try user.checkSeesPayloads("\(command)|reason") }
+        if let selector = filter.selector { try user.check(selector: selector) }
+        filter.scope = user.scope
     }
 
     /// Reads an option with its value.
@@ -84,14 +104,14 @@ struct ConditionArguments {
     ///
     /// - Returns: whether it is one.
     private mutating func readWord(
-        _ word: String, isThread: (String) -> Bool
-    ) throws(JobError) -> Bool {
+        _ word: String, isThread: (String) throws(WireError) -> Bool
+    ) throws -> Bool {
         if let known = JobState(rawValue: word.lowercased()), state == nil, !isStuck {
             state = known
         } else if word.lowercased() == "stuck", state == nil, !isStuck {
             isStuck = true
         } else if thread == nil {
-            guard isThread(word) else { throw JobError.unknownThread(word) }
+            guard try isThread(word) else { throw JobError.unknownThread(word) }
             thread = word
         } else {
             return false

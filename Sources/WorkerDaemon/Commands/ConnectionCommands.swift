@@ -7,21 +7,22 @@ internal import Wording
 enum ConnectionCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "ping", 1...2, .connection, usage: "[message]", "Answers PONG, or the message.",
+            "ping", 1...2, .connection, .anyUser, usage: "[message]",
+            "Answers PONG, or the message.",
             execute: { _, _, command in
                 command.count == 2 ? .bulk(command.bytes(at: 1)) : .simpleString("PONG")
             }),
         CommandSpecification(
-            "echo", 2...2, .connection, usage: "message", "Answers with the message.",
+            "echo", 2...2, .connection, .anyUser, usage: "message", "Answers with the message.",
             execute: { _, _, command in .bulk(command.bytes(at: 1)) }),
         CommandSpecification(
-            "hello", 1...CommandTable.manyArguments, .connection,
+            "hello", 1...CommandTable.manyArguments, .connection, .anyUser,
             usage: "[2|3 [AUTH user password] [SETNAME name]]",
             "Agrees on the version of the protocol.", permission: .unauthenticated,
             execute: hello),
         CommandSpecification(
-            "auth", 2...3, .connection, usage: "[user] password",
-            "Gives the password.", permission: .unauthenticated,
+            "auth", 2...3, .connection, .anyUser, usage: "[user] password",
+            "Gives a user's password.", permission: .unauthenticated,
             execute: { service, session, command in
                 if try service.passwordGate.postpones(command, of: session, service) { return nil }
                 try authenticate(
@@ -31,10 +32,11 @@ enum ConnectionCommands {
             }),
         CommandSpecification(
             "client", 2...CommandTable.manyArguments, .connection,
+            .anyUser.except(["kill": .operate(showing: 3).ofAllThreads]),
             usage: "ID|INFO|LIST [ID n …]|GETNAME|SETNAME name|SETINFO key value|KILL ID n",
             "About the connections.", execute: client),
         CommandSpecification(
-            "select", 2...2, .connection, usage: "0", "There is one database: 0.",
+            "select", 2...2, .connection, .anyUser, usage: "0", "There is one database: 0.",
             execute: { _, _, command in
                 guard command.integer(at: 1) == 0 else {
                     throw WireError(.err, "there is only database 0")
@@ -42,7 +44,7 @@ enum ConnectionCommands {
                 return .simpleString("OK")
             }),
         CommandSpecification(
-            "reset", 1...1, .connection, "Makes the connection as new.",
+            "reset", 1...1, .connection, .anyUser, "Makes the connection as new.",
             permission: [.unauthenticated, .inTransaction],
             execute: { service, session, _ throws(WireError) in
                 service.reset(session)
@@ -50,7 +52,7 @@ enum ConnectionCommands {
                 return .simpleString("RESET")
             }),
         CommandSpecification(
-            "quit", 1...1, .connection, "Closes the connection.",
+            "quit", 1...1, .connection, .anyUser, "Closes the connection.",
             permission: [.unauthenticated, .inTransaction],
             execute: { _, session, _ throws(WireError) in
                 session.reply(.simpleString("OK"))
@@ -107,17 +109,17 @@ enum ConnectionCommands {
     private static func authenticate(
         _ service: Service, _ session: Session, user: String, password: [UInt8]
     ) throws(WireError) {
-        guard let expected = service.password else {
+        guard service.users.hasPasswords else {
             if session.isAuthenticated {
                 throw WireError(.err, "AUTH called without any password configured for this door")
             }
             return
         }
-        guard user == "default", PasswordGate.isEqual(password, expected) else {
+        guard let user = service.users.user(named: user, password: password) else {
             service.passwordGate.guessedWrong(session)
             throw WireError(.wrongPass, "invalid username-password pair or user is disabled.")
         }
-        service.letIn(session)
+        service.letIn(session, as: user)
     }
 
     private static func client(
@@ -128,7 +130,7 @@ enum ConnectionCommands {
             return session.name.isEmpty ? .null : text(session.name)
         }
         if command.matches(1, "INFO") { return text(describe(session)) }
-        if command.matches(1, "LIST") { return try list(service, command) }
+        if command.matches(1, "LIST") { return try list(service, session, command) }
         if command.matches(1, "SETNAME"), command.count == 3 {
             session.name = try clientName(command, at: 2)
             return .simpleString("OK")
@@ -182,9 +184,13 @@ enum ConnectionCommands {
 
     /// CLIENT LIST, CLIENT LIST ID n …, and CLIENT LIST TYPE, of which only `normal` has clients
     /// here.
-    private static func list(_ service: Service, _ command: Command) throws(WireError) -> RESPValue
-    {
-        var chosen = Array(service.sessions.values)
+    ///
+    /// Only operators see the connections of others.
+    private static func list(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue {
+        let seesAll = session.user.roles.contains(.operate) && session.user.touchesAll
+        var chosen = seesAll ? Array(service.sessions.values) : [session]
         if command.count > 3, command.matches(2, "ID") {
             let numbers = Set((3..<command.count).compactMap { command.integer(at: $0) })
             chosen.removeAll { !numbers.contains(Int($0.number)) }
@@ -218,7 +224,7 @@ enum ConnectionCommands {
             ("argv-mem", 0), ("multi-mem", 0), ("rbs", 0), ("rbp", 0), ("obl", 0),
             ("oll", output > 0 ? 1 : 0), ("omem", output),
             ("tot-mem", input.memoryByteCount + output), ("events", session.events),
-            ("cmd", session.lastCommand), ("user", "default"), ("redir", -1),
+            ("cmd", session.lastCommand), ("user", session.user.name), ("redir", -1),
             ("resp", session.writer.version.rawValue), ("lib-name", session.library.name),
             ("lib-ver", session.library.version), ("cmds", session.commandCount),
             ("pending", session.pendingReplyCount),

@@ -8,7 +8,7 @@ internal import Wording
 enum JobCommands {
     static let performCommand =
         CommandSpecification(
-            "perform", 4...(32 + 2 * JobOptionReader.wordCountMax), .jobs,
+            "perform", 4...(32 + 2 * JobOptionReader.wordCountMax), .jobs, .submit,
             usage: PerformArguments.usage,
             "Accepts a job. Answers with its number, or with WAIT with its result.",
             execute: perform)
@@ -16,35 +16,37 @@ enum JobCommands {
     static let all: [CommandSpecification] = [
         performCommand,
         CommandSpecification(
-            "cancel", 2...4, .jobs, usage: "id | thread selector [payload]",
+            "cancel", 2...4, .jobs, .submit.or(.operate).logged(showing: 2),
+            usage: "id | thread selector [payload]",
             "Takes back what has not begun; asks a running job to end. Answers what became of the "
                 + "job, or how many were taken back.",
             execute: cancel),
         CommandSpecification(
-            "buffer", 4...4, .jobs, usage: "thread selector payload",
+            "buffer", 4...4, .jobs, .submit, usage: "thread selector payload",
             "Collects a job for a thread without waking it. Answers with its number.",
             execute: buffer),
         CommandSpecification(
-            "fire", 2...2, .jobs, usage: "thread",
+            "fire", 2...2, .jobs, .submit, usage: "thread",
             "Hands over the jobs that were collected for a thread. Answers how many.",
             execute: fire),
         CommandSpecification(
-            "job", 2...2, .jobs, usage: "id", "Everything that is known of a job.", execute: job),
+            "job", 2...2, .jobs, .observe, usage: "id", "Everything that is known of a job.",
+            execute: job),
         CommandSpecification(
-            "payload", 2...2, .jobs, usage: "id",
+            "payload", 2...2, .jobs, .observe.withPayloads, usage: "id",
             "The payload of a job that has not ended, or has failed and is kept.",
             execute: payload),
         CommandSpecification(
-            "result", 2...4, .jobs, usage: "id [WAIT [ms]]",
+            "result", 2...4, .jobs, .observe.withPayloads, usage: "id [WAIT [ms]]",
             "The result of a job that has ended; null before that, unless WAIT.",
             execute: result),
         CommandSpecification(
-            "output", 2...4, .jobs, usage: "id [ATTEMPT n]",
+            "output", 2...4, .jobs, .observe.withPayloads, usage: "id [ATTEMPT n]",
             "The end of what a job's program has written to its standard output and error; null if "
                 + "nothing of it is kept.",
             execute: output),
         CommandSpecification(
-            "jobs", 1...19, .jobs, usage: JobsArguments.usage, "Jobs, the newest first.",
+            "jobs", 1...19, .jobs, .observe, usage: JobsArguments.usage, "Jobs, the newest first.",
             execute: jobs),
     ]
 
@@ -52,11 +54,19 @@ enum JobCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let arguments = try PerformArguments(command, service.driver.wall)
+        if !session.user.mayDoAll { try check(arguments, session.user) }
         try service.driver.checkWords(of: arguments.request)
         let reply = session.reserve(
             arguments.patience, tellsWhetherNew: arguments.tellsWhetherNew)
         service.driver.perform(arguments.request, reply)
         return nil
+    }
+
+    /// Refuses a job that a user may not hand in, or whose result it may not see.
+    private static func check(_ arguments: PerformArguments, _ user: User) throws(WireError) {
+        try user.check(thread: arguments.request.thread, selector: arguments.request.selector)
+        // A unique name may lead to a job of another user.
+        if arguments.patience != nil { try user.checkSeesPayloads("perform|wait") }
     }
 
     private static func cancel(
@@ -65,6 +75,7 @@ enum JobCommands {
         guard command.count == 2 else {
             let (thread, selector) = (command.text(at: 1), command.text(at: 2))
             let payload = command.count == 4 ? command.bytes(at: 3) : nil
+            try session.user.check(thread: thread, selector: selector)
             let reply = session.reserve()
             service.driver.input {
                 $0.cancel(thread: thread, selector: selector, payload: payload, reply)
@@ -72,8 +83,10 @@ enum JobCommands {
             return nil
         }
         let hint = "; for jobs of a thread: CANCEL thread selector [payload]"
-        let (id, reply) = (try id(command, at: 1, else: hint), session.reserve())
-        service.driver.input { $0.cancel(id, reply) }
+        let (id, driver) = (try id(command, at: 1, else: hint), service.driver)
+        service.withJob(id, session, session.reserve()) { reply in
+            driver.input { $0.cancel(id, reply) }
+        }
         return nil
     }
 
@@ -83,6 +96,7 @@ enum JobCommands {
         let request = JobRequest(
             thread: command.text(at: 1), selector: command.text(at: 2),
             payload: command.bytes(at: 3), schedule: .buffered)
+        try session.user.check(thread: request.thread, selector: request.selector)
         service.driver.perform(request, session.reserve())
         return nil
     }
@@ -90,7 +104,9 @@ enum JobCommands {
     private static func fire(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let (thread, reply) = (command.text(at: 1), session.reserve())
+        let thread = command.text(at: 1)
+        try session.user.check(thread: thread)
+        let reply = session.reserve()
         service.driver.input { $0.fire(thread, reply) }
         return nil
     }
@@ -110,12 +126,13 @@ enum JobCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let (id, driver) = (try id(command, at: 1), service.driver)
-        let reply = session.reserve()
-        if driver.input({ $0.knowsPayload(of: id) }) {
-            driver.input { $0.payload(of: id, reply) }
-        } else {
-            service.ask(.lookup, byteCount: Service.resultByteCount, session, reply) {
+        service.withJob(id, session, session.reserve()) { reply in
+            if driver.input({ $0.knowsPayload(of: id) }) {
                 driver.input { $0.payload(of: id, reply) }
+            } else {
+                service.ask(.lookup, byteCount: Service.resultByteCount, session, reply) {
+                    driver.input { $0.payload(of: id, reply) }
+                }
             }
         }
         return nil
@@ -126,9 +143,10 @@ enum JobCommands {
     ) throws -> RESPValue? {
         let (id, driver) = (try id(command, at: 1), service.driver)
         guard command.count > 2 else {
-            service.lookUp(id, byteCount: Service.resultByteCount, session, session.reserve()) {
-                reply in
-                driver.input { $0.result(of: id, reply) }
+            service.withJob(id, session, session.reserve()) { reply in
+                service.lookUp(id, byteCount: Service.resultByteCount, session, reply) { reply in
+                    driver.input { $0.result(of: id, reply) }
+                }
             }
             return nil
         }
@@ -141,7 +159,9 @@ enum JobCommands {
             patience = .milliseconds(
                 try command.count(at: 3, "WAIT", max: JobOptionReader.millisecondsMax))
         }
-        service.wait(for: id, session, session.reserve(patience))
+        service.withJob(id, session, session.reserve(patience)) { reply in
+            service.wait(for: id, session, reply)
+        }
         return nil
     }
 
@@ -176,14 +196,17 @@ enum JobCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let driver = service.driver
-        let arguments = try JobsArguments(command, driver)
+        let arguments = try JobsArguments(command, driver, session.user)
         let conditions = arguments.conditions
         if conditions.isStuck {
             let jobs = driver.listStuck(
                 thread: conditions.thread, limit: arguments.limit, in: arguments.span,
                 where: conditions.filter)
             return .array(
-                jobs.map { .map($0.entries + (arguments.tellsFailures ? $0.failure : [])) })
+                jobs.map {
+                    session.user.shown(
+                        .map($0.entries + (arguments.tellsFailures ? $0.failure : [])))
+                })
         }
         let reply = session.reserve()
         let rowByteCount =

@@ -22,9 +22,10 @@ struct JobsArguments {
     var span: JobSpan { JobSpan(order, after: start, before: end) }
     private(set) var tellsFailures = false
 
-    init(_ command: Command, _ driver: SchedulerDriver) throws {
+    /// - Parameter user: sees the jobs of its threads and selectors only.
+    init(_ command: Command, _ driver: SchedulerDriver, _ user: User) throws {
         var conditions = ConditionArguments()
-        try conditions.readAll(command, from: 1, driver) { index throws(WireError) in
+        try conditions.readAll(command, from: 1, driver, user) { index throws(WireError) in
             try readOption(command, at: index)
         }
         self.conditions = conditions

@@ -6,21 +6,22 @@ internal import Wording
 enum ServerCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "info", 1...32, .server, usage: "[section …]",
+            "info", 1...32, .server, .observe, usage: "[section …]",
             "The daemon in figures.",
-            execute: { service, _, command in
+            execute: { service, session, command in
                 let wanted = Set((1..<command.count).map { command.text(at: $0).lowercased() })
-                return .verbatim(format: "txt", Array(service.information(wanted).utf8))
+                return .verbatim(
+                    format: "txt", Array(service.information(wanted, session.user).utf8))
             }),
         CommandSpecification(
-            "command", 1...CommandTable.manyArguments, .server,
+            "command", 1...CommandTable.manyArguments, .server, .anyUser,
             usage: "[COUNT | LIST | INFO [name …] | DOCS [name …]]", "The commands there are.",
             execute: command),
         CommandSpecification(
-            "config", 2...CommandTable.manyArguments, .server, usage: "GET pattern",
+            "config", 2...CommandTable.manyArguments, .server, .observe, usage: "GET pattern",
             "Settings, as far as Redis's tools ask for them.", execute: config),
         CommandSpecification(
-            "shutdown", 1...2, .server, usage: "[DRAIN|NOW]",
+            "shutdown", 1...2, .server, .operate(showing: 1).ofAllThreads, usage: "[DRAIN|NOW]",
             "Ends the daemon: after the running jobs, after all waiting ones, or now.",
             execute: shutdown),
     ]

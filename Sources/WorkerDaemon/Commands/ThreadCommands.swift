@@ -9,34 +9,40 @@ internal import WorkerThreads
 enum ThreadCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "threads", 1...1, .threads, "Every worker thread, and what it does.",
-            execute: { service, _, _ throws(WireError) in
-                let missing = service.driver.scheduler.queues.orphans.threads
+            "threads", 1...1, .threads, .observe, "Every worker thread, and what it does.",
+            execute: { service, session, _ throws(WireError) in
+                let scope = session.user.scope
+                let missing = service.driver.scheduler.queues.orphans.threads.filter {
+                    scope.has(thread: $0.name)
+                }
                 return .array(
                     service.driver.groups.flatMap { group in
-                        group.members.map { .map(describe($0, of: group, service)) }
+                        group.members.filter { scope.has(thread: $0.name) }
+                            .map { .map(describe($0, of: group, service, scope)) }
                     } + missing.map { .map(describe(orphaned: $0.name, count: $0.count)) })
             }),
         CommandSpecification(
-            "thread", 2...2, .threads, usage: "name", "One worker thread or pool, in detail.",
+            "thread", 2...2, .threads, .observe, usage: "name",
+            "One worker thread or pool, in detail.",
             execute: thread),
         CommandSpecification(
-            "pause", 2...2, .threads, usage: "name",
+            "pause", 2...2, .threads, .operate(showing: 1), usage: "name",
             "Holds what waits for a thread or pool; what runs is finished.",
             execute: { service, session, command in
                 try steer(service, session, command, isPaused: true)
             }),
         CommandSpecification(
-            "resume", 2...2, .threads, usage: "name", "Goes on with what was held.",
+            "resume", 2...2, .threads, .operate(showing: 1), usage: "name",
+            "Goes on with what was held.",
             execute: { service, session, command in
                 try steer(service, session, command, isPaused: false)
             }),
         CommandSpecification(
-            "stop", 2...2, .threads, usage: "name",
+            "stop", 2...2, .threads, .operate(showing: 1), usage: "name",
             "Ends a thread or pool once its waiting jobs are done; refuses new ones at once.",
             execute: stop),
         CommandSpecification(
-            "selectors", 1...1, .threads, "Every selector, and what handles it.",
+            "selectors", 1...1, .threads, .observe, "Every selector, and what handles it.",
             execute: selectors),
     ]
 
@@ -44,13 +50,14 @@ enum ThreadCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let name = command.text(at: 1)
+        try session.user.check(thread: name)
         if let count = service.driver.scheduler.queues.orphans.count(of: name), count > 0 {
             return .map(describe(orphaned: name, count: count))
         }
         let group = try service.driver.group(of: name)
         if let member = group.member(named: name) {
             return .map(
-                describe(member, of: group, service) + [
+                describe(member, of: group, service, session.user.scope) + [
                     entry("pool", text(group.name)),
                     entry("max-queued", .integer(group.maxQueued)),
                 ])
@@ -73,6 +80,7 @@ enum ThreadCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let name = command.text(at: 1)
+        try session.user.check(thread: name)
         let group = try service.driver.group(of: name)
         if group.name == name {
             group.pool.resume()
@@ -89,14 +97,19 @@ enum ThreadCommands {
     private static func steer(
         _ service: Service, _ session: Session, _ command: Command, isPaused: Bool
     ) throws -> RESPValue? {
+        try session.user.check(thread: command.text(at: 1))
         service.driver.steer(command.text(at: 1), isPaused: isPaused, session.reserve())
         return nil
     }
 
+    /// - Parameter scope: a running job of a selector outside is left out.
     private static func describe(
-        _ member: WorkerGroup.Member, of group: WorkerGroup, _ service: Service
+        _ member: WorkerGroup.Member, of group: WorkerGroup, _ service: Service,
+        _ scope: JobScope
     ) -> [RESPValue.Entry] {
-        let job = member.current.withLock { $0 }
+        let job = member.current.withLock { $0 }.flatMap {
+            scope.has(selector: $0.selector) ? $0 : nil
+        }
         let awaited = service.driver.exchange.ready(on: member)
         let state = state(of: member, of: group, service)
         let runtime = job?.run.map { WallClock.unixMilliseconds() - $0.startedAt }
@@ -153,18 +166,26 @@ enum ThreadCommands {
     private static func selectors(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let missing = service.driver.scheduler.queues.unserved.bySelector
+        let scope = session.user.scope
+        let missing = service.driver.scheduler.queues.unserved.bySelector.filter {
+            scope.has(selector: $0.name)
+        }
         return .array(
-            service.driver.handlers.sorted { $0.key < $1.key }.map { name, handler in
-                .map(
-                    [
-                        entry("name", text(name)), entry("handler", text(handler.description)),
-                    ]
-                        + (handler.forWorkers == nil
-                            ? []
-                            : [entry("workers", .integer(service.driver.exchange.count(of: name)))])
-                )
-            }
+            service.driver.handlers.filter { scope.has(selector: $0.key) }
+                .sorted { $0.key < $1.key }.map { name, handler in
+                    .map(
+                        [
+                            entry("name", text(name)), entry("handler", text(handler.description)),
+                        ]
+                            + (handler.forWorkers == nil
+                                ? []
+                                : [
+                                    entry(
+                                        "workers", .integer(service.driver.exchange.count(of: name))
+                                    )
+                                ])
+                    )
+                }
                 + missing.map { name, count in
                     .map([
                         entry("name", text(name)), entry("handler", text("none")),

@@ -7,7 +7,7 @@ internal import RESP
 enum TransactionCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "multi", 1...1, .connection,
+            "multi", 1...1, .connection, .anyUser,
             "Begins a transaction, which EXEC refuses: nothing of it is executed.",
             permission: .inTransaction,
             execute: { _, session, _ throws(WireError) in
@@ -18,7 +18,8 @@ enum TransactionCommands {
                 return .simpleString("OK")
             }),
         CommandSpecification(
-            "exec", 1...1, .connection, "Ends a transaction. Answers that nothing was executed.",
+            "exec", 1...1, .connection, .anyUser,
+            "Ends a transaction. Answers that nothing was executed.",
             permission: .inTransaction,
             execute: { _, session, _ throws(WireError) in
                 try end("EXEC", of: session)
@@ -28,7 +29,8 @@ enum TransactionCommands {
                         + "without MULTI (redis-py: pipeline(transaction=False))")
             }),
         CommandSpecification(
-            "discard", 1...1, .connection, "Ends a transaction, of which nothing was executed.",
+            "discard", 1...1, .connection, .anyUser,
+            "Ends a transaction, of which nothing was executed.",
             permission: .inTransaction,
             execute: { _, session, _ throws(WireError) in
                 try end("DISCARD", of: session)
@@ -42,7 +44,7 @@ enum TransactionCommands {
 
     /// Answers each command of a transaction, of which nothing is kept.
     static let queued = CommandSpecification(
-        "multi", 1...CommandTable.manyArguments, .connection, "",
+        "multi", 1...CommandTable.manyArguments, .connection, .anyUser, "",
         execute: { _, session, _ throws(WireError) in
             session.countQueued()
             return .simpleString("QUEUED")

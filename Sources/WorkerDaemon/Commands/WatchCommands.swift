@@ -6,12 +6,12 @@ internal import RESP
 enum WatchCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "observe", 2...CommandTable.manyArguments, .jobs, usage: "id [id …]",
+            "observe", 2...CommandTable.manyArguments, .jobs, .observe, usage: "id [id …]",
             "Pushes what is so now, and each change of state and progress until the jobs have "
                 + "ended. Needs HELLO 3. Answers how many jobs these are.",
             execute: observe),
         CommandSpecification(
-            "unobserve", 1...CommandTable.manyArguments, .jobs, usage: "[id …]",
+            "unobserve", 1...CommandTable.manyArguments, .jobs, .observe, usage: "[id …]",
             "Pushes nothing more about these jobs, or any. Answers how many were observed.",
             execute: unobserve),
     ]
@@ -42,8 +42,10 @@ enum WatchCommands {
                 "a connection may observe \(JobWatches.countMax) jobs at a time: UNOBSERVE some")
         }
         // In its place before the first push, unless earlier replies hold it back.
-        let reply = session.reserve()
-        service.driver.input { $0.watch(ids, reply) }
+        let (driver, reply) = (service.driver, session.reserve())
+        service.withJobs(Array(ids), session, reply) { reply in
+            driver.input { $0.watch(ids, reply) }
+        }
         return nil
     }
 
@@ -86,7 +88,9 @@ extension Session {
         details += news.options.shown.map { entry($0.name, .bulk($0.value)) }
         let number = news.id.number
         push(
-            .push([text("job"), .integer(Int(number)), text(news.state), .map(details)]),
+            .push([
+                text("job"), .integer(Int(number)), text(news.state), user.shown(.map(details)),
+            ]),
             about: number)
     }
 }

@@ -10,7 +10,7 @@ extension Configuration.Listen {
         /// The most names of this server.
         private static let nameCountMax = 64
 
-        /// The address of the TCP door; only with `keyFile`.
+        /// The address of the TCP door; only with `keyFile` or users.
         package var tcp: Configuration.Address?
         /// Whether `tcp` may be another address than a loopback one.
         package var tcpAnywhere = false
@@ -52,8 +52,8 @@ extension Configuration.Listen.HTTP: ConfigurationSection {
             }
             return
         }
-        if !section.has("keyFile") {
-            section.report("tcp", "is served only with a key: add keyFile")
+        if !section.has("keyFile"), !section.hasUsers {
+            section.report("tcp", "is served only with a key: add keyFile, or a users file")
         }
         if let tcp, !tcp.isLoopback, !tcpAnywhere {
             section.report(

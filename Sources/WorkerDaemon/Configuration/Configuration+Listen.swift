@@ -15,7 +15,10 @@ extension Configuration {
         package var unix: String?
         /// The permissions of the Unix socket.
         package var unixMode: UInt32 = 0o600
-        /// The address of the TCP door; only with `passwordFile`.
+        /// The users whose rights the processes of other system users have at Unix sockets: by
+        /// names or ids of system users, the names of users.
+        package var peers: [String: String] = [:]
+        /// The address of the TCP door; only with `passwordFile` or users.
         package var tcp: Address?
         /// Whether `tcp` may be another address than a loopback one.
         package var tcpAnywhere = false
@@ -69,6 +72,8 @@ extension Configuration.Listen: ConfigurationSection {
     mutating func read(from section: inout SectionReader) {
         section.read("unix", into: &unix, .socketPath)
         section.read("unixMode", into: &unixMode, .fileMode)
+        section.values(
+            "peers", into: &peers, .text(such: "deploy", byteCountMax: 64), isName: Self.isPeer)
         section.read("tcp", into: &tcp, .address)
         section.read("tcpAnywhere", into: &tcpAnywhere, .boolean)
         section.read("passwordFile", into: &passwordFile, .passwordFile)
@@ -77,12 +82,16 @@ extension Configuration.Listen: ConfigurationSection {
         if !section.has("unix"), !section.has("tcp") {
             section.report("unix", "is missing: \(Self.doorNeeded)")
         }
+        if section.has("peers"), !section.hasUsers {
+            section.report("peers", "is of no use without a users file: add users or remove it")
+        }
         if section.has("unixMode"), !section.has("unix") {
             section.report("unixMode", "is of no use without unix: add unix or remove it")
         }
         if section.has("tcp") {
-            if !section.has("passwordFile") {
-                section.report("tcp", "is served only with a password: add passwordFile")
+            if !section.has("passwordFile"), !section.hasUsers {
+                section.report(
+                    "tcp", "is served only with a password: add passwordFile, or a users file")
             }
             if let tcp, !tcp.isLoopback, !tcpAnywhere {
                 section.report(
@@ -94,6 +103,15 @@ extension Configuration.Listen: ConfigurationSection {
                 section.report(key, "is of no use without tcp: add tcp or remove it")
             }
         }
+    }
+
+    /// Whether a text can be a system user: its name, or its number.
+    private static func isPeer(_ name: String, at place: Place) -> Bool {
+        let isName =
+            (1...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy { (33...126).contains($0) && $0 != UInt8(ascii: ":") }
+        if !isName { place.report("must be the name or the number of a user of this machine") }
+        return isName
     }
 
     static let doorNeeded =

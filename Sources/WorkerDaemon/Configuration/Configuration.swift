@@ -9,6 +9,8 @@ internal import Jobs
 /// A configuration from `ConfigurationReader` has been checked; the memberwise initialisers are for
 /// tests and for programs that embed the daemon.
 package struct Configuration: Sendable, Equatable {
+    /// The users file: its absolute path, or `$CREDENTIALS_DIRECTORY/NAME`.
+    package var users: String?
     package var listen = Listen()
     package var store = Store.automatic
     /// The directory of backups; nil for one beside the store.
@@ -70,6 +72,8 @@ extension Configuration {
 
 extension Configuration: ConfigurationSection {
     mutating func read(from section: inout SectionReader) {
+        section.read("users", into: &users, .usersFile)
+        section.hasUsers = section.has("users")
         section.section("listen", into: &listen)
         section.read("store", into: &store, .store)
         section.read("backups", into: &backups, .directory)
@@ -91,6 +95,23 @@ extension Configuration: ConfigurationSection {
         }
         if !section.has("listen") { section.report("listen", "is missing: \(Listen.doorNeeded)") }
         Thread.checkAll(threads, in: section)
+    }
+}
+
+extension ValueRule<String> {
+    /// The absolute path of a users file, or its name among the credentials of a unit.
+    fileprivate static var usersFile: ValueRule {
+        ValueRule { value, place in
+            let rule = text(such: "/etc/workerd/users", byteCountMax: 4_000)
+            guard let path = rule.read(value, place) else { return nil }
+            let isCredential =
+                path.wholeMatch(of: /\$CREDENTIALS_DIRECTORY\/[A-Za-z0-9_.-]+/) != nil
+            if path.hasPrefix("/") || isCredential { return path }
+            place.report(
+                "must be an absolute path such as \"/etc/workerd/users\", or "
+                    + "\"$CREDENTIALS_DIRECTORY/NAME\", is \(path.quoted)")
+            return nil
+        }
     }
 }
 

@@ -18,6 +18,8 @@ final class FaultCollector {
     let builtInSelectors: Set<String>?
     /// Whether the configuration is only checked, and the daemon may start at another time.
     let isCheck: Bool
+    /// Whether the configuration has a users file.
+    fileprivate var hasUsers = false
     private(set) var faults: [ConfigurationFault] = []
     /// Warnings about things to mend before the start.
     private(set) var warnings: [ConfigurationFault] = []
@@ -107,6 +109,12 @@ struct SectionReader {
 
     /// The selectors that need no configuration; nil if the program registers some later.
     var builtInSelectors: Set<String>? { place.collector.builtInSelectors }
+
+    /// Whether the configuration has a users file: doors then need no password of their own.
+    var hasUsers: Bool {
+        get { place.collector.hasUsers }
+        nonmutating set { place.collector.hasUsers = newValue }
+    }
 
     /// Where the value of a key is; nil if it is not given.
     func position(of key: String) -> JSON5Position? { object[key]?.value.position }

@@ -1,6 +1,5 @@
 // The selectors that every daemon has, to try it out and to measure it.
 
-internal import CCrypto
 internal import Kernel
 internal import RunLoops
 internal import WorkerThreads
@@ -12,7 +11,8 @@ extension Handler {
         "sleep": Handler(.closure(sleep)),
         "fail": Handler(
             .closure { throw JobFailure($0.payload.isEmpty ? "failed as asked" : $0.text) }),
-        "sha256": Handler(.closure { try sha256($0.payload) }),
+        "sha256": Handler(
+            .closure { Array(Hexadecimal.text(of: SHA256.digest(of: $0.payload)).utf8) }),
     ]
 
     /// Waits the number of milliseconds in the payload, and returns the payload.
@@ -34,17 +34,5 @@ extension Handler {
         alarm.invalidate()
         if loop.now < wake { try job.checkCancellation() }
         return job.payload
-    }
-
-    /// The SHA-256 digest in lower-case hexadecimal.
-    private static func sha256(_ payload: [UInt8]) throws -> [UInt8] {
-        let digestByteCount = 32
-        var digest = [UInt8](repeating: 0, count: digestByteCount)
-        let isDone = unsafe payload.withUnsafeBytes { bytes in
-            unsafe EVP_Digest(bytes.baseAddress, bytes.count, &digest, nil, EVP_sha256(), nil) == 1
-        }
-        guard isDone else { throw JobFailure("OpenSSL can't compute a SHA-256 digest") }
-        let digits = Array("0123456789abcdef".utf8)
-        return digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 }

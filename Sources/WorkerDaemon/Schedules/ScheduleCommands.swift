@@ -8,15 +8,16 @@ enum ScheduleCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
             "schedule", 7...(32 + 2 * JobOptionReader.wordCountMax), .jobs,
+            .submit.logged(showing: 1),
             usage: "name CRON expression [ZONE zone] | name EVERY ms, then [MISSED once|all|none] "
                 + "[OVERLAP one|skip|queue] [UNIQUE id [AGAIN] [FOR ms]] "
                 + "\(JobOptionReader.usage) thread selector payload",
             "Makes a job again and again. Answers OK.", execute: schedule),
         CommandSpecification(
-            "unschedule", 2...2, .jobs, usage: "name",
+            "unschedule", 2...2, .jobs, .submit.or(.operate).logged(showing: 1), usage: "name",
             "Ends a schedule that a command gave. Answers how many.", execute: unschedule),
         CommandSpecification(
-            "schedules", 1...1, .jobs, "Every schedule, and when it is due next.",
+            "schedules", 1...1, .jobs, .observe, "Every schedule, and when it is due next.",
             execute: schedules),
     ]
 
@@ -24,6 +25,10 @@ enum ScheduleCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let definition = try ScheduleArguments(command).definition
+        let request = definition.request
+        try session.user.check(thread: request.thread, selector: request.selector)
+        // The one that it takes the place of.
+        try check(definition.name, service, session.user)
         try service.driver.checkWords(of: definition.request)
         service.schedules.add(definition, session.reserve())
         return nil
@@ -32,14 +37,28 @@ enum ScheduleCommands {
     private static func unschedule(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
+        try check(command.text(at: 1), service, session.user)
         service.schedules.remove(command.text(at: 1), session.reserve())
         return nil
+    }
+
+    /// Refuses a schedule that makes jobs which the user may not touch.
+    private static func check(
+        _ name: String, _ service: Service, _ user: User
+    ) throws(WireError) {
+        guard let request = service.schedules.entries[name]?.definition.request else { return }
+        try user.check(thread: request.thread, selector: request.selector)
     }
 
     private static func schedules(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
+        let scope = session.user.scope
         let entries = service.schedules.entries.values
+            .filter {
+                let request = $0.definition.request
+                return scope.has(thread: request.thread, selector: request.selector)
+            }
             .sorted { $0.definition.name < $1.definition.name }
         return .array(entries.map { .map(describe($0)) })
     }

@@ -28,12 +28,20 @@ extension Service: JobDoor {
         }
         guard reply.client != BulkRunner.client else { return bulk.answered(reply.number, answer) }
         guard let session = session(of: reply.client) else { return }
-        if case .failed(let error) = answer { driver.figures?.note(error) }
+        if case .failed(let error) = answer {
+            driver.figures?.note(error)
+            if !scopeChecks.isEmpty { scopeChecks[reply] = nil }
+        }
+        if !session.user.touchesAll, case .job(let status) = answer,
+            isHeldBack(status, session, reply)
+        {
+            return
+        }
         switch answer {
         case .result(let bytes?): session.fill(reply, with: .bulk(bytes))
         case .job(let status) where !wantedOutputs.isEmpty:
             guard let attempt = wantedOutputs.removeValue(forKey: reply) else {
-                return session.fill(reply, with: RESPValue(answer))
+                return session.fill(reply, with: session.user.shown(RESPValue(answer)))
             }
             let attempts = driver.children.outputs.attempts(of: status.job.id.number)
             session.fill(reply, with: RESPValue(attempts, attempt: attempt))
@@ -42,10 +50,11 @@ extension Service: JobDoor {
             let isHeldOver = driver.exchange.heldOver[status.job.id] != nil
             session.fill(
                 reply,
-                with: RESPValue(
-                    answer,
-                    remote?.entries ?? driver.exchange.lobby.entries(of: status.job.id)
-                        ?? (isHeldOver ? [entry("waits-for", text("its worker"))] : [])))
+                with: session.user.shown(
+                    RESPValue(
+                        answer,
+                        remote?.entries ?? driver.exchange.lobby.entries(of: status.job.id)
+                            ?? (isHeldOver ? [entry("waits-for", text("its worker"))] : []))))
         case .accepted(let id) where reply.patience != nil: wait(for: id, session, reply)
         case .known(let id) where reply.patience != nil:
             wait(for: id, isNamed: true, session, reply)
@@ -54,7 +63,7 @@ extension Service: JobDoor {
         case .known(let id) where reply.tellsWhetherNew:
             session.fill(reply, with: .array([.integer(Int(id.number)), text("known")]))
         case .listed where open?.digest != nil:
-            session.fill(reply, with: open?.digest?.value ?? .null)
+            session.fill(reply, with: open?.digest.map { session.user.shown($0.value) } ?? .null)
         case .listed:
             let rows = open?.rows ?? []
             session.fill(reply, .rows(rows, count: open?.rowCount ?? 0, last: open?.last))
@@ -77,7 +86,8 @@ extension Service: JobDoor {
         }
         for row in rows {
             let failure = tellsFailures ? row.failure : []
-            session.append(row: .map(row.entries + failure), to: &open.rows)
+            session.append(
+                row: session.user.shown(.map(row.entries + failure)), to: &open.rows)
         }
         open.rowCount += rows.count
         open.last = rows.last?.job.id ?? open.last

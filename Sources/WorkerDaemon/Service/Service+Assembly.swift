@@ -16,7 +16,7 @@ extension Service {
     static func assemble(
         _ configuration: Configuration, _ handlers: [String: Handler], _ groups: [WorkerGroup],
         _ store: any JobStore, nextNumber: UInt64, window: WindowLimits = WindowLimits(),
-        children: ChildRegistry, password: [UInt8]?, key: [UInt8]? = nil,
+        children: ChildRegistry, users: UserBook,
         clocks: Clocks = .system, log: Log,
         shutdownAsked: @escaping @Sendable (ShutdownMode) -> Void
     ) throws(SystemError) -> Service {
@@ -27,7 +27,7 @@ extension Service {
             clocks: clocks, log: log)
         return Service(
             configuration: configuration, driver: driver,
-            schedules: try ScheduleRunner(driver: driver, loop: loop, log: log), password: password,
-            key: key, loop: loop, log: log, shutdownAsked: shutdownAsked)
+            schedules: try ScheduleRunner(driver: driver, loop: loop, log: log), users: users,
+            loop: loop, log: log, shutdownAsked: shutdownAsked)
     }
 }

@@ -17,16 +17,18 @@ extension Service {
 
     /// The sections of INFO.
     ///
-    /// - Parameter names: only these, in lower case; none, `all`, `everything` or `default` for
-    ///   all.
-    func information(_ names: Set<String>) -> String {
+    /// - Parameters:
+    ///   - names: only these, in lower case; none, `all`, `everything` or `default` for all.
+    ///   - user: sees its threads only.
+    func information(_ names: Set<String>, _ user: User) -> String {
         let all: [Section] = [
             ("Server", { self.serverLines }), ("Clients", { self.clientLines }),
             ("Memory", { self.memoryLines }), ("Persistence", { self.persistenceLines }),
             ("Stats", { self.statisticsLines }), ("Replication", { self.replicationLines }),
             ("Jobs", { self.jobLines }), ("Schedules", { self.schedules.figures }),
             ("Workers", { self.driver.exchange.figures }),
-            ("Backups", { self.backups.figures }), ("Threads", { self.threadLines }),
+            ("Backups", { self.backups.figures }),
+            ("Threads", { self.threadLines.filter { user.scope.has(thread: $0.0) } }),
             ("Loop", { self.loopLines }), ("Cluster", { [("cluster_enabled", "0")] }),
             // The databases that have keys.
             ("Keyspace", { [] }),

@@ -35,10 +35,12 @@ final class Service: SessionDelegate {
     let schedules: ScheduleRunner
     let backups: Backups
     let commands = CommandTable()
-    let password: [UInt8]?
-    /// The key of requests of HTTP.
-    let key: [UInt8]?
+    /// The users, and what they prove themselves with.
+    let users: UserBook
+    /// Tickets and keys of the page.
+    let pages: PageSessions
     let web: WebSite
+    let operations: OperationLog
     private(set) lazy var health = HealthCheck(driver)
     private(set) lazy var bulk = BulkRunner(driver)
     /// Whether the daemon has taken up its jobs and schedules.
@@ -70,10 +72,17 @@ final class Service: SessionDelegate {
         _read { yield unsafe uncheckedWantedOutputs }
         _modify { yield unsafe &uncheckedWantedOutputs }
     }
+    /// Commands that go on once their job was looked up, and is one that the user may touch.
+    var scopeChecks: [ReplyToken: (ReplyToken) -> Void] {
+        _read { yield unsafe uncheckedScopeChecks }
+        _modify { yield unsafe &uncheckedScopeChecks }
+    }
     // SAFETY: confined to the loop's thread; a change of one calls nothing that looks at it. Each
     // answer looks at both, and mostly finds them empty.
     @exclusivity(unchecked) private var uncheckedOpenAnswers: [ReplyToken: OpenAnswer] = [:]
     @exclusivity(unchecked) private var uncheckedWantedOutputs: [ReplyToken: Int] = [:]
+    @exclusivity(unchecked) private var uncheckedScopeChecks: [ReplyToken: (ReplyToken) -> Void] =
+        [:]
     /// The one that was answered last: most answers come in rows.
     var recentSession: Session?
     /// Looks for clients that do not read, as long as others wait for room.
@@ -83,14 +92,15 @@ final class Service: SessionDelegate {
 
     init(
         configuration: Configuration, driver: SchedulerDriver, schedules: ScheduleRunner,
-        password: [UInt8]?, key: [UInt8]?, loop: ThreadRunLoop, log: Log,
+        users: UserBook, loop: ThreadRunLoop, log: Log,
         shutdownAsked: @escaping @Sendable (ShutdownMode) -> Void
     ) {
         self.configuration = configuration
         self.driver = driver
         self.schedules = schedules
-        self.password = password
-        self.key = key
+        self.users = users
+        pages = PageSessions(on: loop)
+        operations = OperationLog(log)
         web = WebSite(names: configuration.listen.http.names)
         self.loop = loop
         self.log = log
@@ -196,8 +206,9 @@ final class Service: SessionDelegate {
     func execute(_ command: Command, for session: Session) {
         commandCount += 1
         do {
-            let found = try commands.find(command, for: session.standing)
+            let found = try commands.find(command, for: session)
             session.lastCommand = found.name
+            if found.access.mayBeLogged { noteOperation(command, found, session) }
             if let reply = try found.execute(self, session, command) { session.reply(reply) }
         } catch {
             // Only a command that fails costs this look.
@@ -209,9 +220,19 @@ final class Service: SessionDelegate {
         }
     }
 
-    /// Serves a client that has given the password: its place is no stranger's any more.
-    func letIn(_ session: Session) {
-        session.authenticate()
+    /// Notes a command of an operator, and later its answer.
+    private func noteOperation(
+        _ command: Command, _ found: CommandSpecification, _ session: Session
+    ) {
+        guard let shownCount = found.access.of(command).shownCount else { return }
+        let operation = operations.note(
+            command, showing: shownCount, of: session, at: driver.wall.unixMilliseconds())
+        session.noteNextAnswer { [operations] in operations.answered(operation, $0) }
+    }
+
+    /// Serves a client that has given a user's password: its place is no stranger's any more.
+    func letIn(_ session: Session, as user: User) {
+        session.authenticate(as: user)
         strangers.remove(session.number)
     }
 
@@ -238,18 +259,18 @@ final class Service: SessionDelegate {
 
     private func admit(_ socket: consuming Descriptor, through door: Door) {
         let ends = door.ends(of: socket)
-        // A process of another user may connect where the mode of a socket lets it.
-        let isStranger = door.dialect == .requests && !ends.isOwner
-        admit(
-            socket, ends, asksForPassword: door.asksForPassword || isStranger,
-            dialect: door.dialect)
+        let user = door.asksForPassword ? nil : users.user(of: ends, dialect: door.dialect)
+        admit(socket, ends, user, dialect: door.dialect)
     }
 
     /// Serves a connection, whichever way it came in.
+    ///
+    /// - Parameter user: whose rights it has; nil if it has to authenticate first.
     func admit(
-        _ socket: consuming Descriptor, _ ends: PeerInfo, asksForPassword: Bool,
+        _ socket: consuming Descriptor, _ ends: PeerInfo, _ user: User?,
         dialect: Dialect = .commands
     ) {
+        let asksForPassword = user == nil
         connectionCount += 1
         guard sessions.count < placeCount(asksForPassword: asksForPassword) else {
             rejectedCount += 1
@@ -261,8 +282,8 @@ final class Service: SessionDelegate {
         }
         let number = connectionCount
         let session = Session(
-            number: number, socket: socket, ends: ends,
-            isAuthenticated: !asksForPassword, dialect: dialect, limits: sessionLimits, loop: loop,
+            number: number, socket: socket, ends: ends, user: user, dialect: dialect,
+            limits: sessionLimits, loop: loop,
             outputRound: outputRound, delegate: self)
         sessions[number] = session
         do throws(SystemError) {

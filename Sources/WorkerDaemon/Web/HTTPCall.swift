@@ -148,6 +148,7 @@ private struct HTTPError {
         switch WireError.Word(rawValue: word) {
         case .err, .noProto, .execAbort, nil: .badRequest
         case .noAuth, .wrongPass: .unauthorized
+        case .noPerm: .forbidden
         case .noThread, .noSelector, .noJob: .notFound
         case .conflict, .stale, .inUse: .conflict
         case .gone: .gone

@@ -40,36 +40,34 @@ extension Service {
     /// Whether a request may go on: false if it has to wait for its turn, and is begun again then.
     private func admits(_ head: RequestHead, _ session: Session) throws(HTTPRefusal) -> Bool {
         let (route, _) = try WebRoute.find(head)
-        guard route.needsKey else { return true }
+        guard route.checksSite else { return true }
         // No browser comes through a Unix socket.
         if session.ends.process == nil { try web.check(head) }
-        guard try checkKey(head, session) else { return false }
+        if route.needsKey, try !checkKey(head, session) { return false }
         try WebSite.checkContent(head)
         return true
     }
 
     private static let scheme = "bearer "
 
-    /// Looks at the key of a request.
+    /// Looks at the key of a request, and gives the session the rights of its user.
     ///
     /// - Returns: false if it has to wait for its turn.
     private func checkKey(_ head: RequestHead, _ session: Session) throws(HTTPRefusal) -> Bool {
-        if session.ends.isOwner { return true }
-        guard let key else {
-            // A stepped daemon has neither a key nor strangers.
-            if !session.asksForPassword { return true }
-            throw HTTPRefusal(
-                .forbidden, "this socket is for the user that workerd runs as, and for root")
-        }
-        guard let field = head.text(of: "authorization"),
-            field.lowercased().hasPrefix(Self.scheme)
-        else {
+        let field = users.hasKeys ? head.text(of: "authorization") : nil
+        guard let field, field.lowercased().hasPrefix(Self.scheme) else {
+            if let user = session.doorUser { return try use(user, session) }
+            guard users.hasKeys else {
+                throw HTTPRefusal(
+                    .forbidden, "this socket is for the user that workerd runs as, and for root")
+            }
             throw HTTPRefusal(.unauthorized, "a key is asked for: Authorization: Bearer KEY")
         }
         let guess = Array(field.utf8.dropFirst(Self.scheme.utf8.count))
-        // A connection that has given the key once guesses no more: others may keep its address
+        let found = users.user(ofKey: guess) ?? pages.user(ofKey: guess)
+        // A connection that has given a key once guesses no more: others may keep its address
         // waiting.
-        if session.isAuthenticated, PasswordGate.isEqual(guess, key) { return true }
+        if session.isAuthenticated, let found { return try use(found, session) }
         do throws(WireError) {
             let isLater = try passwordGate.postpones(session, self) { [unowned self] session in
                 execute(.success(.head(head)), for: session)
@@ -78,11 +76,24 @@ extension Service {
         } catch {
             throw HTTPRefusal(.tooManyRequests, error.message)
         }
-        guard PasswordGate.isEqual(guess, key) else {
+        guard let found else {
             passwordGate.guessedWrong(session)
             throw HTTPRefusal(.unauthorized, "this is not the key")
         }
-        letIn(session)
+        return try use(found, session)
+    }
+
+    /// Gives a session the rights of a user, for the request that has begun.
+    ///
+    /// - Returns: true.
+    private func use(_ user: User, _ session: Session) throws(HTTPRefusal) -> Bool {
+        if session.user === user { return true }
+        // Answers are made with the rights of the session's user.
+        guard session.pendingReplyCount == 0 else {
+            throw HTTPRefusal(
+                .badRequest, "requests of another user have not been answered on this connection")
+        }
+        letIn(session, as: user)
         return true
     }
 
@@ -101,7 +112,12 @@ extension Service {
                 run(make, shape, head, parameters, body, session)
             case .health: answerHealth(head, session)
             case .readiness: answerReadiness(head, session)
-            case .metrics: answerMetrics(head, session)
+            case .metrics:
+                if session.mayAsk(WebRoute.metricsAccess, "metrics", head) {
+                    answerMetrics(head, session)
+                }
+            case .openSession: openSession(head, body, session)
+            case .session: session.answer(head, Self.description(of: session.user))
             }
         } catch {
             session.refuse(error, to: head)

@@ -20,6 +20,10 @@ struct WebRoute: Sendable {
         case readiness
         /// Figures for Prometheus.
         case metrics
+        /// A key of the page for a ticket; without a key.
+        case openSession
+        /// The user of the key.
+        case session
     }
 
     /// GET also serves HEAD.
@@ -57,6 +61,16 @@ struct WebRoute: Sendable {
         WebRoute(.get, "/healthz", .health),
         WebRoute(.get, "/readyz", .readiness),
         WebRoute(.get, "/metrics", .metrics),
+        WebRoute(.post, "/api/session", .openSession),
+        WebRoute(.get, "/api/session", .session),
+        WebRoute(
+            .get, "/api/operations",
+            .command(.member("operations")) { request, _ in
+                try request.checkQuery(["count"])
+                var arguments = CommandArguments("OPERATIONS")
+                if let count = request.query("count") { arguments.add(count) }
+                return arguments
+            }),
         WebRoute(
             .get, "/api/jobs",
             .command(.jobs(limit: 0)) { request, service in
@@ -124,11 +138,22 @@ struct WebRoute: Sendable {
     /// The method and the path.
     fileprivate var name: String { "\(method.rawValue) \(path)" }
 
+    /// The rights for the figures: they name all pools and selectors.
+    static let metricsAccess = Access.observe.ofAllThreads
+
     /// Whether a key is asked for.
     var needsKey: Bool {
         switch content {
+        case .health, .readiness, .openSession: false
+        case .metrics, .session, .command: true
+        }
+    }
+
+    /// Whether pages of other servers are kept out: of all but the two words.
+    var checksSite: Bool {
+        switch content {
         case .health, .readiness: false
-        case .metrics, .command: true
+        case .metrics, .openSession, .session, .command: true
         }
     }
 

@@ -41,6 +41,11 @@ struct PeerInfo: CustomStringConvertible {
     /// By SO_PEERCRED, which a process cannot choose.
     var isOwner: Bool { process.map { $0.userID == 0 || $0.userID == UserID.own } ?? false }
 
+    /// The client alone: its address, or its process.
+    var peer: String {
+        process.map { "process \($0.id) of user id \($0.userID)" } ?? client
+    }
+
     var description: String {
         client == server ? "through \(server)" : "from \(client) through \(server)"
     }

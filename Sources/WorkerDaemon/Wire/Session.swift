@@ -46,7 +46,10 @@ final class Session {
     var library = (name: "", version: "")
     /// The client's permissions.
     private(set) var standing: Standing
-    let asksForPassword: Bool
+    /// Whose rights the client has.
+    private(set) var user: User
+    /// Whose rights it has before it authenticates; nil if it has to.
+    let doorUser: User?
     /// How many commands of the client's transaction were answered with QUEUED.
     private(set) var queuedCount = 0
     var commandCount: UInt64 = 0
@@ -79,6 +82,7 @@ final class Session {
     @exclusivity(unchecked) private var uncheckedParser: CommandParser
     @exclusivity(unchecked) private var uncheckedOutput = OutputQueue()
     @exclusivity(unchecked) private var uncheckedEarly: [UInt64: Answer] = [:]
+    @exclusivity(unchecked) private var uncheckedAnswerNotes: [UInt64: (Answer) -> Void] = [:]
     var hasInputEnded = false
     private var hasHungUp = false
     var closesWhenSent = false
@@ -106,14 +110,15 @@ final class Session {
     private static let questionCountMax = 16
 
     init(
-        number: UInt64, socket: consuming Descriptor, ends: PeerInfo, isAuthenticated: Bool,
+        number: UInt64, socket: consuming Descriptor, ends: PeerInfo, user: User?,
         dialect: Dialect, limits: SessionLimits, loop: ThreadRunLoop, outputRound: OutputRound,
         delegate: any SessionDelegate
     ) {
         self.number = number
         self.ends = ends
-        standing = isAuthenticated ? .client : .stranger
-        asksForPassword = !isAuthenticated
+        standing = user == nil ? .stranger : .client
+        self.user = user ?? .stranger
+        doorUser = user
         self.limits = limits
         self.loop = loop
         self.outputRound = outputRound
@@ -125,7 +130,7 @@ final class Session {
             dialect == .requests
             ? HTTPConversation(bodyByteCountMax: limits.bodyByteCountMax, loop: loop) : nil
         unsafe uncheckedParser = CommandParser(
-            limits: isAuthenticated ? limits.command : CommandLimits.unauthenticated)
+            limits: user == nil ? CommandLimits.unauthenticated : limits.command)
         guard let conversation else { return }
         let session = Confined(self, to: loop)
         conversation.isLate = { session.value.headIsLate() }
@@ -146,6 +151,15 @@ final class Session {
         _read { yield unsafe uncheckedEarly }
         _modify { yield unsafe &uncheckedEarly }
     }
+
+    /// Told the answers of some places, by the numbers of their slots: mostly of none.
+    private var answerNotes: [UInt64: (Answer) -> Void] {
+        _read { yield unsafe uncheckedAnswerNotes }
+        _modify { yield unsafe &uncheckedAnswerNotes }
+    }
+
+    /// Tells `body` the answer of the next place that is kept.
+    func noteNextAnswer(_ body: @escaping (Answer) -> Void) { answerNotes[nextSlot] = body }
 
     /// Begins to read.
     ///
@@ -190,9 +204,10 @@ final class Session {
     /// Whether it is still connected.
     var isOpen: Bool { socket != nil }
 
-    /// Lets the client do everything, after it has given the password.
-    func authenticate() {
+    /// Lets the client do what a user may, after it has given its password.
+    func authenticate(as user: User) {
         standing = .client
+        self.user = user
         parser.limits = limits.command
     }
 
@@ -223,7 +238,8 @@ final class Session {
         name = ""
         library = ("", "")
         _ = endTransaction()
-        guard asksForPassword else { return }
+        user = doorUser ?? .stranger
+        guard doorUser == nil else { return }
         standing = .stranger
         parser.limits = CommandLimits.unauthenticated
     }
@@ -253,6 +269,7 @@ final class Session {
     func fill(_ slot: ReplyToken, _ answer: Answer) {
         guard socket != nil else { return }
         defer { noteOutput() }
+        if !answerNotes.isEmpty { answerNotes.removeValue(forKey: slot.number)?(answer) }
         // Before this one is added: one large reply may go over; a client that reads gets it.
         if outputByteCount > limits.outputByteCountMax {
             return close("\(outputByteCount) bytes wait to be sent (limits.outputBacklog)")
@@ -303,6 +320,7 @@ final class Session {
         socket = nil
         conversation?.close()
         early.removeAll()
+        answerNotes.removeAll()
         earlyByteCount = 0
         output = OutputQueue()
         noteOutput()

@@ -35,6 +35,8 @@ struct WireError: Error, Equatable {
         case inUse = "INUSE"
         /// A password is asked for first.
         case noAuth = "NOAUTH"
+        /// The user lacks a right.
+        case noPerm = "NOPERM"
         /// A wrong password.
         case wrongPass = "WRONGPASS"
         /// A protocol version that is not spoken here.

@@ -7,30 +7,30 @@ internal import Wording
 enum WorkerCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "take", 3...CommandTable.manyArguments, .workers,
+            "take", 3...CommandTable.manyArguments, .workers, .work,
             usage: "[AS name] [OWN thread] [WAIT ms] [STOPS] FROM selector [selector ...]",
             "Takes the next job of these selectors: number, token, thread, selector, attempt, "
                 + "milliseconds left, label, payload; null if there is none in time.",
             execute: take),
         CommandSpecification(
-            "done", 4...CommandTable.manyArguments, .workers,
+            "done", 4...CommandTable.manyArguments, .workers, .work,
             usage: "id token [THEN TAKE ...] result",
             "Ends an attempt with its result; then takes the next job, if THEN says so.",
             execute: done),
         CommandSpecification(
-            "fail", 4...6, .workers, usage: "id token [FINAL | AGAIN ms] reason",
+            "fail", 4...6, .workers, .work, usage: "id token [FINAL | AGAIN ms] reason",
             "Ends an attempt as failed; with FINAL no other one follows, with AGAIN after a pause.",
             execute: fail),
         CommandSpecification(
-            "giveback", 3...5, .workers, usage: "id token [AFTER ms]",
+            "giveback", 3...5, .workers, .work, usage: "id token [AFTER ms]",
             "Lets a job wait for another worker at its place; the attempt does not count.",
             execute: giveBack),
         CommandSpecification(
-            "report", 5...5, .workers, usage: "id token percent text",
+            "report", 5...5, .workers, .work, usage: "id token percent text",
             "Shows the progress of an attempt. Answers with 'go', or 'stop' if it is to end.",
             execute: report),
         CommandSpecification(
-            "workers", 1...1, .workers, usage: "",
+            "workers", 1...1, .workers, .observe, usage: "",
             "Lists the connections that serve selectors, and what they hold.", execute: workers),
     ]
 
@@ -42,7 +42,7 @@ enum WorkerCommands {
     private static func take(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let request = try takeRequest(command, from: 1, to: command.count, service)
+        let request = try takeRequest(command, from: 1, to: command.count, service, session.user)
         let reply = session.reserve()
         do throws(WireError) {
             try service.driver.exchange.take(request, reply, from: session.ends.process)
@@ -54,9 +54,9 @@ enum WorkerCommands {
 
     /// Reads what a TAKE asks for.
     private static func takeRequest(
-        _ command: Command, from first: Int, to end: Int, _ service: Service
+        _ command: Command, from first: Int, to end: Int, _ service: Service, _ user: User
     ) throws(WireError) -> TakeRequest {
-        var request = TakeRequest()
+        var request = TakeRequest(user: user)
         var index = first
         while index < end, !command.matches(index, "FROM") {
             if command.matches(index, "STOPS") {
@@ -75,6 +75,7 @@ enum WorkerCommands {
                 }
                 request.name = name
             } else if command.matches(index, "OWN") {
+                try user.check(thread: command.text(at: index + 1))
                 request.own = try member(command.text(at: index + 1), service)
             } else if command.matches(index, "WAIT") {
                 request.patience = .milliseconds(
@@ -89,6 +90,7 @@ enum WorkerCommands {
         }
         for index in (index + 1)..<end {
             let selector = command.text(at: index)
+            try user.check(selector: selector)
             guard let handler = service.driver.handlers[selector] else {
                 throw WireError(
                     .noSelector, "no selector \(quoted(selector)); SELECTORS lists them all")
@@ -137,7 +139,7 @@ enum WorkerCommands {
                     "DONE id token [THEN TAKE ...] result: what is "
                         + "\(quoted(command.text(at: 3)))?")
             }
-            next = try takeRequest(command, from: 5, to: last, service)
+            next = try takeRequest(command, from: 5, to: last, service, session.user)
         }
         return try end(service, session, command, .done(command.bytes(at: last)), then: next)
     }
@@ -210,29 +212,38 @@ enum WorkerCommands {
     private static func workers(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let exchange = service.driver.exchange
+        let (exchange, scope) = (service.driver.exchange, session.user.scope)
+        // A worker that has asked for nothing that the user may touch is left out.
+        let shown = exchange.workersThatHold.filter { worker in
+            scope.isAll || worker.selectors.contains { scope.has(selector: $0) }
+        }
         return .array(
-            exchange.workersThatHold.sorted { ($0.client ?? 0) < ($1.client ?? 0) }.map { worker in
-                .map([
-                    entry("client", worker.client.map { .integer(Int($0)) } ?? .null),
-                    entry("name", worker.name.map { text($0) } ?? .null),
-                    entry(
-                        "connected",
-                        .boolean(worker.client.map { service.sessions[$0] != nil } == true)),
-                    entry("pid", worker.process.map { .integer($0.id) } ?? .null),
-                    entry("uid", worker.process.map { .integer(Int($0.userID)) } ?? .null),
-                    entry("since", .integer(Int(worker.since))),
-                    entry("selectors", .array(worker.selectors.map { text($0) })),
-                    entry(
-                        "owns",
-                        .array(
-                            exchange.owners.filter { $0.value === worker }.keys.sorted()
-                                .map { text($0) })),
-                    entry(
-                        "jobs",
-                        .array(
-                            exchange.held(by: worker).map { .integer(Int($0.remote.context.id)) })),
-                ])
-            })
+            shown.sorted { ($0.client ?? 0) < ($1.client ?? 0) }
+                .map { .map(describe($0, service, scope)) })
+    }
+
+    private static func describe(
+        _ worker: WorkerExchange.Worker, _ service: Service, _ scope: JobScope
+    ) -> [RESPValue.Entry] {
+        let exchange = service.driver.exchange
+        let owned = exchange.owners.filter { $0.value === worker }.keys.sorted()
+        let held = exchange.held(by: worker).filter {
+            scope.has(
+                thread: $0.remote.member.name, selector: $0.remote.context.selector)
+        }
+        return [
+            entry("client", worker.client.map { .integer(Int($0)) } ?? .null),
+            entry("name", worker.name.map { text($0) } ?? .null),
+            entry(
+                "connected", .boolean(worker.client.map { service.sessions[$0] != nil } == true)),
+            entry("pid", worker.process.map { .integer($0.id) } ?? .null),
+            entry("uid", worker.process.map { .integer(Int($0.userID)) } ?? .null),
+            entry("since", .integer(Int(worker.since))),
+            entry(
+                "selectors",
+                .array(worker.selectors.filter { scope.has(selector: $0) }.map { text($0) })),
+            entry("owns", .array(owned.filter { scope.has(thread: $0) }.map { text($0) })),
+            entry("jobs", .array(held.map { .integer(Int($0.remote.context.id)) })),
+        ]
     }
 }

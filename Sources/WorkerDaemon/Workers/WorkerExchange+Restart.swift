@@ -106,7 +106,7 @@ extension WorkerExchange {
             carryOut(end, of: delivery)
             return true
         }
-        let waiting = takers.first { isOf(held.holder, $0) }
+        let waiting = takers.first { isOf(held.holder, $0) && $0.mayTouch(remote) }
         if let waiting, door?.isNext(waiting.reply) == true {
             takers.removeAll { $0 === waiting }
             if let timeout = waiting.timeout.take() { loop.cancel(timeout) }

@@ -23,6 +23,8 @@ protocol WorkerDoor: AnyObject {
 
 /// A TAKE, as it was asked for.
 struct TakeRequest {
+    /// Gets jobs of its threads and selectors only.
+    let user: User
     var name: String?
     var patience: Duration = .zero
     var wantsStops = false
@@ -42,6 +44,8 @@ final class WorkerExchange {
         let process: JobHolder.Process?
         let since: Int64
         fileprivate(set) var name: String?
+        /// The user of its latest TAKE; nil for one of an earlier run.
+        fileprivate(set) var user: User?
         fileprivate(set) var selectors: [String] = []
         fileprivate(set) var wantsStops = false
         /// The thread that its latest TAKE asks for.
@@ -73,6 +77,13 @@ final class WorkerExchange {
             self.worker = worker
             self.reply = reply
             self.request = request
+        }
+
+        /// Whether its user may touch a job.
+        func mayTouch(_ remote: RemoteJob) -> Bool {
+            let scope = request.user.scope
+            return scope.isAll
+                || scope.has(thread: remote.member.name, selector: remote.context.selector)
         }
     }
 
@@ -285,6 +296,7 @@ final class WorkerExchange {
         let worker = worker(reply.client, process)
         try check(request, of: worker)
         worker.name = request.name
+        worker.user = request.user
         worker.selectors = request.selectors
         worker.wantsStops = request.wantsStops
         worker.ownThread = request.own?.name
@@ -318,7 +330,11 @@ final class WorkerExchange {
         if let client = other.client, door?.isGone(client) == false {
             throw WireError(.inUse, "the name \(name) belongs to client \(client), still connected")
         }
-        if other.process != worker.process, other.process?.userID != worker.process?.userID {
+        let isOfSameUser = other.user.map { $0.name == request.user.name } ?? true
+        if !isOfSameUser
+            || other.process != worker.process
+                && other.process?.userID != worker.process?.userID
+        {
             throw WireError(
                 .inUse, "the name \(name) belongs to another user's worker, which holds a job")
         }
@@ -338,6 +354,7 @@ final class WorkerExchange {
         guard let name = taker.request.name else { return false }
         let held = deliveries.values.filter {
             $0.worker.name == name && $0.worker !== taker.worker && $0.end == nil
+                && taker.mayTouch($0.remote)
         }
         guard let delivery = held.min(by: { $0.remote.id < $1.remote.id }) else { return false }
         give(delivery, to: taker)
@@ -419,7 +436,7 @@ final class WorkerExchange {
 
     private func fits(_ remote: RemoteJob, _ taker: Taker) -> Bool {
         guard !remote.isPaused, restingUntil[remote.id] == nil,
-            taker.request.selectors.contains(remote.context.selector),
+            taker.request.selectors.contains(remote.context.selector), taker.mayTouch(remote),
             mayHave(remote, taker), !isToGoOn(taker)
         else {
             return false

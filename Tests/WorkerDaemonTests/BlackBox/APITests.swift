@@ -54,10 +54,13 @@ import WorkerDaemon
     }
 
     @Test(.timeLimit(.minutes(2))) func `answer as they are described`() throws {
-        try withDaemon(Self.setup) { daemon in
+        try withHTTPDoors(Self.setup) { daemon, _ in
             let caller = try Caller(daemon)
             let redis = try daemon.connect()
             for path in ["/healthz", "/readyz", "/metrics"] { try caller.call("GET \(path)") }
+            try caller.call("GET /api/session")
+            let ticket = try redis.call("PAGE")["ticket"]?.text ?? ""
+            try caller.call("POST /api/session", nil, "{\"ticket\":\"\(ticket)\"}")
             let submit = "POST /api/jobs"
             let done = try caller.call(
                 submit, nil,
@@ -118,6 +121,8 @@ import WorkerDaemon
             }
             try caller.call("GET /api/jobs/{id}/result", "/api/jobs/3/result")
             try caller.call("POST /api/jobs/{id}/cancel", "/api/jobs/3/cancel")
+            let steered = try caller.call("GET /api/operations", "/api/operations?count=5")
+            #expect(steered["operations"] != .array([]))
             #expect(caller.called == caller.api.operations)
         }
     }

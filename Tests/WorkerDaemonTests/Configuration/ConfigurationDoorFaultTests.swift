@@ -33,7 +33,7 @@ internal import WorkerDaemon
             tcp: '127.0.0.1:1', passwordFile: '/etc/passwd', unixMode: '600'
                 listen.unixMode: is of no use without unix: add unix or remove it
             tcp: '127.0.0.1:7711'
-                listen.tcp: is served only with a password: add passwordFile
+                listen.tcp: is served only with a password: add passwordFile, or a users file
             tcp: 7711, passwordFile: '/etc/passwd'
                 listen.tcp: must be a string such as "127.0.0.1:7711", is a number
             tcp: '10.0.0.1:7711', passwordFile: '/etc/passwd'
@@ -57,7 +57,7 @@ internal import WorkerDaemon
                 listen.http.unix: is missing: HTTP needs a door, such as unix:
                 "/run/workerd/http.sock"
             unix: '/w', http: { tcp: '127.0.0.1:1' }
-                listen.http.tcp: is served only with a key: add keyFile
+                listen.http.tcp: is served only with a key: add keyFile, or a users file
             unix: '/w', http: { tcp: '10.0.0.1:1', keyFile: '/etc/passwd' }
                 listen.http.tcp: must be a loopback address (127.…) unless tcpAnywhere is true, is
                 10.0.0.1:1

@@ -24,7 +24,13 @@ final class DumpPlayer {
             jams: { program: ["sh", "-c", "echo half a page; echo jam >&2; exit 1"] },
             resize: { worker: true }
             """,
-        limits: "payload: \"64KB\"")
+        limits: "payload: \"64KB\"",
+        more: "users: \"$DIR/users\",")
+    private static let users = [
+        TestUser(
+            "viewer", ["observe"], payloads: false, "threads: [\"images\"]",
+            secret: String(repeating: "5f0c", count: 16))
+    ]
     /// The program `steps`: it goes on when it is told to, so that no step is left out.
     private static let steps = """
         #!/bin/sh
@@ -43,6 +49,7 @@ final class DumpPlayer {
     init() throws {
         let scratch = try Scratch()
         try scratch.writeProgram(Self.steps, to: "steps")
+        try scratch.writeUsers(Self.users)
         orders = try Orders("steps.orders", in: scratch)
         let address: String
         (address, passwordDoor) = try freeLoopbackAddress()
