@@ -237,9 +237,10 @@ import Testing
 }
 
 /// Whether a test may run a program as another user.
-private let maySwitchUser = UserID.own == 0
+let maySwitchUser = UserID.own == 0
 
-private let hasCurl = (try? File.kind(of: "/usr/bin/curl")) != nil
+/// Whether curl is installed; `Scripts/test` installs it.
+let hasCurl = (try? File.kind(of: "/usr/bin/curl")) != nil
 
 extension String {
     /// The parts between the places of another text.

@@ -33,7 +33,7 @@ internal import WorkerDaemon
                 "log.level: must be one of \"debug\", \"info\", \"notice\", \"warning\", \"error\","
                     + " is \"verbose\" (line 10, column 17)",
                 "log: is given twice, first at line 10, column 3 (line 10, column 30)",
-                "colour: unknown key, known are \"listen\", \"store\", \"backups\","
+                "colour: unknown key, known are \"users\", \"listen\", \"store\", \"backups\","
                     + " \"threads\", \"selectors\","
                     + " \"schedules\", \"cgroup\", \"limits\", \"shutdown\", \"log\""
                     + " (line 11, column 3)",

@@ -75,14 +75,19 @@ struct UserDoors {
 }
 
 /// Runs a test with a daemon that has a users file.
+///
+/// - Parameter programs: the programs of its selectors, by their names.
 func withUsers(
-    _ users: [TestUser], _ setup: Setup = Setup(), _ body: (UserDoors) throws -> Void
+    _ users: [TestUser], _ setup: Setup = Setup(), programs: [String: String] = [:],
+    _ body: (UserDoors) throws -> Void
 ) throws {
     let scratch = try Scratch()
     try scratch.writeUsers(users)
+    for (name, text) in programs { try scratch.writeProgram(text, to: name) }
     let (text, address) = try freeLoopbackAddress()
     var setup = setup
-    setup.listen = "http: { unix: \"$DIR/http\", tcp: \"\(text)\" }, \(setup.listen)"
+    setup.listen =
+        "http: { unix: \"$DIR/http\", unixMode: \"0666\", tcp: \"\(text)\" }, \(setup.listen)"
     setup.more += "users: \"$DIR/users\","
     let daemon = try TestDaemon(setup, in: scratch)
     defer { daemon.kill() }

@@ -14,14 +14,14 @@ import WorkerDaemon
 ///   - window: how many of the jobs that wait are in the daemon's memory.
 ///   - hasTwin: whether jobs are kept by the twin of the store in a file.
 func playScene(
-    _ window: WindowLimits = WindowLimits(), hasTwin: Bool = false,
+    _ window: WindowLimits = WindowLimits(), hasTwin: Bool = false, key: String? = nil,
     _ scene: @escaping @Sendable (World) throws -> Void
 ) throws {
     let directory = try Scratch()
     let path = directory.path
     let fault = try onNewThread { () -> String? in
         do {
-            let world = try World(path, window, hasTwin: hasTwin)
+            let world = try World(path, window, hasTwin: hasTwin, key: key)
             defer { world.close() }
             try scene(world)
             return nil

@@ -18,6 +18,7 @@ final class World {
     private let loop: ThreadRunLoop
     private let directory: String
     private let window: WindowLimits
+    private let key: String?
     private var generation = 0
     /// What the daemon's store holds, if that is the twin of the one in a file; nil if it is not.
     private var book: TwinBook?
@@ -43,12 +44,16 @@ final class World {
     ///   - directory: where the files of each generation are kept; empty.
     ///   - window: how many of the jobs that wait are in the daemon's memory.
     ///   - hasTwin: whether jobs are kept by the twin of the store in a file.
-    init(_ directory: String, _ window: WindowLimits, hasTwin: Bool = false) throws {
+    ///   - key: the key of HTTP, which has a door then.
+    init(
+        _ directory: String, _ window: WindowLimits, hasTwin: Bool = false, key: String? = nil
+    ) throws {
         self.directory = directory
+        self.key = key
         self.window = window
         book = hasTwin ? TwinBook() : nil
         loop = ThreadRunLoop.makeCurrent(poller: SystemPoller(clock: clock))
-        (daemon, twin) = try Self.start(clock, stage, directory, window, book, generation: 0)
+        (daemon, twin) = try Self.start(clock, stage, directory, window, book, key, generation: 0)
         client = Client(try daemon.connect())
     }
 
@@ -58,7 +63,7 @@ final class World {
 
     private static func start(
         _ clock: SimulatedClock, _ stage: Stage, _ directory: String, _ window: WindowLimits,
-        _ book: TwinBook?, generation: Int
+        _ book: TwinBook?, _ key: String?, generation: Int
     ) throws -> (SteppedDaemon, TwinStore?) {
         var configuration = Configuration()
         configuration.threads = threads.sorted { $0.key < $1.key }.map { name, count in
@@ -70,6 +75,8 @@ final class World {
         }
         configuration.store = .file(path(directory, generation))
         configuration.log.level = .error
+        if key != nil { configuration.listen.http.tcp = Configuration.Address("127.0.0.1:7712") }
+        let key = key.map { Array($0.utf8) }
         let daemon = Daemon(configuration: configuration)
         daemon.register("play") { job in
             try stage.play(job, on: WorkerThread.currentName ?? "none")
@@ -79,10 +86,10 @@ final class World {
         }
         let clocks = Clocks(loop: clock, wall: clock.wall)
         guard let book else {
-            return (try SteppedDaemon(daemon, clocks, window: window), nil)
+            return (try SteppedDaemon(daemon, clocks, window: window, key: key), nil)
         }
         var twin: TwinStore?
-        let stepped = try SteppedDaemon(daemon, clocks, window: window) { selectors in
+        let stepped = try SteppedDaemon(daemon, clocks, window: window, key: key) { selectors in
             let (store, recovery) = TwinStore.open(book, serving: selectors, wall: clock.wall)
             twin = store
             return (store, recovery)
@@ -283,7 +290,7 @@ final class World {
         clock.forgetLoops()
         stage.open()
         (daemon, twin) = try Self.start(
-            clock, stage, directory, window, book, generation: generation)
+            clock, stage, directory, window, book, key, generation: generation)
         client = Client(try daemon.connect())
     }
 

@@ -25,6 +25,9 @@ import WorkerDaemon
         (["JOB", "1"], observers), (["PAYLOAD", "1"], observers), (["RESULT", "1"], observers),
         (["OUTPUT", "1"], observers), (["JOBS"], observers),
         (["RETRY", "1"], operators), (["DROP", "ALL", "fail"], operators),
+        (["BULK", "DROP", "DRY", "images"], operators), (["BULK", "LIST"], operators),
+        (["BULK", "STATUS", "9"], operators), (["BULK", "STOP", "9"], operators),
+        (["FAILURES"], observers),
         (["TAKE", "FROM", "turn"], workers), (["DONE", "1", "token", "x"], workers),
         (["FAIL", "1", "token", "x"], workers), (["GIVEBACK", "1", "token"], workers),
         (["REPORT", "1", "token", "50", "x"], workers), (["WORKERS"], observers),
@@ -58,7 +61,10 @@ import WorkerDaemon
         ("POST /api/jobs/{id}/cancel", "/api/jobs/1/cancel", submitters + operators),
         ("POST /api/jobs/{id}/retry", "/api/jobs/1/retry", operators),
         ("POST /api/jobs/{id}/drop", "/api/jobs/1/drop", operators),
-        ("GET /api/threads", nil, observers),
+        ("POST /api/bulk", nil, operators), ("GET /api/bulk", nil, operators),
+        ("GET /api/bulk/{id}", "/api/bulk/9", operators),
+        ("POST /api/bulk/{id}/stop", "/api/bulk/9/stop", operators),
+        ("GET /api/failures", nil, observers), ("GET /api/threads", nil, observers),
         ("GET /api/threads/{name}", "/api/threads/images", observers),
         ("POST /api/threads/{name}/pause", "/api/threads/images/pause", operators),
         ("POST /api/threads/{name}/resume", "/api/threads/images/resume", operators),
@@ -66,6 +72,11 @@ import WorkerDaemon
         ("POST /api/selectors/{name}/retry", "/api/selectors/fail/retry", operators),
         ("POST /api/selectors/{name}/drop", "/api/selectors/fail/drop", operators),
         ("GET /api/schedules", nil, observers), ("GET /api/workers", nil, observers),
+    ]
+
+    private static let bodies = [
+        "/api/jobs": #"{"thread":"images","selector":"echo"}"#,
+        "/api/bulk": #"{"action":"drop","dry":true,"thread":"images"}"#,
     ]
 
     private static let setup = Setup(selectors: "turn: { worker: true }")
@@ -129,10 +140,9 @@ import WorkerDaemon
                     let client = try doors.connectHTTP(as: user)
                     let parts = operation.split(separator: " ").map(String.init)
                     let path = target ?? parts[1]
-                    let body = #"{"thread":"images","selector":"echo"}"#
                     let response =
                         parts[0] == "POST"
-                        ? try client.post(path, path == "/api/jobs" ? body : "{}")
+                        ? try client.post(path, Self.bodies[path] ?? "{}")
                         : try client.get(path)
                     let isPermitted =
                         roles.isEmpty || !Set(roles).isDisjoint(with: user.roles)

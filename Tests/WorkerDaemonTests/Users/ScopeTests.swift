@@ -13,7 +13,7 @@ import WorkerDaemon
     private static let owner = TestUser("owner", all)
     private static let setup = Setup(
         threads: "images: {}, mail: { count: 2 }, mailbox: {}",
-        selectors: "send-now: { worker: true }, turn: { worker: true }",
+        selectors: "\"send-now\": { worker: true }, turn: { worker: true }",
         more: """
             schedules: {
                 greet: { every: "1h", thread: "mail", selector: "echo" },
@@ -66,6 +66,7 @@ import WorkerDaemon
             #expect(try client.call("OBSERVE", ids[0], ids[1]).errorWord == "NOJOB")
             #expect(try client.call("OBSERVE", ids[0]) == .integer(1))
             _ = try client.reply()
+            #expect(try client.call("UNOBSERVE") == .integer(1))
             #expect(try client.call("CANCEL", ids[0]) == .simpleString("cancelled"))
             #expect(try owner.job(foreign[0], "state").text == "delayed")
             #expect(try owner.job(foreign[2], "state").text == "failed")
