@@ -208,7 +208,8 @@ let package = Package(
         tests("HTTPTests", may: ["HTTP", "Support"]),
         tests("JobStoreTests", may: ["Jobs", "SQLiteJobs", "StoreTwin", "Kernel", "Support"]),
         .testTarget(
-            name: "JobsTests", dependencies: ["Jobs", "StoreTwin", "Kernel", "Support"],
+            name: "JobsTests",
+            dependencies: ["Jobs", "Structures", "StoreTwin", "Kernel", "Support"],
             exclude: ["Histories"], swiftSettings: rules),
         tests(
             "SQLiteJobsTests",

@@ -26,13 +26,14 @@ package enum ResponseWriter {
     /// Appends the head of a response, behind which its body is sent.
     ///
     /// - Parameters:
-    ///   - bodyByteCount: the length of the body that a GET gets.
+    ///   - bodyByteCount: the length of the body that a GET gets; nil for one that ends with the
+    ///     connection.
     ///   - request: the head that is answered; nil if there is none, or none that could be read.
     ///   - keepsAlive: whether the connection stays open.
     ///   - unixSeconds: the present time.
     /// - Returns: whether the body is sent: a HEAD gets its length only.
     package static func writeHead(
-        _ response: ResponseHead, bodyByteCount: Int, to request: RequestHead?, keepsAlive: Bool,
+        _ response: ResponseHead, bodyByteCount: Int?, to request: RequestHead?, keepsAlive: Bool,
         unixSeconds: Int64, _ output: inout [UInt8]
     ) -> Bool {
         func field(_ name: String, _ value: String) {
@@ -45,7 +46,9 @@ package enum ResponseWriter {
         output += "HTTP/1.1 \(response.status.rawValue) \(response.status.phrase)\r\n".utf8
         field("Date", HTTPDate.text(unixSeconds: unixSeconds))
         if let type = response.contentType { field("Content-Type", type) }
-        if response.status != .noContent { field("Content-Length", "\(bodyByteCount)") }
+        if response.status != .noContent, let bodyByteCount {
+            field("Content-Length", "\(bodyByteCount)")
+        }
         for (name, value) in response.fields { field(name, value) }
         // Said where it is not the rule of the client's version.
         if !keepsAlive {

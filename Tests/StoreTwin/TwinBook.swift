@@ -53,6 +53,9 @@ package struct TwinBook: Sendable {
     /// The jobs that have not ended.
     package var liveJobs: [Job] { live.map(\.job) }
 
+    /// All jobs that it keeps.
+    package var allJobs: [Job] { jobs.values.map(\.job) }
+
     var live: [Kept] {
         jobs.values.filter { !$0.job.state.isEnded }.sorted { $0.job.id < $1.job.id }
     }

@@ -12,6 +12,7 @@ package struct CommitQueue {
         /// Nil if it is parked.
         let job: JobEntry?
         let queue: JobQueue
+        let details: JobDetails
         /// Waiting, delayed or buffered.
         let state: JobState
         let dueAt: Int64?
@@ -45,7 +46,7 @@ package struct CommitQueue {
     }
 
     /// Whether a job may await its commit: numbers go up as commands do.
-    func mayHold(_ id: JobID) -> Bool { commits.first.map { $0.id <= id } ?? false }
+    package func mayHold(_ id: JobID) -> Bool { commits.first.map { $0.id <= id } ?? false }
 
     /// One more job of a schedule is to be told to the store.
     mutating func add(_ run: MadeRun) { runs.append(run) }

@@ -14,6 +14,8 @@ package enum JobEffect {
     case answer
     /// Tell a client the next of `news`.
     case news
+    /// Tell the readers of all changes the next of `changes`.
+    case change
     /// Write the next of `notes` to the log.
     case note
     /// Call the next of `confirmed`: what the driver wanted to be kept is kept, or can't be.
@@ -55,6 +57,7 @@ package struct JobEffects: ~Copyable {
     private var records = FIFO<StoreCommand>()
     private var answers = FIFO<(reply: ReplyToken, answer: JobAnswer)>()
     private var news = FIFO<(client: UInt64, news: JobUpdate)>()
+    private var changes = FIFO<SchedulerChange>()
     private var notes = FIFO<SchedulerNote>()
     private var confirmed = FIFO<(tag: UInt64, fault: StoreFault?)>()
     private var waiting = FIFO<ReplyToken>()
@@ -81,6 +84,9 @@ package struct JobEffects: ~Copyable {
 
     /// Takes the value of a `news`.
     package mutating func takeNews() -> (client: UInt64, news: JobUpdate) { news.removeFirst() }
+
+    /// Takes the value of a `change`.
+    package mutating func takeChange() -> SchedulerChange { changes.removeFirst() }
 
     /// Takes the value of a `note`.
     package mutating func takeNote() -> SchedulerNote { notes.removeFirst() }
@@ -115,6 +121,11 @@ package struct JobEffects: ~Copyable {
     mutating func tell(_ client: UInt64, _ what: JobUpdate) {
         news.append((client, what))
         list.append(.news)
+    }
+
+    mutating func change(_ what: SchedulerChange) {
+        changes.append(what)
+        list.append(.change)
     }
 
     mutating func note(_ level: StoreLog.Level, _ text: String) {

@@ -56,12 +56,16 @@ extension JobScheduler {
             served.details(of: request, selector, uniqueUntil: claim?.until), acceptedAt: now)
         reserveNumbers()
         let (state, dueAt, expiresAt) = (accepted.state, accepted.dueAt, accepted.expiresAt)
+        let details = accepted.details
         // The job then moves into its entry: one in memory only is never copied.
         let new = queue == nil ? nil : NewJob(accepted, isParked: isParked)
         let job = isParked ? nil : enter(consume accepted, selector, group, queue, byteCount)
         guard let queue, let new else {
             if let claim { names.give(claim, to: id) }
-            if let job { goOn(job, state, dueAt: dueAt) }
+            if let job {
+                if tellsChanges { tell(.accepted, of: job) }
+                goOn(job, state, dueAt: dueAt)
+            }
             return job
         }
         if isParked {
@@ -70,8 +74,8 @@ extension JobScheduler {
         }
         commits.append(
             CommitQueue.Commit(
-                id: id, job: job, queue: queue, state: state, dueAt: dueAt, byteCount: byteCount,
-                reply: reply))
+                id: id, job: job, queue: queue, details: details, state: state, dueAt: dueAt,
+                byteCount: byteCount, reply: reply))
         if let run {
             commits.add(MadeRun(run: run, new: new, claim: claim))
         } else if let claim {
@@ -169,6 +173,7 @@ extension JobScheduler {
             forget(commit, .failed(.storeFailed(fault)))
             return false
         }
+        if tellsChanges { tellAccepted(commit) }
         let job = commit.job.flatMap { book.active(commit.id) === $0 ? $0 : nil }
         answerAccepted(commit.id, job, commit.reply)
         guard let job else { return false }

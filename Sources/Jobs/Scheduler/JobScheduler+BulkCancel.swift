@@ -220,7 +220,7 @@ extension JobScheduler {
     mutating func cancelLoaded(_ job: Job, _ queue: JobQueue) -> Bool {
         guard let bulk = bulkCancel(of: job, queue) else { return false }
         effects.record(.end(job.id, nil, .cancelled, at: now.unixMilliseconds))
-        endParked(job.id, .cancelled)
+        endParked(job.id, thread: job.thread, selector: job.selector, .cancelled)
         bulk.count += 1
         return true
     }
@@ -261,7 +261,7 @@ extension JobScheduler {
                 cancels.forget(job.id)
                 cancels.leftInTurn.remove(job.id)
                 uncount(job, of: name)
-                endParked(job.id, outcome)
+                endParked(job.id, thread: name.thread, selector: job.selector, outcome)
                 count += 1
             }
         }

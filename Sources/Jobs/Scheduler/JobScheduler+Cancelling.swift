@@ -142,9 +142,12 @@ extension JobScheduler {
     }
 
     /// Counts a job that is not in memory as ended, and tells all that waited for it.
-    mutating func endParked(_ id: JobID, _ outcome: Outcome) {
+    mutating func endParked(
+        _ id: JobID, thread: String, selector: String, _ outcome: Outcome
+    ) {
         book.countEnd(in: outcome.state)
         tellWatchers(id, outcome)
+        if tellsChanges { tellEnd(of: id, thread: thread, selector: selector, outcome) }
         cancels.takeWaiters(of: id)?.tell(JobAnswer(outcome, of: id), &alarms, &effects)
         if isRoomAwaited { effects.append(.roomMayBe) }
     }

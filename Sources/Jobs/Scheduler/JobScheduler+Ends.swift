@@ -64,13 +64,16 @@ extension JobScheduler {
     ) {
         let (id, outcome) = (completion.job, completion.outcome)
         // The clients that watch it are told of each step.
-        if !watches.isEmpty { began(id, on: completion.thread, at: completion.startedAt) }
+        if tellsChanges || !watches.isEmpty {
+            began(id, on: completion.thread, at: completion.startedAt)
+        }
         do throws(JobStoreError) {
             guard let entry else { throw .unknownJob(id) }
             try book.finish(
                 entry, outcome, on: completion.thread, from: completion.startedAt,
                 at: completion.endedAt, keepsPayload: !isStored)
             if !watches.isEmpty { tellWatchers(.finish(outcome), of: id) }
+            if tellsChanges { tell(.finish(outcome), of: entry, at: completion.endedAt) }
         } catch {
             effects.note(.error, "job \(id): \(error); please report this fault")
         }
@@ -154,6 +157,7 @@ extension JobScheduler {
         job.stuckSince = now.unixMilliseconds
         noteBeginning(of: job)
         if let known = book.job(id) { tellWatchers(of: known) }
+        if tellsChanges { tell(.stuck, of: job) }
     }
 
     // MARK: - Taking back

@@ -32,6 +32,8 @@ package struct JobScheduler: ~Copyable {
     package private(set) var now: SchedulerTime
     /// Whether the effect `roomMayBe` is wanted.
     package var isRoomAwaited = false
+    /// Whether the effect `change` is wanted.
+    package var tellsChanges = false
     /// What the driver has to do.
     package var effects = JobEffects()
     package internal(set) var book: JobBook
@@ -171,9 +173,12 @@ package struct JobScheduler: ~Copyable {
 
     /// Lets an event happen to a job, and tells the clients that watch it.
     mutating func apply(_ event: JobEvent, to id: JobID, at time: Int64? = nil) {
+        // The book may drop a job as it ends.
+        let entry = tellsChanges ? book.entry(id) : nil
         do throws(JobStoreError) {
             try book.apply(event, to: id, at: time ?? now.unixMilliseconds)
             if !watches.isEmpty { tellWatchers(event, of: id) }
+            if let entry { tell(event, of: entry, at: time ?? now.unixMilliseconds) }
         } catch {
             // The scheduler asks for nothing that a job's state does not allow.
             effects.note(.error, "job \(id): \(error); please report this fault")
@@ -184,6 +189,7 @@ package struct JobScheduler: ~Copyable {
     package mutating func began(_ id: JobID, on thread: String, at time: Int64) {
         guard book.start(id, on: thread, at: time) else { return }
         if !watches.isEmpty { tellWatchers(.start(worker: thread), of: id) }
+        if tellsChanges, let entry = book.entry(id) { tell(.running, of: entry, at: time) }
     }
 
     /// Notes which jobs have begun: threads report only ends.

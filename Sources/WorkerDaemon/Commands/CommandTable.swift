@@ -69,7 +69,7 @@ struct CommandTable {
     init() {
         all =
             JobCommands.all + FailureCommands.all + BulkCommands.all + WorkerCommands.all
-            + WatchCommands.all + ScheduleCommands.all + ThreadCommands.all
+            + WatchCommands.all + EventCommands.all + ScheduleCommands.all + ThreadCommands.all
             + ConnectionCommands.all + TransactionCommands.all
             + ServerCommands.all + BackupCommands.all + UserCommands.all
         perform = JobCommands.performCommand

@@ -90,6 +90,7 @@ enum ThreadCommands {
         }
         service.driver.exchange.leaveStopped()
         service.driver.forgetPause(of: name)
+        service.driver.noteChange(of: name, .stopped)
         service.log.notice("thread \(name) was told to stop by client \(session.number)")
         return .simpleString("OK")
     }

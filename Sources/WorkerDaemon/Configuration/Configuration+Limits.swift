@@ -29,6 +29,12 @@ extension Configuration {
         package var failuresFor = Duration.seconds(7 * 24 * 3600)
         /// The time for which the name of a UNIQUE job is remembered.
         package var uniqueFor = Duration.seconds(24 * 3600)
+        /// The number of events that are kept for their readers.
+        package var events = 10_000
+        /// The memory of all kept events together.
+        package var eventBytes = 16 << 20
+        /// The number of streams of one user or address.
+        package var streams = 64
 
         package init() {}
     }
@@ -48,6 +54,9 @@ extension Configuration.Limits: ConfigurationSection {
         section.read("retainedOutput", into: &retainedOutputBytes, .size(0...(1 << 40)))
         section.read("retainedFailures", into: &retainedFailures, .whole(0...10_000_000))
         section.read("failuresFor", into: &failuresFor, .duration(.zero ... .seconds(8760 * 3600)))
+        section.read("events", into: &events, .whole(0...10_000_000))
+        section.read("eventBytes", into: &eventBytes, .size((1 << 10)...(1 << 40)))
+        section.read("streams", into: &streams, .whole(1...100_000))
         section.read("uniqueFor", into: &uniqueFor, .duration(.zero ... .seconds(8760 * 3600)))
     }
 }

@@ -8,6 +8,21 @@ internal import WorkerThreads
 extension SchedulerDriver {
     var wall: WallTime { clocks.wall }
 
+    /// Keeps the latest events for their readers.
+    func keepEvents(within limits: Configuration.Limits) {
+        guard limits.events > 0 else { return }
+        events = EventJournal(
+            countMax: limits.events, byteCountMax: limits.eventBytes, loop: loop
+        ) { [unowned self] isWanted in
+            scheduler.tellsChanges = isWanted
+            for group in groups {
+                group.beginnings.report(to: isWanted ? runner?.reports : nil)
+            }
+            // Those that run have begun without a report.
+            if isWanted { input { $0.noteRunning() } }
+        }
+    }
+
     /// Whether new jobs are refused.
     var isRefusing: Bool { scheduler.stage.isRefusing }
 

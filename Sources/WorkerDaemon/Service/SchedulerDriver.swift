@@ -23,6 +23,8 @@ final class SchedulerDriver {
     let startedAt: Int64
     /// Figures about attempts; nil unless HTTP is served.
     var figures: AttemptFigures?
+    /// The latest events; nil if none are kept.
+    var events: EventJournal?
     /// Where answers go.
     var door: any JobDoor = ClosedDoor()
     var scheduler: JobScheduler {
@@ -159,6 +161,7 @@ final class SchedulerDriver {
         whenCompleted = nil
         whenRoomMayBe = nil
         whenRelieved = nil
+        events?.close()
     }
 
     /// Recovers the jobs that the store held when it was opened, and the pauses.
@@ -231,6 +234,7 @@ final class SchedulerDriver {
             end(completion)
             if let worker { runner?.letGo(completion.thread, worker) }
         case .expired(let id): input { $0.foundExpired(id) }
+        case .began(let id): input { $0.mayHaveBegun(id) }
         }
         whenCompleted?()
     }
@@ -295,6 +299,9 @@ final class SchedulerDriver {
         case .news:
             let next = scheduler.effects.takeNews()
             door.tell(next.news, to: next.client)
+        case .change:
+            let change = scheduler.effects.takeChange()
+            events?.record(change)
         case .note: write(scheduler.effects.takeNote())
         case .confirm:
             let next = scheduler.effects.takeConfirmed()

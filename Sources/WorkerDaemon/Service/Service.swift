@@ -43,6 +43,7 @@ final class Service: SessionDelegate {
     let operations: OperationLog
     private(set) lazy var health = HealthCheck(driver)
     private(set) lazy var bulk = BulkRunner(driver)
+    let streams: OpenStreams
     /// Whether the daemon has taken up its jobs and schedules.
     var isStarted = false
     private(set) var sessions: [UInt64: Session] = [:]
@@ -108,6 +109,7 @@ final class Service: SessionDelegate {
         backups = Backups(driver: driver, directory: configuration.backups, loop: loop, log: log)
         outputRound = OutputRound(on: loop)
         let limits = configuration.limits
+        streams = OpenStreams(countMax: limits.streams, loop: loop)
         strangers = StrangerPlaces(placeCount: limits.connections)
         passwordGate = PasswordGate(on: loop, log)
         warningOfHTTP = RareWarning(on: loop, log) { count, peer in
@@ -124,6 +126,7 @@ final class Service: SessionDelegate {
             driver.figures = AttemptFigures(
                 pools: driver.groups.map(\.name), selectors: driver.handlers.keys.sorted())
         }
+        driver.keepEvents(within: limits)
         driver.door = self
         driver.exchange.door = self
         backups.answer = { [unowned self] reply, result in
@@ -167,6 +170,7 @@ final class Service: SessionDelegate {
 
     /// Closes each connection once its commands are answered and the answers are sent.
     func closeSessions() {
+        streams.end()
         for session in sessions.values { session.closeWhenAnswered() }
     }
 
@@ -252,6 +256,7 @@ final class Service: SessionDelegate {
         questions.forget(session.number)
         strangers.remove(session.number)
         driver.stopWatching(session.number)
+        endStream(of: session.number)
         driver.exchange.sessionEnded(session.number)
         if sessions.isEmpty { lastSessionEnded.take()?() }
         log.debug("client \(session.number) left: \(reason)")

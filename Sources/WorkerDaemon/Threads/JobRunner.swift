@@ -10,6 +10,8 @@ enum WorkerReport: Sendable {
     /// An attempt has ended. The worker waits at the latch, if there is one, until the scheduler
     /// has retracted the jobs behind this one.
     case ended(Completion, Latch?)
+    /// An attempt has begun: reported only while a reader wants that.
+    case began(JobID)
     /// A job was not begun, because it is too late.
     case expired(JobID)
 }

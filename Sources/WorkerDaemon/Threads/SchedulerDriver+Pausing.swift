@@ -28,9 +28,16 @@ extension SchedulerDriver {
         for member in members {
             if isPaused { member.thread.pause() } else { member.thread.resume() }
         }
+        noteChange(of: name, isPaused ? .paused : .resumed)
         if !isPaused { exchange.match() }
         let change = isPaused ? PauseChange(paused: names(addressedBy: name)) : goingOn(name)
         input { $0.keepPauses(change, reply) }
+    }
+
+    /// Tells readers of events that a thread or pool was steered.
+    func noteChange(of name: String, _ kind: ThreadChange.Kind) {
+        events?.record(
+            .thread(ThreadChange(kind: kind, name: name, at: wall.unixMilliseconds())))
     }
 
     /// Forgets that the threads of a name were paused: they are stopped, and begin anew with the

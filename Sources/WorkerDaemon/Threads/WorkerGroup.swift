@@ -41,6 +41,7 @@ final class WorkerGroup: Sendable {
     private let membersByName: [String: Member]
     /// The number of jobs that a member holds until a worker in another process takes them.
     let awaitingWorkerCount = Atomic<Int>(0)
+    let beginnings = BeginningReports()
 
     /// Starts the threads.
     ///
@@ -131,6 +132,7 @@ final class WorkerGroup: Sendable {
         store?.noteStart(
             job.id, Attempt(number: job.attempt, workerName: member.name, startedAt: startedAt))
         member.current.withLock { $0 = job }
+        beginnings.note(job)
         return true
     }
 

@@ -31,7 +31,7 @@ struct HTTPCall {
     var fields: ResponseHead.Fields = []
 
     /// The fields of every response: it is data that no cache may keep.
-    private static let fields: ResponseHead.Fields = [
+    static let fields: ResponseHead.Fields = [
         ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
     ]

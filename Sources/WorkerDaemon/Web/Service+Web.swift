@@ -118,6 +118,8 @@ extension Service {
                 }
             case .openSession: openSession(head, body, session)
             case .session: session.answer(head, Self.description(of: session.user))
+            case .stream(let name, let access, let make):
+                if session.mayAsk(access, name, head) { openStream(make, head, body, session) }
             }
         } catch {
             session.refuse(error, to: head)

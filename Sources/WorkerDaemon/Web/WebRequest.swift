@@ -36,8 +36,12 @@ struct WebRequest {
     }
 
     /// Refuses parameters of the query that are unknown or given twice.
-    func checkQuery(_ known: [String]) throws(WireError) {
-        try check(head.target.query.map(\.name), known, "parameter")
+    ///
+    /// - Parameter repeatable: the ones that may be given several times.
+    func checkQuery(_ known: [String], repeatable: [String] = []) throws(WireError) {
+        var names = head.target.query.map(\.name)
+        names = names.filter { !repeatable.contains($0) } + Set(names).filter(repeatable.contains)
+        try check(names, known, "parameter")
     }
 
     /// Refuses members of the body that are unknown.

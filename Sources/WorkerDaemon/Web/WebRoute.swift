@@ -24,6 +24,10 @@ struct WebRoute: Sendable {
         case openSession
         /// The user of the key.
         case session
+        /// A response that goes on, with the messages of a source: its name, the rights for it, and
+        /// the source.
+        case stream(
+            String, Access, @Sendable (WebRequest, Service, Session) throws -> any MessageSource)
     }
 
     /// GET also serves HEAD.
@@ -132,6 +136,8 @@ struct WebRoute: Sendable {
             .post, "/api/selectors/{name}/retry", .member("count"), command: "RETRY", "ALL"),
         WebRoute(.post, "/api/selectors/{name}/drop", .member("count"), command: "DROP", "ALL"),
         WebRoute(.get, "/api/schedules", .member("schedules"), command: "SCHEDULES"),
+        WebRoute(
+            .get, "/api/events", .stream("events", .observe) { try $1.events($0, $2) }),
         WebRoute(.get, "/api/workers", .member("workers"), command: "WORKERS"),
     ]
 
@@ -145,7 +151,7 @@ struct WebRoute: Sendable {
     var needsKey: Bool {
         switch content {
         case .health, .readiness, .openSession: false
-        case .metrics, .session, .command: true
+        case .metrics, .session, .command, .stream: true
         }
     }
 
@@ -153,7 +159,7 @@ struct WebRoute: Sendable {
     var checksSite: Bool {
         switch content {
         case .health, .readiness: false
-        case .metrics, .openSession, .session, .command: true
+        case .metrics, .openSession, .session, .command, .stream: true
         }
     }
 

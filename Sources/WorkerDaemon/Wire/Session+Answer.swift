@@ -1,9 +1,19 @@
-// An answer on its way to a client, before it is bytes on the wire.
+// What a session holds of its client: its standing, and an answer before it is bytes on the wire.
 
 internal import Jobs
 internal import RESP
 
 extension Session {
+    /// Which commands are executed for a client.
+    enum Standing {
+        /// The client has not given the password: only HELLO, AUTH and such.
+        case stranger
+        /// All.
+        case client
+        /// The client is in a transaction: only the commands that end it.
+        case inTransaction
+    }
+
     /// An answer on its way to the client.
     enum Answer {
         case value(RESPValue)

@@ -28,16 +28,6 @@ protocol SessionDelegate: AnyObject {
 ///
 /// Confined to its loop's thread.
 final class Session {
-    /// Which commands are executed for a client.
-    enum Standing {
-        /// The client has not given the password: only HELLO, AUTH and such.
-        case stranger
-        /// All.
-        case client
-        /// The client is in a transaction: only the commands that end it.
-        case inTransaction
-    }
-
     let number: UInt64
     let ends: PeerInfo
     let connectedAt: Int64
@@ -91,6 +81,8 @@ final class Session {
     private var isFlushScheduled = false
     /// Pushes for later, once the client has read the bytes in flight to it.
     var heldPushes = HeldPushes()
+    /// The output that goes on until the connection ends.
+    var stream: (any SessionStream)?
     private var isExecuting = false
     /// Questions of the client that wait for room for their answers.
     var questionCount = 0
@@ -229,7 +221,9 @@ final class Session {
     /// Speaks another version of the protocol from the next reply on.
     func setVersion(_ version: ProtocolVersion) {
         writer.version = version
-        if version == .two { heldPushes.removeAll() }
+        guard version == .two else { return }
+        heldPushes.removeAll()
+        stream = nil
     }
 
     /// Forgets what the client has set, and that it has given the password.
@@ -246,6 +240,9 @@ final class Session {
 
     /// Whether a reserved place is the next to be answered, and all before it is written.
     func isNext(_ slot: ReplyToken) -> Bool { slot.number == firstSlot && output.isEmpty }
+
+    /// Whether a reserved place was answered.
+    func isAnswered(_ slot: ReplyToken) -> Bool { slot.number < firstSlot }
 
     /// Keeps a place among the answers; later ones wait behind it.
     ///
@@ -319,6 +316,7 @@ final class Session {
         port = nil
         socket = nil
         conversation?.close()
+        stream = nil
         early.removeAll()
         answerNotes.removeAll()
         earlyByteCount = 0
@@ -491,7 +489,7 @@ final class Session {
         defer { noteOutput() }
         do throws(SystemError) {
             var isAllSent = try output.send(to: socket.descriptor)
-            while isAllSent, writeHeldPushes() {
+            while isAllSent, writeMore() {
                 isAllSent = try output.send(to: socket.descriptor)
             }
             if hasInputEnded && pendingReplyCount == 0 { closesWhenSent = true }

@@ -37,6 +37,18 @@ import Testing
                 #expect(counts[word, default: 0] > 0)
             }
         }
+        // So was each kind of change.
+        let isStoring = store != .none
+        for kind in JobChange.Kind.allCases {
+            let isMet = counts["told \(kind.rawValue)", default: 0] > 0
+            switch kind {
+            // No history has these.
+            case .stuck, .timedOut, .dropped: break
+            case .putBack: #expect(isMet || !isStoring)
+            default: #expect(isMet, "no change is told as \(kind.rawValue)")
+            }
+        }
+        #expect(counts["missed", default: 0] > 0)
         if store == .refusing { #expect(counts["refused", default: 0] > 0) }
     }
 }

@@ -24,6 +24,15 @@ struct OpenAPI {
         return found
     }
 
+    /// The operations whose responses go on.
+    var streams: Set<String> {
+        operations.filter { operation in
+            let parts = operation.split(separator: " ").map(String.init)
+            let responses = root["paths"]?[parts[1]]?[parts[0].lowercased()]?["responses"]
+            return responses?["200"]?["content"]?["text/event-stream"] != nil
+        }
+    }
+
     /// The faults of a response to a request of an operation.
     func faults(
         _ operation: String, _ response: HTTPTestResponse

@@ -104,7 +104,7 @@ struct ReplyText {
 
     private static let times: Set<String?> = [
         "accepted-at", "due-at", "started-at", "ended-at", "next-due-at", "last-run-at",
-        "running-ms",
+        "running-ms", "time", "due",
     ]
     /// What the members of the pool have done, one or the other.
     private static let shared: Set<String?> = ["done", "failed"]
@@ -113,6 +113,7 @@ struct ReplyText {
         if name == "worker", text.hasPrefix("mail/") { return "mail/…" }
         return
             text
+            .replacing(/^[0-9a-f]{16}-/, with: "…-")
             .replacing(/^id=[0-9]+ addr=[^ ]+ laddr=[^ ]+/, with: "id=… addr=… laddr=…")
             .replacing(/\ (fd|age|idle|qbuf-free|tot-mem)=[0-9]+/) { " \($0.1)=…" }
             .replacing(

@@ -24,6 +24,7 @@ final class SchedulerSimulation {
     /// How many of 100 attempts workers in other processes hold.
     private let heldShare: Int
     var entries: [JobID: SimulatedJob] = [:]
+    let followers = ChangeFollowers()
     private var asked: [UInt64: (JobRequest, isStored: Bool)] = [:]
     private var cancels: [UInt64: JobID] = [:]
     var payloads: [UInt64: JobID] = [:]
@@ -44,7 +45,7 @@ final class SchedulerSimulation {
     private var fault: String?
     /// All that was done and said.
     private(set) var steps: [String] = []
-    private(set) var counts: [String: Int] = [:]
+    var counts: [String: Int] = [:]
 
     init(seed: UInt64, _ store: Store) {
         random = SeededRandom(seed: seed)
@@ -55,6 +56,7 @@ final class SchedulerSimulation {
             book: store == .none ? nil : TwinBook(),
             window: isSmall ? WindowLimits(countMax: 2 + random.below(6)) : WindowLimits(),
             storeLag: store == .late || store == .refusing ? 1_500 : 0)
+        followers.follow(driver)
         driver.whenAnswered = { [unowned self] in answer($0, $1) }
         driver.tell = { [unowned self] said in
             steps.append("    \(said)")
@@ -74,7 +76,7 @@ final class SchedulerSimulation {
     func check() throws {
         driver.scheduler.checkInvariants()
         for report in driver.scheduler.takeFaults() { fail(report) }
-        if driver.scheduler.stalledQueueCount > 0 { fail("a queue has stalled") }
+        checkSurroundings()
         if let fault {
             throw HistoryFault("\(fault)\nafter\n\(story(of: fault))")
         }
@@ -462,8 +464,7 @@ final class SchedulerSimulation {
     }
 
     private func checkEnd() throws {
-        driver.store()
-        driver.deliver()
+        checkFollowersAtEnd()
         if let unanswered = asked.keys.min() ?? cancels.keys.min() {
             throw HistoryFault("request \(unanswered) is never answered")
         }

@@ -96,6 +96,12 @@ final class TestDriver: SchedulerEnvironment {
     var tell: (String) -> Void = { _ in }
     /// Told each answer.
     var whenAnswered: (ReplyToken, JobAnswer) -> Void = { _, _ in }
+    /// Told each change, if that is set before a life begins.
+    var whenChanged: ((SchedulerChange) -> Void)? {
+        didSet { scheduler.tellsChanges = whenChanged != nil }
+    }
+    /// Called when a life has begun.
+    var whenStarted: () -> Void = {}
     /// The scheduler of this life.
     var scheduler: JobScheduler {
         _read { yield life.scheduler }
@@ -181,7 +187,9 @@ final class TestDriver: SchedulerEnvironment {
         life = Life(new)
         heldOver = Dictionary(
             uniqueKeysWithValues: recovery.held.map { ($0.job.id, $0.holder) })
+        scheduler.tellsChanges = whenChanged != nil
         input { $0.restore(recovery) }
+        whenStarted()
     }
 
     /// The process dies; another one finds what its store holds.
@@ -251,6 +259,7 @@ final class TestDriver: SchedulerEnvironment {
         case .news:
             let next = scheduler.effects.takeNews()
             tell("news for \(next.client): job \(next.news.id) \(next.news.state)")
+        case .change: whenChanged?(scheduler.effects.takeChange())
         case .note: tell("log \(scheduler.effects.takeNote().text)")
         case .confirm:
             _ = scheduler.effects.takeConfirmed()
