@@ -80,6 +80,12 @@ package final class SteppedDaemon {
         service.driver.runner?.isWaiting(worker.name) == true
     }
 
+    /// How often the live view was looked at.
+    package var liveLookCount: Int { service.live?.lookCount ?? 0 }
+
+    /// Whether a look is due.
+    package var isLiveTimerSet: Bool { service.live?.isLookDue ?? false }
+
     /// Keeps the store's thread from taking commands; `releaseStore` lets it go on.
     ///
     /// Commands for the store collect meanwhile. A simulation interleaves the loop's passes with

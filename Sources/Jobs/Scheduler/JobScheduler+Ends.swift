@@ -130,6 +130,7 @@ extension JobScheduler {
         // Its expiry is for the first beginning.
         endExpiry(of: job)
         job.hasBegunElsewhere()
+        if notesOldestWaiting { note(waiting: job) }
     }
 
     /// The worker in another process that held a job has vanished: the job waits again, and
@@ -140,6 +141,7 @@ extension JobScheduler {
         job.forgiveAttempt()
         recordRequeue(job)
         endExpiry(of: job)
+        if notesOldestWaiting { note(waiting: job) }
     }
 
     /// Leaves a stored job to the worker in another process that holds it, which may end it after
@@ -184,6 +186,7 @@ extension JobScheduler {
         }
         apply(outcome.state == .expired ? .expire : .cancel, to: job.id)
         recordEnd(of: job, nil, outcome, at: now.unixMilliseconds)
+        environment.endedUnbegun(job.id, of: job.thread, outcome)
         leave(job, JobAnswer(outcome, of: job.id))
         if isRoomAwaited { effects.append(.roomMayBe) }
     }

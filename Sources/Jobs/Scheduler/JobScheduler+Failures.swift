@@ -163,6 +163,7 @@ extension JobScheduler {
         let again = entry(job, selector, group, nil)
         again.move(to: .committing)
         book.activate(again)
+        if notesOldestWaiting { note(waiting: again) }
         offerInOrder(again)
         return true
     }

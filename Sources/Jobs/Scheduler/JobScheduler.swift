@@ -34,6 +34,8 @@ package struct JobScheduler: ~Copyable {
     package var isRoomAwaited = false
     /// Whether the effect `change` is wanted.
     package var tellsChanges = false
+    /// Whether the oldest waiting jobs are noted.
+    var notesOldestWaiting = false
     /// What the driver has to do.
     package var effects = JobEffects()
     package internal(set) var book: JobBook

@@ -28,6 +28,9 @@ package protocol SchedulerEnvironment: AnyObject {
     /// A failed job was dropped: data that others keep of it is of no use any more.
     func dropped(_ id: JobID)
 
+    /// A job has ended that has not begun: it was cancelled, or has expired.
+    func endedUnbegun(_ id: JobID, of thread: String, _ outcome: Outcome)
+
     /// Whether a client has left: no answer reaches it.
     func isGone(_ client: UInt64) -> Bool
 }

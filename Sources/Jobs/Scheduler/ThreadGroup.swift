@@ -28,6 +28,8 @@ package final class ThreadGroup {
     @exclusivity(unchecked) private var uncheckedEnds: EndRate
     /// Its jobs in memory that were collected and not released, in order.
     var buffered: [JobID] = []
+    /// Its waiting jobs by age; nil unless they are noted.
+    var oldestWaiting: OldestWaiting?
     var ends: EndRate {
         _read { yield unsafe uncheckedEnds }
         _modify { yield unsafe &uncheckedEnds }

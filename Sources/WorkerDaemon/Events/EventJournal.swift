@@ -32,20 +32,25 @@ final class EventJournal {
     private let follow: (Bool) -> Void
 
     /// - Parameters:
+    ///   - epoch: names this run of the daemon.
     ///   - countMax: the most events that are kept.
     ///   - byteCountMax: the most memory that they take.
     ///   - follow: told whether changes are to be noted.
     init(
-        countMax: Int, byteCountMax: Int, loop: ThreadRunLoop, follow: @escaping (Bool) -> Void
+        epoch: String, countMax: Int, byteCountMax: Int, loop: ThreadRunLoop,
+        follow: @escaping (Bool) -> Void
     ) {
-        let digits = String(UInt64.random(in: 0...(.max)), radix: 16)
-        epoch = String(repeating: "0", count: Self.epochDigitCount - digits.count) + digits
+        self.epoch = epoch
         ring = NumberedRing(countMax: countMax, byteCountMax: byteCountMax)
         self.loop = loop
         self.follow = follow
     }
 
-    var readerCount: Int { readers.count }
+    /// A name for a run of the daemon.
+    static func newEpoch() -> String {
+        let digits = String(UInt64.random(in: 0...(.max)), radix: 16)
+        return String(repeating: "0", count: epochDigitCount - digits.count) + digits
+    }
 
     // MARK: - Events
 

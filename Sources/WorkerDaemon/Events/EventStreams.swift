@@ -124,5 +124,6 @@ extension Service {
     func endStream(of session: UInt64) {
         streams.remove(session)
         driver.events?.remove(session)
+        if driver.live != nil { live?.remove(session) }
     }
 }

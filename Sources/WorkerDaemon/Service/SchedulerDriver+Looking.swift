@@ -9,18 +9,29 @@ extension SchedulerDriver {
     var wall: WallTime { clocks.wall }
 
     /// Keeps the latest events for their readers.
-    func keepEvents(within limits: Configuration.Limits) {
+    func keepEvents(within limits: Configuration.Limits, epoch: String) {
         guard limits.events > 0 else { return }
         events = EventJournal(
-            countMax: limits.events, byteCountMax: limits.eventBytes, loop: loop
+            epoch: epoch, countMax: limits.events, byteCountMax: limits.eventBytes, loop: loop
         ) { [unowned self] isWanted in
             scheduler.tellsChanges = isWanted
-            for group in groups {
-                group.beginnings.report(to: isWanted ? runner?.reports : nil)
-            }
+            reportBeginnings()
             // Those that run have begun without a report.
             if isWanted { input { $0.noteRunning() } }
         }
+    }
+
+    /// Tells the live view of changes, or nothing any more.
+    func followLive(_ board: LiveBoard?) {
+        live = board
+        scheduler.noteOldestWaiting(board != nil)
+        reportBeginnings()
+    }
+
+    /// Has threads report the beginnings of jobs while a reader wants that.
+    private func reportBeginnings() {
+        let isWanted = scheduler.tellsChanges || live != nil
+        for group in groups { group.beginnings.report(to: isWanted ? runner?.reports : nil) }
     }
 
     /// Whether new jobs are refused.

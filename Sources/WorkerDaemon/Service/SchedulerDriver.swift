@@ -25,6 +25,8 @@ final class SchedulerDriver {
     var figures: AttemptFigures?
     /// The latest events; nil if none are kept.
     var events: EventJournal?
+    /// The live view, while it is looked at.
+    var live: LiveBoard?
     /// Where answers go.
     var door: any JobDoor = ClosedDoor()
     var scheduler: JobScheduler {
@@ -162,6 +164,7 @@ final class SchedulerDriver {
         whenRoomMayBe = nil
         whenRelieved = nil
         events?.close()
+        live = nil
     }
 
     /// Recovers the jobs that the store held when it was opened, and the pauses.
@@ -291,6 +294,7 @@ final class SchedulerDriver {
             wasFull.toggle()
             if !wasFull { whenRelieved?() }
         }
+        live?.touched()
     }
 
     private func carryOutRare(_ effect: JobEffect) {
@@ -398,7 +402,7 @@ final class SchedulerDriver {
     }
 
     /// Has the scheduler told when a job begins, or reports how far it is.
-    private func listen(to job: JobEntry) {
+    func listen(to job: JobEntry) {
         guard let context = job.attempt as? JobContext else { return }
         let (driver, id, loop) = (Confined(self, to: loop), job.id, loop)
         context.tellNextChange { loop.perform { driver.value.changed(id) } }
@@ -462,27 +466,12 @@ private final class Surroundings: SchedulerEnvironment {
 
     func dropped(_ id: JobID) { driver?.children.outputs.forget(id.number) }
 
-    func isGone(_ client: UInt64) -> Bool { driver?.door.isGone(client) ?? true }
-}
-
-/// Wake-ups that groups are owed.
-///
-/// A thread that is woken for each job of a batch runs it and sleeps again before the next is
-/// parsed: one futex call for each job, where one for each batch does.
-private struct OwedWakes {
-    private var wakes: [WorkerPool.OwedWake] = []
-    /// So many are paid at once.
-    private static let countMax = 16
-
-    var isEmpty: Bool { wakes.isEmpty }
-    var isFull: Bool { wakes.count >= Self.countMax }
-
-    mutating func append(_ wake: WorkerPool.OwedWake) { wakes.append(wake) }
-
-    mutating func pay() {
-        wakes.forEach { $0.pay() }
-        wakes.removeAll(keepingCapacity: true)
+    func endedUnbegun(_ id: JobID, of thread: String, _ outcome: Outcome) {
+        driver?.figures?.timelines.note(
+            outcome, of: id, thread: thread, at: driver?.scheduler.now.unixMilliseconds ?? 0)
     }
+
+    func isGone(_ client: UInt64) -> Bool { driver?.door.isGone(client) ?? true }
 }
 
 extension Priority {

@@ -30,6 +30,7 @@ extension Service: JobDoor {
         guard let session = session(of: reply.client) else { return }
         if case .failed(let error) = answer {
             driver.figures?.note(error)
+            if case .storeFailed = error { health.storeFailed() }
             if !scopeChecks.isEmpty { scopeChecks[reply] = nil }
         }
         if !session.user.touchesAll, case .job(let status) = answer,

@@ -44,6 +44,10 @@ final class Service: SessionDelegate {
     private(set) lazy var health = HealthCheck(driver)
     private(set) lazy var bulk = BulkRunner(driver)
     let streams: OpenStreams
+    /// Names this run of the daemon.
+    let epoch = EventJournal.newEpoch()
+    /// The live view; nil unless HTTP is served.
+    private(set) lazy var live: LiveBoard? = makeLiveBoard()
     /// Whether the daemon has taken up its jobs and schedules.
     var isStarted = false
     private(set) var sessions: [UInt64: Session] = [:]
@@ -124,9 +128,11 @@ final class Service: SessionDelegate {
             outputByteCountMax: limits.outputBacklogBytes)
         if configuration.listen.http.isServed {
             driver.figures = AttemptFigures(
-                pools: driver.groups.map(\.name), selectors: driver.handlers.keys.sorted())
+                pools: driver.groups.map(\.name), selectors: driver.handlers.keys.sorted(),
+                timelines: Timelines(
+                    driver.groups.map { ($0.name, $0.members.map(\.name)) }))
         }
-        driver.keepEvents(within: limits)
+        driver.keepEvents(within: limits, epoch: epoch)
         driver.door = self
         driver.exchange.door = self
         backups.answer = { [unowned self] reply, result in
@@ -198,6 +204,7 @@ final class Service: SessionDelegate {
     /// Lets go of everything: the daemon is down, or dropped.
     func close() {
         shutdown = nil
+        if driver.figures != nil { live?.close() }
         backups.close()
         schedules.close()
         driver.close()

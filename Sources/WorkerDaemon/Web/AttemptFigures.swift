@@ -24,6 +24,8 @@ final class AttemptFigures {
         }
     }
 
+    /// The last 15 minutes of each thread.
+    let timelines: Timelines
     let pools: LabelValues
     let selectors: LabelValues
     /// The selectors of `ends`, which has a series for each outcome.
@@ -65,7 +67,8 @@ final class AttemptFigures {
     /// - Parameters:
     ///   - pools: the names of the groups of threads, in the scheduler's order.
     ///   - selectors: the names of the selectors.
-    init(pools: [String], selectors: [String]) {
+    init(pools: [String], selectors: [String], timelines: Timelines) {
+        self.timelines = timelines
         // A histogram has a series for each bucket; label sets are counted without.
         self.pools = LabelValues(pools)
         self.selectors = LabelValues(selectors)
@@ -78,6 +81,7 @@ final class AttemptFigures {
 
     /// Counts an attempt that has ended.
     func note(_ completion: Completion, of entry: JobEntry) {
+        timelines.note(completion, of: entry.group)
         let pool = pools.place(of: entry.group.index)
         let job = entry.job
         let seconds = Double(completion.endedAt - completion.startedAt) / 1_000

@@ -37,6 +37,8 @@ final class HealthCheck {
     private(set) var lags = ClassicHistogram()
     /// How long the store took to write.
     private(set) var commits = ClassicHistogram()
+    /// Whether the store could write when it was tried last.
+    private(set) var isStoreWritable = true
 
     init(_ driver: SchedulerDriver) { self.driver = driver }
 
@@ -54,6 +56,7 @@ final class HealthCheck {
         timeout = loop.schedule(after: Self.patience) {
             let (check, number) = check.value
             if number == check.number {
+                if check.missing.contains(.store) { check.isStoreWritable = false }
                 check.end(Part.allCases.first(where: check.missing.contains))
             }
         }
@@ -84,6 +87,7 @@ final class HealthCheck {
         driver.keep({ .keepSchedule(record, ticket: $0) }, then: { _ in })
         driver.keep({ .dropSchedule(Self.scheduleName, ticket: $0) }) { [weak self] fault in
             guard let self else { return }
+            isStoreWritable = fault == nil
             guard fault == nil else { return failed(.store, number) }
             if number == self.number, driver.store.isKeeping {
                 commits.note(seconds: beganAt.duration(to: loop.now).seconds)
@@ -91,6 +95,9 @@ final class HealthCheck {
             sign(.store, number)
         }
     }
+
+    /// The store has refused a job.
+    func storeFailed() { isStoreWritable = false }
 
     private func noteLag(from start: Instant, to end: Instant) {
         lags.note(seconds: start.duration(to: end).seconds)

@@ -137,6 +137,9 @@ struct WebRoute: Sendable {
         WebRoute(.post, "/api/selectors/{name}/drop", .member("count"), command: "DROP", "ALL"),
         WebRoute(.get, "/api/schedules", .member("schedules"), command: "SCHEDULES"),
         WebRoute(
+            .get, "/api/live",
+            .stream("live", .observe.ofAllThreads) { try $1.liveMessages($0, $2) }),
+        WebRoute(
             .get, "/api/events", .stream("events", .observe) { try $1.events($0, $2) }),
         WebRoute(.get, "/api/workers", .member("workers"), command: "WORKERS"),
     ]

@@ -75,7 +75,12 @@ final class World {
         }
         configuration.store = .file(path(directory, generation))
         configuration.log.level = .error
-        if key != nil { configuration.listen.http.tcp = Configuration.Address("127.0.0.1:7712") }
+        // Its connections are made without a door.
+        if key != nil {
+            configuration.listen.http.tcp = Configuration.Address("127.0.0.1:7712")
+        } else {
+            configuration.listen.http.unix = "none"
+        }
         let key = key.map { Array($0.utf8) }
         let daemon = Daemon(configuration: configuration)
         daemon.register("play") { job in

@@ -24,11 +24,13 @@ final class ChangeFollowers {
 
     func follow(_ driver: TestDriver) {
         driver.whenChanged = { [unowned self] in take($0) }
+        driver.scheduler.noteOldestWaiting(true)
         driver.whenStarted = { [unowned self, unowned driver] in beginAnew(driver) }
     }
 
     /// A reader that meets another epoch asks for the state of all jobs.
     private func beginAnew(_ driver: TestDriver) {
+        driver.scheduler.noteOldestWaiting(true)
         states = [:]
         for job in driver.twin?.book.allJobs ?? [] {
             states[job.id] = (job.state.rawValue, job.dueAt, job.thread)
@@ -99,6 +101,25 @@ extension SchedulerSimulation {
             check(job.id, job.job.state)
         }
         if let fault = followers.fault { fail(fault) }
+        for group in driver.groups { checkOldest(of: group.name) }
+    }
+
+    /// Compares the oldest waiting job with a look at all jobs.
+    private func checkOldest(of name: String) {
+        guard let group = driver.scheduler.knownGroup(of: name) else { return }
+        var oldest: Int64?
+        for job in driver.scheduler.book.activeJobs where job.group === group {
+            switch job.place {
+            case .inLine, .heldUp: break
+            case .offered where driver.scheduler.beginning(of: job) == nil: break
+            case .offered, .outside, .committing, .delayed, .buffered: continue
+            }
+            oldest = min(oldest ?? .max, max(job.job.dueAt ?? 0, job.job.acceptedAt))
+        }
+        let noted = driver.scheduler.oldestWaiting(of: group)
+        if noted != oldest {
+            fail("the oldest job of \(name) waits since \(oldest as Any), not \(noted as Any)")
+        }
     }
 
     /// Compares all jobs: everything is done, and all answers have come.

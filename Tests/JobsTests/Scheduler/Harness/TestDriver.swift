@@ -462,6 +462,8 @@ final class TestDriver: SchedulerEnvironment {
 
     func dropped(_ id: JobID) {}
 
+    func endedUnbegun(_ id: JobID, of thread: String, _ outcome: Outcome) {}
+
     func isGone(_ client: UInt64) -> Bool { false }
 }
 
@@ -474,5 +476,6 @@ private final class NoEnvironment: SchedulerEnvironment {
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool { false }
     func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)] { [] }
     func dropped(_ id: JobID) {}
+    func endedUnbegun(_ id: JobID, of thread: String, _ outcome: Outcome) {}
     func isGone(_ client: UInt64) -> Bool { true }
 }

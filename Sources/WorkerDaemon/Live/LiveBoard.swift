@@ -1,0 +1,169 @@
+// The live view of the page: the state of all threads, looked at once a second at most, and only
+// while something happens and a reader is there. Each reader gets what has changed since it was
+// told last, so nothing is queued for a slow one.
+
+internal import Jobs
+internal import RESP
+internal import RunLoops
+
+/// The present rows of the live view.
+///
+/// Confined to its loop's thread.
+final class LiveBoard {
+    /// The shortest time between two looks.
+    static let pause = Duration.seconds(1)
+
+    /// What a look finds.
+    struct Look {
+        var server = LiveRow(entries: [])
+        var counts = LiveRow(entries: [])
+        var pools: [(row: LiveRow, line: Timeline?)] = []
+        var threads: [(row: LiveRow, line: Timeline?)] = []
+        var selectors: [LiveRow] = []
+        /// Whether something changes without a report: then another look follows.
+        var isChanging = false
+    }
+
+    /// Names this run of the daemon.
+    let epoch: String
+    private let loop: ThreadRunLoop
+    private let timelines: Timelines
+    private let look: () -> Look
+    /// Told whether the board is to hear of changes.
+    private let follow: (Bool) -> Void
+    private var server = LiveTable()
+    private var counts = LiveTable()
+    private var pools = LiveTable()
+    private var threads = LiveTable()
+    private var selectors = LiveTable()
+    /// The last round in which something has changed.
+    private(set) var round: UInt32 = 0
+    private var readers: [UInt64: () -> Void] = [:]
+    private var lastLook: Instant?
+    private var timeout: ThreadRunLoop.Timeout?
+    private var isLooking = false
+    /// How many looks there were.
+    private(set) var lookCount = 0
+
+    /// - Parameters:
+    ///   - look: describes what is so now.
+    ///   - follow: told whether the board is to hear of changes.
+    init(
+        epoch: String, loop: ThreadRunLoop, timelines: Timelines, look: @escaping () -> Look,
+        follow: @escaping (Bool) -> Void
+    ) {
+        self.epoch = epoch
+        self.loop = loop
+        self.timelines = timelines
+        self.look = look
+        self.follow = follow
+    }
+
+    var isLookDue: Bool { timeout != nil }
+
+    /// Begins to serve a session.
+    ///
+    /// - Parameter whenMore: called when something has changed.
+    func add(_ session: UInt64, whenMore: @escaping () -> Void) {
+        let isFirst = readers.isEmpty
+        if isFirst { follow(true) }
+        readers[session] = whenMore
+        // A later one begins with the rows of the last look.
+        if isFirst { lookNow() } else { touched() }
+    }
+
+    func remove(_ session: UInt64) {
+        guard readers.removeValue(forKey: session) != nil, readers.isEmpty else { return }
+        follow(false)
+        if let timeout { loop.cancel(timeout) }
+        timeout = nil
+    }
+
+    func close() {
+        if let timeout { loop.cancel(timeout) }
+        timeout = nil
+        readers = [:]
+    }
+
+    /// Something may have changed: it is looked at now, or a second after the last look.
+    func touched() {
+        guard timeout == nil, !isLooking, !readers.isEmpty else { return }
+        let board = Confined(self, to: loop)
+        let due = lastLook.map { max($0.advanced(by: Self.pause), loop.now) } ?? loop.now
+        timeout = loop.schedule(at: due) {
+            board.value.timeout = nil
+            board.value.lookNow()
+        }
+    }
+
+    private func lookNow() {
+        isLooking = true
+        let found = look()
+        isLooking = false
+        lookCount += 1
+        lastLook = loop.now
+        let next = timelines.round
+        var hasChanged = server.update([(found.server, nil)], round: next)
+        // Each of them, whatever the others say.
+        hasChanged = counts.update([(found.counts, nil)], round: next) || hasChanged
+        hasChanged = pools.update(found.pools, round: next) || hasChanged
+        hasChanged = threads.update(found.threads, round: next) || hasChanged
+        hasChanged = selectors.update(found.selectors.map { ($0, nil) }, round: next) || hasChanged
+        if hasChanged {
+            round = next
+            timelines.round = next + 1
+            for reader in readers.values { reader() }
+        }
+        if found.isChanging { touched() }
+    }
+
+    /// The entries of a message with all that has changed behind a round; all behind round 0.
+    func changes(behind round: UInt32, at now: Int64, showsPayloads: Bool) -> [RESPValue.Entry] {
+        func rows(_ table: LiveTable) -> [RESPValue] {
+            table.rows(behind: round, at: now, showsPayloads: showsPayloads)
+        }
+        var entries = [entry("time", .integer(Int(now)))]
+        for (name, table) in [("server", server), ("counts", counts)] {
+            if let row = rows(table).first { entries.append(entry(name, row)) }
+        }
+        for (name, table) in [("pools", pools), ("threads", threads), ("selectors", selectors)] {
+            let changed = rows(table)
+            if round == 0 || !changed.isEmpty { entries.append(entry(name, .array(changed))) }
+        }
+        return entries
+    }
+}
+
+/// The live view as one reader gets it.
+///
+/// Confined to its board's thread.
+final class LiveMessages: MessageSource {
+    private let board: LiveBoard
+    private let showsPayloads: Bool
+    private let wall: () -> Int64
+    /// The reader has all of this round; 0 for nothing.
+    private var round: UInt32 = 0
+
+    /// - Parameter wall: the present time in Unix milliseconds.
+    init(_ board: LiveBoard, showsPayloads: Bool, wall: @escaping () -> Int64) {
+        self.board = board
+        self.showsPayloads = showsPayloads
+        self.wall = wall
+    }
+
+    func append(to bytes: inout [UInt8], atMost byteCountMax: Int) {
+        guard round < board.round else { return }
+        var entries = board.changes(behind: round, at: wall(), showsPayloads: showsPayloads)
+        if round == 0 { entries.append(entry("timeline", Self.timeline)) }
+        ServerSentEvents.append(
+            round == 0 ? "snapshot" : "change", id: "\(board.epoch)-\(board.round)", .map(entries),
+            to: &bytes)
+        round = board.round
+    }
+
+    private static let timeline = RESPValue.map([
+        entry("bucket", .integer(Int(Timeline.bucketMilliseconds))),
+        entry("count", .integer(Timeline.bucketCount)),
+        entry("outcomes", .array(Timeline.outcomes.map { text($0.rawValue) })),
+    ])
+}

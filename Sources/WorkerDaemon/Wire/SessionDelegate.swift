@@ -1,0 +1,21 @@
+// The commands and requests of a session are executed by its delegate, and it hears of its output.
+
+internal import HTTP
+internal import RESP
+
+/// Executes the commands that a session reads.
+protocol SessionDelegate: AnyObject {
+    /// Whether a client that waits for answers is not to ask for more.
+    var holdsBack: Bool { get }
+    /// Executes a command; answers through the session, now or later.
+    func execute(_ command: Command, for session: Session)
+    /// Executes a part of a request, as a command; or refuses it.
+    func execute(_ part: Result<RequestPart, HTTPRefusal>, for session: Session)
+    /// So many bytes of answers wait for the client to read them, and of others for an earlier
+    /// answer; few count as none.
+    func session(_ session: Session, hasUnread byteCount: Int, early earlyByteCount: Int)
+    /// All that was answered is written, and more answers are outstanding.
+    func sessionWroteAll(_ session: Session)
+    /// The session has ended, for this reason.
+    func sessionEnded(_ session: Session, reason: String)
+}
