@@ -88,7 +88,7 @@ import WorkerDaemon
             // Nothing is left out of the list above that an observer may send.
             let observing = try blind.call("ACL", "CAT", "observe").elements?.compactMap(\.text)
             let named = commands.map(\.first)
-            for name in observing ?? [] where !["observe", "unobserve"].contains(name) {
+            for name in observing ?? [] where !["observe", "unobserve", "events"].contains(name) {
                 #expect(named.contains(.text(name.uppercased())), "\(name)")
             }
             var shownCount = 0
@@ -116,6 +116,27 @@ import WorkerDaemon
                 try client.send(TestClient.bytes(["OBSERVE"] + ids.map { .integer($0) }))
                 for _ in 0...ids.count { all += text(try client.reply()) + "\n" }
                 #expect(all.contains("done") && all.contains("running"))
+                #expect(all.contains(Self.secret) == isShown, "\(all)")
+            }
+            try doors.daemon.scratch.write("", to: "reports.go")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `covers events`() throws {
+        try withUsers([Self.blind, Self.seeing], Self.setup, programs: Self.programs) {
+            doors in
+            let readers = try [(Self.blind, false), (Self.seeing, true)].map { user, isShown in
+                let client = try doors.connect(as: user)
+                _ = try client.call("HELLO", 3)
+                _ = try client.call("EVENTS")
+                return (client, isShown)
+            }
+            _ = try plant(doors.daemon)
+            for (client, isShown) in readers {
+                // Five jobs come, four begin, three of these come to an end.
+                var all = ""
+                for _ in 0..<12 { all += text(try client.reply()) + "\n" }
+                #expect(all.contains("accepted") && all.contains("failed"))
                 #expect(all.contains(Self.secret) == isShown, "\(all)")
             }
             try doors.daemon.scratch.write("", to: "reports.go")

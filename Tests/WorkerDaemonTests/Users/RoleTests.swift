@@ -31,7 +31,7 @@ import WorkerDaemon
         (["TAKE", "FROM", "turn"], workers), (["DONE", "1", "token", "x"], workers),
         (["FAIL", "1", "token", "x"], workers), (["GIVEBACK", "1", "token"], workers),
         (["REPORT", "1", "token", "50", "x"], workers), (["WORKERS"], observers),
-        (["OBSERVE", "1"], observers), (["UNOBSERVE"], observers),
+        (["OBSERVE", "1"], observers), (["UNOBSERVE"], observers), (["EVENTS"], observers),
         (["SCHEDULE", "s", "EVERY", "3600000", "images", "echo", "x"], submitters),
         (["UNSCHEDULE", "s"], submitters + operators), (["SCHEDULES"], observers),
         (["THREADS"], observers), (["THREAD", "images"], observers),
@@ -72,6 +72,7 @@ import WorkerDaemon
         ("POST /api/selectors/{name}/retry", "/api/selectors/fail/retry", operators),
         ("POST /api/selectors/{name}/drop", "/api/selectors/fail/drop", operators),
         ("GET /api/schedules", nil, observers), ("GET /api/workers", nil, observers),
+        ("GET /api/events", nil, observers), ("GET /api/live", nil, observers),
     ]
 
     private static let bodies = [

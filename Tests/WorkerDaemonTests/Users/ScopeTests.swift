@@ -29,6 +29,26 @@ import WorkerDaemon
         (value.elements ?? []).compactMap { $0[key]?.text }
     }
 
+    @Test(.timeLimit(.minutes(2))) func `reads the events of its own jobs`() throws {
+        try withUsers([Self.mailer, Self.owner], Self.setup) { doors in
+            let (client, owner) = (
+                try doors.connect(as: Self.mailer), try doors.connect(as: Self.owner)
+            )
+            _ = try client.call("HELLO", 3)
+            #expect(try client.call("EVENTS", "images").errorWord == "NOPERM")
+            _ = try client.call("EVENTS")
+            for (thread, selector) in [("images", "echo"), ("mail", "sha256"), ("mail", "echo")] {
+                _ = try owner.call("PERFORM", .text(thread), .text(selector), "WAIT", "x")
+            }
+            for change in ["accepted", "running", "done"] {
+                guard case .push(let parts) = try client.reply() else {
+                    throw Unexpected("no push")
+                }
+                #expect(parts[3]["job"] == .integer(3) && parts[3]["change"]?.text == change)
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `reaches its own jobs, and finds no others`(isDurable: Bool) throws {
         try withUsers([Self.mailer, Self.owner], isDurable ? Self.durable : Self.setup) { doors in
