@@ -129,6 +129,7 @@ let package = Package(
         // The daemon: the wire, the job's life, the service.
         target("RESP"),
         target("HTTP"),
+        .target(name: "CPage", exclude: ["Assets"]),
         target("Jobs", may: ["Structures", "Wording"]),
         target(
             "SQLiteJobs",
@@ -139,7 +140,7 @@ let package = Package(
             "WorkerDaemon",
             may: [
                 "WorkerThreads", "RunLoops", "Kernel", "Structures", "RESP", "HTTP", "Jobs",
-                "SQLiteJobs", "CCrypto", "Wording",
+                "SQLiteJobs", "CCrypto", "CPage", "Wording",
             ]),
         target(
             "WorkerClient", may: ["RESP", "WorkerThreads", "RunLoops", "Kernel", "Structures"]),

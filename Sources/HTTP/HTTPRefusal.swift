@@ -19,6 +19,7 @@ package enum HTTPStatus: Int, Sendable, CaseIterable {
     case ok = 200
     case accepted = 202
     case noContent = 204
+    case notModified = 304
     case badRequest = 400
     case unauthorized = 401
     case forbidden = 403
@@ -41,12 +42,16 @@ package enum HTTPStatus: Int, Sendable, CaseIterable {
     case gatewayTimeout = 504
     case versionNotSupported = 505
 
+    /// Whether a body follows.
+    var hasBody: Bool { self != .noContent && self != .notModified }
+
     /// The phrase of the status line: text for people, as programs go by the number.
     package var phrase: String {
         switch self {
         case .ok: "OK"
         case .accepted: "Accepted"
         case .noContent: "No Content"
+        case .notModified: "Not Modified"
         case .badRequest: "Bad Request"
         case .unauthorized: "Unauthorized"
         case .forbidden: "Forbidden"

@@ -46,7 +46,7 @@ package enum ResponseWriter {
         output += "HTTP/1.1 \(response.status.rawValue) \(response.status.phrase)\r\n".utf8
         field("Date", HTTPDate.text(unixSeconds: unixSeconds))
         if let type = response.contentType { field("Content-Type", type) }
-        if response.status != .noContent, let bodyByteCount {
+        if response.status.hasBody, let bodyByteCount {
             field("Content-Length", "\(bodyByteCount)")
         }
         for (name, value) in response.fields { field(name, value) }
@@ -57,7 +57,7 @@ package enum ResponseWriter {
             field("Connection", "keep-alive")
         }
         output += "\r\n".utf8
-        return request?.method != .head && response.status != .noContent
+        return request?.method != .head && response.status.hasBody
     }
 }
 

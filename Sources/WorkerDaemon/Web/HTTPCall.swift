@@ -29,8 +29,10 @@ struct HTTPCall {
     var errorStatus: HTTPStatus?
     /// Further fields of the response.
     var fields: ResponseHead.Fields = []
+    /// Whether the response is data, which no cache may keep and no browser show as a page.
+    var isData = true
 
-    /// The fields of every response: it is data that no cache may keep.
+    /// The fields of every response with data, which no cache may keep.
     static let fields: ResponseHead.Fields = [
         ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
@@ -86,7 +88,8 @@ struct HTTPCall {
         if type == Self.json { body.append(UInt8(ascii: "\n")) }
         var bytes: [UInt8] = []
         let hasBody = ResponseWriter.writeHead(
-            ResponseHead(status, type, Self.fields + more), bodyByteCount: body.count, to: head,
+            ResponseHead(status, type, (isData ? Self.fields : []) + more),
+            bodyByteCount: body.count, to: head,
             keepsAlive: keepsAlive, unixSeconds: WallClock.unixMilliseconds() / 1_000, &bytes)
         return (bytes, hasBody ? body : [])
     }

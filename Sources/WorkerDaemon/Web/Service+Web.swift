@@ -120,6 +120,7 @@ extension Service {
             case .session: session.answer(head, Self.description(of: session.user))
             case .stream(let name, let access, let make):
                 if session.mayAsk(access, name, head) { openStream(make, head, body, session) }
+            case .asset(let asset): session.answer(head, asset)
             }
         } catch {
             session.refuse(error, to: head)

@@ -28,6 +28,8 @@ struct WebRoute: Sendable {
         /// the source.
         case stream(
             String, Access, @Sendable (WebRequest, Service, Session) throws -> any MessageSource)
+        /// A file of the page; without a key.
+        case asset(PageAsset)
     }
 
     /// GET also serves HEAD.
@@ -61,7 +63,8 @@ struct WebRoute: Sendable {
             })
     }
 
-    static let all: [WebRoute] = [
+    /// The paths for programs.
+    fileprivate static let api: [WebRoute] = [
         WebRoute(.get, "/healthz", .health),
         WebRoute(.get, "/readyz", .readiness),
         WebRoute(.get, "/metrics", .metrics),
@@ -144,6 +147,8 @@ struct WebRoute: Sendable {
         WebRoute(.get, "/api/workers", .member("workers"), command: "WORKERS"),
     ]
 
+    static let all = api + PageAsset.all.map { WebRoute(.get, $0.path, .asset($0)) }
+
     /// The method and the path.
     fileprivate var name: String { "\(method.rawValue) \(path)" }
 
@@ -153,7 +158,7 @@ struct WebRoute: Sendable {
     /// Whether a key is asked for.
     var needsKey: Bool {
         switch content {
-        case .health, .readiness, .openSession: false
+        case .health, .readiness, .openSession, .asset: false
         case .metrics, .session, .command, .stream: true
         }
     }
@@ -162,7 +167,7 @@ struct WebRoute: Sendable {
     var checksSite: Bool {
         switch content {
         case .health, .readiness: false
-        case .metrics, .openSession, .session, .command, .stream: true
+        case .metrics, .openSession, .session, .asset, .command, .stream: true
         }
     }
 
@@ -203,8 +208,11 @@ struct WebRoute: Sendable {
     }
 }
 
-/// The paths of HTTP, for the test of their description.
+/// The paths of HTTP, for the tests of their description and of the page.
 package enum WebPaths {
-    /// Each with its method: `GET /api/jobs/{id}`.
-    package static var all: [String] { WebRoute.all.map(\.name) }
+    /// Each path for programs, with its method: `GET /api/jobs/{id}`.
+    package static var all: [String] { WebRoute.api.map(\.name) }
+
+    /// The paths of the page's files.
+    package static var page: [String] { PageAsset.all.map(\.path) }
 }

@@ -1,0 +1,204 @@
+// One thread or pool: what it does, what waits for it, and how long things take.
+
+import { pauseAction } from "./actions.js";
+import { APIError, path } from "./api.js";
+import { commandLine } from "./dialog.js";
+import { fill, h, setText } from "./dom.js";
+import { Lane } from "./lane.js";
+import { laneRows, poolView, threadView } from "./laneRows.js";
+import { actionButton, distance, fault, jobLink, nothing, stateLabel, threadLink } from "./parts.js";
+import { link } from "./router.js";
+import { workerctl } from "./shell.js";
+import { age, count, duration, plain } from "./text.js";
+
+/** The view `#/threads/NAME`. */
+export class ThreadView {
+  #context;
+  #name;
+  #lanes = [];
+  #head = h("div.head");
+  #list = h("ul.lanes.alone");
+  #facts = h("dl.facts");
+  #times = h("div");
+  #stack = h("div");
+  #said = "";
+  #timesSaid = "";
+  #stackOf = null;
+
+  constructor(context, place) {
+    this.#context = context;
+    this.#name = place.name;
+    this.title = place.name;
+    this.element = h("article.thread", { "data-row": place.name },
+      this.#head, this.#list, h("div.columns", {},
+        h("section", {}, h("h3", {}, "Now"), this.#facts),
+        h("section", {}, h("h3", {}, "Times"), this.#times)),
+      this.#stack, h("p.more-links", {},
+        h("a", { href: link("jobs", null, { thread: place.name, state: "waiting", order: "oldest" }) },
+          "Waiting jobs"), " · ",
+        h("a", { href: link("jobs", null, { thread: place.name, state: "failed" }) }, "Failed jobs"),
+        " · ", h("a", { href: link("jobs", null, { thread: place.name }) }, "All jobs")),
+      commandLine(workerctl("thread", place.name)));
+  }
+
+  opened() {
+    this.changed(null);
+  }
+
+  closed() {}
+
+  changed() {
+    this.ticked();
+  }
+
+  actionsOf() {
+    const view = this.#view();
+    return view ? { p: this.#pauseAction(view) } : {};
+  }
+
+  #pauseAction(view) {
+    return pauseAction(
+      this.#context.api, this.#name, view.state === "paused" || view.state === "pausing");
+  }
+
+  #view() {
+    const { state } = this.#context.live;
+    const thread = state.threads.get(this.#name);
+    if (thread) return threadView(thread, state);
+    const pool = state.pools.get(this.#name);
+    return pool ? poolView(pool, state.threadsOf(pool.name), state) : null;
+  }
+
+  ticked() {
+    const { live } = this.#context;
+    if (live.freshness === "connecting") return;
+    const view = this.#view();
+    if (!view) {
+      fill(this.#head, h("h2", {}, this.#name),
+        nothing("There is no such thread. It may have been taken out of the configuration."));
+      return;
+    }
+    this.#showHead(view);
+    this.#drawLanes(view);
+    this.#showFacts(view, live.state.now());
+    this.#showTimes(view);
+    this.#showStack(view);
+  }
+
+  #showHead(view) {
+    const key = `${view.state} ${view.members?.all}`;
+    if (this.#said === key) return;
+    this.#said = key;
+    const isPaused = view.state === "paused" || view.state === "pausing";
+    fill(
+      this.#head, h("h2", {}, this.#name), stateLabel(view.state),
+      actionButton(this.#context, this.#pauseAction(view), isPaused ? "Resume" : "Pause"));
+  }
+
+  #drawLanes(view) {
+    const { state } = this.#context.live;
+    if (this.#lanes.length === 0) {
+      const rows = view.members
+        ? laneRows(state, [], "", new Set([this.#name])).filter(
+          (row) => row.name === this.#name || state.threads.get(row.name)?.pool === this.#name)
+        : [{ name: this.#name, isPool: false, view: () => this.#view() }];
+      this.#lanes = rows.map((row) => Object.assign(new Lane(row.name, row.isPool), { row }));
+      fill(this.#list, this.#lanes.map((lane) => lane.element));
+    }
+    for (const lane of this.#lanes) {
+      const width = lane.element.querySelector(".track")?.clientWidth ?? 0;
+      const scale = { width: Math.max(60, width), now: state.now(), timeline: state.timeline };
+      lane.update(lane.row.view(), scale);
+      // The first drawing makes the place whose width the second one has.
+      const real = lane.element.querySelector(".track").clientWidth;
+      if (real !== width && real > 0) lane.update(lane.row.view(), { ...scale, width: real });
+    }
+  }
+
+  #showFacts(view, now) {
+    const { job, held, awaits } = view;
+    const { state } = this.#context.live;
+    const row = state.threads.get(this.#name);
+    const pool = view.pool ?? state.pools.get(row?.pool);
+    const facts = [];
+    if (job) {
+      facts.push(["Runs", [jobLink(job.id, `job ${job.id}`), ` ${plain(job.selector)}, for ${duration(now - job.since)}`]]);
+    }
+    if (held) {
+      const until = held.until ? `, tried again ${distance(held.until, now)}` : "";
+      facts.push(["Held up by", [jobLink(held.job, `job ${held.job}`), until]]);
+    }
+    if (awaits) facts.push(["No worker", [jobLink(awaits.job, `job ${awaits.job}`), ` needs ${awaits.selector}`]]);
+    if (row && pool && pool.name !== row.name) facts.push(["Pool", threadLink(pool.name)]);
+    if (pool) {
+      facts.push(["Waiting", `${count(pool.waiting)} of at most ${count(pool["max-queued"])}`]);
+      if (pool.waiting > 0 && pool.oldest !== undefined) facts.push(["Oldest waits", age(now - pool.oldest)]);
+      if (pool.delayed > 0) facts.push(["Delayed", count(pool.delayed)]);
+      if (pool.held > 0) facts.push(["Held up", count(pool.held)]);
+    }
+    if (row) facts.push(["Attempts", `${count(row.done)} done, ${count(row.failed)} failed`]);
+    showFacts(this.#facts, facts);
+  }
+
+  #showTimes(view) {
+    const { state } = this.#context.live;
+    const pool = view.pool ?? state.pools.get(state.threads.get(this.#name)?.pool);
+    const rows = [...state.selectors.values()].filter((selector) => selector.run)
+      .map((selector) => [selector.name, selector.run]);
+    const key = JSON.stringify([pool?.wait, rows]);
+    if (key === this.#timesSaid) return;
+    this.#timesSaid = key;
+    const line = (name, figures) => h("tr", {}, h("th", { scope: "row" }, name),
+      h("td.number", {}, atMost(figures.p50)), h("td.number", {}, atMost(figures.p99)),
+      h("td.number", {}, count(figures.count)));
+    fill(this.#times, pool?.wait || rows.length > 0
+      ? h("table.times", {},
+        h("thead", {}, h("tr", {}, ["", "p50", "p99", "count"].map(
+          (word) => h("th", { scope: "col", class: word === "" ? null : "number" }, word)))),
+        h("tbody", {},
+          pool?.wait ? line("wait", pool.wait) : null,
+          rows.map(([name, run]) => line(`run ${name}`, run))))
+      : nothing("No job has run yet."));
+  }
+
+  /** Asks where a stuck thread hangs, once for each stuck job. */
+  async #showStack(view) {
+    const stuck = view.state === "stuck" && view.job ? view.job.id : null;
+    if (stuck === this.#stackOf) return;
+    this.#stackOf = stuck;
+    if (stuck === null) return fill(this.#stack);
+    try {
+      const answer = await this.#context.api.get(path("/api/threads", this.#name));
+      const places = answer["hangs-at"];
+      fill(this.#stack, h("h3", {}, "Where it hangs"), Array.isArray(places) && places.length > 0
+        ? h("pre.text", {}, places.map(plain).join("\n"))
+        : nothing("The log of workerd says where it hangs."));
+    } catch (error) {
+      if (!(error instanceof APIError)) throw error;
+      fill(this.#stack, fault(error));
+    }
+  }
+}
+
+function atMost(milliseconds) {
+  return milliseconds === null ? "> 3 h" : `≤ ${duration(milliseconds)}`;
+}
+
+/** A list of names with their values; texts change in place. */
+export function showFacts(list, facts) {
+  const names = facts.map(([name]) => name).join("|");
+  if (list.dataset.names !== names) {
+    list.dataset.names = names;
+    fill(list, facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+    return;
+  }
+  const values = list.querySelectorAll("dd");
+  facts.forEach(([, value], index) => {
+    if (typeof value === "string") setText(values[index], value);
+    else if (values[index].textContent !== textOf(value)) fill(values[index], value);
+  });
+}
+
+function textOf(value) {
+  return [value].flat().map((part) => part instanceof Node ? part.textContent : part ?? "").join("");
+}

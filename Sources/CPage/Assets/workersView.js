@@ -1,0 +1,91 @@
+// Who serves: the processes that take jobs, and the selectors that wait for one.
+
+import { commandLine } from "./dialog.js";
+import { fill, h } from "./dom.js";
+import { fault, jobLink, momentLabel, nothing, table } from "./parts.js";
+import { workerctl } from "./shell.js";
+import { count, plain, shown } from "./text.js";
+
+const refreshPause = 3_000;
+
+/** The view `#/workers`. */
+export class WorkersView {
+  title = "Workers";
+  #context;
+  #workers = h("div.rows");
+  #selectors = h("div.rows");
+  #loadedAt = -Infinity;
+  #isLoading = false;
+  #isStale = false;
+
+  constructor(context) {
+    this.#context = context;
+    this.element = h("section.workers", {},
+      h("h2", {}, "Workers"), this.#workers, commandLine(workerctl("workers")),
+      h("h2", {}, "Selectors"), this.#selectors, commandLine(workerctl("selectors")));
+  }
+
+  opened() {
+    this.#load();
+  }
+
+  closed() {}
+
+  /** Workers come and go with jobs: asked for anew when jobs have moved. */
+  changed(change) {
+    if (change !== undefined) this.#isStale = true;
+    this.ticked();
+  }
+
+  ticked() {
+    if (this.#isStale && performance.now() - this.#loadedAt > refreshPause) this.#load();
+  }
+
+  async #load() {
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    this.#isStale = false;
+    const { api } = this.#context;
+    try {
+      const [{ workers }, { selectors }] = await Promise.all(
+        [api.get("/api/workers"), api.get("/api/selectors")]);
+      this.#showWorkers(workers);
+      this.#showSelectors(selectors);
+    } catch (error) {
+      fill(this.#workers, fault(error));
+    }
+    this.#isLoading = false;
+    this.#loadedAt = performance.now();
+  }
+
+  #showWorkers(workers) {
+    const now = this.#context.live.state.now();
+    fill(this.#workers, workers.length === 0 ? nothing("No other process serves jobs.") : table(
+      "Workers", ["Worker", "Serves", "Jobs", "Owns", "Since", "Process"],
+      workers.map((worker) => h("tr", {},
+        h("th", { scope: "row" }, worker.name ? plain(worker.name) : worker.client ? `client ${worker.client}` : "unknown"),
+        h("td", {}, worker.selectors.join(", ")),
+        h("td", {}, worker.jobs.length === 0 ? "–" : worker.jobs.map((id, index) => [index > 0 ? " " : "", jobLink(id)])),
+        h("td", {}, worker.owns.length === 0 ? "–" : worker.owns.join(", ")),
+        h("td", {}, momentLabel(worker.since, now)),
+        h("td", {}, worker.connected ? worker.pid ? `pid ${worker.pid}` : "over TCP" : "connection closed")))));
+  }
+
+  #showSelectors(selectors) {
+    const { state } = this.#context.live;
+    fill(this.#selectors, table(
+      "Selectors", ["Selector", "Handler", { title: "Workers", class: "number" },
+        { title: "Usual time", class: "number" }],
+      selectors.map((selector) => h("tr", {},
+        h("th", { scope: "row" }, selector.name), h("td.long", {}, shown(selector.handler)),
+        h("td.number", {}, selector.workers === undefined ? "–"
+          : selector.workers === 0 ? h("b.warn", {}, "none") : count(selector.workers)),
+        h("td.number", {}, usual(state.selectors.get(selector.name)?.run))))));
+  }
+}
+
+function usual(run) {
+  if (!run) return "–";
+  const text = (value) => value === null ? "> 3 h" : value < 1_000 ? `${value} ms` : `${value / 1_000} s`;
+  return `p50 ≤ ${text(run.p50)}, p99 ≤ ${text(run.p99)}`;
+}
