@@ -106,6 +106,15 @@ try_promtool() {
     return 1
 }
 
+# Installs Chromium and its driver, in which the page is tried, if they are missing; without them,
+# returns 1.
+try_chromium() {
+    if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then return 0; fi
+    install_packages chromium chromium-driver && return 0
+    say "chromium is missing; to have it: apt-get install chromium chromium-driver (as root)"
+    return 1
+}
+
 # try_packages PACKAGE…: installs packages, all of them or those that are to be had. Returns 1 if one is not.
 try_packages() {
     local package missing=0

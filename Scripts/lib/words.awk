@@ -10,7 +10,7 @@ BEGIN {
 }
 {
     comment = ""
-    if (FILENAME ~ /\.(swift|c|h)$/) {
+    if (FILENAME ~ /\.(swift|c|h|js)$/) {
         # A comment that is not part of a text or an address.
         if (match($0, /(^|[ {(])\/\/\/?( |$)/)) comment = substr($0, RSTART + RLENGTH)
     } else if (match($0, /(^|[ ;])# /)) comment = substr($0, RSTART + RLENGTH)

@@ -9,9 +9,18 @@ import { workerctl } from "./shell.js";
 import { count, counted } from "./text.js";
 
 const words = {
-  cancel: { verb: "Cancel", done: "cancelled", text: "Jobs that have not begun never run; running ones are asked to end." },
-  retry: { verb: "Retry", done: "set to run again", text: "They take their places behind the waiting jobs." },
-  drop: { verb: "Drop", done: "dropped", text: "They are forgotten with their payloads and reasons." },
+  cancel: {
+    verb: "Cancel", done: "cancelled",
+    text: "Jobs that have not begun never run; running ones are asked to end.",
+  },
+  retry: {
+    verb: "Retry", done: "set to run again",
+    text: "They take their places behind the waiting jobs.",
+  },
+  drop: {
+    verb: "Drop", done: "dropped",
+    text: "They are forgotten with their payloads and reasons.",
+  },
 };
 
 /** How often the progress of an action is asked for while its dialog is open. */
@@ -77,8 +86,8 @@ function ask(context, action, filters, conditions, dry, onDone, text) {
     }
   };
   fill(body,
-    h("p", {}, h("b.matching", {}, number), ` ${dry.count === 1 ? "matches" : "match"}, up to number `
-      + `${dry["up-to"]}: later ones stay as they are. ${text}`),
+    h("p", {}, h("b.matching", {}, number), dry.count === 1 ? " matches" : " match",
+      `, up to number ${dry["up-to"]}: later ones stay as they are. ${text}`),
     commandLine(workerctl(action, ...filterWords(filters), "--yes")),
     h("div.buttons", {},
       h(`button.primary${action === "retry" ? "" : ".grave"}`, { type: "button", onclick: begin },

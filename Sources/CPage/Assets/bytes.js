@@ -40,7 +40,8 @@ function beginning(text, name) {
   const base64 = new RegExp(`^\\{"${name}":\\{"base64":"([A-Za-z0-9+/]*)`).exec(text);
   if (base64) return bytesOf({ base64: base64[1].slice(0, base64[1].length & ~3) });
   // Whole characters and whole escapes only.
-  const string = new RegExp(`^\\{"${name}":("(?:[^"\\\\]|\\\\u[0-9a-fA-F]{4}|\\\\[^u])*)`).exec(text);
+  const string = new RegExp(
+    `^\\{"${name}":("(?:[^"\\\\]|\\\\u[0-9a-fA-F]{4}|\\\\[^u])*)`).exec(text);
   return bytesOf(string ? JSON.parse(string[1] + '"') : "");
 }
 

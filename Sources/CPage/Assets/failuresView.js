@@ -1,4 +1,4 @@
-// Failed jobs, grouped by selector and reason: what fails most, since when, and what to do.
+// Failed jobs, grouped by selector and reason: how many, since when, and what to do about them.
 
 import { bulkButtons, openBulk } from "./bulk.js";
 import { commandLine } from "./dialog.js";
@@ -100,7 +100,8 @@ function bulkButtonsOf(context, group, open) {
   if (bulkButtons(context, { state: "failed" }) === null) return null;
   return [["retry", "Retry", ""], ["drop", "Drop", ".grave"]].map(([action, word, kind]) => h(
     `button${kind}`, {
-      type: "button", onclick: () => open(action), "aria-label": `${word} ${count(group.count)} of ${group.selector}`,
+      type: "button", onclick: () => open(action),
+      "aria-label": `${word} ${count(group.count)} of ${group.selector}`,
     }, `${word} …`));
 }
 

@@ -54,15 +54,18 @@ export function listLine({ reason, ...filters }, isOldestFirst) {
 export function filterForm(threads, selectors, onChange) {
   const field = (name, title, more = {}) => h("label.field", {}, h("span", {}, title),
     h("input", { name, autocomplete: "off", spellcheck: "false", ...more }));
-  const list = (id, names) => h("datalist", { id }, names.map((name) => h("option", { value: name })));
+  const list = (id, names) => h(
+    "datalist", { id }, names.map((name) => h("option", { value: name })));
   const read = (event) => {
     event.preventDefault();
     onChange(Object.fromEntries(
       [...form.querySelectorAll("input")].map((input) => [input.name, input.value.trim()])));
   };
   const form = h("form.filters", { "aria-label": "Filters", onsubmit: read, onchange: read },
-    field("thread", "Thread", { list: "thread-names", id: "filter" }), list("thread-names", threads),
-    field("selector", "Selector", { list: "selector-names" }), list("selector-names", selectors),
+    field("thread", "Thread", { list: "thread-names", id: "filter" }),
+    list("thread-names", threads),
+    field("selector", "Selector", { list: "selector-names" }),
+    list("selector-names", selectors),
     field("key", "Key"),
     field("older", "Older than", { placeholder: "10m" }),
     field("newer", "Newer than", { placeholder: "2h" }),

@@ -15,6 +15,13 @@ const ended = new Set(["done", "failed", "cancelled", "expired"]);
 const refreshPause = 1_000;
 const placePause = 5_000;
 
+/** What the head and the story tell; all else stands in the details. */
+const toldInStory = new Set([
+  "id", "thread", "selector", "state", "failure", "last-failure", "progress", "progress-text",
+  "accepted-at", "started-at", "ended-at", "due-at", "worker", "held-by", "held-until", "waits-for",
+  "payload-bytes",
+]);
+
 /** The view `#/jobs/NUMBER`. */
 export class JobView {
   #context;
@@ -57,7 +64,8 @@ export class JobView {
     const { state } = this.#context.live;
     const concerns = change === null || !job || change?.hasCounts
       || change?.pools.includes(job.thread)
-      || change?.threads.some((name) => name === job.thread || state.threads.get(name)?.pool === job.thread);
+      || change?.threads.some(
+        (name) => name === job.thread || state.threads.get(name)?.pool === job.thread);
     if (concerns) this.#load();
   }
 
@@ -128,16 +136,17 @@ export class JobView {
     if (!isShown) return;
     fill(this.#progress,
       h("progress", { max: 1, value: progress ?? null, "aria-label": "Progress" }),
-      h("span", {}, progress === null || progress === undefined ? "" : `${Math.round(100 * progress)} % `,
-        shown(text)));
+      h("span", {}, progress === null || progress === undefined ? ""
+        : `${Math.round(100 * progress)} % `, shown(text)));
   }
 
   #showStory() {
     const job = this.#job;
     const { state } = this.#context.live;
     const now = state.now();
-    const steps = [step(job["accepted-at"], "Accepted", now,
-      `${job.priority === "normal" ? "" : `with ${job.priority} priority, `}${size(job["payload-bytes"])} of payload`)];
+    const priority = job.priority === "normal" ? "" : `with ${job.priority} priority, `;
+    const steps = [step(
+      job["accepted-at"], "Accepted", now, `${priority}${size(job["payload-bytes"])} of payload`)];
     const due = job["due-at"];
     if (due !== null && due !== undefined && (job.state === "delayed" || job.attempt <= 1)) {
       steps.push(step(due, job.state === "delayed" ? "Due" : "Was due", now));
@@ -150,10 +159,12 @@ export class JobView {
       steps.push(step(null, times, now, job["last-failure"] ? shown(job["last-failure"]) : ""));
     }
     const reasons = waitingReasons(job, state, this.#place);
-    if (reasons) steps.push(h("li.present", {}, h("span.when", {}, "now"), h("span.step", {},
-      h("b", {}, job.state === "waiting" ? "Waits" : job.state === "delayed" ? "Delayed" : "Buffered"),
-      ": ", waitingSentence(reasons))));
-    const hasBegun = job["started-at"] !== null && job.state !== "waiting" && job.state !== "delayed";
+    const waits = { waiting: "Waits", delayed: "Delayed", buffered: "Buffered" }[job.state];
+    if (reasons) {
+      steps.push(h("li.present", {}, h("span.when", {}, "now"),
+        h("span.step", {}, h("b", {}, waits), ": ", waitingSentence(reasons))));
+    }
+    const hasBegun = job["started-at"] !== null && !waits;
     if (hasBegun) {
       const isOn = !ended.has(job.state);
       steps.push(step(job["started-at"], `Attempt ${job.attempt} began`, now,
@@ -171,13 +182,11 @@ export class JobView {
     const job = this.#job;
     const facts = [];
     const add = (name, value) => {
-      if (value !== null && value !== undefined && value !== "") facts.push([h("dt", {}, name), h("dd", {}, value)]);
+      if (value === null || value === undefined || value === "") return;
+      facts.push([h("dt", {}, name), h("dd", {}, value)]);
     };
-    const told = new Set(["id", "thread", "selector", "state", "failure", "last-failure", "progress",
-      "progress-text", "accepted-at", "started-at", "ended-at", "due-at", "worker", "held-by",
-      "held-until", "waits-for", "payload-bytes"]);
     for (const [name, value] of Object.entries(job)) {
-      if (told.has(name)) continue;
+      if (toldInStory.has(name)) continue;
       if (name.endsWith("-at")) add(name, momentLabel(value, this.#context.live.state.now()));
       else if (Array.isArray(value)) add(name, value.map(shown).join(" "));
       else add(name, shown(value));
@@ -197,13 +206,16 @@ export class JobView {
     const base = path("/api/jobs", this.#id);
     const fetchBytes = (what, title) => async () => {
       const { bytes, isAll } = await readFirstBytes(await api.open(`${base}/${what}`), what);
-      const all = what === "payload" && !isAll ? Math.max(bytes.length, this.#job["payload-bytes"]) : bytes.length;
-      return bytesView(title, bytes, isAll ? bytes.length : all);
+      // How long a result is that was not read to its end, no field tells.
+      const all = what === "payload" && !isAll ? this.#job["payload-bytes"] : bytes.length;
+      return bytesView(title, bytes, all);
     };
-    fill(this.#bytes, !session.mayReadPayloads ? nothing("You may not see payloads and results.") : [
-      hasPayload ? bytesOnDemand("Show the payload", fetchBytes("payload", "Payload")) : null,
-      job.state === "done" ? bytesOnDemand("Show the result", fetchBytes("result", "Result")) : null,
-    ]);
+    if (!session.mayReadPayloads) {
+      return fill(this.#bytes, nothing("You may not see payloads and results."));
+    }
+    const button = (what, title) => bytesOnDemand(`Show the ${what}`, fetchBytes(what, title));
+    fill(this.#bytes, hasPayload ? button("payload", "Payload") : null,
+      job.state === "done" ? button("result", "Result") : null);
   }
 
   /** The output of each attempt of which some is kept. */

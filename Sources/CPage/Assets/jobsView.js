@@ -159,7 +159,8 @@ export class JobsView {
       h("td", {}, job.selector), h("td", {}, stateLabel(job.state)),
       h("td.number", {}, job.attempt || "–"),
       h("td.long", { title: reason.length > 80 ? reason : null }, cut(reason, 80)),
-      isFailed ? h("td.number", {}, momentLabel(job["ended-at"], this.#context.live.state.now())) : null);
+      isFailed
+        ? h("td.number", {}, momentLabel(job["ended-at"], this.#context.live.state.now())) : null);
   }
 
   #showPager(jobs, next) {
@@ -172,8 +173,9 @@ export class JobsView {
       isFirst ? null : h("a", { href: this.#address({ before: null, after: null }) }, "First page"),
       next === null ? null : h("a", { href: this.#address(more), rel: "next" },
         isOldest ? "Newer jobs" : "Older jobs"),
-      h("a", { href: this.#address({ order: isOldest ? null : "oldest", before: null, after: null }) },
-        isOldest ? "Newest first" : "Oldest first"),
+      h("a", {
+        href: this.#address({ order: isOldest ? null : "oldest", before: null, after: null }),
+      }, isOldest ? "Newest first" : "Oldest first"),
       h("span.shown", {}, `${counted(jobs.length, "job")} shown`));
   }
 }

@@ -18,7 +18,8 @@ const meanings = [
 /** Shows what each key does. */
 export function openHelp() {
   openDialog("Keys", [
-    h("dl.keys", {}, meanings.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])),
+    h("dl.keys", {}, meanings.map(
+      ([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])),
     h("p", {}, "x, p and r mean the row that has the focus, or the job or thread that is open. "
       + "Each of them asks first, and shows the same as a line of workerctl."),
     h("div.buttons", {}, h("button", { type: "button", onclick: closeDialog }, "Close")),

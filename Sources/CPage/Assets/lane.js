@@ -26,7 +26,8 @@ export class Lane {
     this.name = name;
     this.isPool = isPool;
     this.link = h("a.name", { href: link("threads", name) }, name);
-    this.element = h(`li.lane${isPool ? ".pool" : ""}`, { "data-row": name });
+    const kind = isPool ? ".pool" : name.includes("/") ? ".member" : "";
+    this.element = h(`li.lane${kind}`, { "data-row": name });
     this.element.lane = this;
   }
 
@@ -70,13 +71,16 @@ export class Lane {
     } else if (awaits) {
       setText(this.#job, `no worker for ${awaits.selector}`);
     } else {
-      setText(this.#job, members ? `${count(members.busy)} of ${counted(members.all, "thread")} at work` : "");
+      setText(this.#job, members
+        ? `${count(members.busy)} of ${counted(members.all, "thread")} at work` : "");
     }
     show(this.#job, this.#job.textContent !== "");
     const parts = [];
     if (pool) {
       parts.push(pool.waiting > 0 ? `${count(pool.waiting)} waiting` : "nothing waits");
-      if (pool.oldest !== undefined && pool.waiting > 0) parts.push(`oldest ${age(now - pool.oldest)}`);
+      if (pool.oldest !== undefined && pool.waiting > 0) {
+        parts.push(`oldest ${age(now - pool.oldest)}`);
+      }
       if (pool.held > 0 && !held) parts.push(`${count(pool.held)} held up`);
       if (pool.awaiting > 0 && !awaits) parts.push(`${count(pool.awaiting)} without a worker`);
       if (pool.delayed > 0) parts.push(`${count(pool.delayed)} delayed`);
@@ -124,7 +128,8 @@ export function bucketText(bucket, timeline) {
   for (const { word, place } of marks) {
     if (bucket[place] > 0) parts.push(`${count(bucket[place])} ${word}`);
   }
-  const longest = bucket[Bucket.longestJob] === 0 ? ""
-    : `; longest: job ${bucket[Bucket.longestJob]}, ${duration(bucket[Bucket.longestMilliseconds])}`;
+  const job = bucket[Bucket.longestJob];
+  const longest = job === 0 ? ""
+    : `; longest: job ${job}, ${duration(bucket[Bucket.longestMilliseconds])}`;
   return `${moment(bucket[Bucket.number] * timeline.bucket)}: ${parts.join(", ")}${longest}`;
 }

@@ -24,10 +24,13 @@ export function markPath(name, x, y, size = markSize) {
   const [l, r, t, b] = [x - size, x + size, y - size, y + size].map(round);
   switch (name) {
     case "failed": return `M${l} ${t}H${r}L${round(x)} ${b}Z`;
-    case "timed-out": return `M${round(x)} ${t}L${r} ${round(y)}L${round(x)} ${b}L${l} ${round(y)}Z`;
+    case "timed-out":
+      return `M${round(x)} ${t}L${r} ${round(y)}L${round(x)} ${b}L${l} ${round(y)}Z`;
     case "cancelled": return `M${l} ${t}L${r} ${b}M${r} ${t}L${l} ${b}`;
-    default:
-      return `M${l} ${round(y)}a${size} ${size} 0 1 0 ${2 * size} 0a${size} ${size} 0 1 0 ${-2 * size} 0Z`;
+    default: {
+      const half = (way) => `a${size} ${size} 0 1 0 ${way * 2 * size} 0`;
+      return `M${l} ${round(y)}${half(1)}${half(-1)}Z`;
+    }
   }
 }
 
@@ -73,11 +76,12 @@ export class LaneDrawing {
       const left = x(number);
       if (bucket[Bucket.done] > 0) {
         const height = Math.max(3, barMax * Math.log2(1 + bucket[Bucket.done]) / high);
-        const right = left + Math.max(1.2, step - 0.8);
-        done += `M${round(left)} ${baseline}V${round(baseline - height)}H${round(right)}V${baseline}Z`;
+        const right = round(left + Math.max(1.2, step - 0.8));
+        done += `M${round(left)} ${baseline}V${round(baseline - height)}H${right}V${baseline}Z`;
       }
       if (bucket[Bucket.longestMilliseconds] > 2 * timeline.bucket) {
-        const from = Math.max(0, left - bucket[Bucket.longestMilliseconds] / timeline.bucket * step);
+        const width = bucket[Bucket.longestMilliseconds] / timeline.bucket * step;
+        const from = Math.max(0, left - width);
         long += `M${round(from)} ${baseline + 0.5}H${round(left + step)}`;
       }
       const found = marks.filter((mark) => bucket[mark.place] > 0).slice(0, markRows.length);
@@ -107,10 +111,9 @@ export class LaneDrawing {
     const [top, bottom, tip] = [baseline - 5, baseline + 5, 4];
     // Older than the time line: its beginning is torn off.
     const start = x(job.since) < 0 ? `L4 ${baseline}` : "";
-    set(
-      this.#running,
-      `M${round(from)} ${top}H${round(width - tip)}L${round(width)} ${baseline}L${round(width - tip)} `
-        + `${bottom}H${round(from)}${start}Z`);
+    const [left, shoulder] = [round(from), round(width - tip)];
+    const head = `${shoulder}L${round(width)} ${baseline}L${shoulder}`;
+    set(this.#running, `M${left} ${top}H${head} ${bottom}H${left}${start}Z`);
     const end = usual === null ? Infinity : x(job.since + usual);
     set(this.#usual, end > 0 && end < width ? `M${round(end)} ${top - 4}V${bottom + 4}` : "");
   }

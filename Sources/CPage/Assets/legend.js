@@ -4,7 +4,8 @@ import { h, svg } from "./dom.js";
 import { markPath } from "./laneDrawing.js";
 
 function sign(kind, path) {
-  return svg("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true", class: "drawing" },
+  return svg(
+    "svg", { viewBox: "0 0 16 16", "aria-hidden": "true", class: "drawing" },
     svg("path", { class: kind, d: path }));
 }
 

@@ -9,6 +9,8 @@ import { duration } from "./text.js";
 /** A moment counts as missed when it has passed so long ago. */
 const lateMin = 5_000;
 const refreshPause = 2_000;
+/** While one is late, all are asked for more seldom. */
+const latePause = 15_000;
 const missedWords = {
   once: "made up once", all: "each made up", none: "left out",
 };
@@ -41,14 +43,11 @@ export class SchedulesView {
   /** A schedule is asked for anew when its moment has passed, not before. */
   ticked() {
     const now = this.#context.live.state.now();
-    const isDue = this.#schedules.some(({ "next-due-at": next }) => next !== null && next < now - 500);
-    const pause = this.#isLate(now) ? 15_000 : refreshPause;
-    if (isDue && performance.now() - this.#loadedAt > pause) this.#load();
+    const hasPassed = (moment) => this.#schedules.some(
+      ({ "next-due-at": next }) => next !== null && next < moment);
+    const pause = hasPassed(now - lateMin) ? latePause : refreshPause;
+    if (hasPassed(now - 500) && performance.now() - this.#loadedAt > pause) this.#load();
     else this.#show();
-  }
-
-  #isLate(now) {
-    return this.#schedules.some(({ "next-due-at": next }) => next !== null && next < now - lateMin);
   }
 
   async #load() {
@@ -75,7 +74,7 @@ export class SchedulesView {
 }
 
 function row(schedule, now) {
-  const next = schedule["next-due-at"];
+  const [next, lastJob] = [schedule["next-due-at"], schedule["last-job"]];
   const isLate = next !== null && next < now - lateMin;
   return h(`tr${isLate ? ".late" : ""}`, { "data-row": schedule.name },
     h("th", { scope: "row", tabindex: "0" }, schedule.name), h("td", {}, rhythm(schedule)),
@@ -83,7 +82,7 @@ function row(schedule, now) {
     h("td", {}, momentLabel(next, now), next === null ? "" : h("span.aside", {},
       isLate ? ` missed ${distance(next, now)}` : ` ${distance(next, now)}`)),
     h("td", {}, momentLabel(schedule["last-run-at"], now),
-      schedule["last-job"] === null ? "" : [" ", jobLink(schedule["last-job"], `job ${schedule["last-job"]}`)]),
+      lastJob === null ? "" : [" ", jobLink(lastJob, `job ${lastJob}`)]),
     h("td", {}, missedWords[schedule.missed] ?? schedule.missed),
     h("td", {}, schedule.from));
 }

@@ -1,4 +1,5 @@
-// Who uses the page: a ticket of the address becomes a key, which this tab keeps until it is closed.
+// The user of the page: a ticket in the address becomes a key, which this tab keeps until it is
+// closed.
 
 import { API, APIError } from "./api.js";
 import { fill, h } from "./dom.js";

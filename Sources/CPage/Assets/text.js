@@ -31,7 +31,7 @@ export function duration(milliseconds) {
   return more > 0 ? `${whole} ${name} ${more} ${next[1]}` : `${whole} ${name}`;
 }
 
-/** The age of something for a sentence that is read, not measured: without seconds from 1 min on. */
+/** An age for a sentence that is read, not measured: without seconds from 1 min on. */
 export function age(milliseconds) {
   if (milliseconds < 60_000) return `${Math.floor(Math.max(0, milliseconds) / 1_000)} s`;
   if (milliseconds < 3_600_000) return `${Math.floor(milliseconds / 60_000)} min`;
@@ -61,7 +61,9 @@ export function milliseconds(text) {
 
 // Characters that change what stands beside them, or that cannot be seen: controls, and those that
 // turn the direction of writing around.
-const hidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const hidden = new RegExp(
+  "[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f"
+    + "\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff]", "g");
 
 /** A foreign text with its invisible characters written out, as `\u202e`. */
 export function plain(text) {

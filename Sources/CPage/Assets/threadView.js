@@ -1,4 +1,4 @@
-// One thread or pool: what it does, what waits for it, and how long things take.
+// One thread or pool: its present work, its waiting jobs, and how long things take.
 
 import { pauseAction } from "./actions.js";
 import { APIError, path } from "./api.js";
@@ -6,7 +6,9 @@ import { commandLine } from "./dialog.js";
 import { fill, h, setText } from "./dom.js";
 import { Lane } from "./lane.js";
 import { laneRows, poolView, threadView } from "./laneRows.js";
-import { actionButton, distance, fault, jobLink, nothing, stateLabel, threadLink } from "./parts.js";
+import {
+  actionButton, distance, fault, jobLink, nothing, stateLabel, threadLink,
+} from "./parts.js";
 import { link } from "./router.js";
 import { workerctl } from "./shell.js";
 import { age, count, duration, plain } from "./text.js";
@@ -34,10 +36,9 @@ export class ThreadView {
         h("section", {}, h("h3", {}, "Now"), this.#facts),
         h("section", {}, h("h3", {}, "Times"), this.#times)),
       this.#stack, h("p.more-links", {},
-        h("a", { href: link("jobs", null, { thread: place.name, state: "waiting", order: "oldest" }) },
-          "Waiting jobs"), " · ",
-        h("a", { href: link("jobs", null, { thread: place.name, state: "failed" }) }, "Failed jobs"),
-        " · ", h("a", { href: link("jobs", null, { thread: place.name }) }, "All jobs")),
+        jobsLink("Waiting jobs", { thread: place.name, state: "waiting", order: "oldest" }), " · ",
+        jobsLink("Failed jobs", { thread: place.name, state: "failed" }), " · ",
+        jobsLink("All jobs", { thread: place.name })),
       commandLine(workerctl("thread", place.name)));
   }
 
@@ -122,17 +123,23 @@ export class ThreadView {
     const pool = view.pool ?? state.pools.get(row?.pool);
     const facts = [];
     if (job) {
-      facts.push(["Runs", [jobLink(job.id, `job ${job.id}`), ` ${plain(job.selector)}, for ${duration(now - job.since)}`]]);
+      facts.push(["Runs", [jobLink(job.id, `job ${job.id}`),
+        ` ${plain(job.selector)}, for ${duration(now - job.since)}`]]);
     }
     if (held) {
       const until = held.until ? `, tried again ${distance(held.until, now)}` : "";
       facts.push(["Held up by", [jobLink(held.job, `job ${held.job}`), until]]);
     }
-    if (awaits) facts.push(["No worker", [jobLink(awaits.job, `job ${awaits.job}`), ` needs ${awaits.selector}`]]);
+    if (awaits) {
+      facts.push(["No worker",
+        [jobLink(awaits.job, `job ${awaits.job}`), ` needs ${awaits.selector}`]]);
+    }
     if (row && pool && pool.name !== row.name) facts.push(["Pool", threadLink(pool.name)]);
     if (pool) {
       facts.push(["Waiting", `${count(pool.waiting)} of at most ${count(pool["max-queued"])}`]);
-      if (pool.waiting > 0 && pool.oldest !== undefined) facts.push(["Oldest waits", age(now - pool.oldest)]);
+      if (pool.waiting > 0 && pool.oldest !== undefined) {
+        facts.push(["Oldest waits", age(now - pool.oldest)]);
+      }
       if (pool.delayed > 0) facts.push(["Delayed", count(pool.delayed)]);
       if (pool.held > 0) facts.push(["Held up", count(pool.held)]);
     }
@@ -180,6 +187,10 @@ export class ThreadView {
   }
 }
 
+function jobsLink(text, query) {
+  return h("a", { href: link("jobs", null, query) }, text);
+}
+
 function atMost(milliseconds) {
   return milliseconds === null ? "> 3 h" : `≤ ${duration(milliseconds)}`;
 }
@@ -200,5 +211,6 @@ export function showFacts(list, facts) {
 }
 
 function textOf(value) {
-  return [value].flat().map((part) => part instanceof Node ? part.textContent : part ?? "").join("");
+  return [value].flat()
+    .map((part) => part instanceof Node ? part.textContent : part ?? "").join("");
 }

@@ -52,8 +52,7 @@ export class ThreadsView {
 
   /** Takes a change of the server's state: null for a snapshot. */
   changed(change) {
-    const isNew = change === null || change?.threads.some((name) => !this.#context.live.state.threads.has(name));
-    if (isNew) this.#orderedAt = -Infinity;
+    if (change === null) this.#orderedAt = -Infinity;
     this.#arrange();
   }
 
@@ -84,7 +83,8 @@ export class ThreadsView {
   /** Whether the same view takes a new place in the address without being made anew. */
   moved(place) {
     if (place.name !== null) return false;
-    if (this.#filter.value !== (place.query.name ?? "")) this.#filter.value = place.query.name ?? "";
+    const name = place.query.name ?? "";
+    if (this.#filter.value !== name) this.#filter.value = name;
     return true;
   }
 
@@ -126,7 +126,8 @@ export class ThreadsView {
       else this.#list.insertBefore(element, next);
     }
     show(this.#empty, wanted.length === 0);
-    setText(this.#empty, this.#filter.value ? "No thread has this in its name." : "There is no thread.");
+    setText(
+      this.#empty, this.#filter.value ? "No thread has this in its name." : "There is no thread.");
   }
 
   #laneOf(row) {

@@ -42,7 +42,7 @@ function* serverTroubles({ server, counts }) {
   if (counts.orphaned > 0) {
     yield {
       rank: 5, pool: null, link: link("jobs", null, { state: "waiting" }),
-      text: `${counted(counts.orphaned, "job")} for a thread or selector that is configured no more`,
+      text: `${counted(counts.orphaned, "job")} for threads or selectors configured no more`,
     };
   }
 }

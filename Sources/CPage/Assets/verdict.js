@@ -67,7 +67,8 @@ function showList(found) {
     list,
     rows.map((trouble) => h("li", { "data-link": trouble.link },
       trouble.link ? h("a", { href: trouble.link }, trouble.text) : h("span", {}, trouble.text))),
-    found.length > toldMax ? h("li", {}, h("span", {}, `and ${found.length - toldMax} more`)) : null);
+    found.length > toldMax
+      ? h("li", {}, h("span", {}, `and ${found.length - toldMax} more`)) : null);
 }
 
 function showFigures(counts) {

@@ -47,7 +47,8 @@ export function waitingReasons(job, state, place) {
     reasons.push([threadLink(job.thread), " is paused"]);
   }
   if (job["held-by"]) {
-    const until = job["held-until"] ? `, which is tried again ${distance(job["held-until"], now)}` : "";
+    const until = job["held-until"]
+      ? `, which is tried again ${distance(job["held-until"], now)}` : "";
     reasons.push(["held up by ", jobLink(job["held-by"], `job ${job["held-by"]}`), until]);
   }
   if (job["waits-for"]) reasons.push(`no ${plain(job["waits-for"])} is free to take it`);

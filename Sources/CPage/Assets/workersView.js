@@ -4,7 +4,7 @@ import { commandLine } from "./dialog.js";
 import { fill, h } from "./dom.js";
 import { fault, jobLink, momentLabel, nothing, table } from "./parts.js";
 import { workerctl } from "./shell.js";
-import { count, plain, shown } from "./text.js";
+import { count, duration, plain, shown } from "./text.js";
 
 const refreshPause = 3_000;
 
@@ -63,12 +63,12 @@ export class WorkersView {
     fill(this.#workers, workers.length === 0 ? nothing("No other process serves jobs.") : table(
       "Workers", ["Worker", "Serves", "Jobs", "Owns", "Since", "Process"],
       workers.map((worker) => h("tr", {},
-        h("th", { scope: "row" }, worker.name ? plain(worker.name) : worker.client ? `client ${worker.client}` : "unknown"),
+        h("th", { scope: "row" }, nameOf(worker)),
         h("td", {}, worker.selectors.join(", ")),
-        h("td", {}, worker.jobs.length === 0 ? "–" : worker.jobs.map((id, index) => [index > 0 ? " " : "", jobLink(id)])),
+        h("td", {}, worker.jobs.length === 0 ? "–"
+          : worker.jobs.map((id, index) => [index > 0 ? " " : "", jobLink(id)])),
         h("td", {}, worker.owns.length === 0 ? "–" : worker.owns.join(", ")),
-        h("td", {}, momentLabel(worker.since, now)),
-        h("td", {}, worker.connected ? worker.pid ? `pid ${worker.pid}` : "over TCP" : "connection closed")))));
+        h("td", {}, momentLabel(worker.since, now)), h("td", {}, processOf(worker))))));
   }
 
   #showSelectors(selectors) {
@@ -84,8 +84,18 @@ export class WorkersView {
   }
 }
 
+function nameOf({ name, client }) {
+  if (name) return plain(name);
+  return client === null ? "unknown" : `client ${client}`;
+}
+
+function processOf({ connected, pid }) {
+  if (!connected) return "connection closed";
+  return pid === null ? "over TCP" : `pid ${pid}`;
+}
+
 function usual(run) {
   if (!run) return "–";
-  const text = (value) => value === null ? "> 3 h" : value < 1_000 ? `${value} ms` : `${value / 1_000} s`;
+  const text = (value) => value === null ? "> 3 h" : duration(value);
   return `p50 ≤ ${text(run.p50)}, p99 ≤ ${text(run.p99)}`;
 }
