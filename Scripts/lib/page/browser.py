@@ -82,7 +82,17 @@ class Browser:
     # What a person does.
 
     def open(self, url):
+        self._leave()
         self.post("/url", {"url": url})
+
+    def reload(self):
+        self._leave()
+        self.post("/refresh")
+
+    def _leave(self):
+        """Of requests that end with their page, the browser says no more."""
+        self.requests()
+        self.open_requests.clear()
 
     def address(self):
         return self.get("/url")

@@ -1,8 +1,8 @@
 """Goes through the page as a person does, and checks what it shows.
 
-    tour.py BINARIES PICTURES [--quick]
+    tour.py BINARIES [--quick | --pictures DIRECTORY]
 
-BINARIES is the directory of a build, PICTURES where pictures go. Used by Scripts/page.
+BINARIES is the directory of a build. Used by Scripts/page.
 """
 
 import os
@@ -43,7 +43,7 @@ class Tour:
 
     def sign_in_again(self):
         """Loads the page anew; the tab keeps its key."""
-        self.browser.post("/refresh")
+        self.browser.reload()
         self.browser.until_text("#freshness-text", "live")
 
     def sign_in_by_link(self):
@@ -91,7 +91,7 @@ def lanes(tour):
     """3: threads as lanes."""
     browser = tour.browser
     tour.go("threads")
-    browser.until("lanes", lambda: browser.count(".lane .drawing") >= 8)
+    browser.until("lanes", lambda: browser.count(".lane .drawing") >= 7)
     names = browser.texts(".lane .name")
     tour.check("troubled threads come first", names[0] == "imports", names)
     tour.check("all well ones come last", names.index("ledger") > names.index("scans"), names)
@@ -326,7 +326,7 @@ def keys(tour):
     """9: keys."""
     browser = tour.browser
     tour.go("threads")
-    browser.until("lanes", lambda: browser.count(".lane .drawing") >= 8)
+    browser.until("lanes", lambda: browser.count(".lane .drawing") >= 7)
     browser.press("?")
     browser.until_text("dialog", "pause or resume")
     browser.press("Escape")
@@ -345,7 +345,7 @@ def keys(tour):
     browser.press("Enter")
     browser.until("its view", lambda: f"threads/{first}" in browser.address())
     tour.go("threads")
-    browser.until("lanes", lambda: browser.count(".lane .drawing") >= 8)
+    browser.until("lanes", lambda: browser.count(".lane .drawing") >= 7)
     browser.press("/")
     browser.write("#filter", "mail/3")
     browser.until("a lane of that name", lambda: browser.texts(".lane .name") == ["mail", "mail/3"])
@@ -377,14 +377,14 @@ def freshness(tour):
     """2: never stale numbers in colour."""
     browser = tour.browser
     tour.go("threads")
-    browser.until("lanes", lambda: browser.count(".lane .drawing") >= 8)
+    browser.until("lanes", lambda: browser.count(".lane .drawing") >= 7)
     tour.scene.stop()
     browser.until_text("#freshness-text", "not connected for ")
     browser.until_text("#freshness-text", "not connected for 2 s")
     looks_of = "return getComputedStyle(document.querySelector(arguments[0])).filter"
     tour.check("numbers of the past are grey",
                all(browser.run(looks_of, part) == "grayscale(1)" for part in ("main", ".verdict")))
-    tour.check("they are still there", browser.count(".lane .drawing") >= 8)
+    tour.check("they are still there", browser.count(".lane .drawing") >= 7)
     tour.scene.start()
     # A key by `workerctl page` ends with the daemon; the configured one does not.
     browser.until("live again, or the form for a key", lambda: browser.is_seen("#key")
@@ -458,21 +458,22 @@ STEPS = [verdict, lanes, stories, tables, threads, workers, failures, keys, quie
 
 
 def main():
-    binaries, pictures = sys.argv[1:3]
-    is_quick = "--quick" in sys.argv[3:]
+    binaries, mode = sys.argv[1], sys.argv[2:]
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="page.") as at:
         scene = Scene(binaries, at)
         scene.start()
         browser = Browser(f"{at}/browser")
         try:
+            if mode[:1] == ["--pictures"]:
+                scene.work(minutes=15)
             jobs = scene.fill()
             tour = Tour(browser, scene, jobs)
             browser.resize(1200, 1100)
             browser.prefer(prefers_color_scheme="light")
             tour.enter()
-            if not is_quick:
-                take_pictures(tour, pictures)
+            if mode[:1] == ["--pictures"]:
+                return take_pictures(tour, mode[1])
             for step in STEPS + [freshness]:
                 print(step.__doc__)
                 step(tour)
@@ -487,7 +488,7 @@ def main():
         finally:
             browser.close()
             scene.stop()
-        if not is_quick:
+        if mode != ["--quick"]:
             print("A thousand threads")
             many_threads(binaries, f"{at}/another")
     print(f"the page shows what it should, in {time.monotonic() - began:.0f} s")

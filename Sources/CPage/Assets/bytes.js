@@ -71,7 +71,7 @@ function isText(bytes) {
  *
  * @param {string} title
  * @param {Uint8Array} bytes
- * @param {number} all how many there are, if more than these.
+ * @param {number|null} all how many there are, if more than these; null if that is not known.
  */
 export function bytesView(title, bytes, all = bytes.length) {
   const first = bytes.subarray(0, shownMax);
@@ -86,7 +86,9 @@ export function bytesView(title, bytes, all = bytes.length) {
     });
   };
   showAs(isText(first) ? "text" : "hex");
-  const amount = all > first.length ? `the first ${size(first.length)} of ${size(all)}` : size(all);
+  const isAll = all !== null && all <= first.length;
+  const whole = all === null ? "" : ` of ${size(all)}`;
+  const amount = isAll ? size(all) : `the first ${size(first.length)}${whole}`;
   return h("div.bytes", {}, h("p.bytes-head", {}, h("span", {}, `${title}, ${amount}`),
     h("span.choice", { role: "group", "aria-label": "Show as" }, buttons)), body);
 }

@@ -144,9 +144,9 @@ export class JobView {
     const job = this.#job;
     const { state } = this.#context.live;
     const now = state.now();
-    const priority = job.priority === "normal" ? "" : `with ${job.priority} priority, `;
-    const steps = [step(
-      job["accepted-at"], "Accepted", now, `${priority}${size(job["payload-bytes"])} of payload`)];
+    const priority = job.priority === "normal" ? "" : `with ${job.priority} priority `;
+    const payload = ended.has(job.state) ? "" : `${size(job["payload-bytes"])} of payload`;
+    const steps = [step(job["accepted-at"], "Accepted", now, priority + payload)];
     const due = job["due-at"];
     if (due !== null && due !== undefined && (job.state === "delayed" || job.attempt <= 1)) {
       steps.push(step(due, job.state === "delayed" ? "Due" : "Was due", now));
@@ -191,7 +191,6 @@ export class JobView {
       else if (Array.isArray(value)) add(name, value.map(shown).join(" "));
       else add(name, shown(value));
     }
-    add("payload", size(job["payload-bytes"]));
     fill(this.#details, facts);
   }
 
@@ -206,9 +205,9 @@ export class JobView {
     const base = path("/api/jobs", this.#id);
     const fetchBytes = (what, title) => async () => {
       const { bytes, isAll } = await readFirstBytes(await api.open(`${base}/${what}`), what);
-      // How long a result is that was not read to its end, no field tells.
-      const all = what === "payload" && !isAll ? this.#job["payload-bytes"] : bytes.length;
-      return bytesView(title, bytes, all);
+      // The size of a payload is told until its job has ended, that of a result never.
+      const told = what === "payload" ? this.#job["payload-bytes"] || null : null;
+      return bytesView(title, bytes, isAll ? bytes.length : told);
     };
     if (!session.mayReadPayloads) {
       return fill(this.#bytes, nothing("You may not see payloads and results."));

@@ -2,7 +2,10 @@
 
 import { recentEnds } from "./trouble.js";
 
-/** So many idle threads of a pool are shown; more are counted until they are asked for. */
+/**
+ * So many idle threads of a pool are shown, if they have done something; the others are counted until
+ * they are asked for.
+ */
 const idleMax = 4;
 const wellRank = 9;
 
@@ -82,7 +85,9 @@ function rowsOf(pool, threads, state, ranks, { filter, isOpened }) {
   const rank = (thread) => ranks.get(thread.name) ?? wellRank;
   const sorted = found.toSorted((a, b) => rank(a) - rank(b));
   let idle = 0;
-  const kept = sorted.filter((thread) => thread.state !== "idle" || isOpened || idle++ < idleMax);
+  const hasWorked = (thread) => (thread.buckets ?? []).length > 0;
+  const kept = sorted.filter((thread) => thread.state !== "idle" || isOpened || filter !== ""
+    || (hasWorked(thread) && idle++ < idleMax));
   const shown = sorted.length - kept.length > 1 ? kept : sorted;
   return [
     {
