@@ -3,7 +3,7 @@
 import { recentEnds } from "./trouble.js";
 
 /**
- * So many idle threads of a pool are shown, if they have done something; the others are counted until
+ * So many idle threads of a pool are shown, if they have done something; others are counted until
  * they are asked for.
  */
 const idleMax = 4;

@@ -60,7 +60,7 @@ enum ThreadCommands {
                 describe(member, of: group, service, session.user.scope) + [
                     entry("pool", text(group.name)),
                     entry("max-queued", .integer(group.maxQueued)),
-                ])
+                ] + placeEntries(of: member, service))
         }
         let awaitingCount = service.driver.exchange.lobby.count(of: group)
         return .map(
@@ -74,6 +74,16 @@ enum ThreadCommands {
             ] + (service.driver.scheduler.holdUp(ofThread: name)?.entries ?? [])
                 + (awaitingCount == 0
                     ? [] : [entry("awaiting-workers", .integer(awaitingCount))]))
+    }
+
+    /// Where the thread hangs, if its job is stuck.
+    private static func placeEntries(
+        of member: WorkerGroup.Member, _ service: Service
+    ) -> [RESPValue.Entry] {
+        guard let job = member.current.withLock({ $0 }),
+            let places = service.driver.places(ofStuck: JobID(job.id))
+        else { return [] }
+        return [entry("hangs-at", .array(places.map(text)))]
     }
 
     private static func stop(

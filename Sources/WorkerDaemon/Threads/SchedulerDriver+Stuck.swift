@@ -18,6 +18,8 @@ struct ThreadIncidents {
     }
 
     fileprivate var alarms: [JobID: Alarm] = [:]
+    /// Where stuck jobs hang, as they were last looked at.
+    fileprivate var places: [JobID: [String]] = [:]
     /// Before this moment, the place of a stuck job is not told once more.
     fileprivate var reportDue = Instant(nanoseconds: 0)
     /// Replaced threads that have not ended yet.
@@ -27,6 +29,7 @@ struct ThreadIncidents {
     mutating func close() {
         for alarm in alarms.values { alarm.timer.invalidate() }
         alarms = [:]
+        places = [:]
     }
 }
 
@@ -73,6 +76,7 @@ extension SchedulerDriver {
             return
         }
         alarm.timer.invalidate()
+        threads.places[id] = nil
         guard let since = scheduler.book.active(id)?.stuckSince else { return }
         let milliseconds = wall.unixMilliseconds() - since
         log.notice("\(alarm.context.title) is stuck no longer after \(milliseconds) ms")
@@ -108,12 +112,14 @@ extension SchedulerDriver {
             "thread \(run.thread) is stuck: \(context.title) runs since "
             + "\(WallClock.utc(run.startedAt)), \(reason) and does not listen"
             + (isReplaced ? "; another thread takes its place" : "")
-        let log = log
+        let (log, loop, id) = (log, loop, JobID(context.id))
+        let held = Confined(self, to: loop)
         // The thread has a second to say where it is: not on this one.
         let say: @Sendable () -> Void = {
             let places = thread.backtrace()
             let lines = places.isEmpty ? ["where it is, it does not say"] : places
             log.error(([text] + lines).joined(separator: "\n    "))
+            loop.perform { held.value.notePlaces(places, of: id) }
         }
         do {
             try Watchdog.shared().worker.post(say)
@@ -121,6 +127,13 @@ extension SchedulerDriver {
             log.error(text)
         }
     }
+
+    private func notePlaces(_ places: [String], of id: JobID) {
+        if isStuck(id), !places.isEmpty { threads.places[id] = places }
+    }
+
+    /// Where a stuck job hangs, the innermost function first; nil if that is not known.
+    func places(ofStuck id: JobID) -> [String]? { threads.places[id] }
 
     /// Goes on without a thread: its job ends for all waiting clients.
     private func replaceThread(

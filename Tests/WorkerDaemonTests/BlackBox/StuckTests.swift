@@ -51,6 +51,7 @@ import Testing
             #expect(try waits.reply().text == "next")
             #expect(try watcher.reply().elements?[2].text == "done")
             #expect(try client.figure("stuck_jobs") == 0)
+            #expect(try client.call("THREAD", "images")["hangs-at"] == nil)
             #expect(try client.call("JOBS", "stuck").elements == [])
             #expect(daemon.log.contains("job \(id) (obey) is stuck no longer after"))
         }
@@ -75,9 +76,19 @@ import Testing
                 try eventually("the log says so") {
                     daemon.log.contains("stuck: job \(id) (obey) runs since ")
                 }
+                try isTold(client, asIn: daemon)
                 try orders.give("return late")
                 #expect(try client.call("RESULT", .integer(id), "WAIT").text == "late")
             }
+        }
+    }
+
+    /// THREAD tells the same place as the log, as soon as the log has it.
+    private func isTold(_ client: TestClient, asIn daemon: TestDaemon) throws {
+        guard !daemon.log.contains("where it is, it does not say") else { return }
+        try eventually("THREAD tells where it hangs") {
+            let places = try client.call("THREAD", "images")["hangs-at"]?.elements ?? []
+            return !places.isEmpty && places.allSatisfy { daemon.log.contains($0.text ?? "\n\n") }
         }
     }
 
