@@ -4,10 +4,12 @@ It is the test program that has a handler which hangs as long as it is told to; 
 workerd.
 """
 
+import hashlib
 import http.client
 import json
 import os
 import random
+import re
 import secrets
 import signal
 import socket
@@ -18,8 +20,9 @@ CONFIGURATION = """
 {
     listen: {
         unix: "%(at)s/socket",
-        http: { unix: "%(at)s/http", tcp: "127.0.0.1:%(port)d", keyFile: "%(at)s/key" },
+        http: { unix: "%(at)s/http", tcp: "127.0.0.1:%(port)d" },
     },
+    users: "%(at)s/users",
     store: "%(at)s/jobs.sqlite",
     threads: {
         images: {}, mail: { count: 4 }, ledger: {}, reports: {}, exports: { count: 2 }, scans: {},
@@ -38,6 +41,15 @@ CONFIGURATION = """
         nightly: { cron: "30 3 * * *", zone: "Europe/Berlin", thread: "reports", selector: "echo",
             payload: "close the books" },
         beat: { every: "2s", thread: "exports", selector: "echo", payload: "tick" },
+    },
+}
+"""
+
+USERS = """
+{
+    users: {
+        night: { roles: ["observe", "submit", "operate"], payloads: true, secrets: ["%(night)s"] },
+        guest: { roles: ["observe"], secrets: ["%(guest)s"] },
     },
 }
 """
@@ -67,11 +79,13 @@ class Scene:
 
     def __init__(self, binaries, at, threads=0):
         self.binaries, self.at, self.port = binaries, at, free_port()
-        self.key = secrets.token_hex(32)
+        # A key for each user.
+        self.keys = {user: secrets.token_hex(32) for user in ("night", "guest")}
         self.daemon = None
         more = " ".join(f"unit{number:04}: {{}}," for number in range(threads))
         self.write("workerd.json5", CONFIGURATION % {"at": at, "port": self.port, "more": more})
-        self.write("key", self.key + "\n")
+        self.write("users", USERS % {
+            user: hashlib.sha256(key.encode()).hexdigest() for user, key in self.keys.items()})
 
     def write(self, name, text):
         with open(os.open(f"{self.at}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") \
@@ -98,6 +112,22 @@ class Scene:
                 break
         with open(f"{self.at}/log") as log:
             raise SystemExit("workerd does not start: " + log.read())
+
+    def link(self):
+        """An address of the page with a ticket, as `workerctl page` asks for it."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(f"{self.at}/socket")
+            connection.sendall(b"AUTH night %s\r\nPAGE\r\n" % self.keys["night"].encode())
+            answer = b""
+            while b"seconds" not in answer:
+                part = connection.recv(4096)
+                if not part:
+                    break
+                answer += part
+        found = re.search(rb"http://\S+#ticket=\S+", answer)
+        if not found:
+            raise SystemExit(f"PAGE: {answer!r}")
+        return found[0].decode()
 
     def stop(self):
         """Ends it as a service manager does."""

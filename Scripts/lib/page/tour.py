@@ -6,7 +6,6 @@ BINARIES is the directory of a build. Used by Scripts/page.
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,35 +28,22 @@ class Tour:
         """Opens a view by its address."""
         self.browser.run("location.hash = arguments[0]", f"#/{place}")
 
-    def sign_in(self):
-        self.browser.open(self.scene.url)
+    def sign_in(self, user):
+        """With a user's key, by the form."""
         self.browser.until("the form for a key", lambda: self.browser.is_seen("#key"))
-        self.browser.write("#key", self.scene.key)
+        self.browser.write("#key", self.scene.keys[user])
         self.browser.press("Enter")
         self.browser.until_text("#freshness-text", "live")
 
     def enter(self):
-        """Signs in as this workerctl allows."""
-        if not self.sign_in_by_link():
-            self.sign_in()
+        """By a link with a ticket."""
+        self.browser.open(self.scene.link())
+        self.browser.until_text("#freshness-text", "live")
 
     def sign_in_again(self):
         """Loads the page anew; the tab keeps its key."""
         self.browser.reload()
         self.browser.until_text("#freshness-text", "live")
-
-    def sign_in_by_link(self):
-        """By the link that `workerctl page` prints; false if this workerctl prints none."""
-        run = subprocess.run(
-            [f"{self.scene.binaries}/workerctl", "--socket", f"{self.scene.at}/socket", "page"],
-            capture_output=True, text=True, check=False)
-        if run.returncode != 0:
-            return False
-        link = run.stdout.split()[-1]
-        self.browser.open(link)
-        self.browser.until_text("#freshness-text", "live")
-        self.check("the ticket is in no address", "ticket" not in self.browser.address())
-        return True
 
     def answer_dialog(self, part):
         """Presses the dialog's main button, checks its answer, and closes it."""
@@ -76,7 +62,7 @@ def verdict(tour):
     browser.until_text("#verdict-line", "things need you:")
     things = browser.texts("#verdict-list li")
     for part in ("imports stuck for ", "reports is paused, and 120 jobs wait",
-                 "scans: 3 jobs without a worker (ocr)", "failed in 15 min"):
+                 "scans: no worker for ocr, and 3 jobs wait", "failed in 15 min"):
         tour.check(f"it says: {part}", any(part in thing for thing in things), things)
     tour.check("the worst comes first", things[0].startswith("imports stuck"), things)
     tour.check("it is the only part that screen readers are told of",
@@ -373,6 +359,41 @@ def quiet(tour):
     tour.check("and begins anew when it is seen", True)
 
 
+def users(tour):
+    """Who may do what: the key by a ticket or a form, buttons only for who may press them."""
+    browser, jobs = tour.browser, tour.jobs
+    link = tour.scene.link()
+    browser.open(link)
+    browser.until_text("#freshness-text", "live")
+    tour.check("a ticket signs in, and stays in no address", "ticket" not in browser.address()
+               and browser.text("#user") == "night", browser.address())
+    browser.click("#sign-out")
+    browser.until("the form", lambda: browser.is_seen("#key"))
+    browser.open("about:blank")
+    browser.open(link)
+    browser.until_text("#sign-in", "A link is valid once")
+    tour.check("it does so once", True)
+    browser.write("#key", "0123456789abcdef0123456789abcdef")
+    browser.press("Enter")
+    browser.until_text("#sign-in", "The key is not taken")
+    browser.run("document.getElementById('key').value = ''")
+    tour.sign_in("guest")
+    tour.check("who may only look has no log of operators", "Log" not in browser.text("#views"))
+    for view in ("threads/exports", f"jobs/{jobs['held']}", "jobs?state=failed"):
+        tour.go(view)
+        browser.until("the view", lambda: browser.is_seen("main .head, main tbody tr"))
+        time.sleep(0.3)
+        buttons = [text for text in browser.texts("main button") if text not in ("Copy", "Filter")]
+        tour.check(f"and no button that changes anything: {view}", buttons == [], buttons)
+    tour.go(f"jobs/{jobs['hostile']}")
+    browser.until_text("main", "You may not see payloads and results.")
+    tour.check("nor payloads and reasons", "script" not in browser.text("main"))
+    browser.press("r")
+    tour.check("and a key does nothing", not browser.is_seen("dialog"))
+    browser.click("#sign-out")
+    tour.sign_in("night")
+
+
 def freshness(tour):
     """2: never stale numbers in colour."""
     browser = tour.browser
@@ -386,13 +407,10 @@ def freshness(tour):
                all(browser.run(looks_of, part) == "grayscale(1)" for part in ("main", ".verdict")))
     tour.check("they are still there", browser.count(".lane .drawing") >= 7)
     tour.scene.start()
-    # A key by `workerctl page` ends with the daemon; the configured one does not.
-    browser.until("live again, or the form for a key", lambda: browser.is_seen("#key")
-                  or browser.text("#freshness-text") == "live")
-    if browser.is_seen("#key"):
-        tour.sign_in()
     browser.until_text("#freshness-text", "live")
     tour.check("it comes back by itself", browser.run(looks_of, "main") == "none")
+    stored = browser.run("return sessionStorage.length")
+    tour.check("one key is kept, in this tab", stored == 1, stored)
 
 
 def appearance(tour):
@@ -432,7 +450,7 @@ def many_threads(binaries, directory):
         browser = Browser(directory)
         try:
             tour = Tour(browser, scene, {})
-            tour.sign_in()
+            tour.enter()
             browser.until("a thousand lanes", lambda: browser.count(".lane") >= 1_000)
             drawn = browser.count(".lane .drawing")
             tour.check("of a thousand lanes only those in sight are drawn", drawn < 80, drawn)
@@ -454,7 +472,8 @@ def many_threads(binaries, directory):
             scene.stop()
 
 
-STEPS = [verdict, lanes, stories, tables, threads, workers, failures, keys, quiet, appearance]
+STEPS = [verdict, lanes, stories, tables, threads, workers, failures, keys, quiet, appearance,
+         users]
 
 
 def main():

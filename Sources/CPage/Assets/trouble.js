@@ -90,9 +90,11 @@ function* poolTroubles(pool, state, now) {
       };
     }
   } else if (pool.awaiting > 0) {
+    // On a single thread all others wait behind that one.
+    const held = pool.members === 1 ? pool.waiting : pool.awaiting;
     yield {
       rank: 3, pool: name, link: jobs, gist: `${name}: jobs wait for a worker`,
-      text: `${name}: ${counted(pool.awaiting, "job")} without a worker${waitsFor(members)}`,
+      text: `${name}: no worker${forSelectors(members)}, and ${counted(held, "job")} wait`,
     };
   } else if (pool["held-by"] && now - (pool.oldest ?? now) > waitMax) {
     yield {
@@ -123,10 +125,10 @@ function* poolTroubles(pool, state, now) {
   }
 }
 
-function waitsFor(members) {
+function forSelectors(members) {
   const selectors = new Set(
     members.map((thread) => thread["awaits-worker"]?.selector).filter(Boolean));
-  return selectors.size > 0 ? ` (${[...selectors].join(", ")})` : "";
+  return selectors.size > 0 ? ` for ${[...selectors].join(", ")}` : "";
 }
 
 /** How many attempts ended in the time of the time line, and how many of them badly. */
