@@ -256,6 +256,7 @@ def threads(tour):
     tour.go("threads/imports")
     browser.until_text("main .head", "stuck")
     browser.until_text(".thread", "Where it hangs")
+    browser.until("the functions", lambda: browser.is_seen(".thread pre.text, .thread .nothing"))
     tour.check("a stuck thread shows where it hangs", True)
     tour.go("threads/exports")
     browser.until_text(".times", "run shout")

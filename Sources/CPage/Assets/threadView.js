@@ -1,7 +1,7 @@
 // One thread or pool: its present work, its waiting jobs, and how long things take.
 
 import { pauseAction } from "./actions.js";
-import { APIError, path } from "./api.js";
+import { path } from "./api.js";
 import { commandLine } from "./dialog.js";
 import { fill, h, setText } from "./dom.js";
 import { Lane } from "./lane.js";
@@ -12,6 +12,10 @@ import {
 import { link } from "./router.js";
 import { workerctl } from "./shell.js";
 import { age, count, duration, plain } from "./text.js";
+
+/** A stuck thread has a second to say where it is; the server is asked so often at most. */
+const stackPause = 2_000;
+const stackTriesMax = 3;
 
 /** The view `#/threads/NAME`. */
 export class ThreadView {
@@ -26,6 +30,8 @@ export class ThreadView {
   #said = "";
   #timesSaid = "";
   #stackOf = null;
+  #stackTries = 0;
+  #stackAt = -Infinity;
 
   constructor(context, place) {
     this.#context = context;
@@ -168,20 +174,26 @@ export class ThreadView {
       : nothing("No job has run yet."));
   }
 
-  /** Asks where a stuck thread hangs, once for each stuck job. */
+  /** Asks where a stuck thread hangs; once more if the server did not know yet. */
   async #showStack(view) {
     const stuck = view.state === "stuck" && view.job ? view.job.id : null;
-    if (stuck === this.#stackOf) return;
-    this.#stackOf = stuck;
-    if (stuck === null) return fill(this.#stack);
+    if (stuck !== this.#stackOf) {
+      this.#stackOf = stuck;
+      this.#stackTries = 0;
+      fill(this.#stack);
+    }
+    const isTime = performance.now() - this.#stackAt > stackPause;
+    if (stuck === null || this.#stackTries >= stackTriesMax || !isTime) return;
+    this.#stackTries += 1;
+    this.#stackAt = performance.now();
     try {
-      const answer = await this.#context.api.get(path("/api/threads", this.#name));
-      const places = answer["hangs-at"];
-      fill(this.#stack, h("h3", {}, "Where it hangs"), Array.isArray(places) && places.length > 0
-        ? h("pre.text", {}, places.map(plain).join("\n"))
-        : nothing("The log of workerd says where it hangs."));
+      const { "hangs-at": places } = await this.#context.api.get(path("/api/threads", this.#name));
+      if (places) this.#stackTries = stackTriesMax;
+      fill(this.#stack, h("h3", {}, "Where it hangs"), places
+        ? h("pre.text", { tabindex: "0", role: "region", "aria-label": "Where it hangs" },
+          places.map(plain).join("\n"))
+        : nothing("It does not say, or has not said yet."));
     } catch (error) {
-      if (!(error instanceof APIError)) throw error;
       fill(this.#stack, fault(error));
     }
   }

@@ -68,11 +68,11 @@ function* longJobs(pool, members, state, now) {
   if (long.length === 0) return;
   const [job] = long;
   const usual = state.selectors.get(job.selector).run;
+  const running = `job ${job.id}${long.length > 1 ? "" : " runs"} for ${age(now - job.since)}`;
   const others = long.length > 1 ? `${counted(long.length, "job")} run long, ` : "";
   yield {
     rank: 4, pool, link: link("jobs", job.id), gist: `${pool}: job ${job.id} runs long`,
-    text: `${pool}: ${others}job ${job.id} for ${age(now - job.since)}, `
-      + `usually at most ${age(usual.p99)}`,
+    text: `${pool}: ${others}${running}, usually at most ${age(usual.p99)}`,
   };
 }
 
