@@ -2,7 +2,7 @@
 // moment, with progress and a stop.
 
 import { APIError, path } from "./api.js";
-import { closeDialog, commandLine, openDialog } from "./dialog.js";
+import { closeDialog, commandLine, isDialogOpen, openDialog } from "./dialog.js";
 import { fill, h, setText, show } from "./dom.js";
 import { filterWords, serverFilters } from "./jobFilters.js";
 import { workerctl } from "./shell.js";
@@ -118,6 +118,8 @@ async function follow(context, action, id, all, body, onDone) {
     setText(said, progressText(action, run, all));
     said.classList.toggle("error", run.error !== null);
     if (!run.running) break;
+    // A run goes on without its dialog.
+    if (!isDialogOpen() || !bar.isConnected) return onDone();
     await new Promise((resolve) => setTimeout(resolve, progressPause));
   }
   show(stop, false);

@@ -47,6 +47,45 @@ export function fill(element, ...children) {
   append(element, children);
 }
 
+/**
+ * Makes the contents of an element like new ones, and leaves alone all that is the same: what has
+ * the focus or is selected stays so. For contents without listeners.
+ */
+export function morph(element, ...children) {
+  const wanted = element.cloneNode(false);
+  append(wanted, children);
+  morphChildren(element, wanted);
+}
+
+function morphChildren(present, wanted) {
+  const [old, fresh] = [[...present.childNodes], [...wanted.childNodes]];
+  fresh.forEach((node, index) => {
+    const before = old[index];
+    if (before === undefined) present.append(node);
+    else if (!before.isEqualNode(node)) morphNode(before, node);
+  });
+  for (const node of old.slice(fresh.length)) node.remove();
+}
+
+function morphNode(before, node) {
+  if (before.nodeName !== node.nodeName) return before.replaceWith(node);
+  if (before.nodeType === Node.TEXT_NODE) {
+    before.data = node.data;
+    return;
+  }
+  for (const { name } of [...before.attributes]) {
+    if (!node.hasAttribute(name)) before.removeAttribute(name);
+  }
+  for (const { name, value } of node.attributes) before.setAttribute(name, value);
+  morphChildren(before, node);
+}
+
+/** Whether a person has selected text in an element. */
+export function isSelected(element) {
+  const selection = getSelection();
+  return !selection.isCollapsed && element.contains(selection.anchorNode);
+}
+
 /** Changes an element's text only if it differs, so that screen readers hear of changes only. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;

@@ -2,7 +2,7 @@
 
 import { bulkButtons, openBulk } from "./bulk.js";
 import { commandLine } from "./dialog.js";
-import { fill, h } from "./dom.js";
+import { fill, h, isSelected } from "./dom.js";
 import { fault, jobLink, momentLabel, nothing, table } from "./parts.js";
 import { link } from "./router.js";
 import { workerctl } from "./shell.js";
@@ -41,6 +41,7 @@ export class FailuresView {
   ticked() {
     const { failed, retried } = this.#context.live.state.counts;
     const isOld = `${failed} ${retried}` !== this.#failed;
+    if (isSelected(this.#body)) return;
     if (isOld && performance.now() - this.#loadedAt > refreshPause) this.#load();
   }
 

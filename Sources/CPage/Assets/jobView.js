@@ -4,7 +4,7 @@ import { jobActions } from "./actions.js";
 import { path } from "./api.js";
 import { bytesOf, bytesOnDemand, bytesView, readFirstBytes } from "./bytes.js";
 import { commandLine } from "./dialog.js";
-import { fill, h, show } from "./dom.js";
+import { fill, h, morph, show } from "./dom.js";
 import { actionButton, fault, momentLabel, nothing, stateLabel, threadLink } from "./parts.js";
 import { workerctl } from "./shell.js";
 import { duration, shown, size } from "./text.js";
@@ -175,7 +175,7 @@ export class JobView {
       const ran = hasBegun ? ` after ${duration(job["ended-at"] - job["started-at"])}` : "";
       steps.push(step(job["ended-at"], endWord(job) + ran, now, shown(job.failure)));
     }
-    fill(this.#story, steps);
+    morph(this.#story, steps);
   }
 
   #showDetails() {
@@ -191,7 +191,7 @@ export class JobView {
       else if (Array.isArray(value)) add(name, value.map(shown).join(" "));
       else add(name, shown(value));
     }
-    fill(this.#details, facts);
+    morph(this.#details, facts);
   }
 
   /** Buttons for the payload and the result, which are fetched when they are asked for. */

@@ -3,7 +3,7 @@
 import { jobActions } from "./actions.js";
 import { bulkButtons } from "./bulk.js";
 import { commandLine } from "./dialog.js";
-import { fill, h, setText } from "./dom.js";
+import { fill, h, isSelected } from "./dom.js";
 import { fillForm, filterForm, filtersOf, listLine, serverFilters, tabs } from "./jobFilters.js";
 import { fault, jobLink, momentLabel, nothing, stateLabel, table, threadLink } from "./parts.js";
 import { go, link } from "./router.js";
@@ -85,15 +85,12 @@ export class JobsView {
   changed(change) {
     if (!(change === null || change?.hasCounts)) return;
     if (this.#query.before || this.#query.after) return;
-    if (performance.now() - this.#loadedAt < refreshPause || this.#isLoading) {
-      this.#isStale = true;
-      return;
-    }
-    this.#load();
+    this.#isStale = true;
+    this.ticked();
   }
 
   ticked() {
-    if (!this.#isStale || this.#isLoading) return;
+    if (!this.#isStale || this.#isLoading || isSelected(this.#body)) return;
     if (performance.now() - this.#loadedAt >= refreshPause) this.#load();
   }
 

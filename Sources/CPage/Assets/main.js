@@ -1,7 +1,7 @@
 // The page: signs in, follows the server, and opens the view that the address names.
 
 import { API } from "./api.js";
-import { fill, h, show } from "./dom.js";
+import { fill, h, morph, show } from "./dom.js";
 import { FailuresView } from "./failuresView.js";
 import { JobsView } from "./jobsView.js";
 import { JobView } from "./jobView.js";
@@ -88,6 +88,7 @@ function open() {
   const View = place.name !== null && known.One ? known.One : known.List;
   const name = `${View.name} ${place.name ?? ""}`;
   if (name === openedName && view?.moved?.(place)) return;
+  const hadFocus = main.contains(document.activeElement);
   close();
   openedName = name;
   document.documentElement.dataset.view = known.word + (place.name === null ? "" : " one");
@@ -96,6 +97,8 @@ function open() {
   showNavigation();
   scrollTo(0, 0);
   view.opened();
+  // The focus was on something of the view before: it goes on from here.
+  if (hadFocus) main.focus({ preventScroll: true });
 }
 
 /** A view whose choices come from the server's state is made anew with the first snapshot. */
@@ -111,7 +114,7 @@ function openWaiting() {
 
 function showNavigation() {
   const present = readPlace().view;
-  fill(nav, Object.entries(views).filter(([name]) => !context.absent.has(name)).map(
+  morph(nav, Object.entries(views).filter(([name]) => !context.absent.has(name)).map(
     ([name, { word }]) => h("a", {
       href: link(name), "aria-current": present === name ? "page" : null,
     }, word)));

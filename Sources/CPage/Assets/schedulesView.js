@@ -1,7 +1,7 @@
 // Schedules: what makes jobs, when next, and which moment has passed without one.
 
 import { commandLine } from "./dialog.js";
-import { fill, h } from "./dom.js";
+import { fill, h, morph } from "./dom.js";
 import { distance, fault, jobLink, momentLabel, nothing, table, threadLink } from "./parts.js";
 import { workerctl } from "./shell.js";
 import { duration } from "./text.js";
@@ -64,9 +64,8 @@ export class SchedulesView {
   }
 
   #show() {
-    if (this.#body.contains(document.activeElement)) return;
     const now = this.#context.live.state.now();
-    fill(this.#body, this.#schedules.length === 0 ? nothing("There is no schedule.") : table(
+    morph(this.#body, this.#schedules.length === 0 ? nothing("There is no schedule.") : table(
       "Schedules",
       ["Schedule", "Rhythm", "Thread", "Selector", "Next", "Last", "Missed runs", "From"],
       this.#schedules.map((schedule) => row(schedule, now))));

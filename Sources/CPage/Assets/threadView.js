@@ -3,7 +3,7 @@
 import { pauseAction } from "./actions.js";
 import { path } from "./api.js";
 import { commandLine } from "./dialog.js";
-import { fill, h, setText } from "./dom.js";
+import { fill, h, morph } from "./dom.js";
 import { Lane } from "./lane.js";
 import { laneRows, poolView, threadView } from "./laneRows.js";
 import {
@@ -150,7 +150,7 @@ export class ThreadView {
       if (pool.held > 0) facts.push(["Held up", count(pool.held)]);
     }
     if (row) facts.push(["Attempts", `${count(row.done)} done, ${count(row.failed)} failed`]);
-    showFacts(this.#facts, facts);
+    morph(this.#facts, facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
   }
 
   #showTimes(view) {
@@ -205,24 +205,4 @@ function jobsLink(text, query) {
 
 function atMost(milliseconds) {
   return milliseconds === null ? "> 3 h" : `≤ ${duration(milliseconds)}`;
-}
-
-/** A list of names with their values; texts change in place. */
-export function showFacts(list, facts) {
-  const names = facts.map(([name]) => name).join("|");
-  if (list.dataset.names !== names) {
-    list.dataset.names = names;
-    fill(list, facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
-    return;
-  }
-  const values = list.querySelectorAll("dd");
-  facts.forEach(([, value], index) => {
-    if (typeof value === "string") setText(values[index], value);
-    else if (values[index].textContent !== textOf(value)) fill(values[index], value);
-  });
-}
-
-function textOf(value) {
-  return [value].flat()
-    .map((part) => part instanceof Node ? part.textContent : part ?? "").join("");
 }

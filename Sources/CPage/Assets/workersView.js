@@ -1,7 +1,7 @@
 // Who serves: the processes that take jobs, and the selectors that wait for one.
 
 import { commandLine } from "./dialog.js";
-import { fill, h } from "./dom.js";
+import { fill, h, morph } from "./dom.js";
 import { fault, jobLink, momentLabel, nothing, table } from "./parts.js";
 import { workerctl } from "./shell.js";
 import { count, duration, plain, shown } from "./text.js";
@@ -60,7 +60,7 @@ export class WorkersView {
 
   #showWorkers(workers) {
     const now = this.#context.live.state.now();
-    fill(this.#workers, workers.length === 0 ? nothing("No other process serves jobs.") : table(
+    morph(this.#workers, workers.length === 0 ? nothing("No other process serves jobs.") : table(
       "Workers", ["Worker", "Serves", "Jobs", "Owns", "Since", "Process"],
       workers.map((worker) => h("tr", {},
         h("th", { scope: "row" }, nameOf(worker)),
@@ -73,7 +73,7 @@ export class WorkersView {
 
   #showSelectors(selectors) {
     const { state } = this.#context.live;
-    fill(this.#selectors, table(
+    morph(this.#selectors, table(
       "Selectors", ["Selector", "Handler", { title: "Workers", class: "number" },
         { title: "Usual time", class: "number" }],
       selectors.map((selector) => h("tr", {},
