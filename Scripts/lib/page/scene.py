@@ -207,29 +207,28 @@ class Scene:
         self.until(jobs["stuck"], "stuck")
         return jobs
 
-    def work(self, minutes):
-        """Lets the threads work for a while, so that their lanes have something to show."""
+    def work(self, minutes, threads):
+        """Lets some threads work for a while, so that their lanes have something to show."""
         dice = random.Random(7)
         end = time.monotonic() + 60 * minutes
         while time.monotonic() < end:
+            thread = dice.choices(threads, [6 if name == "exports" else 2 if name == "mail" else 1
+                                            for name in threads])[0]
             choice = dice.random()
-            if choice < 0.45:
-                for i in range(dice.randint(1, 12)):
-                    self.submit("exports", "shout", f"line {i}")
-            elif choice < 0.75:
-                self.submit("mail", "sleep", str(dice.randint(50, 4_000)))
-            elif choice < 0.85:
-                self.submit(dice.choice(["images", "ledger"]), "sleep", str(dice.randint(500, 25_000)))
-            elif choice < 0.93:
-                self.submit(dice.choice(["reports", "imports", "scans"]), "echo", "x")
-            elif choice < 0.96:
-                self.submit(dice.choice(["mail", "exports"]), "fail", "550 no such user")
-            elif choice < 0.98:
-                self.submit(dice.choice(["mail", "images"]), "slow")
-            else:
-                late = self.submit("ledger", "echo", delay=3_600_000)
+            if choice < 0.04:
+                self.submit(thread, "fail", "550 no such user")
+            elif choice < 0.07:
+                self.submit(thread, "slow")
+            elif choice < 0.09:
+                late = self.submit(thread, "echo", delay=3_600_000)
                 self.ask("POST", f"/api/jobs/{late}/cancel", {})
-            time.sleep(dice.uniform(0.2, 2.5))
+            elif thread == "exports":
+                for i in range(dice.randint(1, 12)):
+                    self.submit(thread, "shout", f"line {i}")
+            else:
+                longest = 25_000 if thread in ("images", "ledger") else 4_000
+                self.submit(thread, "sleep", str(dice.randint(50, longest)))
+            time.sleep(dice.uniform(0.2, 2.0))
 
     def release(self):
         """Ends the job that hangs."""

@@ -452,6 +452,12 @@ def many_threads(binaries, directory):
         try:
             tour = Tour(browser, scene, {})
             tour.enter()
+            # All tasks of more than 50 ms, those since the page began among them.
+            browser.run("""
+                window.longTasks = [];
+                new PerformanceObserver((list) => longTasks.push(
+                  ...list.getEntries().map((task) => task.duration)))
+                  .observe({ type: "longtask", buffered: true })""")
             browser.until("a thousand lanes", lambda: browser.count(".lane") >= 1_000)
             drawn = browser.count(".lane .drawing")
             tour.check("of a thousand lanes only those in sight are drawn", drawn < 80, drawn)
@@ -466,8 +472,8 @@ def many_threads(binaries, directory):
             browser.until("one lane", lambda: browser.texts(".lane .name") == ["unit0777"])
             seconds = time.monotonic() - began
             tour.check("and the page answers at once", seconds < 5, seconds)
-            busy = browser.run("return performance.getEntriesByType('longtask').length")
-            tour.check("no task takes long", busy == 0, busy)
+            longest = max(browser.run("return longTasks"), default=0)
+            tour.check(f"no task takes long: at most {longest:.0f} ms", longest < 500)
         finally:
             browser.close()
             scene.stop()
@@ -485,19 +491,24 @@ def main():
         scene.start()
         browser = Browser(f"{at}/browser")
         try:
-            if mode[:1] == ["--pictures"]:
-                scene.work(minutes=15)
+            takes_pictures = mode[:1] == ["--pictures"]
+            if takes_pictures:
+                scene.work(11, ["exports", "mail", "images", "ledger", "reports", "scans", "imports"])
             jobs = scene.fill()
+            if takes_pictures:
+                scene.work(4, ["exports", "mail"])
             tour = Tour(browser, scene, jobs)
             browser.resize(1200, 1100)
             browser.prefer(prefers_color_scheme="light")
             tour.enter()
-            if mode[:1] == ["--pictures"]:
+            if takes_pictures:
                 return take_pictures(tour, mode[1])
             for step in STEPS + [freshness]:
                 print(step.__doc__)
                 step(tour)
-            complaints = [line for line in browser.complaints() if "ERR_" not in line]
+            # Lost connections and refused keys were wanted.
+            complaints = [line for line in browser.complaints()
+                          if "ERR_" not in line and "status of 401" not in line]
             tour.check("the browser complains of nothing", not complaints, complaints)
             outside = [url for url in browser.all_requests
                        if not url.startswith((scene.url, "chrome", "data:", "about:"))]
