@@ -140,6 +140,17 @@ class Browser:
         """The value of a script's `return`."""
         return self.post("/execute/sync", {"script": script, "args": list(arguments)})
 
+    def run_async(self, script, *arguments):
+        """The value of the `return` of a script that may wait, as for a module of the page."""
+        answer = self.post("/execute/async", {"args": list(arguments), "script": """
+            const [done, ...rest] = [...arguments].reverse();
+            (async (...args) => { %s })(...rest.reverse())
+              .then((value) => done({ value }), (error) => done({ error: String(error) }))
+            """ % script})
+        if "error" in answer:
+            raise Failed(answer["error"])
+        return answer["value"]
+
     def text(self, css):
         """The visible text of the first element; None if there is none."""
         return self.run(

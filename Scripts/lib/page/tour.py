@@ -11,6 +11,7 @@ import tempfile
 import time
 
 import looks
+import rules
 from browser import Browser, Failed
 from scene import HOSTILE, Scene, UNICODE
 
@@ -398,6 +399,8 @@ def users(tour):
 def freshness(tour):
     """2: never stale numbers in colour."""
     browser = tour.browser
+    browser.click("#sign-out")
+    tour.sign_in("night")
     tour.go("threads")
     browser.until("lanes", lambda: browser.count(".lane .drawing") >= 7)
     tour.scene.stop()
@@ -412,6 +415,11 @@ def freshness(tour):
     tour.check("it comes back by itself", browser.run(looks_of, "main") == "none")
     stored = browser.run("return sessionStorage.length")
     tour.check("one key is kept, in this tab", stored == 1, stored)
+    tour.enter()
+    tour.scene.stop()
+    tour.scene.start()
+    browser.until_text("#sign-in", "The key is not valid any more.")
+    tour.check("a key by a ticket ends with workerd", True)
 
 
 def appearance(tour):
@@ -480,7 +488,7 @@ def many_threads(binaries, directory):
 
 
 STEPS = [verdict, lanes, stories, tables, threads, workers, failures, keys, quiet, appearance,
-         users]
+         rules.check, users]
 
 
 def main():
