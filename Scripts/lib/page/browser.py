@@ -25,10 +25,7 @@ class Browser:
         self.all_requests = []
         # The addresses of requests that have not ended, by the browser's numbers.
         self.open_requests = {}
-        self.driver = subprocess.Popen(
-            ["chromedriver", "--port=0", "--log-level=SEVERE"], stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True)
-        self.root = f"http://127.0.0.1:{self._port()}"
+        self._start_driver()
         arguments = [
             "--headless=new", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -45,10 +42,18 @@ class Browser:
         }}})
         self.session = f"/session/{answer['sessionId']}"
 
-    def _port(self):
-        for line in self.driver.stdout:
-            if "successfully on port " in line:
-                return int(line.rsplit("on port ", 1)[1].strip(" .\n"))
+    def _start_driver(self):
+        """A port that is free may be taken in the next moment: then another one is tried."""
+        for _ in range(5):
+            self.driver = subprocess.Popen(
+                ["chromedriver", "--port=0", "--log-level=SEVERE"], stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, text=True)
+            for line in self.driver.stdout:
+                if "successfully on port " in line:
+                    port = line.rsplit("on port ", 1)[1].strip(" .\n")
+                    self.root = f"http://127.0.0.1:{port}"
+                    return
+            self.driver.wait()
         raise Failed("chromedriver does not start")
 
     def _send(self, method, path, body=None):

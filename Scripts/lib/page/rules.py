@@ -89,6 +89,7 @@ return {
   plain: text.plain("a\\u202eb\\u0000c 👩‍👩"),
   hexadecimal: bytes.hexadecimal(new Uint8Array([0, 65, 255])),
   line: workerctl("drop", "--reason", "it's $HOME", 7),
+  hidden: workerctl("drop", "it's\\u202e\\\\"),
 };
 """
 TEXTS_WANTED = {
@@ -97,6 +98,7 @@ TEXTS_WANTED = {
     "plain": "a\\u202eb\\u0000c 👩‍👩",
     "hexadecimal": "000000  00 41 ff" + " " * 41 + ".A.",
     "line": "workerctl drop --reason 'it'\\''s $HOME' 7",
+    "hidden": "workerctl drop $'it\\'s\\u202e\\\\'",
 }
 
 

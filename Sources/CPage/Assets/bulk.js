@@ -4,8 +4,8 @@
 import { APIError, path } from "./api.js";
 import { closeDialog, commandLine, isDialogOpen, openDialog } from "./dialog.js";
 import { fill, h, setText, show } from "./dom.js";
-import { filterWords, serverFilters } from "./jobFilters.js";
-import { workerctl } from "./shell.js";
+import { conditionWords, serverFilters } from "./jobFilters.js";
+import { redis } from "./shell.js";
 import { count, counted } from "./text.js";
 
 const words = {
@@ -88,7 +88,8 @@ function ask(context, action, filters, conditions, dry, onDone, text) {
   fill(body,
     h("p", {}, h("b.matching", {}, number), dry.count === 1 ? " matches" : " match",
       `, up to number ${dry["up-to"]}: later ones stay as they are. ${text}`),
-    commandLine(workerctl(action, ...filterWords(filters), "--yes")),
+    commandLine(redis(
+      "BULK", action.toUpperCase(), "UPTO", dry["up-to"], ...conditionWords(filters))),
     h("div.buttons", {},
       h(`button.primary${action === "retry" ? "" : ".grave"}`, { type: "button", onclick: begin },
         `${verb} ${number}`),

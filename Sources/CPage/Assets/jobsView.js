@@ -51,7 +51,7 @@ export class JobsView {
     this.#showTabs();
     fillForm(this.#form, place.query);
     this.#showReason();
-    fill(this.#command, commandLine(listLine(this.#filters, this.#isOldestFirst)));
+    this.#showCommand();
     this.#load();
     return true;
   }
@@ -69,6 +69,15 @@ export class JobsView {
       href: this.#address({ state, before: null, after: null, reason: null }),
       "aria-current": (this.#query.state ?? "") === state ? "page" : null,
     }, word)));
+  }
+
+  #showCommand() {
+    try {
+      fill(this.#command, commandLine(listLine(this.#filters, this.#isOldestFirst)));
+    } catch {
+      // The same fault is told where the rows would stand.
+      fill(this.#command);
+    }
   }
 
   #showReason() {

@@ -1,11 +1,22 @@
-// The same as a line for a shell: each action of the page names its `workerctl` line.
+// The same as a line for a shell: each action of the page names its line of `workerctl`, or of
+// `redis-cli` where workerctl has no word for it.
+
+import { plain } from "./text.js";
 
 const safe = /^[A-Za-z0-9_.,:/@%+=-]+$/;
 
-/** A word as a shell reads it back. */
+/**
+ * A word as a shell reads it back.
+ *
+ * Characters that cannot be seen are written out, as bash and zsh read them.
+ */
 export function quoted(word) {
   const text = String(word);
   if (safe.test(text)) return text;
+  if (plain(text) !== text || text.includes("\n")) {
+    const escaped = text.replace(/[\\']/g, "\\$&").replaceAll("\n", "\\n");
+    return `$'${plain(escaped)}'`;
+  }
   return "'" + text.replaceAll("'", "'\\''") + "'";
 }
 
@@ -13,4 +24,9 @@ export function quoted(word) {
 export function workerctl(...words) {
   return ["workerctl", ...words.filter((word) => word !== null && word !== undefined)]
     .map(quoted).join(" ");
+}
+
+/** A line of `redis-cli`, with the socket where workerctl looks by itself. */
+export function redis(...words) {
+  return ["redis-cli", "-s", "/run/workerd/workerd.sock", ...words].map(quoted).join(" ");
 }
