@@ -55,7 +55,7 @@ USERS = """
 """
 
 HOSTILE = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">"
-UNICODE = "Grüße aus \u202eברלין, 東京 und Ζυρίχη"
+UNICODE = "Grüße aus \u202eברלין, Москва und Ζυρίχη"
 
 
 def free_port():
