@@ -32,11 +32,12 @@ let hasMimalloc = Context.environment["WORKERD_MALLOC"] != "system"
 /// them.
 let hasRivals = Context.environment["WORKERD_RIVALS"] == "1"
 
-/// Whether the referee and what it needs is all that there is.
+/// The part of the package that is built; nil for all.
 ///
-/// `WORKERD_PART=referee swift build --build-tests` makes it; `Scripts/referee --mutants` does so
-/// for each mutant.
-let isRefereeOnly = Context.environment["WORKERD_PART"] == "referee"
+/// `WORKERD_PART=referee swift build --build-tests` builds the referee and what it needs;
+/// `Scripts/referee --mutants` does so for each mutant. With `fuzz`, it is the program of
+/// `Scripts/fuzz`, whose main function is in the library that it is linked with.
+let part = Context.environment["WORKERD_PART"]
 
 let mimalloc: [SwiftSetting] = hasMimalloc ? [.define("MIMALLOC")] : []
 
@@ -223,17 +224,41 @@ let package = Package(
                 "Jobs", "SQLiteJobs", "StoreTwin", "Kernel", "Support",
             ],
             swiftSettings: rules + mimalloc),
+        .target(
+            name: "Fuzzing", dependencies: ["RESP", "HTTP", "Jobs", "WorkerDaemon"],
+            path: "Tests/Fuzzing", swiftSettings: rules),
+        .testTarget(
+            name: "FuzzingTests", dependencies: ["Fuzzing", "Kernel", "Support"],
+            exclude: ["Corpora"], swiftSettings: rules),
         tests(
             "WorkerClientTests",
             may: ["WorkerClient", "WorkerDaemon", "WorkerThreads", "RESP", "Kernel", "Support"]),
     ] + rivals
 )
 
-if isRefereeOnly {
-    let needed: Set = [
-        "CLinux", "Kernel", "Structures", "RunLoops", "WorkerThreads", "RunLoopsTesting", "Support",
-        "RefereeTests",
-    ]
-    package.targets.removeAll { !needed.contains($0.name) }
+let neededTargets: Set<String>? =
+    switch part {
+    case "referee":
+        [
+            "CLinux", "Kernel", "Structures", "RunLoops", "WorkerThreads", "RunLoopsTesting",
+            "Support", "RefereeTests",
+        ]
+    case "fuzz":
+        [
+            "CLinux", "CCrypto", "CSQLite", "Kernel", "Structures", "Wording", "RunLoops",
+            "WorkerThreads", "RESP", "HTTP", "Jobs", "SQLiteJobs", "WorkerDaemon", "Fuzzing",
+        ]
+    default: nil
+    }
+if let neededTargets {
+    package.targets.removeAll { !neededTargets.contains($0.name) }
     package.products = []
+}
+if part == "fuzz" {
+    package.targets += [
+        .systemLibrary(name: "CFuzzer", path: "Tests/CFuzzer"),
+        .executableTarget(
+            name: "ProgramFuzz", dependencies: ["Fuzzing", "CFuzzer"], path: "Tests/Programs/Fuzz",
+            swiftSettings: rules),
+    ]
 }

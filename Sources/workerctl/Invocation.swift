@@ -1,6 +1,7 @@
 // A command with what it was given: checked words and options, and the way to the daemon.
 
 internal import Kernel
+internal import Wording
 internal import WorkerClient
 
 /// One use of a command.
@@ -83,6 +84,27 @@ struct Invocation {
                     + "not '\(text)'", try: "workerctl help \(command.name)")
         }
         return value
+    }
+
+    /// The state given with `--state`.
+    func state() throws(Failure) -> JobSummary.State? {
+        guard let name = text(.state)?.lowercased() else { return nil }
+        let known = JobSummary.State.all.map(\.rawValue)
+        guard known.contains(name) else {
+            let near = Spelling.nearest(to: name, among: known) ?? "running"
+            throw .usage(
+                "a job's state is one of \(known.joined(separator: ", ")), not '\(name)'",
+                try: "--state \(near)")
+        }
+        return JobSummary.State(rawValue: name)
+    }
+
+    /// The conditions on jobs that any command about many jobs takes, beside thread and state.
+    func conditions() throws(Failure) -> JobConditions {
+        JobConditions(
+            selector: text(.selector), key: text(.key).map { Array($0.utf8) },
+            olderThan: try duration(.older), newerThan: try duration(.newer),
+            reason: text(.reason))
     }
 
     /// How long to wait for a job; nil without `--wait`.

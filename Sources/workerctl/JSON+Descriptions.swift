@@ -160,3 +160,14 @@ extension SelectorDescription {
         return .object([("name", .string(name)), ("handler", .string(handler))] + orphaned)
     }
 }
+
+extension FailureGroup {
+    var json: JSON {
+        .object([
+            ("selector", .optional(selector)), ("reason", .optional(reason)),
+            ("count", .integer(count)), ("first", .integer(Int(first))),
+            ("last", .integer(Int(last))), ("newest", .integer(Int(clamping: newest))),
+            ("failure", .optional(failure)),
+        ])
+    }
+}

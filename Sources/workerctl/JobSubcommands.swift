@@ -284,23 +284,11 @@ enum JobSubcommands {
 
     private static func jobs(_ invocation: Invocation) throws(Failure) {
         let limit = try invocation.count(.limit, 0...10_000)
-        var state: JobSummary.State?
-        if let name = invocation.text(.state)?.lowercased() {
-            let known = JobSummary.State.all.map(\.rawValue)
-            guard known.contains(name) else {
-                let near = Spelling.nearest(to: name, among: known) ?? "running"
-                throw .usage(
-                    "a job's state is one of \(known.joined(separator: ", ")), not '\(name)'",
-                    try: "--state \(near)")
-            }
-            state = JobSummary.State(rawValue: name)
-        }
+        let state = try invocation.state()
         let thread = invocation.text(.thread)
-        var conditions = JobConditions(
-            selector: invocation.text(.selector),
-            key: invocation.text(.key).map { Array($0.utf8) },
-            olderThan: try invocation.duration(.older), newerThan: try invocation.duration(.newer),
-            withFailures: invocation.has(.failures), oldestFirst: invocation.has(.oldest))
+        var conditions = try invocation.conditions()
+        conditions.withFailures = invocation.has(.failures)
+        conditions.oldestFirst = invocation.has(.oldest)
         conditions.before = try invocation.count(.before, 1...Int.max).map { UInt64($0) }
         conditions.after = try invocation.count(.after, 1...Int.max).map { UInt64($0) }
         let what = "can't list the jobs" + (thread.map { " of thread '\($0)'" } ?? "")

@@ -43,6 +43,9 @@ enum Option: String, CaseIterable {
     case older = "--older"
     case newer = "--newer"
     case failures = "--failures"
+    case reason = "--reason"
+    case dryRun = "--dry-run"
+    case yes = "--yes"
     case drain = "--drain"
     case now = "--now"
     case replace = "--replace"
@@ -64,10 +67,10 @@ enum Option: String, CaseIterable {
     var arity: Arity {
         switch self {
         case .json, .help, .version, .drain, .now, .block, .volatile, .payload, .again,
-            .tell, .replace, .follow, .failures, .oldest:
+            .tell, .replace, .follow, .failures, .oldest, .dryRun, .yes:
             .flag
         case .key: .value("KEY")
-        case .label: .value("TEXT")
+        case .label, .reason: .value("TEXT")
         case .argument: .values("--NAME[=VALUE]")
         case .variable: .values("NAME=VALUE")
         case .unique: .value("ID")
@@ -156,6 +159,9 @@ enum Option: String, CaseIterable {
         case .older: "only jobs that were handed in so long ago, or longer"
         case .newer: "only jobs that were handed in within this time"
         case .failures: "show why each job failed, and when it ended"
+        case .reason: "only jobs that failed for this reason, all numbers being alike"
+        case .dryRun: "only say what would be done"
+        case .yes: "do not ask"
         case .drain: "first perform everything that was accepted"
         case .now: "end at once"
         case .replace: "take the place of one of this name"

@@ -26,7 +26,8 @@ enum SubcommandTable {
     private static let aliases = ["watch": "observe"]
 
     static var all: [Subcommand] {
-        JobSubcommands.all + FailureSubcommands.all + ScheduleSubcommands.all
+        JobSubcommands.all + FailureSubcommands.all + BulkSubcommands.all
+            + ScheduleSubcommands.all
             + ThreadSubcommands.all + WorkerSubcommands.all
             + ServerSubcommands.all
     }

@@ -39,6 +39,11 @@ struct Style {
 enum Terminal {
     /// Text in one line without what a terminal obeys.
     static func printable(_ text: String) -> String { Wording.printable(text) }
+
+    /// Says something to the person in front of the terminal, whether it arrives or not.
+    static func say(_ text: String) {
+        try? StandardStream.error.write(everything: Array(text.utf8))
+    }
 }
 
 enum Output {

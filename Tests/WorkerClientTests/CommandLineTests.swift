@@ -401,7 +401,7 @@ struct `workerctl` {
         let commands = [
             "perform", "cancel", "job", "observe", "result", "jobs", "buffer", "fire", "threads",
             "thread", "selectors", "pause", "resume", "stop", "info", "ping", "shutdown", "help",
-            "retry", "drop", "backup", "output", "follow",
+            "retry", "drop", "bulk", "failures", "backup", "output", "follow",
         ]
         for command in commands {
             #expect(help.text.contains("\n  \(command) "))

@@ -1,16 +1,18 @@
 """Kills workers and workerd at random moments, and checks what became of the jobs.
 
-Used by Scripts/kill-workers. Needs no package: a client is a socket and a few lines.
+Used by Scripts/kill-workers. Needs no package.
 """
 
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from resp import Client, Refused, start
 
 CONFIGURATION = """
 { listen: { unix: "%(at)s/s" }, store: "%(at)s/jobs.sqlite", log: { level: "notice" },
@@ -18,43 +20,6 @@ CONFIGURATION = """
   limits: { retainedResults: 1000000 },
   selectors: { work: { worker: true, lease: "500ms", lost: 1000 } } }
 """
-
-
-class Refused(Exception):
-    """An error reply."""
-
-
-class Client:
-    """A connection that sends one command at a time."""
-
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(60)
-        self.socket.connect(path)
-        self.file = self.socket.makefile("rb")
-
-    def call(self, *words):
-        parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
-        self.socket.sendall(
-            b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts))
-        return self.reply()
-
-    def reply(self):
-        line = self.file.readline()
-        if not line.endswith(b"\r\n"):
-            raise ConnectionError("the connection has ended")
-        kind, rest = line[:1], line[1:-2]
-        if kind == b"-":
-            raise Refused(rest.decode())
-        if kind == b"+":
-            return rest
-        if kind == b":":
-            return int(rest)
-        if kind == b"$":
-            if rest == b"-1":
-                return None
-            return self.file.read(int(rest) + 2)[:-2]
-        return None if rest == b"-1" else [self.reply() for _ in range(int(rest))]
 
 
 def worker(path, name, record):
@@ -99,20 +64,6 @@ def worker(path, name, record):
         except (OSError, Refused):
             client = None
             time.sleep(0.01)
-
-
-def start(binary, at):
-    """Starts the daemon, and waits until it answers."""
-    log = open(at + "/log", "ab")
-    daemon = subprocess.Popen([binary, "--config", at + "/workerd.json5"], stdout=log, stderr=log)
-    for _ in range(2000):
-        try:
-            client = Client(at + "/s")
-            client.call("PING")
-            return daemon, client
-        except (OSError, Refused):
-            time.sleep(0.01)
-    raise SystemExit("workerd does not start: see " + at)
 
 
 def check(at, accepted, kills, result):
@@ -229,8 +180,7 @@ def main(binary, rounds, seed):
                 daemon, client = start(binary, at)
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
-            figures = dict(line.split(":", 1) for line in
-                           client.call("INFO", "jobs").decode().split("\r\n") if ":" in line)
+            figures = client.figures("jobs")
             if all(figures[name] == "0" for name in ("waiting_jobs", "running_jobs")):
                 break
             time.sleep(0.1)

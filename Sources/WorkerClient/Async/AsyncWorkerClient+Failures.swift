@@ -1,4 +1,4 @@
-// The asynchronous client's commands about jobs that have failed.
+// The asynchronous client's commands about failed jobs, and about many jobs at once.
 
 extension AsyncWorkerClient {
     /// Lets a job that has failed run again.
@@ -33,5 +33,72 @@ extension AsyncWorkerClient {
     /// - Thread: any task.
     public func dropAll(ofSelector selector: String) async throws -> Int {
         try await run(.failed("DROP", allOf: selector))
+    }
+
+    /// Counts the jobs on which an operation would be taken.
+    ///
+    /// - Parameters:
+    ///   - thread: a thread or pool; nil for all.
+    ///   - state: one state; nil for all that the operation is for.
+    ///   - conditions: further conditions; order, numbers and failures are passed over.
+    /// - Throws: `.daemon` with NOTHREAD, or ERR if there is no condition at all.
+    /// - Thread: any task.
+    public func count(
+        of operation: BulkOperation, thread: String? = nil, state: JobSummary.State? = nil,
+        where conditions: JobConditions = JobConditions()
+    ) async throws -> BulkCount {
+        try await run(.count(operation, thread, state, conditions))
+    }
+
+    /// Begins an operation on all jobs that meet conditions, which the daemon carries out.
+    ///
+    /// - Parameters:
+    ///   - thread: a thread or pool; nil for all.
+    ///   - state: one state; nil for all that the operation is for.
+    ///   - conditions: further conditions; order, numbers and failures are passed over.
+    ///   - upTo: the largest number of a job that is meant; nil for the largest that there is.
+    ///   - limit: the most jobs; nil for all.
+    /// - Throws: `.daemon` with NOTHREAD, ERR if there is no condition at all, BUSY.
+    /// - Thread: any task.
+    public func begin(
+        _ operation: BulkOperation, thread: String? = nil, state: JobSummary.State? = nil,
+        where conditions: JobConditions = JobConditions(), upTo: UInt64? = nil, limit: Int? = nil
+    ) async throws -> BulkDescription {
+        try await run(.begin(operation, thread, state, conditions, upTo: upTo, limit: limit))
+    }
+
+    /// How far an operation on many jobs has come.
+    ///
+    /// - Parameter patience: how long the daemon waits for its end before it answers; nil if it
+    ///   answers at once.
+    /// - Throws: `.daemon` with NOJOB.
+    /// - Thread: any task.
+    public func bulkRun(
+        _ id: Int, waiting patience: Duration? = nil
+    ) async throws -> BulkDescription {
+        try await run(.bulkStatus(id, patience))
+    }
+
+    /// Ends an operation on many jobs before its next jobs.
+    ///
+    /// - Throws: `.daemon` with NOJOB.
+    /// - Thread: any task.
+    public func stopBulkRun(_ id: Int) async throws -> BulkDescription {
+        try await run(.stopBulk(id))
+    }
+
+    /// The operations on many jobs, the newest first.
+    ///
+    /// - Thread: any task.
+    public func bulkRuns() async throws -> [BulkDescription] { try await run(.bulkRuns) }
+
+    /// The failed jobs in groups, the largest first.
+    ///
+    /// - Throws: `.daemon` with NOTHREAD.
+    /// - Thread: any task.
+    public func failures(
+        thread: String? = nil, where conditions: JobConditions = JobConditions()
+    ) async throws -> [FailureGroup] {
+        try await run(.failures(thread, conditions))
     }
 }

@@ -30,6 +30,11 @@ struct Fields {
 
     func optionalInteger(_ key: String) -> Int? { reply[key]?.integer }
 
+    /// Whether something holds; version 2 of the protocol has numbers for it.
+    func flag(_ key: String) -> Bool {
+        reply[key] == .boolean(true) || reply[key] == .integer(1)
+    }
+
     /// A part of a whole, from 0 to 1; nil for what is none, such as an infinity.
     func optionalFraction(_ key: String) -> Double? {
         reply[key]?.double.flatMap { (0...1).contains($0) ? $0 : nil }

@@ -18,6 +18,8 @@ public struct JobConditions: Sendable, Equatable {
     public var olderThan: Duration?
     /// Only jobs that were accepted within this time.
     public var newerThan: Duration?
+    /// Only jobs that failed for this reason, all numbers in its first line being alike.
+    public var reason: String?
     /// Whether each row has the reason of its job's failure, and when the job ended.
     public var withFailures: Bool
 
@@ -25,8 +27,9 @@ public struct JobConditions: Sendable, Equatable {
     public init(
         before: UInt64? = nil, selector: String? = nil, key: [UInt8]? = nil,
         olderThan: Duration? = nil, newerThan: Duration? = nil, withFailures: Bool = false,
-        oldestFirst: Bool = false, after: UInt64? = nil
+        oldestFirst: Bool = false, after: UInt64? = nil, reason: String? = nil
     ) {
+        self.reason = reason
         self.oldestFirst = oldestFirst
         self.after = after
         self.before = before
@@ -39,15 +42,22 @@ public struct JobConditions: Sendable, Equatable {
 
     /// The same as arguments of JOBS.
     var arguments: [CommandArgument] {
-        var arguments: [CommandArgument] = []
+        var arguments = filterArguments
         if oldestFirst { arguments.append("OLDEST") }
         if let after { arguments += ["AFTER", .text("\(after)")] }
         if let before { arguments += ["BEFORE", .text("\(before)")] }
+        if withFailures { arguments.append("FAILURES") }
+        return arguments
+    }
+
+    /// The conditions that any command about many jobs takes.
+    var filterArguments: [CommandArgument] {
+        var arguments: [CommandArgument] = []
         if let selector { arguments += ["SELECTOR", .text(selector)] }
         if let key { arguments += ["KEY", .bytes(key)] }
         if let olderThan { arguments += ["OLDER", .integer(olderThan.wholeMilliseconds)] }
         if let newerThan { arguments += ["NEWER", .integer(newerThan.wholeMilliseconds)] }
-        if withFailures { arguments.append("FAILURES") }
+        if let reason { arguments += ["REASON", .text(reason)] }
         return arguments
     }
 }

@@ -29,8 +29,7 @@ extension WorkerDescription {
         let fields = Fields(reply, of: "a worker")
         client = fields.optionalInteger("client").map { UInt64(clamping: $0) }
         name = fields.optionalText("name")
-        // Version 2 of the protocol has numbers for it.
-        isConnected = reply["connected"] == .boolean(true) || reply["connected"] == .integer(1)
+        isConnected = fields.flag("connected")
         processID = fields.optionalInteger("pid")
         userID = fields.optionalInteger("uid")
         since = fields.optionalTime("since")

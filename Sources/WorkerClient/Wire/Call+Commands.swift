@@ -129,6 +129,71 @@ extension Call where Value == [JobSummary] {
     }
 }
 
+extension Call where Value == BulkCount {
+    static func count(
+        _ operation: BulkOperation, _ thread: String?, _ state: JobSummary.State?,
+        _ conditions: JobConditions
+    ) -> Call {
+        Call(
+            Self.bulk(operation, ["DRY"], thread, state, conditions), read: BulkCount.init)
+    }
+}
+
+extension Call where Value == BulkDescription {
+    static func begin(
+        _ operation: BulkOperation, _ thread: String?, _ state: JobSummary.State?,
+        _ conditions: JobConditions, upTo: UInt64?, limit: Int?
+    ) -> Call {
+        var options: [CommandArgument] = []
+        if let upTo { options += ["UPTO", .text("\(upTo)")] }
+        if let limit { options += ["LIMIT", .integer(max(0, limit))] }
+        return Call(
+            Self.bulk(operation, options, thread, state, conditions), read: BulkDescription.init)
+    }
+
+    static func bulkStatus(_ id: Int, _ patience: Duration?) -> Call {
+        let wait = patience.map(JobWait.atMost)
+        return Call(
+            ["BULK", "STATUS", .integer(id)] + (wait?.arguments ?? []), wait: wait,
+            read: BulkDescription.init)
+    }
+
+    static func stopBulk(_ id: Int) -> Call {
+        Call(["BULK", "STOP", .integer(id)], read: BulkDescription.init)
+    }
+}
+
+extension Call where Value == [BulkDescription] {
+    static var bulkRuns: Call {
+        Call(["BULK", "LIST"]) { (reply) throws(WorkerClientError) in
+            try Read.list(reply, BulkDescription.init)
+        }
+    }
+}
+
+extension Call where Value == [FailureGroup] {
+    static func failures(_ thread: String?, _ conditions: JobConditions) -> Call {
+        Call(
+            ["FAILURES"] + (thread.map { [.text($0)] } ?? []) + conditions.filterArguments
+        ) { (reply) throws(WorkerClientError) in
+            try Read.list(reply, FailureGroup.init)
+        }
+    }
+}
+
+extension Call {
+    /// The arguments of BULK with an operation.
+    fileprivate static func bulk(
+        _ operation: BulkOperation, _ options: [CommandArgument], _ thread: String?,
+        _ state: JobSummary.State?, _ conditions: JobConditions
+    ) -> [CommandArgument] {
+        // The state first: a thread may have the name of a state.
+        ["BULK", .text(operation.rawValue)] + options
+            + (state.map { [.text($0.rawValue)] } ?? []) + (thread.map { [.text($0)] } ?? [])
+            + conditions.filterArguments
+    }
+}
+
 extension Call where Value == [ScheduleDescription] {
     static var schedules: Call {
         Call(["SCHEDULES"]) { (reply) throws(WorkerClientError) in

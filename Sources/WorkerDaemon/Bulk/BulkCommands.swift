@@ -10,7 +10,7 @@ enum BulkCommands {
             "bulk", 2...19, .jobs,
             .operate(showing: 2).except(["status": .oversee, "list": .oversee]),
             usage: "CANCEL|RETRY|DROP [DRY] [UPTO id] [LIMIT n] " + ConditionArguments.usage
-                + " | STATUS n | STOP n | LIST",
+                + " | STATUS n [WAIT ms] | STOP n | LIST",
             "Cancels, retries or drops all jobs that meet the conditions, or with DRY counts them.",
             execute: bulk),
         CommandSpecification(
@@ -29,6 +29,11 @@ enum BulkCommands {
         case ("list", 2): return .array(service.bulk.values(for: session.user))
         case ("status", 3):
             return try service.bulk.run(number(command), for: session.user).value
+        case ("status", 5) where command.matches(3, "WAIT"):
+            let run = try service.bulk.run(number(command), for: session.user)
+            let patience = try command.count(at: 4, "WAIT", max: JobOptionReader.millisecondsMax)
+            service.bulk.wait(for: run, milliseconds: patience, session.reserve())
+            return nil
         case ("stop", 3): return try service.bulk.stop(number(command), for: session.user).value
         default:
             throw WireError(

@@ -3,6 +3,7 @@
 internal import Jobs
 internal import Kernel
 internal import RESP
+internal import RunLoops
 
 /// An action that a client takes on all jobs that meet its conditions.
 enum BulkAction: String {
@@ -83,6 +84,8 @@ final class BulkRun {
     /// Why it ended before its end.
     var fault: JobError?
     var endedAt: Int64?
+    /// The clients that wait for its end, each with the end of its patience.
+    var waiting: [ReplyToken: ThreadRunLoop.Timeout] = [:]
 
     init(number: Int, _ order: BulkOrder, now: Int64) {
         self.number = number

@@ -24,6 +24,8 @@ final class BulkRunner {
     private static let pageCountMax = 256
 
     private let driver: SchedulerDriver
+    /// Answers a client.
+    private let answer: (ReplyToken, RESPValue) -> Void
     /// By their numbers, which count up.
     private var runs: [BulkRun] = []
     private var lastRunNumber = 0
@@ -36,7 +38,10 @@ final class BulkRunner {
         case job(BulkRun)
     }
 
-    init(_ driver: SchedulerDriver) { self.driver = driver }
+    init(_ driver: SchedulerDriver, answer: @escaping (ReplyToken, RESPValue) -> Void) {
+        self.driver = driver
+        self.answer = answer
+    }
 
     /// The runs that a user may see, the newest first.
     func values(for user: User) -> [RESPValue] {
@@ -73,6 +78,17 @@ final class BulkRunner {
         let run = try run(number, for: user)
         if run.isRunning { run.isStopping = true }
         return run
+    }
+
+    /// Answers with the run when it has ended, or as it is when the client's patience ends.
+    func wait(for run: BulkRun, milliseconds: Int, _ reply: ReplyToken) {
+        guard run.isRunning else { return answer(reply, run.value) }
+        let waiting = Confined((runner: self, run: run), to: driver.loop)
+        run.waiting[reply] = driver.loop.schedule(after: .milliseconds(milliseconds)) {
+            let (runner, run) = waiting.value
+            guard run.waiting.removeValue(forKey: reply) != nil else { return }
+            runner.answer(reply, run.value)
+        }
     }
 
     // MARK: - Pages
@@ -162,6 +178,11 @@ final class BulkRunner {
             "BULK \(run.order.action.rawValue.uppercased()) \(run.number): \(run.doneCount) done, "
                 + "\(run.changedCount) had changed"
                 + (fault.map { "; ended by: \($0)" } ?? (run.isStopping ? "; stopped" : "")))
+        for (reply, timeout) in run.waiting {
+            driver.loop.cancel(timeout)
+            answer(reply, run.value)
+        }
+        run.waiting = [:]
     }
 }
 

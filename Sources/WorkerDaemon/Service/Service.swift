@@ -42,7 +42,9 @@ final class Service: SessionDelegate {
     let web: WebSite
     let operations: OperationLog
     private(set) lazy var health = HealthCheck(driver)
-    private(set) lazy var bulk = BulkRunner(driver)
+    private(set) lazy var bulk = BulkRunner(driver) { [unowned self] reply, value in
+        sessions[reply.client]?.fill(reply, with: value)
+    }
     let streams: OpenStreams
     /// Names this run of the daemon.
     let epoch = EventJournal.newEpoch()

@@ -118,7 +118,14 @@ struct WebRoute: Sendable {
                 try BulkRequest.arguments(request) { service.driver.scheduler.isKnown($0) }
             }),
         WebRoute(.get, "/api/bulk", .member("runs"), command: "BULK", "LIST"),
-        WebRoute(.get, "/api/bulk/{id}", .object, command: "BULK", "STATUS"),
+        WebRoute(
+            .get, "/api/bulk/{id}",
+            .command(.object) { request, _ in
+                try request.checkQuery(["wait"])
+                var arguments = CommandArguments("BULK", "STATUS", request.parameters[0])
+                arguments.add("WAIT", request.query("wait"))
+                return arguments
+            }),
         WebRoute(.post, "/api/bulk/{id}/stop", .object, command: "BULK", "STOP"),
         WebRoute(
             .get, "/api/failures",

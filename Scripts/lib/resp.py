@@ -1,0 +1,76 @@
+"""A client of workerd for scripts, and the start of a workerd of their own. Needs no package."""
+
+import os
+import socket
+import subprocess
+import time
+
+
+class Refused(Exception):
+    """An error reply."""
+
+
+class Client:
+    """A connection that sends one command at a time."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(60)
+        self.socket.connect(path)
+        self.file = self.socket.makefile("rb")
+
+    def call(self, *words):
+        parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+        self.socket.sendall(
+            b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts))
+        return self.reply()
+
+    def reply(self):
+        line = self.file.readline()
+        if not line.endswith(b"\r\n"):
+            raise ConnectionError("the connection has ended")
+        kind, rest = line[:1], line[1:-2]
+        if kind == b"-":
+            raise Refused(rest.decode())
+        if kind == b"+":
+            return rest
+        if kind == b":":
+            return int(rest)
+        if kind == b"$":
+            if rest == b"-1":
+                return None
+            return self.file.read(int(rest) + 2)[:-2]
+        return None if rest == b"-1" else [self.reply() for _ in range(int(rest))]
+
+    def figures(self, section):
+        """The figures of a section of INFO, as text."""
+        lines = self.call("INFO", section).decode().split("\r\n")
+        return dict(line.split(":", 1) for line in lines if ":" in line)
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+def start(binary, at):
+    """Starts workerd with the configuration in a directory, and waits until it answers."""
+    log = open(at + "/log", "ab")
+    daemon = subprocess.Popen([binary, "--config", at + "/workerd.json5"], stdout=log, stderr=log)
+    for _ in range(2000):
+        try:
+            client = Client(at + "/s")
+            client.call("PING")
+            return daemon, client
+        except (OSError, Refused):
+            time.sleep(0.01)
+    raise SystemExit("workerd does not start: see " + at)
+
+
+def sizes_of(process):
+    """What a long run must keep flat: megabytes of memory, descriptors, threads."""
+    status = dict(line.split(":", 1) for line in open("/proc/%d/status" % process))
+    return {
+        "memory": int(status["VmRSS"].split()[0]) / 1024,
+        "descriptors": len(os.listdir("/proc/%d/fd" % process)),
+        "threads": int(status["Threads"]),
+    }
