@@ -151,7 +151,7 @@ let package = Package(
             name: "Memory", dependencies: hasMimalloc ? ["CMimalloc"] : [],
             swiftSettings: rules + mimalloc),
         program("workerd", may: ["WorkerDaemon", "Memory"]),
-        program("workerctl", may: ["WorkerClient", "Kernel", "Wording"]),
+        program("workerctl", may: ["WorkerClient", "WorkerDaemon", "Kernel", "Wording"]),
         .target(
             name: "CMeasure", dependencies: ["CSQLite"],
             linkerSettings: [.linkedLibrary("sqlite3")]),

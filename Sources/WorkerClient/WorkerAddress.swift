@@ -11,10 +11,27 @@ public struct WorkerAddress: Sendable, Hashable, CustomStringConvertible {
 
     let door: Door
     let password: [UInt8]?
+    /// The user whose password it is.
+    private(set) var user = WorkerAddress.defaultUser
     /// Whether the path is one that the library looks at by itself: its directory is checked too.
     var isUsual = false
     /// A user whose server is trusted.
     var trustedUserID: UInt32?
+
+    /// The user of the daemon's `listen.passwordFile`.
+    static let defaultUser = "default"
+
+    /// The same, as a user of the daemon's users file.
+    ///
+    /// - Parameters:
+    ///   - user: its name.
+    ///   - secret: what `workerctl user add` has printed.
+    public func authenticating(as user: String, secret: String) -> WorkerAddress {
+        var address = WorkerAddress(door: door, password: Array(secret.utf8))
+        (address.isUsual, address.trustedUserID) = (isUsual, trustedUserID)
+        address.user = user
+        return address
+    }
 
     /// The socket of a daemon on this machine.
     ///

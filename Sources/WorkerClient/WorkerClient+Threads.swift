@@ -73,6 +73,14 @@ extension WorkerClient {
         try run(.information(section))
     }
 
+    /// The address of the daemon's page, good once and for a minute: its page then has the rights
+    /// of this client's user.
+    ///
+    /// - Throws: `.daemon` with ERR if the daemon serves no page.
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered.
+    public func page() throws(WorkerClientError) -> String { try run(.page) }
+
     /// Copies the daemon's file of jobs into its directory of backups, while it is served.
     ///
     /// - Parameters:

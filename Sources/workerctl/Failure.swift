@@ -96,7 +96,8 @@ extension Failure {
     }
 
     private static let passwordAdvice =
-        "--password-file FILE, with what the daemon's listen.passwordFile says"
+        "--password-file FILE, with what the daemon's listen.passwordFile says, or a user's secret "
+        + "and --user NAME"
 
     private static func status(_ word: String) -> Int32 {
         switch word {

@@ -115,12 +115,10 @@ struct Invocation {
 
     /// How this program is called to reach the same daemon.
     var program: String {
-        if let path = text(.socket) { return "workerctl --socket \(path)" }
-        if let tcp = text(.tcp) {
-            let file = text(.passwordFile).map { " --password-file \($0)" } ?? ""
-            return "workerctl --tcp \(tcp)\(file)"
+        let options: [Option] = [.socket, .tcp, .user, .passwordFile]
+        return options.reduce("workerctl") { line, option in
+            line + (text(option).map { " \(option.rawValue) \($0)" } ?? "")
         }
-        return "workerctl"
     }
 
     /// Connects to the daemon and does something with it.
@@ -144,15 +142,26 @@ struct Invocation {
         if has(.socket) && has(.tcp) {
             throw .usage("--socket and --tcp: one of them", try: "workerctl help")
         }
-        if has(.passwordFile) && !has(.tcp) {
+        if has(.passwordFile) && !has(.tcp) && !has(.user) {
             throw .usage(
-                "--password-file is for --tcp; a socket asks for none", try: "workerctl help")
+                "--password-file is for --tcp and --user; a socket asks for none",
+                try: "workerctl help")
         }
-        guard let tcp = text(.tcp) else {
-            let address = text(.socket).map(WorkerAddress.unix) ?? .standard()
-            return try trustedUserID().map(address.trusting) ?? address
+        let password = try password()
+        let address: WorkerAddress
+        if let tcp = text(.tcp) {
+            address = .tcp(tcp, password: password)
+        } else {
+            let socket = text(.socket).map(WorkerAddress.unix) ?? .standard()
+            address = try trustedUserID().map(socket.trusting) ?? socket
         }
-        return .tcp(tcp, password: try password())
+        guard let user = text(.user) else { return address }
+        guard let password else {
+            throw .usage(
+                "--user needs --password-file, a file with the user's secret",
+                try: "workerctl help")
+        }
+        return address.authenticating(as: user, secret: password)
     }
 
     private func trustedUserID() throws(Failure) -> UInt32? {

@@ -5,6 +5,7 @@
 enum Option: String, CaseIterable {
     case socket = "--socket"
     case tcp = "--tcp"
+    case user = "--user"
     case passwordFile = "--password-file"
     case trustUser = "--trust-user"
     case json = "--json"
@@ -53,6 +54,11 @@ enum Option: String, CaseIterable {
     case argument = "--arg"
     case variable = "--env"
     case follow = "--follow"
+    case roles = "--roles"
+    case threads = "--threads"
+    case selectors = "--selectors"
+    case payloads = "--payloads"
+    case finish = "--finish"
 
     /// Whether a value goes with it.
     enum Arity {
@@ -67,7 +73,7 @@ enum Option: String, CaseIterable {
     var arity: Arity {
         switch self {
         case .json, .help, .version, .drain, .now, .block, .volatile, .payload, .again,
-            .tell, .replace, .follow, .failures, .oldest, .dryRun, .yes:
+            .tell, .replace, .follow, .failures, .oldest, .dryRun, .yes, .payloads, .finish:
             .flag
         case .key: .value("KEY")
         case .label, .reason: .value("TEXT")
@@ -80,6 +86,9 @@ enum Option: String, CaseIterable {
         case .socket: .value("PATH")
         case .trustUser: .value("NAME|UID")
         case .tcp: .value("HOST:PORT")
+        case .user: .value("NAME")
+        case .roles: .value("ROLE,…")
+        case .threads, .selectors: .value("PATTERN,…")
         case .passwordFile, .file: .value("FILE")
         case .delay, .timeout, .expire, .every, .holds, .older, .newer:
             .value("DURATION")
@@ -99,7 +108,7 @@ enum Option: String, CaseIterable {
 
     /// The options of every command.
     static let common: [Option] = [
-        .socket, .trustUser, .tcp, .passwordFile, .json, .help, .version,
+        .socket, .trustUser, .tcp, .user, .passwordFile, .json, .help, .version,
     ]
 
     /// How it is written: `--delay DURATION`.
@@ -119,7 +128,8 @@ enum Option: String, CaseIterable {
                 + "$XDG_RUNTIME_DIR/workerd or ~/.workerd/run"
         case .trustUser: "trust a socket of this user, beside root's, workerd's and one's own"
         case .tcp: "a daemon's port, such as 127.0.0.1:7711"
-        case .passwordFile: "the file whose first line is the password for --tcp"
+        case .user: "a user of the daemon's users file; --password-file has its secret"
+        case .passwordFile: "the file whose first line is the password for --tcp or of --user"
         case .json: "print one JSON document"
         case .help: "print what a command does"
         case .version: "print the version"
@@ -169,6 +179,11 @@ enum Option: String, CaseIterable {
         case .variable: "a variable for the program, as its configuration allows"
         case .attempt: "the number of an attempt; the latest if not given"
         case .follow: "go on until the job has ended"
+        case .roles: "what the user may do: observe, submit, work, operate"
+        case .threads: "the threads that it may touch, such as 'mail,images-*'; all if not given"
+        case .selectors: "the selectors that it may touch; all if not given"
+        case .payloads: "let it see payloads, results, failures and such"
+        case .finish: "forget the old secret; make no new one"
         }
     }
 }

@@ -29,7 +29,7 @@ enum SubcommandTable {
         JobSubcommands.all + FailureSubcommands.all + BulkSubcommands.all
             + ScheduleSubcommands.all
             + ThreadSubcommands.all + WorkerSubcommands.all
-            + ServerSubcommands.all
+            + ServerSubcommands.all + UserSubcommands.all
     }
 
     static func command(named name: String) throws(Failure) -> Subcommand {

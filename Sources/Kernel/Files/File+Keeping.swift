@@ -81,6 +81,37 @@ extension Descriptor {
     }
 }
 
+extension File {
+    /// Puts a file in the place of the one at a path, or makes it: readers meet the old one or the
+    /// new one, also after a crash.
+    ///
+    /// Owner, group and mode bits are those of the old one; of a new one they are the process's,
+    /// and `ownerOnly`.
+    ///
+    /// - Throws: EACCES, ENOENT (no such directory), ENOSPC; EPERM where the owner can't be kept.
+    /// - Thread: any.
+    /// - Blocks: for the disk.
+    package static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
+        let beside = "\(path).\(try SystemRandom.number())"
+        let descriptor = try open(
+            "open \(beside)", beside, O_WRONLY | O_CREAT | O_EXCL, ownerOnly)
+        do throws(SystemError) {
+            try descriptor.write(everything: bytes)
+            if let old = try status(of: path, followingLinks: true) {
+                let number = descriptor.number
+                try retrying("chown \(path)") { fchown(number, old.st_uid, old.st_gid) }
+                try retrying("chmod \(path)") { fchmod(number, old.st_mode & 0o777) }
+            }
+            try descriptor.sync()
+            try rename(beside, to: path)
+        } catch {
+            try? remove(beside)
+            throw error
+        }
+        try Directory.sync(Directory.parent(of: path))
+    }
+}
+
 extension Directory {
     /// Waits until the names in a directory are on the disk as they are.
     ///

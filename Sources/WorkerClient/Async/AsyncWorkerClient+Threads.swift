@@ -65,6 +65,13 @@ extension AsyncWorkerClient {
         try await run(.information(section))
     }
 
+    /// The address of the daemon's page, good once and for a minute: its page then has the rights
+    /// of this client's user.
+    ///
+    /// - Throws: `.daemon` with ERR if the daemon serves no page.
+    /// - Thread: any task.
+    public func page() async throws -> String { try await run(.page) }
+
     /// Copies the daemon's file of jobs into its directory of backups, while it is served.
     ///
     /// - Parameters:

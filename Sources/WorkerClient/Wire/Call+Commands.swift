@@ -240,6 +240,13 @@ extension Call where Value == String {
         }
     }
 
+    static var page: Call {
+        Call(["PAGE"]) { (reply) throws(WorkerClientError) in
+            guard let address = reply["url"]?.text else { throw Read.unexpected(reply, "a url") }
+            return address
+        }
+    }
+
     static func backup(_ name: String, replaces: Bool) -> Call {
         Call(
             ["BACKUP", .text(name)] + (replaces ? ["REPLACE"] : []), wait: .forever

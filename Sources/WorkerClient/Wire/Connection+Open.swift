@@ -63,12 +63,14 @@ extension Connection {
     ) throws(WorkerClientError) {
         let password = address.password
         let authentication: [CommandArgument] =
-            password.map { ["AUTH", "default", .bytes($0)] } ?? []
+            password.map { ["AUTH", .text(address.user), .bytes($0)] } ?? []
         do throws(WorkerClientError) {
             try greet(["HELLO", 3] + authentication, within: limit)
         } catch .daemon(let word, let message) where Self.hasNoHello(word, message) {
             guard let password else { return }
-            try greet(["AUTH", .bytes(password)], within: limit)
+            let isDefault = address.user == WorkerAddress.defaultUser
+            let user: [CommandArgument] = isDefault ? [] : [.text(address.user)]
+            try greet(["AUTH"] + user + [.bytes(password)], within: limit)
         } catch .daemon(let word, let message) where !["NOAUTH", "WRONGPASS"].contains(word) {
             throw .notConnected(
                 address: address.description, reason: "it refuses: \(message)",

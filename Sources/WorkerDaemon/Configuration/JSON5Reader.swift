@@ -81,7 +81,7 @@ package struct JSON5Reader {
         while true {
             try scanner.skipBlanks()
             if scanner.skip("}") { return .object(object, at: start) }
-            let keyPosition = scanner.position
+            let (keyPosition, keyOffset) = (scanner.position, scanner.offset)
             let key = try readKey(openedAt: start)
             try scanner.skipBlanks()
             guard scanner.skip(":") else {
@@ -89,7 +89,8 @@ package struct JSON5Reader {
                     scanner.position, "expected \":\" after the key \(key.quoted), \(scanner.found)"
                 )
             }
-            object.add(key, at: keyPosition, try readValue(depth: depth))
+            let value = try readValue(depth: depth)
+            object.add(key, at: keyPosition, value, in: keyOffset..<scanner.offset)
             try expectComma(or: "}", openedAt: start)
         }
     }

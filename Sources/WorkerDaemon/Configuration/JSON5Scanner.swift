@@ -27,6 +27,9 @@ struct JSON5Scanner {
         }
     }
 
+    /// The place of the cursor, in Unicode scalars from the beginning of the text.
+    var offset: Int { index }
+
     /// The scalar under the cursor; nil at the end of the text.
     var next: Unicode.Scalar? { index < scalars.count ? scalars[index] : nil }
 

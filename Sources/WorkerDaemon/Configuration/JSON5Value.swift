@@ -62,6 +62,8 @@ package struct JSON5Object: Sendable, Equatable {
         package let key: String
         package let keyPosition: JSON5Position
         package let value: JSON5Value
+        /// From the key to the end of the value, in Unicode scalars from the text's beginning.
+        package let range: Range<Int>
     }
 
     /// A key that was given again, with both places.
@@ -85,12 +87,14 @@ package struct JSON5Object: Sendable, Equatable {
     package subscript(key: String) -> Member? { indexes[key].map { members[$0] } }
 
     /// Adds a member, or a repetition if the key is there already.
-    mutating func add(_ key: String, at position: JSON5Position, _ value: JSON5Value) {
+    mutating func add(
+        _ key: String, at position: JSON5Position, _ value: JSON5Value, in range: Range<Int>
+    ) {
         if let first = self[key] {
             repetitions.append(.init(key: key, first: first.keyPosition, again: position))
         } else {
             indexes[key] = members.count
-            members.append(.init(key: key, keyPosition: position, value: value))
+            members.append(.init(key: key, keyPosition: position, value: value, range: range))
         }
     }
 }

@@ -39,6 +39,11 @@ package final class User: Sendable {
     /// No user of a file has it.
     static let defaultName = "default"
 
+    /// The patterns of the threads that it may touch.
+    package var threadPatterns: [String] { scope.threads.map(\.description) }
+    /// The patterns of the selectors that it may touch.
+    package var selectorPatterns: [String] { scope.selectors.map(\.description) }
+
     /// Whether it may touch all threads and selectors.
     var touchesAll: Bool { scope.isAll }
 

@@ -17,9 +17,10 @@ final class TestDaemon {
     ///   - listen: what `listen` has beside the Unix socket.
     ///   - store: where jobs are kept.
     ///   - selectors: further selectors, each with a comma.
+    ///   - more: further sections, each with a comma.
     init(
         listen: String = "", in scratch: Scratch? = nil, store: String = "memory",
-        selectors: String = ""
+        selectors: String = "", more: String = ""
     ) throws {
         let scratch = try scratch ?? Scratch()
         self.scratch = scratch
@@ -32,6 +33,7 @@ final class TestDaemon {
                     shout: { program: ["/usr/bin/tr", "a-z", "A-Z"] }, \(selectors)
                 },
                 log: { level: "notice" },
+                \(more)
             }
             """
         let file = try scratch.write(Array(text.utf8), to: "workerd.json5")
