@@ -151,7 +151,9 @@ let package = Package(
             name: "Memory", dependencies: hasMimalloc ? ["CMimalloc"] : [],
             swiftSettings: rules + mimalloc),
         program("workerd", may: ["WorkerDaemon", "Memory"]),
-        program("workerctl", may: ["WorkerClient", "WorkerDaemon", "Kernel", "Wording"]),
+        program(
+            "workerctl",
+            may: ["WorkerClient", "WorkerDaemon", "WorkerThreads", "RunLoops", "Kernel", "Wording"]),
         .target(
             name: "CMeasure", dependencies: ["CSQLite"],
             linkerSettings: [.linkedLibrary("sqlite3")]),
@@ -205,7 +207,7 @@ let package = Package(
         tests(
             "RunLoopsTestingTests",
             may: ["RunLoopsTesting", "WorkerThreads", "RunLoops", "Kernel", "Support"]),
-        tests("DocumentationTests", may: ["Kernel", "Support"]),
+        tests("DocumentationTests", may: ["Kernel", "Wording", "Support"]),
         tests("RESPTests", may: ["RESP", "Support"]),
         tests("HTTPTests", may: ["HTTP", "Support"]),
         tests("JobStoreTests", may: ["Jobs", "SQLiteJobs", "StoreTwin", "Kernel", "Support"]),
@@ -221,7 +223,7 @@ let package = Package(
             dependencies: [
                 "WorkerDaemon", "WorkerClient", "WorkerThreads", "RunLoops", "RunLoopsTesting",
                 "RESP",
-                "Jobs", "SQLiteJobs", "StoreTwin", "Kernel", "Support",
+                "Jobs", "SQLiteJobs", "StoreTwin", "Kernel", "Wording", "Support",
             ],
             swiftSettings: rules + mimalloc),
         .target(

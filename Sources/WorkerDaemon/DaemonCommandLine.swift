@@ -1,17 +1,18 @@
 // The command line of `workerd`.
 
 internal import Kernel
+internal import Wording
 
 /// The command line of `workerd`.
 public enum DaemonCommandLine {
-    private static let usage = """
-        usage: workerd --config FILE [--check]
-          --config FILE   the configuration, a JSON5 file
-          --check         only check it; exit status 0 when it is fine
-          --version       print the version
-          --help          print this
-
-        """
+    private static var usage: String {
+        let width = 16
+        return options.reduce("usage: workerd --config FILE [--check]\n") { text, option in
+            let shown = option.name + (option.value.isEmpty ? "" : " \(option.value)")
+            let padding = String(repeating: " ", count: max(1, width - shown.count))
+            return text + "  \(shown)\(padding)\(option.meaning)\n"
+        }
+    }
 
     /// Runs `workerd`.
     ///
@@ -31,6 +32,9 @@ public enum DaemonCommandLine {
             case "--check": isCheck = true
             case "--version":
                 say("workerd \(Service.version)\n", on: .output)
+                return 0
+            case "--manual":
+                say(manual.text, on: .output)
                 return 0
             case "--help", "-h":
                 say(usage, on: .output)

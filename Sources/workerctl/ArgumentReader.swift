@@ -26,6 +26,9 @@ struct ArgumentLine {
 }
 
 enum ArgumentReader {
+    /// Other names of options, which help leaves out.
+    private static let aliases = ["-h": "--help", "--payload-file": "--file"]
+
     /// Reads a line: `--name value`, `--name=value`, `-h`; what follows `--` is words only.
     static func read(_ arguments: [String]) throws(Failure) -> ArgumentLine {
         var line = ArgumentLine()
@@ -48,13 +51,17 @@ enum ArgumentReader {
         _ argument: String, _ rest: inout ArraySlice<String>, into line: inout ArgumentLine
     ) throws(Failure) {
         let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let name = parts[0] == "-h" ? "--help" : String(parts[0])
+        let name = String(parts[0])
         let attached = parts.count > 1 ? String(parts[1]) : nil
-        guard let option = Option(rawValue: name) else { throw unknown(name) }
+        guard let option = Option(rawValue: aliases[name] ?? name) else { throw unknown(name) }
         if line.options[option] != nil, option != .json, option != .help {
             throw .usage("\(name) is given twice", try: "workerctl help")
         }
-        switch option.arity {
+        // Only behind the command's name: in front of it, the command is not known yet.
+        let isFlag = line.words.first.map {
+            SubcommandTable.find($0.text)?.flags.contains(option) == true
+        }
+        switch isFlag == true ? .flag : option.arity {
         case .flag:
             guard attached == nil else {
                 throw .usage("\(name) takes no value", try: name)

@@ -37,7 +37,7 @@ enum BulkSubcommands {
                 "bulk is for cancel, retry and drop, not '\(word)'",
                 try: "workerctl bulk retry --selector NAME --dry-run")
         }
-        let (thread, state) = (invocation.text(.thread), try invocation.state())
+        let (thread, state) = (invocation.text(.thread), try invocation.jobState())
         let conditions = try invocation.conditions()
         let limit = try invocation.count(.limit, 0...Int.max)
         let what = "can't \(word) the jobs"

@@ -9,18 +9,26 @@ enum Durations {
     /// The daemon takes a hundred years at most.
     private static let longest = 100.0 * 365 * 86_400_000
 
-    /// Reads `500` (milliseconds), `250ms`, `1.5s`, `5m`, `1h`, `2d`.
+    /// Reads `500` (milliseconds), `250ms`, `1.5s`, `5m`, `1h`, `2d`, `1h30m`.
     ///
     /// - Returns: milliseconds, rounded up; nil if it is anything else.
     static func milliseconds(_ text: String) -> Int? {
-        let number = text.prefix { ("0"..."9").contains($0) || $0 == "." }
-        let unit = text[number.endIndex...]
-        guard number.first != ".", number.last != ".", let count = Double(number) else {
-            return nil
-        }
-        let factor = unit.isEmpty ? 1 : units.first { $0.name == unit }?.milliseconds
-        guard let factor, count * factor <= longest else { return nil }
-        return Int((count * factor).rounded(.up))
+        var rest = text[...]
+        var sum = 0.0
+        repeat {
+            let number = rest.prefix { ("0"..."9").contains($0) || $0 == "." }
+            let unit = rest[number.endIndex...].prefix { $0.isLetter }
+            guard number.first != ".", number.last != ".", let count = Double(number) else {
+                return nil
+            }
+            // A number without a unit stands alone.
+            let isBare = unit.isEmpty && number.count == text.count
+            let factor = isBare ? 1 : units.first { $0.name == unit }?.milliseconds
+            guard let factor else { return nil }
+            sum += count * factor
+            rest = rest[unit.endIndex...]
+        } while !rest.isEmpty
+        return sum <= longest ? Int(sum.rounded(.up)) : nil
     }
 
     /// A span for people: `850 ms`, `1.2 s`, `3 min 5 s`, `2 h 4 min`, `3 d 2 h`.

@@ -1,22 +1,10 @@
-// The failed action, its object, and a remedy; and the status that the program exits with.
+// The failed action, its object, and a remedy. The status that the program exits with is in
+// ExitStatus.swift.
 
 internal import WorkerClient
 
 /// Why the program could not do what it was asked to.
 struct Failure: Error, CustomStringConvertible {
-    /// The statuses that the program exits with.
-    ///
-    /// - Source: sysexits(3); 124 is what timeout(1) uses.
-    enum Status {
-        static let refused: Int32 = 1
-        static let usage: Int32 = 64
-        static let noInput: Int32 = 66
-        static let unavailable: Int32 = 69
-        static let outputFault: Int32 = 74
-        static let tryLater: Int32 = 75
-        static let timeout: Int32 = 124
-    }
-
     /// The failed action and its object: `can't perform 'echo' on thread 'images'`.
     let what: String
     let reason: String
@@ -24,7 +12,9 @@ struct Failure: Error, CustomStringConvertible {
     var word: String?
     /// What to try: a command line, or a sentence.
     var advice: String?
-    let status: Int32
+    let status: Status
+    /// Whether everything was told already, and only the status is left.
+    var isTold = false
 
     /// One sentence.
     var description: String {
@@ -40,7 +30,8 @@ struct Failure: Error, CustomStringConvertible {
                 .object([
                     ("word", word.map(JSON.string) ?? .null), ("message", .string(reason)),
                     ("what", what.isEmpty ? .null : .string(what)),
-                    ("try", advice.map(JSON.string) ?? .null), ("status", .integer(Int(status))),
+                    ("try", advice.map(JSON.string) ?? .null),
+                    ("status", .integer(Int(status.rawValue))),
                 ])
             )
         ])
@@ -54,9 +45,14 @@ struct Failure: Error, CustomStringConvertible {
             word: self.word, advice: advice, status: status)
     }
 
+    /// The status of a failure that was told already.
+    static func told(_ status: Status) -> Failure {
+        Failure(what: "", reason: "", status: status, isTold: true)
+    }
+
     /// The command line is wrong.
     static func usage(_ reason: String, try advice: String) -> Failure {
-        Failure(what: "", reason: reason, advice: advice, status: Status.usage)
+        Failure(what: "", reason: reason, advice: advice, status: .usage)
     }
 }
 
@@ -71,41 +67,34 @@ extension Failure {
         case .daemon("NOAUTH", _):
             self.init(
                 what: what, reason: "workerd asks for a password here", word: "NOAUTH",
-                advice: Self.passwordAdvice, status: Status.refused)
+                advice: Self.passwordAdvice, status: .notAllowed)
         case .daemon("WRONGPASS", _):
             self.init(
                 what: what, reason: "workerd has another password", word: "WRONGPASS",
-                advice: Self.passwordAdvice, status: Status.refused)
+                advice: Self.passwordAdvice, status: .notAllowed)
         case .daemon(let word, let message):
             self.init(
                 what: what, reason: message, word: word,
-                advice: Self.advice(word, message, program), status: Self.status(word))
+                advice: Self.advice(word, message, program),
+                status: Status(word: word, message: message))
         case .notConnected(let address, let reason, let advice):
             self.init(
                 what: "can't reach workerd at \(address)", reason: reason, advice: advice,
-                status: Status.unavailable)
+                status: .unavailable)
         case .timedOut:
             self.init(
                 what: what, reason: error.description,
-                advice: "\(program) ping", status: Status.timeout)
+                advice: "\(program) ping", status: .timeout)
         case .protocolFault, .closed, .tooManyOutstanding:
             self.init(
                 what: what, reason: error.description, advice: "\(program) ping",
-                status: Status.unavailable)
+                status: .unavailable)
         }
     }
 
     private static let passwordAdvice =
         "--password-file FILE, with what the daemon's listen.passwordFile says, or a user's secret "
         + "and --user NAME"
-
-    private static func status(_ word: String) -> Int32 {
-        switch word {
-        case "BUSY", "SHUTTINGDOWN": Status.tryLater
-        case "TIMEOUT": Status.timeout
-        default: Status.refused
-        }
-    }
 
     private static func advice(_ word: String, _ message: String, _ program: String) -> String? {
         switch word {
@@ -115,11 +104,14 @@ extension Failure {
         case "BUSY": return "again later; '\(program) jobs --state waiting' shows what waits"
         case "SHUTTINGDOWN": return "again once workerd has been started anew"
         case "TIMEOUT":
-            // The daemon names the job in "job 5 has not ended within 10 ms" only while it goes on.
-            let words = message.split(separator: " ")
-            guard words.count > 3, words[2] == "has", let id = UInt64(words[1]) else { return nil }
-            return "\(program) result \(id) --wait"
+            return jobThatGoesOn(message).map { "\(program) result \($0) --wait" }
         default: return nil
         }
+    }
+
+    /// The job of "job 5 has not ended within 10 ms"; nil if the job itself ran out of its time.
+    static func jobThatGoesOn(_ message: String) -> UInt64? {
+        let words = message.split(separator: " ")
+        return words.count > 3 && words[2] == "has" ? UInt64(words[1]) : nil
     }
 }

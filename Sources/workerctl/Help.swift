@@ -10,32 +10,35 @@ enum Help {
 
 
             """
-        let width = SubcommandTable.all.reduce(0) { max($0, $1.name.count) }
-        for command in SubcommandTable.all {
+        let width = SubcommandTable.shown.reduce(0) { max($0, $1.name.count) }
+        for command in SubcommandTable.shown {
             text += "  " + padded(command.name, to: width + 2) + command.summary + "\n"
         }
         text += "\noptions of every command, in front of it or behind it:\n"
         text += options(Option.common)
-        text += """
-
-            exit status: 0 done; 1 the daemon said no, or the job failed; 64 the command line is
-            wrong; 66 a file can't be read; 69 no connection; 74 the output can't be written;
-            75 try again later (BUSY, SHUTTINGDOWN); 124 TIMEOUT
-
-            """
+        text += "\nexit status:\n"
+        for status in Failure.Status.allCases {
+            text += "  " + padded("\(status.rawValue)", to: 5) + status.meaning + "\n"
+        }
         return text
     }
 
     static func text(of command: Subcommand) -> String {
         var text = "usage: workerctl \(command.usage)\n\n\(command.summary)\n"
         if !command.details.isEmpty { text += "\n\(command.details)\n" }
-        if !command.options.isEmpty { text += "\noptions:\n\(options(command.options))" }
+        if !command.options.isEmpty {
+            text += "\noptions:\n\(options(command.options, of: command))"
+        }
         return text
     }
 
-    private static func options(_ options: [Option]) -> String {
-        let width = options.reduce(0) { max($0, $1.usage.count) }
-        return options.map { "  " + padded($0.usage, to: width + 2) + $0.summary + "\n" }.joined()
+    private static func options(_ options: [Option], of command: Subcommand? = nil) -> String {
+        let usages = options.map { command?.usage(of: $0) ?? $0.usage }
+        let width = usages.reduce(0) { max($0, $1.count) }
+        return zip(options, usages).map { option, usage in
+            let summary = command?.summaries[option] ?? option.summary
+            return "  " + padded(usage, to: width + 2) + summary + "\n"
+        }.joined()
     }
 
     private static func padded(_ text: String, to width: Int) -> String {

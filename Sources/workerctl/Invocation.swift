@@ -14,6 +14,7 @@ struct Invocation {
     init(_ line: ArgumentLine, of command: Subcommand) throws(Failure) {
         self.command = command
         self.line = line
+        colour = try Style.Colour(line)
         words = Array(line.words.dropFirst())
         for option in Option.allCases where line.has(option) {
             guard command.options.contains(option) || Option.common.contains(option) else {
@@ -22,8 +23,10 @@ struct Invocation {
                     try: "workerctl help \(command.name)")
             }
         }
-        guard command.wordCount.contains(words.count) else {
-            let fault = words.count > command.wordCount.upperBound ? "too many" : "too few"
+        let isLifted = command.lifted.map(line.has) == true
+        let range = command.wordCount.lowerBound...(isLifted ? .max : command.wordCount.upperBound)
+        guard range.contains(words.count) else {
+            let fault = words.count > range.upperBound ? "too many" : "too few"
             let words = command.arguments.isEmpty ? "" : " \(command.arguments)"
             throw .usage(
                 "\(fault) arguments: workerctl \(command.name)\(words)",
@@ -32,7 +35,10 @@ struct Invocation {
     }
 
     var isJSON: Bool { line.has(.json) }
-    var style: Style { Style(for: .output) }
+    var style: Style { Style(for: .output, colour) }
+    /// How texts on standard error look.
+    var errorStyle: Style { Style(for: .error, colour) }
+    private let colour: Style.Colour
 
     func has(_ option: Option) -> Bool { line.has(option) }
 
@@ -86,8 +92,27 @@ struct Invocation {
         return value
     }
 
-    /// The state given with `--state`.
-    func state() throws(Failure) -> JobSummary.State? {
+    /// The moment of an option, in milliseconds since 1970-01-01 00:00 UTC.
+    func moment(_ option: Option) throws(Failure) -> Int64? {
+        guard let text = text(option) else { return nil }
+        guard
+            let moment = Moments.unixMilliseconds(text, now: WallClock.unixMilliseconds())
+        else {
+            throw .usage(
+                "\(option.rawValue) is a moment, such as \(Moments.forms), not '\(text)'",
+                try: "\(option.rawValue) 14:30")
+        }
+        guard (0...Int64(PerformOptions.millisecondsMax)).contains(moment) else {
+            throw .usage(
+                "\(option.rawValue) in milliseconds is from 0 to "
+                    + "\(PerformOptions.millisecondsMax), not '\(text)'",
+                try: "\(option.rawValue) 14:30")
+        }
+        return moment
+    }
+
+    /// The state of a job that `--state` names.
+    func jobState() throws(Failure) -> JobSummary.State? {
         guard let name = text(.state)?.lowercased() else { return nil }
         let known = JobSummary.State.all.map(\.rawValue)
         guard known.contains(name) else {
@@ -138,7 +163,8 @@ struct Invocation {
         }
     }
 
-    private func address() throws(Failure) -> WorkerAddress {
+    /// The daemon that is meant.
+    func address() throws(Failure) -> WorkerAddress {
         if has(.socket) && has(.tcp) {
             throw .usage("--socket and --tcp: one of them", try: "workerctl help")
         }
@@ -183,7 +209,7 @@ struct Invocation {
             throw Failure(
                 what: "can't read the password from \(path)", reason: error.reason,
                 advice: "a file whose first line is the password, that you may read",
-                status: Failure.Status.noInput)
+                status: .noInput)
         }
     }
 }

@@ -12,17 +12,17 @@ enum JobSubcommands {
     static var all: [Subcommand] {
         [
             Subcommand(
-                name: "perform", arguments: "THREAD SELECTOR [PAYLOAD | -]",
+                name: "perform", arguments: "THREAD SELECTOR [PAYLOAD | - | --each FILE…]",
                 summary: "Hands in a job; prints its number, or with --wait its result.",
                 details: """
                     The payload is the third argument, what a file contains, or with - what comes on
                     standard input; without one it is empty. A payload that begins with - goes
                     behind --. The result is printed as it is.
-                    """ + "\n" + waitDetails, wordCount: 2...3,
+                    """ + "\n\n" + waitDetails + "\n\n" + BulkSubcommand.details, wordCount: 2...3,
                 options: [
                     .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .again, .holds,
                     .tell, .retry, .block, .expire, .label, .argument, .variable, .volatile,
-                ], run: perform),
+                ] + BulkSubcommand.options, lifted: .each, run: perform),
             Subcommand(
                 name: "cancel", arguments: "ID | THREAD SELECTOR [PAYLOAD | -]",
                 summary: "Takes back what has not begun; asks a running job to end.",
@@ -41,6 +41,7 @@ enum JobSubcommands {
                 name: "result", arguments: "ID",
                 summary: "The result of a job, as it is.", details: waitDetails,
                 wordCount: 1...1, options: [.wait], run: result),
+            WaitSubcommand.subcommand,
             OutputSubcommand.subcommand,
             OutputSubcommand.following,
             Subcommand(
@@ -62,6 +63,7 @@ enum JobSubcommands {
     }
 
     private static func perform(_ invocation: Invocation) throws(Failure) {
+        if try BulkSubcommand.isAsked(invocation) { return try BulkSubcommand.perform(invocation) }
         let (thread, selector) = (invocation.word(0), invocation.word(1))
         let options = try performOptions(invocation)
         let wait = try invocation.jobWait()
@@ -102,8 +104,8 @@ enum JobSubcommands {
             throw .usage("--delay and --at: one of them", try: "workerctl help perform")
         }
         if let delay = try invocation.duration(.delay) { options.schedule = .after(delay) }
-        if let time = try invocation.count(.at, 0...PerformOptions.millisecondsMax) {
-            options.schedule = .at(unixMilliseconds: Int64(time))
+        if let moment = try invocation.moment(.at) {
+            options.schedule = .at(unixMilliseconds: moment)
         }
         if let name = invocation.text(.priority) {
             guard let priority = PerformOptions.Priority(rawValue: name.lowercased()) else {
@@ -205,7 +207,7 @@ enum JobSubcommands {
             throw Failure(
                 what: "no result of job \(id)", reason: "it has not ended",
                 advice: "\(invocation.program) result \(id) --wait",
-                status: Failure.Status.refused)
+                status: .tryLater)
         }
         try write(result: result, invocation)
     }
@@ -284,7 +286,7 @@ enum JobSubcommands {
 
     private static func jobs(_ invocation: Invocation) throws(Failure) {
         let limit = try invocation.count(.limit, 0...10_000)
-        let state = try invocation.state()
+        let state = try invocation.jobState()
         let thread = invocation.text(.thread)
         var conditions = try invocation.conditions()
         conditions.withFailures = invocation.has(.failures)

@@ -59,6 +59,14 @@ enum Option: String, CaseIterable {
     case selectors = "--selectors"
     case payloads = "--payloads"
     case finish = "--finish"
+    case colour = "--color"
+    case each = "--each"
+    case lines = "--lines"
+    case inFlight = "--in-flight"
+    case patience = "--patience"
+    case failFast = "--fail-fast"
+    case any = "--any"
+    case config = "--config"
 
     /// Whether a value goes with it.
     enum Arity {
@@ -73,14 +81,15 @@ enum Option: String, CaseIterable {
     var arity: Arity {
         switch self {
         case .json, .help, .version, .drain, .now, .block, .volatile, .payload, .again,
-            .tell, .replace, .follow, .failures, .oldest, .dryRun, .yes, .payloads, .finish:
+            .tell, .replace, .follow, .failures, .oldest, .dryRun, .yes, .each, .lines, .failFast,
+            .any, .payloads, .finish:
             .flag
         case .key: .value("KEY")
         case .label, .reason: .value("TEXT")
         case .argument: .values("--NAME[=VALUE]")
         case .variable: .values("NAME=VALUE")
         case .unique: .value("ID")
-        case .retry, .attempt: .value("N")
+        case .retry, .attempt, .inFlight: .value("N")
         case .all: .value("SELECTOR")
         case .wait: .optionalDuration("MS")
         case .socket: .value("PATH")
@@ -89,26 +98,27 @@ enum Option: String, CaseIterable {
         case .user: .value("NAME")
         case .roles: .value("ROLE,…")
         case .threads, .selectors: .value("PATTERN,…")
-        case .passwordFile, .file: .value("FILE")
-        case .delay, .timeout, .expire, .every, .holds, .older, .newer:
+        case .passwordFile, .file, .config: .value("FILE")
+        case .delay, .timeout, .expire, .every, .holds, .older, .newer, .patience:
             .value("DURATION")
         case .cron: .value("EXPRESSION")
         case .zone: .value("ZONE")
         case .missed: .value("once|all|none")
         case .overlap: .value("one|skip|queue")
-        case .at: .value("UNIX-MS")
+        case .at: .value("WHEN")
+        case .colour: .value("auto|always|never")
         case .priority: .value("high|normal|low")
-        case .thread: .value("NAME")
+        case .thread: .value("THREAD")
         case .state: .value("STATE")
         case .limit: .value("N")
         case .before, .after: .value("ID")
-        case .selector: .value("NAME")
+        case .selector: .value("SELECTOR")
         }
     }
 
     /// The options of every command.
     static let common: [Option] = [
-        .socket, .trustUser, .tcp, .user, .passwordFile, .json, .help, .version,
+        .socket, .trustUser, .tcp, .user, .passwordFile, .json, .colour, .help, .version,
     ]
 
     /// How it is written: `--delay DURATION`.
@@ -134,9 +144,11 @@ enum Option: String, CaseIterable {
         case .help: "print what a command does"
         case .version: "print the version"
         case .wait: "wait for the job's end, at most so long if a time is given"
-        case .file: "the payload is what this file contains"
+        case .file: "the payload is what this file contains, or standard input for -"
         case .delay: "begin after this time: 500 (ms), 250ms, 30s, 5m, 1h, 2d"
-        case .at: "begin at this time, in milliseconds since 1970-01-01 00:00 UTC"
+        case .at:
+            "begin at this time: 14:30, 'tomorrow 8:00', 'in 2h', '2026-12-24 18:00', or "
+                + "milliseconds since 1970"
         case .priority: "which of the jobs that wait goes first"
         case .timeout: "how long the job may run"
         case .cron: "when, such as '30 3 * * *'"
@@ -184,6 +196,15 @@ enum Option: String, CaseIterable {
         case .selectors: "the selectors that it may touch; all if not given"
         case .payloads: "let it see payloads, results, failures and such"
         case .finish: "forget the old secret; make no new one"
+        case .colour: "colours: on a terminal without NO_COLOR (auto), always or never"
+        case .each: "one job for each of the files that follow; its payload is the file's content"
+        case .lines: "one job for each line of standard input"
+        case .inFlight: "with --each, --lines: how many jobs at a time, 1 to 1000; 64 if not given"
+        case .patience:
+            "with --each, --lines: how long a job is offered while BUSY; 60s if not given"
+        case .failFast: "with --each, --lines: hand in nothing more after the first failure"
+        case .config: "the configuration that is checked"
+        case .any: "until the first has ended"
         }
     }
 }

@@ -20,6 +20,10 @@ enum OutputSubcommand {
         Subcommand(
             name: "follow", arguments: "ID",
             summary: "What the program of a job writes, as it comes: output --follow.",
+            details: """
+                Waits until the job begins, and ends with it: with status 0 if it is done, else with
+                the reason of its failure and the status of that.
+                """,
             wordCount: 1...1
         ) { (invocation) throws(Failure) in
             let id = try invocation.id(0)
@@ -50,7 +54,7 @@ enum OutputSubcommand {
             throw Failure(
                 what: "no output of job \(id)",
                 reason: attempt.map { "nothing is kept of attempt \($0)" } ?? "nothing is kept",
-                advice: "\(invocation.program) job \(id)", status: Failure.Status.refused)
+                advice: "\(invocation.program) job \(id)", status: .refused)
         }
         if invocation.isJSON { return try Output.write(found.json) }
         try Output.writeResult(found.output)
@@ -84,18 +88,32 @@ enum OutputSubcommand {
                     failure = error
                 }
                 if hasEnded || failure != nil { return }
-                try waitABit(for: id, client)
+                try waitForMore(of: id, in: state, client)
             }
         }
         if let failure { throw failure }
+        try throwEnd(of: id, invocation)
+    }
+
+    /// Throws the error of a job that has not ended well.
+    private static func throwEnd(of id: UInt64, _ invocation: Invocation) throws(Failure) {
+        // The daemon's sentence names the job.
+        _ = try invocation.withDaemon("") { (client) throws(WorkerClientError) in
+            try client.result(of: id)
+        }
     }
 
     private static let endStates: [JobSummary.State] = [.done, .failed, .cancelled, .expired]
 
-    /// Waits until the job has ended, or for the pause.
-    private static func waitABit(
-        for id: UInt64, _ client: WorkerClient
+    /// Waits until the job runs if it does not, else until it has ended or for the pause.
+    private static func waitForMore(
+        of id: UInt64, in state: JobSummary.State, _ client: WorkerClient
     ) throws(WorkerClientError) {
+        guard state == .running || state == .stuck else {
+            return try client.observe(id) { news in
+                news.state != .running && news.state != .stuck
+            }
+        }
         do throws(WorkerClientError) {
             _ = try client.result(of: id, wait: .atMost(pause))
         } catch {

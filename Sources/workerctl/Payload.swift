@@ -17,11 +17,16 @@ enum Payload {
                     "a payload and --file: one of them",
                     try: "workerctl help \(invocation.command.name)")
             }
-            return path == "-" ? try standardInput() : try file(path)
+            return try content(ofFile: path)
         }
         guard let word else { return nil }
         if word.text == "-", !word.isLiteral { return try standardInput() }
         return Array(word.text.utf8)
+    }
+
+    /// The content of a file, or for `-` of standard input.
+    static func content(ofFile path: String) throws(Failure) -> [UInt8] {
+        path == "-" ? try standardInput() : try file(path)
     }
 
     private static func file(_ path: String) throws(Failure) -> [UInt8] {
@@ -31,7 +36,7 @@ enum Payload {
             throw Failure(
                 what: "can't read the payload from \(path)", reason: error.reason,
                 advice: "a file that is there and that you may read",
-                status: Failure.Status.noInput)
+                status: .noInput)
         }
     }
 
@@ -41,7 +46,7 @@ enum Payload {
         } catch {
             throw Failure(
                 what: "can't read the payload from standard input", reason: error.reason,
-                status: Failure.Status.noInput)
+                status: .noInput)
         }
     }
 }

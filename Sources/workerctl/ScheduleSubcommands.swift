@@ -23,7 +23,7 @@ enum ScheduleSubcommands {
                 ],
                 run: schedule),
             Subcommand(
-                name: "unschedule", arguments: "NAME", summary: "Ends a schedule.",
+                name: "unschedule", arguments: "SCHEDULE", summary: "Ends a schedule.",
                 wordCount: 1...1, run: unschedule),
         ]
     }

@@ -22,6 +22,7 @@ enum ServerSubcommands {
             Subcommand(
                 name: "ping", arguments: "", summary: "Asks whether the daemon answers.",
                 wordCount: 0...0, run: ping),
+            DoctorSubcommand.subcommand,
             Subcommand(
                 name: "shutdown", arguments: "",
                 summary: "Ends the daemon, and waits until it is down.",
@@ -29,10 +30,11 @@ enum ServerSubcommands {
                     Without an option the jobs that run may finish, within the configured grace
                     period, and what waits is abandoned.
                     """, wordCount: 0...0, options: [.drain, .now], run: shutdown),
+            ManualSubcommand.subcommand,
             Subcommand(
                 name: "help", arguments: "[COMMAND]", summary: "Tells what a command does.",
                 wordCount: 0...1, run: help),
-        ]
+        ] + CompletionSubcommand.all
     }
 
     private static func info(_ invocation: Invocation) throws(Failure) {
@@ -45,7 +47,7 @@ enum ServerSubcommands {
             throw Failure(
                 what: "can't get the daemon's figures",
                 reason: "there is no section '\(section ?? "")'",
-                advice: "\(invocation.program) info", status: Failure.Status.refused)
+                advice: "\(invocation.program) info", status: .refused)
         }
         if invocation.isJSON { return try Output.write(JSON(informationLines: lines)) }
         let style = invocation.style

@@ -5,34 +5,73 @@ internal import Wording
 
 /// Colours, where a person sees them.
 struct Style {
-    private let isColoured: Bool
+    /// When texts are coloured.
+    enum Colour: String, CaseIterable {
+        /// On a terminal, and not with NO_COLOR (https://no-color.org).
+        case auto
+        case always, never
 
-    /// Colours only on a terminal, and not with NO_COLOR (https://no-color.org).
-    init(for stream: StandardStream) {
-        guard stream.isTerminal else {
-            isColoured = false
-            return
+        init(_ line: ArgumentLine) throws(Failure) {
+            guard let text = line.value(of: .colour) else {
+                self = .auto
+                return
+            }
+            guard let colour = Colour(rawValue: text) else {
+                throw .usage(
+                    "--color is auto, always or never, not '\(text)'", try: "--color never")
+            }
+            self = colour
         }
-        let environment = Program.inheritedEnvironment()
-        isColoured = environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
     }
 
-    func heading(_ text: String) -> String { wrap(text, "1") }
-    func bad(_ text: String) -> String { wrap(text, "1;31") }
+    private let isColoured: Bool
+
+    init(for stream: StandardStream, _ colour: Colour) {
+        switch colour {
+        case .always: isColoured = true
+        case .never: isColoured = false
+        case .auto:
+            let environment = Program.inheritedEnvironment()
+            isColoured =
+                stream.isTerminal && environment["NO_COLOR", default: ""].isEmpty
+                && environment["TERM"] != "dumb"
+        }
+    }
+
+    /// What a text is, and so how it looks.
+    enum Look: String {
+        case heading = "1"
+        case bad = "1;31"
+        case trouble = "31"
+        case good = "32"
+        case warning = "33"
+        case faint = "2"
+        case selected = "7"
+    }
+
+    func heading(_ text: String) -> String { shown(text, .heading) }
+    func bad(_ text: String) -> String { shown(text, .bad) }
 
     /// The state of a job or a thread, padded already or not.
     func state(_ text: String) -> String {
-        switch text.split(separator: " ").first.map(String.init) {
-        case "running": wrap(text, "32")
-        case "failed", "stopped", "stopping", "stuck": wrap(text, "31")
-        case "waiting", "delayed", "buffered", "paused", "pausing": wrap(text, "33")
-        case "cancelled", "idle": wrap(text, "2")
-        default: text
+        shown(text, Self.look(ofState: text.split(separator: " ").first.map(String.init) ?? ""))
+    }
+
+    /// How the state of a job or a thread looks; nil for plain text.
+    static func look(ofState state: String) -> Look? {
+        switch state {
+        case "running": .good
+        case "failed", "stopped", "stopping", "stuck": .trouble
+        case "waiting", "delayed", "buffered", "paused", "pausing": .warning
+        case "cancelled", "idle": .faint
+        default: nil
         }
     }
 
-    private func wrap(_ text: String, _ code: String) -> String {
-        isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    /// A text in its look.
+    func shown(_ text: String, _ look: Look?) -> String {
+        guard isColoured, let look else { return text }
+        return "\u{1B}[\(look.rawValue)m\(text)\u{1B}[0m"
     }
 }
 
@@ -81,7 +120,7 @@ enum Output {
         } catch {
             throw Failure(
                 what: "can't write to \(name)", reason: error.reason,
-                status: Failure.Status.outputFault)
+                status: .outputFault)
         }
     }
 }

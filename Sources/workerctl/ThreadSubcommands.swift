@@ -16,8 +16,9 @@ enum ThreadSubcommands {
             Subcommand(
                 name: "threads", arguments: "", summary: "Every worker thread, and what it does.",
                 wordCount: 0...0, run: threads),
+            TopSubcommand.subcommand,
             Subcommand(
-                name: "thread", arguments: "NAME", summary: "One worker thread or pool.",
+                name: "thread", arguments: "THREAD", summary: "One worker thread or pool.",
                 details: "The members of a pool are called mail/1, mail/2 and so on.",
                 wordCount: 1...1, run: thread),
             Subcommand(
@@ -42,7 +43,7 @@ enum ThreadSubcommands {
         _ act: @escaping (WorkerClient, String) throws(WorkerClientError) -> Void
     ) -> Subcommand {
         Subcommand(
-            name: name, arguments: "NAME", summary: summary, wordCount: 1...1,
+            name: name, arguments: "THREAD", summary: summary, wordCount: 1...1,
             run: { (invocation) throws(Failure) in
                 let thread = invocation.word(0)
                 try invocation.withDaemon("can't \(name) thread '\(thread)'") {

@@ -1,12 +1,10 @@
 // From arguments to an exit status: read the line, find the command, run it, report a failure.
 
 internal import Kernel
-internal import WorkerClient
+internal import Wording
 
 /// The program as a whole.
 enum Workerctl {
-    static let version = "0.1.0"
-
     /// Runs the program.
     ///
     /// - Parameter arguments: without the program's name.
@@ -16,12 +14,14 @@ enum Workerctl {
         // number.
         try? StandardStream.openMissing()
         var isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+        var colour = Style.Colour.auto
         do throws(Failure) {
             try checkText()
             let line = try ArgumentReader.read(arguments)
             isJSON = line.has(.json)
+            colour = try Style.Colour(line)
             if line.has(.version) {
-                try Output.write("workerctl \(version)\n")
+                try Output.write("workerctl \(Release.version)\n")
                 return 0
             }
             guard let name = line.words.first?.text else {
@@ -42,8 +42,8 @@ enum Workerctl {
             try command.run(try Invocation(line, of: command))
             return 0
         } catch {
-            report(error, isJSON: isJSON)
-            return error.status
+            report(error, isJSON: isJSON, colour)
+            return error.status.rawValue
         }
     }
 
@@ -60,8 +60,9 @@ enum Workerctl {
         }
     }
 
-    private static func report(_ failure: Failure, isJSON: Bool) {
-        let style = Style(for: .error)
+    private static func report(_ failure: Failure, isJSON: Bool, _ colour: Style.Colour) {
+        if failure.isTold { return }
+        let style = Style(for: .error, colour)
         var text = style.bad("workerctl:") + " " + Terminal.printable(failure.description) + "\n"
         if let advice = failure.advice { text += "  try: \(Terminal.printable(advice))\n" }
         // When standard error has no reader, the exit status still tells.

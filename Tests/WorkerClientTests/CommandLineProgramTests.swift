@@ -22,15 +22,23 @@ struct `workerctl with programs` {
         let json = try daemon.workerctl("output", "1", "--json", "--attempt", "1")
         #expect(json.text.contains(#""errors":"err 1\n","errors_bytes":6"#), "\(json.text)")
         let none = try daemon.workerctl("output", "1", "--attempt", "2")
-        #expect(none.status == 1)
+        #expect(none.status == 65)
         #expect(none.errors.contains("no output of job 1: nothing is kept of attempt 2"))
         _ = try daemon.workerctl("perform", "images", "bad", "--retry", "1")
         let attempts = try daemon.workerctl("output", "2", "--follow")
-        #expect(attempts.status == 0)
+        #expect(attempts.status == 1)
         #expect(attempts.text == "out 1\nout 2\n")
-        #expect(attempts.errors == "err 1\n--- attempt 2\nerr 2\n")
+        #expect(
+            attempts.errors == """
+                err 1
+                --- attempt 2
+                err 2
+                workerctl: job 2: exit status 3: err 2 (FAILED)
+
+                """)
         _ = try daemon.workerctl("perform", "images", "good", "--delay", "50ms")
         let good = try daemon.workerctl("output", "3", "--follow")
+        #expect(good.status == 0)
         #expect(good.text == "result\n")
         #expect(good.errors == "warning\n")
         let both = try daemon.workerctl("output", "3", "--follow", "--json")
@@ -38,6 +46,11 @@ struct `workerctl with programs` {
         let followed = try daemon.workerctl("follow", "2")
         #expect(followed.text == attempts.text && followed.errors == attempts.errors)
         #expect(try daemon.workerctl("follow", "2", "--json").status == 64)
+        _ = try daemon.workerctl("perform", "images", "good", "--delay", "2h")
+        _ = try daemon.workerctl("cancel", "4")
+        let cancelled = try daemon.workerctl("follow", "4")
+        #expect(cancelled.status == 3)
+        #expect(cancelled.errors == "workerctl: job 4 was cancelled (CANCELLED)\n")
     }
 
     @Test func `arguments and variables for a program are given several times`() throws {

@@ -33,4 +33,22 @@ struct `A terminal` {
         #expect(!shown.unicodeScalars.contains("\u{1B}"))
         #expect(!shown.unicodeScalars.contains("\u{202E}"))
     }
+
+    @Test func `is taken over by top, and given back as it was`() throws {
+        // What top.py looks at is listed there, in the order in which a person would do it.
+        let run = try ProgramRun(
+            "/usr/bin/python3",
+            [
+                "\(repositoryDirectory)/Scripts/lib/terminal/top.py", try product("workerctl"),
+                try product("workerd"),
+            ])
+        #expect(run.status == .exited(0), "\(run.output)")
+    }
+
+    @Test func `is needed for top`() throws {
+        let daemon = try TestDaemon()
+        let run = try daemon.workerctl("top")
+        #expect(run.status == 64)
+        #expect(run.errors == "workerctl: top needs a terminal\n  try: workerctl threads\n")
+    }
 }

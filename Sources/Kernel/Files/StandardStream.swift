@@ -58,10 +58,19 @@ package enum StandardStream: CInt, Sendable, CaseIterable {
     /// - Thread: any.
     /// - Blocks: until the writer closes its end.
     package func read(atMost byteCountMax: Int) throws(SystemError) -> [UInt8] {
+        let descriptor = try duplicate()
+        return try descriptor.readEverything("standard input", atMost: byteCountMax)
+    }
+
+    /// A descriptor of the same stream, which has an owner.
+    ///
+    /// - Throws: EMFILE; EBADF if the program was started without the stream.
+    /// - Thread: any.
+    /// - Blocks: never.
+    package func duplicate() throws(SystemError) -> Descriptor {
         let copy = clinux_fcntl(rawValue, F_DUPFD_CLOEXEC, StandardStream.count)
         guard copy >= 0 else { throw SystemError(operation: "fcntl F_DUPFD", errno: -copy) }
-        let descriptor = Descriptor(owning: copy)
-        return try descriptor.readEverything("standard input", atMost: byteCountMax)
+        return Descriptor(owning: copy)
     }
 
     /// Opens `/dev/null` in place of each standard stream that the program was started without.
@@ -99,6 +108,24 @@ extension Descriptor {
     /// - Blocks: until the reader took everything.
     package borrowing func write(everything bytes: [UInt8]) throws(SystemError) {
         try writeAll(bytes, to: number)
+    }
+
+    /// Reads the next bytes, also from a descriptor that is set non-blocking.
+    ///
+    /// - Returns: false at the end.
+    /// - Throws: EIO, EISDIR.
+    /// - Thread: the one that owns the descriptor.
+    /// - Blocks: until there is something.
+    package borrowing func readSome(
+        appendingTo bytes: inout [UInt8], atMost byteCountMax: Int
+    ) throws(SystemError) -> Bool {
+        while true {
+            switch try read(appendingTo: &bytes, atMost: byteCountMax) {
+            case .bytes: return true
+            case .end: return false
+            case .wouldBlock: try waitUntilReady(number, for: CShort(POLLIN))
+            }
+        }
     }
 
     /// Reads to the end, also from a descriptor that is set non-blocking.

@@ -32,6 +32,10 @@ public struct Signal: Hashable, Sendable, CustomStringConvertible {
     public static let childEnded = Signal(SIGCHLD)
     /// Lets a stopped process go on.
     public static let `continue` = Signal(SIGCONT)
+    /// Ctrl-Z on the terminal.
+    package static let terminalStop = Signal(SIGTSTP)
+    /// The terminal has another size.
+    package static let windowChanged = Signal(SIGWINCH)
     /// Stops a process; it can't be received.
     public static let stop = Signal(SIGSTOP)
 

@@ -1,5 +1,26 @@
 // The asynchronous client's commands about jobs.
 
+internal import RESP
+
+/// A job that was sent, and whose number is still to come.
+package struct SentPerform: Sendable {
+    fileprivate let call: Call<UInt64>
+    fileprivate let pending: PendingReply
+
+    /// The job's number; to be asked for once.
+    ///
+    /// - Throws: as `perform`.
+    /// - Thread: any task.
+    package func id() async throws -> UInt64 {
+        let reply = try await withCheckedThrowingContinuation { continuation in
+            if let early = pending.wait({ continuation.resume(with: $0) }) {
+                continuation.resume(with: early)
+            }
+        }
+        return try call.value(of: reply)
+    }
+}
+
 extension AsyncWorkerClient {
     /// Hands in a job.
     ///
@@ -17,6 +38,20 @@ extension AsyncWorkerClient {
         options: PerformOptions = PerformOptions()
     ) async throws -> UInt64 {
         try await run(.perform(thread, selector, payload, options))
+    }
+
+    /// Sends a job at once; its number can be waited for later.
+    ///
+    /// The daemon gets jobs in the order of these calls, whichever task waits first.
+    ///
+    /// - Throws: `.tooManyOutstanding`, or why the client is over.
+    /// - Thread: any thread.
+    /// - Blocks: never.
+    package func startPerform(
+        onThread thread: String, selector: String, payload: [UInt8], options: PerformOptions
+    ) throws(WorkerClientError) -> SentPerform {
+        let call = Call.perform(thread, selector, payload, options)
+        return SentPerform(call: call, pending: try send(call))
     }
 
     /// Hands in a job under a unique name, unless there is one of that name.

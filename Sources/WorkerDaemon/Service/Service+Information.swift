@@ -47,6 +47,7 @@ extension Service {
             ("redis_mode", "standalone"),
             ("workerd_version", Service.version),
             ("process_id", "\(ProcessStatistics.processID)"),
+            ("server_time_usec", "\(driver.wall.unixNanoseconds() / 1_000)"),
             ("uptime_in_seconds", "\(uptime)"),
             ("store", driver.store.name),
             ("going_down", driver.isRefusing ? "1" : "0"),

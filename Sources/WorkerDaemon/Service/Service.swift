@@ -6,6 +6,7 @@ internal import Jobs
 internal import Kernel
 internal import RESP
 internal import RunLoops
+internal import Wording
 
 /// How the daemon is to go down.
 enum ShutdownMode: Sendable, Comparable {
@@ -21,7 +22,7 @@ enum ShutdownMode: Sendable, Comparable {
 ///
 /// Confined to its loop's thread.
 final class Service: SessionDelegate {
-    static let version = "0.1.0"
+    static let version = Release.version
     /// How long a client may keep its place without giving the password that is asked for.
     private static let passwordPatience = Duration.seconds(30)
     /// So many of the last places are for doors that ask for no password, if there are twice as

@@ -4,6 +4,7 @@ import Kernel
 import RESP
 import Support
 import Testing
+import Wording
 
 @Suite struct `Redis manners` {
     @Test(.timeLimit(.minutes(2)))
@@ -151,7 +152,7 @@ import Testing
             for version in [2, 3] {
                 let hello = try client.call("HELLO", .integer(version))
                 #expect(hello["version"]?.text == "7.2.0")
-                #expect(hello["workerd_version"]?.text == "0.1.0")
+                #expect(hello["workerd_version"]?.text == Release.version)
                 for name in ["REPLICATION", "replication", "Replication"] {
                     let text = try client.call("INFO", .text(name)).text ?? ""
                     #expect(text.hasPrefix("# Replication\r\nrole:master\r\n"))
@@ -159,7 +160,7 @@ import Testing
             }
             let server = try client.call("INFO", "server").text ?? ""
             #expect(server.contains("\r\nredis_version:7.2.0\r\n"))
-            #expect(server.contains("\r\nworkerd_version:0.1.0\r\n"))
+            #expect(server.contains("\r\nworkerd_version:\(Release.version)\r\n"))
             let both = try client.call("INFO", "KEYSPACE", "cluster").text
             #expect(both == "# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n")
             #expect(try client.call("INFO", "persistence").text?.contains("loading:0") == true)

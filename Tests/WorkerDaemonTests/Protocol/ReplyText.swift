@@ -117,7 +117,7 @@ struct ReplyText {
             .replacing(/^id=[0-9]+ addr=[^ ]+ laddr=[^ ]+/, with: "id=… addr=… laddr=…")
             .replacing(/\ (fd|age|idle|qbuf-free|tot-mem)=[0-9]+/) { " \($0.1)=…" }
             .replacing(
-                /(process_id|uptime_in_seconds|total_commands_processed):[0-9]+/
+                /(process_id|server_time_usec|uptime_in_seconds|total_commands_processed):[0-9]+/
             ) { "\($0.1):…" }
     }
 }
