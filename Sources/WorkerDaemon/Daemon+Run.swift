@@ -234,6 +234,8 @@ private final class RunningDaemon {
         let main = loop
         let (configuration, groups, children, log) = (configuration, groups, children, log)
         let (journal, manager) = (journal, manager)
+        let inherited = try InheritedSockets(
+            Program.inheritedEnvironment(), processID: ProcessStatistics.processID)
         do {
             return try io.submitAndWait { @Sendable in
                 let service = try Service.assemble(
@@ -241,7 +243,7 @@ private final class RunningDaemon {
                     children: children, users: users, log: log,
                     shutdownAsked: { events.send(.shutdownAsked($0)) })
                 do {
-                    try Self.openDoors(of: service, configuration.listen)
+                    try Self.openDoors(of: service, configuration.listen, inherited)
                 } catch {
                     // One may be open: its port in the loop would keep the socket's file.
                     service.closeDoors()
@@ -260,13 +262,13 @@ private final class RunningDaemon {
                 service.health.askMain = { main.perform($0) }
                 service.isStarted = true
                 if let heartbeat = manager.heartbeat {
-                    let timer = ThreadRunLoop.Timer(
-                        at: service.loop.now, every: heartbeat
-                    ) { _ in manager.daemonIsAlive() }
-                    service.loop.add(timer)
+                    Heartbeat(service.driver, service.health, tell: manager.daemonIsAlive)
+                        .start(every: heartbeat)
                 }
                 return Confined(service, to: service.loop)
             }
+        } catch let error as DaemonError {
+            throw error
         } catch let error as SocketError {
             throw DaemonError("can't listen: \(error)", exitStatus: DaemonError.unavailable)
         } catch {
@@ -274,27 +276,21 @@ private final class RunningDaemon {
         }
     }
 
+    /// Opens all doors: those of the service manager's sockets, and the others by new ones.
     private static func openDoors(
-        of service: Service, _ listen: Configuration.Listen
+        of service: Service, _ listen: Configuration.Listen, _ inherited: InheritedSockets
     ) throws {
-        if let path = listen.unix {
+        func open(_ listener: consuming Listener, as door: ConfiguredDoor) throws {
             try service.open(
-                Listener(at: .unix(UnixAddress(path)), mode: listen.unixMode),
-                asksForPassword: false)
+                listener, asksForPassword: door.asksForPassword, dialect: door.dialect)
         }
-        if let address = listen.tcp {
-            try service.open(
-                Listener(at: .tcp(TCPAddress("\(address)"))), asksForPassword: true)
+        let opened = try inherited.open(listen, service.log) { listener, door in
+            try open(listener, as: door)
         }
-        if let path = listen.http.unix {
-            try service.open(
-                Listener(at: .unix(UnixAddress(path)), mode: listen.http.unixMode),
-                asksForPassword: false, dialect: .requests)
-        }
-        if let address = listen.http.tcp {
-            try service.open(
-                Listener(at: .tcp(TCPAddress("\(address)"))), asksForPassword: true,
-                dialect: .requests)
+        service.doorsOutliveIt = !opened.isEmpty
+        for door in ConfiguredDoor.allCases where !opened.contains(door) {
+            guard let address = try door.address(in: listen) else { continue }
+            try open(Listener(at: address, mode: door.mode(in: listen)), as: door)
         }
     }
 

@@ -8,7 +8,9 @@ internal import Kernel
 /// - Source: sd_notify(3), sd_watchdog_enabled(3).
 struct ServiceManager: Sendable {
     /// Variables that are meant for the daemon alone, and not for its programs.
-    static let variables: Set = [socketVariable, "WATCHDOG_USEC", "WATCHDOG_PID"]
+    static let variables = InheritedSockets.variables.union([
+        socketVariable, "WATCHDOG_USEC", "WATCHDOG_PID",
+    ])
     private static let socketVariable = "NOTIFY_SOCKET"
 
     private let socket: String?
@@ -37,7 +39,7 @@ struct ServiceManager: Sendable {
         tell("STOPPING=1\nEXTEND_TIMEOUT_USEC=\(time.milliseconds * 1_000)\nSTATUS=going down")
     }
 
-    /// The thread that serves the clients is not stuck.
+    /// The daemon's own loops answer.
     func daemonIsAlive() { tell("WATCHDOG=1") }
 
     private func tell(_ message: String) {

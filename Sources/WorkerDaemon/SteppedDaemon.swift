@@ -115,6 +115,13 @@ package final class SteppedDaemon {
         }
     }
 
+    /// Asks the daemon's loops from now on, as it does for a service manager that watches it.
+    ///
+    /// - Parameter tell: called each time that all of them have answered.
+    package func startHeartbeat(every pause: Duration, tell: @escaping () -> Void) {
+        Heartbeat(service.driver, service.health, tell: tell).start(every: pause)
+    }
+
     /// Has health checks ask a main thread that never answers.
     package func hangMain() { service.health.askMain = { _ in } }
 

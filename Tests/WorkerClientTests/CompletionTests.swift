@@ -89,10 +89,8 @@ struct `A command line` {
             """
         // Another way to set variables.
         let path = Directory.parent(of: try product("workerctl"))
-        let file = try daemon.scratch.write(
-            Array(
-                "set -x PATH \(path) $PATH; set -x WORKERD_SOCKET \(daemon.socket)\n\(script)".utf8),
-            to: "script")
+        let setup = "set -x PATH \(path) $PATH\nset -x WORKERD_SOCKET \(daemon.socket)\n"
+        let file = try daemon.scratch.write(Array((setup + script).utf8), to: "script")
         let run = try ProgramRun("/usr/bin/fish", [file])
         #expect(
             run.output == """

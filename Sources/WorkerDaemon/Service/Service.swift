@@ -58,6 +58,9 @@ final class Service: SessionDelegate {
     private(set) var rejectedCount: UInt64 = 0
     private(set) var commandCount: UInt64 = 0
     private var doors: [Door] = []
+    /// Whether clients go on to come in at its doors when it has ended, and wait for the next one.
+    var doorsOutliveIt = false
+    private var isTakingLeave = false
     private var strangers: StrangerPlaces
     let passwordGate: PasswordGate
     private let warningOfHTTP: RareWarning
@@ -179,8 +182,9 @@ final class Service: SessionDelegate {
 
     /// Closes each connection once its commands are answered and the answers are sent.
     func closeSessions() {
+        isTakingLeave = true
         streams.end()
-        for session in sessions.values { session.closeWhenAnswered() }
+        for session in sessions.values { session.takeLeave(awaitsFirst: doorsOutliveIt) }
     }
 
     /// Calls `body` once no session is left, at once if there is none.
@@ -224,6 +228,7 @@ final class Service: SessionDelegate {
             session.lastCommand = found.name
             if found.access.mayBeLogged { noteOperation(command, found, session) }
             if let reply = try found.execute(self, session, command) { session.reply(reply) }
+            if isTakingLeave { closeSoon(session) }
         } catch {
             // Only a command that fails costs this look.
             if HTTPRequest.isBegun(by: command), commands[command.text(at: 0).lowercased()] == nil {
@@ -232,6 +237,12 @@ final class Service: SessionDelegate {
             }
             session.reply(WireError(error).reply)
         }
+    }
+
+    /// Closes a connection in the next pass: commands that came in one go are all executed.
+    private func closeSoon(_ session: Session) {
+        let leaving = Confined(session, to: loop)
+        loop.perform { leaving.value.closeWhenAnswered() }
     }
 
     /// Notes a command of an operator, and later its answer.

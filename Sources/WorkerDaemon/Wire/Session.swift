@@ -331,7 +331,7 @@ final class Session {
     /// Reads once and executes the complete commands.
     ///
     /// - Returns: whether there may be more.
-    private func receive() -> Bool {
+    func receive() -> Bool {
         guard socket != nil, !hasInputEnded else { return false }
         var result = ReadResult.wouldBlock
         do throws(SystemError) {

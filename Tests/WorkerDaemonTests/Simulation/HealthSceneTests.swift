@@ -34,6 +34,34 @@ import WorkerDaemon
         try expect("store") { try $0.holdStore() }
     }
 
+    /// Counts the signs of life before a part hangs, and the further ones.
+    private func expectSilence(_ hang: @escaping @Sendable (World) throws -> Void) throws {
+        try playScene { world in
+            let signs = Counter()
+            world.daemon.startHeartbeat(every: .seconds(1)) { signs.increment() }
+            for second in 1...3 {
+                try world.settle()
+                #expect(signs.count == second)
+                world.clock.advance(byMilliseconds: 1_000)
+            }
+            try world.settle()
+            try hang(world)
+            for _ in 1...3 {
+                world.clock.advance(byMilliseconds: 1_000)
+                try world.settle()
+            }
+            #expect(signs.count == 4)
+        }
+    }
+
+    @Test func `ends the signs of life if it is the main thread`() throws {
+        try expectSilence { $0.daemon.hangMain() }
+    }
+
+    @Test func `ends the signs of life if it is the store's thread`() throws {
+        try expectSilence { try $0.holdStore() }
+    }
+
     @Test func `is forgotten when it goes on`() throws {
         try playScene { world in
             try world.holdStore()
