@@ -21,7 +21,7 @@ enum JobSubcommands {
                     """ + "\n\n" + waitDetails + "\n\n" + BulkSubcommand.details, wordCount: 2...3,
                 options: [
                     .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .again, .holds,
-                    .tell, .retry, .block, .expire, .label, .argument, .variable, .volatile,
+                    .tell, .retry, .block, .expire, .label, .trace, .argument, .variable, .volatile,
                 ] + BulkSubcommand.options, lifted: .each, run: perform),
             Subcommand(
                 name: "cancel", arguments: "ID | THREAD SELECTOR [PAYLOAD | -]",
@@ -123,6 +123,7 @@ enum JobSubcommands {
             throw .usage("--expire is at least 1 ms", try: "--expire 10m")
         }
         options.label = invocation.text(.label)
+        options.trace = invocation.text(.trace)
         options.arguments = invocation.texts(.argument)
         options.environment = try invocation.variables()
         options.isVolatile = invocation.has(.volatile)

@@ -31,6 +31,7 @@ enum Option: String, CaseIterable {
     case block = "--block"
     case expire = "--expire"
     case label = "--label"
+    case trace = "--trace"
     case volatile = "--volatile"
     case payload = "--payload"
     case all = "--all"
@@ -86,6 +87,7 @@ enum Option: String, CaseIterable {
             .flag
         case .key: .value("KEY")
         case .label, .reason: .value("TEXT")
+        case .trace: .value("TRACEPARENT")
         case .argument: .values("--NAME[=VALUE]")
         case .variable: .values("NAME=VALUE")
         case .unique: .value("ID")
@@ -166,6 +168,7 @@ enum Option: String, CaseIterable {
         case .block: "with --retry: what follows it waits meanwhile"
         case .expire: "never run it if it has not begun after this time"
         case .label: "what people call it: shown wherever the job is"
+        case .trace: "its place in a trace, for its handler, such as $TRACEPARENT"
         case .volatile: "keep it in memory only: it is gone when the daemon ends"
         case .payload: "print its payload, as it is: of a job that has not ended, or has failed"
         case .all: "all failed jobs of this selector"

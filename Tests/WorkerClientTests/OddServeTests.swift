@@ -9,7 +9,7 @@ import WorkerClient
 @Suite(.timeLimit(.minutes(2)))
 struct `A worker in Swift with odd servers` {
     private static func take(_ milliseconds: Int) -> [String] {
-        ["TAKE", "AS", "w", "WAIT", "\(milliseconds)", "STOPS", "FROM", "turn"]
+        ["TAKE", "AS", "w", "WAIT", "\(milliseconds)", "STOPS", "TRACE", "FROM", "turn"]
     }
     private static let waiting = take(60_000)
     private static let looking = take(0)

@@ -25,6 +25,9 @@ package struct JobOptions: Hashable, Sendable {
     /// A label for people; `nil` for none.
     package var label: [UInt8]?
 
+    /// The place of its submit in a trace; `nil` for none.
+    package var trace: [UInt8]?
+
     /// The arguments that its program gets after the configured ones, separated by NUL.
     package var arguments: [UInt8]?
 
@@ -66,6 +69,8 @@ extension JobOptions {
         package enum Form: Sendable {
             /// A name for people, shown wherever the job is.
             case text
+            /// A `traceparent`, shown wherever the job is.
+            case trace
             /// A list of words, separated by NUL; shown in the job's description.
             case words
         }
@@ -85,6 +90,7 @@ extension JobOptions {
         Carried(form: .text, code: 1, name: "label", path: \.label),
         Carried(form: .words, code: 2, name: "args", path: \.arguments),
         Carried(form: .words, code: 3, name: "env", path: \.environment),
+        Carried(form: .trace, code: 4, name: "trace", path: \.trace),
     ]
 
     /// The words of an option of that form.
@@ -139,7 +145,7 @@ extension JobOptions {
 
     /// The carried options, as they are shown wherever the job is.
     package var shown: [(name: String, value: [UInt8])] {
-        Self.allCarried.filter { $0.form == .text }
+        Self.allCarried.filter { $0.form != .words }
             .compactMap { option in self[option].map { (option.name, $0) } }
     }
 
@@ -186,6 +192,7 @@ package struct SharedJobOptions: Hashable, Sendable {
     package var carried: [UInt8]? { box?.options.carried }
     package var arguments: [UInt8]? { box?.options.arguments }
     package var environment: [UInt8]? { box?.options.environment }
+    package var trace: [UInt8]? { box?.options.trace }
     package var uniqueUntil: Int64? { box?.options.uniqueUntil }
     package var shown: [(name: String, value: [UInt8])] { box?.options.shown ?? [] }
 }

@@ -39,6 +39,10 @@ public struct PerformOptions: Sendable, Equatable {
     /// The label, 1 to 256 bytes of UTF-8: shown wherever the job is; nil for none.
     public var label: String?
 
+    /// The place of the submit in a trace, as a `traceparent`
+    /// (https://www.w3.org/TR/trace-context/#traceparent-header); nil for none.
+    public var trace: String?
+
     /// Arguments that its program gets beside the configured ones, as `jobArguments` of its
     /// selector allows: `--verbose`, or `--size=40` for one with a value.
     public var arguments: [String]
@@ -112,8 +116,9 @@ public struct PerformOptions: Sendable, Equatable {
         key: [UInt8]? = nil, uniqueName: [UInt8]? = nil, retry: Retry? = nil,
         isVolatile: Bool = false, expiry: Duration? = nil,
         label: String? = nil, arguments: [String] = [], environment: [String: String] = [:],
-        uniqueRule: UniqueRule? = nil
+        uniqueRule: UniqueRule? = nil, trace: String? = nil
     ) {
+        self.trace = trace
         self.arguments = arguments
         self.environment = environment
         self.priority = priority
@@ -157,6 +162,7 @@ public struct PerformOptions: Sendable, Equatable {
         }
         if let expiry { arguments += ["EXPIRE", .integer(max(1, expiry.wholeMilliseconds))] }
         if let label { arguments += ["LABEL", .text(label)] }
+        if let trace { arguments += ["TRACE", .text(trace)] }
         arguments += wordArguments
         if isVolatile { arguments.append("VOLATILE") }
         if let key { arguments += ["KEY", .bytes(key)] }

@@ -18,6 +18,9 @@ public struct ServedJob: Sendable {
     public let timeLeft: Duration?
     /// Its label; nil if it has none.
     public let label: String?
+    /// The place of its submit in a trace, as a `traceparent`
+    /// (https://www.w3.org/TR/trace-context/#traceparent-header); nil if it has none.
+    public let trace: String?
     /// Its payload.
     public let payload: [UInt8]
     private let delivery: HeldDelivery
@@ -29,6 +32,7 @@ public struct ServedJob: Sendable {
         attempt = taken.attempt
         timeLeft = taken.timeLeft
         label = taken.label
+        trace = taken.trace
         payload = taken.payload
         self.delivery = delivery
     }
@@ -86,6 +90,7 @@ struct TakenJob: Sendable {
     let attempt: Int
     let timeLeft: Duration?
     let label: String?
+    let trace: String?
     let payload: [UInt8]
 
     /// - Returns: nil for null.
@@ -94,7 +99,7 @@ struct TakenJob: Sendable {
         guard let parts = reply.elements, parts.count >= 8,
             let id = parts[0].integer.flatMap(UInt64.init(exactly:)), let token = parts[1].text,
             let thread = parts[2].text, let selector = parts[3].text,
-            let attempt = parts[4].integer, let payload = parts[7].bytes
+            let attempt = parts[4].integer, let payload = parts[parts.count - 1].bytes
         else { throw Read.unexpected(reply, "a job") }
         self.id = id
         self.token = token
@@ -103,6 +108,7 @@ struct TakenJob: Sendable {
         self.attempt = attempt
         timeLeft = parts[5].integer.map { .milliseconds($0) }
         label = parts[6].text
+        trace = parts.count > 8 ? parts[7].text : nil
         self.payload = payload
     }
 }

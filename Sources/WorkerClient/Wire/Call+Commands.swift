@@ -328,7 +328,7 @@ extension TakeWish {
     fileprivate var arguments: [CommandArgument] {
         let own: [CommandArgument] = ownThread.map { ["OWN", .text($0)] } ?? []
         return ["TAKE", "AS", .text(name)] + own
-            + ["WAIT", .integer(Int(wait.wholeMilliseconds)), "STOPS", "FROM"]
+            + ["WAIT", .integer(Int(wait.wholeMilliseconds)), "STOPS", "TRACE", "FROM"]
             + selectors.map { .text($0) }
     }
 }

@@ -15,6 +15,7 @@ struct JobOptionReader {
     private static func usage(of option: JobOptions.Carried) -> String {
         switch option.form {
         case .text: "[\(option.name.uppercased()) text]"
+        case .trace: "[\(option.name.uppercased()) traceparent]"
         case .words: "[\(option.name.uppercased()) n word …]"
         }
     }
@@ -85,6 +86,9 @@ struct JobOptionReader {
                 given[option] = try Self.name(
                     command, at: index, before: end, option.name.uppercased(), rest)
                 return index + 2
+            case .trace:
+                given[option] = try Self.trace(command, at: index, before: end, rest)
+                return index + 2
             case .words:
                 let words = try Self.words(
                     command, at: index, before: end, option.name.uppercased(), rest)
@@ -140,6 +144,20 @@ struct JobOptionReader {
                 "\(option) has at most \(wordsByteCountMax) bytes together, not \(bytes.count)")
         }
         return (bytes, count)
+    }
+
+    /// The place in a trace behind an option.
+    private static func trace(
+        _ command: Command, at index: Int, before end: Int, _ rest: String
+    ) throws(WireError) -> [UInt8] {
+        let bytes = try name(command, at: index, before: end, "TRACE", rest)
+        guard TraceParent.isValid(bytes) else {
+            throw WireError(
+                .err,
+                "TRACE must be a traceparent such as \(TraceParent.example), is "
+                    + quoted(command.text(at: index + 1)))
+        }
+        return bytes
     }
 
     /// The bytes behind an option.

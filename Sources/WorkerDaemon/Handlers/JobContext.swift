@@ -127,6 +127,12 @@ public final class JobContext: Sendable {
         return "job \(id) (\(details.selector)\(shown.joined()))"
     }
 
+    /// The place of the submit in a trace, as a `traceparent`
+    /// (https://www.w3.org/TR/trace-context/#traceparent-header); nil for none.
+    public var trace: String? {
+        details.options.trace.map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// The payload as text; invalid UTF-8 becomes U+FFFD.
     public var text: String { String(decoding: payload, as: UTF8.self) }
 

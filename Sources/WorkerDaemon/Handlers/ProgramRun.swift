@@ -160,11 +160,13 @@ final class ProgramRun {
 
     /// The variables that tell the program about its job.
     private var jobEnvironment: [String: String] {
-        [
+        var environment = [
             "WORKERD_JOB": "\(job.id)", "WORKERD_SELECTOR": job.selector,
             "WORKERD_ATTEMPT": "\(job.attempt)", "WORKERD_THREAD": worker.name,
             "WORKERD_PROGRESS_FD": "3", ProgramMark.variable: children.mark.text,
         ]
+        environment["TRACEPARENT"] = job.trace
+        return environment
     }
 
     private func watchStreams() throws(SystemError) {

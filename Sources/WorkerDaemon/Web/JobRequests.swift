@@ -31,6 +31,9 @@ enum NewJobRequest {
         for option in JobOptions.allCarried {
             switch option.form {
             case .text: arguments.add(option.name.uppercased(), try request.bytes(option.name))
+            case .trace:
+                arguments.add(
+                    option.name.uppercased(), try request.bytes(option.name) ?? request.trace)
             case .words:
                 guard let words = try request.words(option.name) else { continue }
                 arguments.add(option.name.uppercased(), "\(words.count)")

@@ -30,6 +30,14 @@ struct WebRequest {
         }
     }
 
+    /// The place in a trace that the header names.
+    ///
+    /// One that is not well formed is passed over, as its standard asks.
+    var trace: [UInt8]? {
+        head.fields.first { $0.name == "traceparent" }.map(\.value)
+            .flatMap { TraceParent.isValid($0) ? $0 : nil }
+    }
+
     /// The value of a parameter of the query, which is there once at most.
     func query(_ name: String) -> String? {
         head.target.query.first { $0.name == name }?.value

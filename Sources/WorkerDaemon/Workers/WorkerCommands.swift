@@ -8,7 +8,7 @@ enum WorkerCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
             "take", 3...CommandTable.manyArguments, .workers, .work,
-            usage: "[AS name] [OWN thread] [WAIT ms] [STOPS] FROM selector [selector ...]",
+            usage: "[AS name] [OWN thread] [WAIT ms] [STOPS] [TRACE] FROM selector [selector ...]",
             "Takes the next job of these selectors: number, token, thread, selector, attempt, "
                 + "milliseconds left, label, payload; null if there is none in time.",
             execute: take),
@@ -61,6 +61,11 @@ enum WorkerCommands {
         while index < end, !command.matches(index, "FROM") {
             if command.matches(index, "STOPS") {
                 request.wantsStops = true
+                index += 1
+                continue
+            }
+            if command.matches(index, "TRACE") {
+                request.wantsTrace = true
                 index += 1
                 continue
             }
@@ -125,7 +130,7 @@ enum WorkerCommands {
     }
 
     private static let takeUsage =
-        "TAKE [AS name] [OWN thread] [WAIT ms] [STOPS] FROM selector [selector ...]"
+        "TAKE [AS name] [OWN thread] [WAIT ms] [STOPS] [TRACE] FROM selector [selector ...]"
 
     private static func done(
         _ service: Service, _ session: Session, _ command: Command

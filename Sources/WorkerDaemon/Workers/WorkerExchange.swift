@@ -28,6 +28,8 @@ struct TakeRequest {
     var name: String?
     var patience: Duration = .zero
     var wantsStops = false
+    /// Whether the answer has the place of the job in its trace.
+    var wantsTrace = false
     /// The thread that it takes for itself.
     var own: WorkerGroup.Member?
     var selectors: [String] = []
@@ -48,6 +50,7 @@ final class WorkerExchange {
         fileprivate(set) var user: User?
         fileprivate(set) var selectors: [String] = []
         fileprivate(set) var wantsStops = false
+        fileprivate(set) var wantsTrace = false
         /// The thread that its latest TAKE asks for.
         fileprivate(set) var ownThread: String?
 
@@ -252,11 +255,14 @@ final class WorkerExchange {
             limit == .distantFuture
             ? RESPValue.null
             : .integer(max(0, Int((limit.nanoseconds - loop.now.nanoseconds) / 1_000_000)))
-        return .array([
-            .integer(Int(job.id)), text(delivery.token), text(delivery.remote.member.name),
-            text(job.selector), .integer(job.attempt), left,
-            job.options.value.label.map { .bulk($0) } ?? .null, .bulk(job.payload),
-        ])
+        let trace: [RESPValue] =
+            delivery.worker.wantsTrace ? [job.options.trace.map { .bulk($0) } ?? .null] : []
+        return .array(
+            [
+                .integer(Int(job.id)), text(delivery.token), text(delivery.remote.member.name),
+                text(job.selector), .integer(job.attempt), left,
+                job.options.value.label.map { .bulk($0) } ?? .null,
+            ] + trace + [.bulk(job.payload)])
     }
 
     private func left(_ remote: RemoteJob) {
@@ -299,6 +305,7 @@ final class WorkerExchange {
         worker.user = request.user
         worker.selectors = request.selectors
         worker.wantsStops = request.wantsStops
+        worker.wantsTrace = request.wantsTrace
         worker.ownThread = request.own?.name
         let taker = Taker(worker, reply, request)
         if giveAgain(to: taker) { return }

@@ -53,6 +53,45 @@ import WorkerClient
         }
     }
 
+    private static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a trace goes to the handler, is shown and is kept`() throws {
+        var setup = Setup.durable
+        setup.listen = Setup.http.listen
+        setup.log = "level: \"info\""
+        setup.selectors = """
+            tell: { program: ["sh", "-c", "echo -n \\"${TRACEPARENT-none}\\""] },
+            turn: { worker: true },
+            """
+        try withDaemon(setup) { daemon in
+            let (client, trace) = (try daemon.connect(), CommandArgument.text(Self.trace))
+            let told = try client.call("PERFORM", "images", "tell", "TRACE", trace, "WAIT", "")
+            #expect(told.text == Self.trace)
+            #expect(try client.call("PERFORM", "images", "tell", "WAIT", "").text == "none")
+            #expect(try client.job(1, "trace").text == Self.trace)
+            #expect(try client.call("JOB", 2)["trace"] == nil)
+            _ = try client.call("PERFORM", "images", "fail", "TRACE", trace, "WAIT", "no")
+            #expect(daemon.log.contains("job 3 (fail, trace \(Self.trace)) failed"))
+            let refused = try client.call("PERFORM", "images", "tell", "TRACE", "00-1-2-3", "")
+            #expect(refused.errorWord == "ERR" && "\(refused)".contains("traceparent"))
+
+            let http = try daemon.connectHTTP()
+            let body = #"{"thread":"images","selector":"tell","wait":true}"#
+            let field = "traceparent: \(Self.trace)"
+            #expect(try http.post("/api/jobs", body, fields: [field]).text.contains(Self.trace))
+            // One that is not well formed is passed over, as its standard asks.
+            let odd = try http.post("/api/jobs", body, fields: ["traceparent: 00-1-2-3"])
+            #expect(odd.text.contains("none"), "\(odd.text)")
+
+            _ = try client.call("PERFORM", "images", "turn", "TRACE", trace, "payload")
+            let worker = try daemon.connect()
+            let taken = try worker.call("TAKE", "WAIT", 60_000, "TRACE", "FROM", "turn")
+            #expect(taken.elements?[7].text == Self.trace)
+            #expect(taken.elements?.last?.text == "payload" && taken.elements?.count == 9)
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `a selector says when its jobs expire, collected ones too, and a client otherwise`()
         throws
