@@ -18,11 +18,11 @@ enum JobSubcommands {
                     The payload is the third argument, what a file contains, or with - what comes on
                     standard input; without one it is empty. A payload that begins with - goes
                     behind --. The result is printed as it is.
-                    """ + "\n\n" + waitDetails + "\n\n" + BulkSubcommand.details, wordCount: 2...3,
+                    """ + "\n\n" + waitDetails + "\n\n" + BatchSubcommand.details, wordCount: 2...3,
                 options: [
                     .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .again, .holds,
                     .tell, .retry, .block, .expire, .label, .trace, .argument, .variable, .volatile,
-                ] + BulkSubcommand.options, lifted: .each, run: perform),
+                ] + BatchSubcommand.options, lifted: .each, run: perform),
             Subcommand(
                 name: "cancel", arguments: "ID | THREAD SELECTOR [PAYLOAD | -]",
                 summary: "Takes back what has not begun; asks a running job to end.",
@@ -63,7 +63,9 @@ enum JobSubcommands {
     }
 
     private static func perform(_ invocation: Invocation) throws(Failure) {
-        if try BulkSubcommand.isAsked(invocation) { return try BulkSubcommand.perform(invocation) }
+        if try BatchSubcommand.isAsked(invocation) {
+            return try BatchSubcommand.perform(invocation)
+        }
         let (thread, selector) = (invocation.word(0), invocation.word(1))
         let options = try performOptions(invocation)
         let wait = try invocation.jobWait()

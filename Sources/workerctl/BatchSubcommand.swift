@@ -4,7 +4,7 @@ internal import Kernel
 internal import WorkerClient
 internal import WorkerThreads
 
-enum BulkSubcommand {
+enum BatchSubcommand {
     /// As many jobs as one connection may watch.
     static let inFlightCountMax = 1_000
     static let inFlightUsually = 64
@@ -45,9 +45,9 @@ enum BulkSubcommand {
                     to: address,
                     options: ClientOptions(
                         replyByteCountMax: 1 << 40, unsentByteCountMax: 1 << 40))
-                let teller = BulkTeller(
+                let teller = BatchTeller(
                     isJSON: isJSON, style: style, showsNames: showsNames, of: source.count)
-                let run = BulkRun(
+                let run = BatchRun(
                     order, source, client, reader: reader, program: program, teller)
                 try await run.run()
                 return teller.firstFailure
@@ -62,7 +62,7 @@ enum BulkSubcommand {
         }
     }
 
-    private static func order(_ invocation: Invocation) throws(Failure) -> BulkOrder {
+    private static func order(_ invocation: Invocation) throws(Failure) -> BatchOrder {
         for option in [Option.unique, .tell, .file] where invocation.has(option) {
             throw .usage(
                 "\(option.rawValue) is for one job, not for --each or --lines",
@@ -73,7 +73,7 @@ enum BulkSubcommand {
                 "with --each or --lines, --wait takes no time: each job's end is waited for",
                 try: "--timeout 30s, which limits how long a job may run")
         }
-        return BulkOrder(
+        return BatchOrder(
             thread: invocation.word(0), selector: invocation.word(1),
             options: try JobSubcommands.performOptions(invocation), waits: invocation.has(.wait),
             inFlightCountMax: try invocation.count(.inFlight, 1...inFlightCountMax)
@@ -82,7 +82,7 @@ enum BulkSubcommand {
             stopsAtFailure: invocation.has(.failFast))
     }
 
-    private static func source(_ invocation: Invocation) throws(Failure) -> BulkSource {
+    private static func source(_ invocation: Invocation) throws(Failure) -> BatchSource {
         let files = invocation.words.dropFirst(2).map(\.text)
         guard invocation.has(.lines) else {
             guard !files.isEmpty else {
@@ -90,7 +90,7 @@ enum BulkSubcommand {
                     "--each needs files: workerctl perform THREAD SELECTOR --each FILE…",
                     try: "--lines for a job of each line of standard input")
             }
-            return BulkSource(files: files)
+            return BatchSource(files: files)
         }
         guard files.isEmpty, !invocation.has(.each) else {
             throw .usage(
@@ -98,7 +98,7 @@ enum BulkSubcommand {
                 try: "workerctl help perform")
         }
         do throws(SystemError) {
-            return BulkSource(linesOf: try StandardStream.input.duplicate())
+            return BatchSource(linesOf: try StandardStream.input.duplicate())
         } catch {
             throw Failure(
                 what: "can't read standard input", reason: error.reason, status: .noInput)

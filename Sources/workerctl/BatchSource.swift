@@ -5,14 +5,14 @@ internal import Kernel
 internal import Synchronization
 
 /// The payload of one job of many.
-struct BulkInput: Sendable {
+struct BatchInput: Sendable {
     /// What people call it: the file's path, or `line 3`.
     let name: String
     let payload: Result<[UInt8], Failure>
 }
 
 /// The payloads of many jobs, in order.
-final class BulkSource: Sendable {
+final class BatchSource: Sendable {
     private enum Rest {
         case files(ArraySlice<String>)
         case lines(LineReader)
@@ -37,20 +37,20 @@ final class BulkSource: Sendable {
     /// The next one; nil at the end.
     ///
     /// - Blocks: until it is there.
-    func next() throws(Failure) -> BulkInput? {
+    func next() throws(Failure) -> BatchInput? {
         try rest.withLock { (rest) throws(Failure) in
             switch rest {
             case .files(var paths):
                 guard let path = paths.popFirst() else { return nil }
                 rest = .files(paths)
-                return BulkInput(
+                return BatchInput(
                     name: path,
                     payload: Result { () throws(Failure) in
                         try Payload.content(ofFile: path)
                     })
             case .lines(let reader):
                 guard let line = try reader.next() else { return nil }
-                return BulkInput(name: "line \(reader.lineCount)", payload: .success(line))
+                return BatchInput(name: "line \(reader.lineCount)", payload: .success(line))
             }
         }
     }

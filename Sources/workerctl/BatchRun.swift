@@ -6,7 +6,7 @@ internal import WorkerClient
 internal import WorkerThreads
 
 /// What all jobs of a run have in common, and how they are handed in.
-struct BulkOrder: Sendable {
+struct BatchOrder: Sendable {
     let thread: String
     let selector: String
     let options: PerformOptions
@@ -21,7 +21,7 @@ struct BulkOrder: Sendable {
 }
 
 /// The end of one input.
-enum BulkOutcome: Sendable {
+enum BatchOutcome: Sendable {
     case accepted(UInt64)
     case done(UInt64, result: [UInt8])
     case failed(UInt64?, Failure)
@@ -30,10 +30,10 @@ enum BulkOutcome: Sendable {
 /// One run of many jobs.
 ///
 /// Confined to the task that runs it; other tasks only send it events.
-final class BulkRun {
+final class BatchRun {
     private enum Event: Sendable {
-        case input(Result<BulkInput?, Failure>)
-        case outcome(Int, BulkOutcome)
+        case input(Result<BatchInput?, Failure>)
+        case outcome(Int, BatchOutcome)
         /// The progress bar is to be drawn.
         case tick
     }
@@ -43,12 +43,12 @@ final class BulkRun {
 
     private static let tickPause = Duration.milliseconds(100)
 
-    private let order: BulkOrder
-    private let source: BulkSource
+    private let order: BatchOrder
+    private let source: BatchSource
     private let client: AsyncWorkerClient
     private let reader: WorkerThread
     private let program: String
-    private let teller: BulkTeller
+    private let teller: BatchTeller
     private let events: AsyncStream<Event>
     private let send: AsyncStream<Event>.Continuation
 
@@ -56,14 +56,14 @@ final class BulkRun {
     private var isOver = false
     /// The inputs that are read and not told, by their places.
     private var names: [Int: (name: String, byteCount: Int)] = [:]
-    private var outcomes: [Int: BulkOutcome] = [:]
+    private var outcomes: [Int: BatchOutcome] = [:]
     private var nextPlace = 0
     private var toldCount = 0
     private var inFlightByteCount = 0
 
     init(
-        _ order: BulkOrder, _ source: BulkSource, _ client: AsyncWorkerClient,
-        reader: WorkerThread, program: String, _ teller: BulkTeller
+        _ order: BatchOrder, _ source: BatchSource, _ client: AsyncWorkerClient,
+        reader: WorkerThread, program: String, _ teller: BatchTeller
     ) {
         self.order = order
         self.source = source
@@ -116,7 +116,7 @@ final class BulkRun {
         }
     }
 
-    private func take(_ read: Result<BulkInput?, Failure>) throws {
+    private func take(_ read: Result<BatchInput?, Failure>) throws {
         isReading = false
         guard !isOver else { return }
         guard let input = try read.get() else {
@@ -135,7 +135,7 @@ final class BulkRun {
         }
         // Sent here and not in a task: the daemon gets them in the order of the inputs.
         let first = Result { () throws(WorkerClientError) in try offer(payload) }
-        let job = BulkJob(order, client, payload, program: program)
+        let job = BatchJob(order, client, payload, program: program)
         let send = send
         Task { send.yield(.outcome(place, await job.run(first))) }
     }
@@ -162,19 +162,19 @@ final class BulkRun {
 }
 
 /// One job of many, from its first offer to its end.
-private struct BulkJob: Sendable {
+private struct BatchJob: Sendable {
     /// The pauses between two offers of a job while the daemon says BUSY.
     private static let pauses = (
         first: Duration.milliseconds(50), longest: Duration.milliseconds(250)
     )
 
-    private let order: BulkOrder
+    private let order: BatchOrder
     private let client: AsyncWorkerClient
     private let payload: [UInt8]
     private let program: String
 
     init(
-        _ order: BulkOrder, _ client: AsyncWorkerClient, _ payload: [UInt8], program: String
+        _ order: BatchOrder, _ client: AsyncWorkerClient, _ payload: [UInt8], program: String
     ) {
         self.order = order
         self.client = client
@@ -182,7 +182,7 @@ private struct BulkJob: Sendable {
         self.program = program
     }
 
-    func run(_ first: Result<SentPerform, WorkerClientError>) async -> BulkOutcome {
+    func run(_ first: Result<SentPerform, WorkerClientError>) async -> BatchOutcome {
         var id: UInt64?
         do {
             let accepted = try await number(first)

@@ -5,7 +5,7 @@ internal import Kernel
 internal import Wording
 
 /// Tells people or programs the outcome of each input, and counts.
-final class BulkTeller {
+final class BatchTeller {
     private let isJSON: Bool
     private let style: Style
     private let showsNames: Bool
@@ -36,7 +36,7 @@ final class BulkTeller {
     /// Tells the outcome of one input.
     ///
     /// - Parameter place: the number of the input, from 1 on.
-    func tell(_ outcome: BulkOutcome, of name: String, place: Int) throws(Failure) {
+    func tell(_ outcome: BatchOutcome, of name: String, place: Int) throws(Failure) {
         bar?.clear()
         switch outcome {
         case .accepted, .done: goodCount += 1
@@ -60,7 +60,7 @@ final class BulkTeller {
         style.bad("workerctl:") + " " + Terminal.printable("\(name): \(failure.description)")
     }
 
-    private func document(_ outcome: BulkOutcome, _ name: String, _ place: Int) -> JSON {
+    private func document(_ outcome: BatchOutcome, _ name: String, _ place: Int) -> JSON {
         var entries: [(String, JSON)] = [("input", .string(name)), ("place", .integer(place))]
         func add(_ id: UInt64?) {
             entries.append(("id", id.map { .integer(Int(clamping: $0)) } ?? .null))
