@@ -13,7 +13,7 @@ package enum TraceParent {
         let parts = bytes.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.count >= 4, parts.prefix(4).map(\.count) == [2, 32, 16, 2],
             parts.prefix(4).allSatisfy({ $0.allSatisfy(isDigit) }),
-            parts.dropFirst(4).allSatisfy({ $0.allSatisfy((33...126).contains) })
+            parts.dropFirst(4).allSatisfy({ $0.allSatisfy { (33...126).contains($0) } })
         else { return false }
         let version = parts[0]
         let isFirst = version.elementsEqual("00".utf8)
