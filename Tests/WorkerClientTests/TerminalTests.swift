@@ -34,12 +34,13 @@ struct `A terminal` {
         #expect(!shown.unicodeScalars.contains("\u{202E}"))
     }
 
-    @Test func `is taken over by top, and given back as it was`() throws {
-        // What top.py looks at is listed there, in the order in which a person would do it.
+    @Test(arguments: ["top.py", "batch.py"])
+    func `is taken over by top, and given back as it was, and shows a bar`(script: String) throws {
+        // What a script looks at stands in it, in the order in which a person would do it.
         let run = try ProgramRun(
             "/usr/bin/python3",
             [
-                "\(repositoryDirectory)/Scripts/lib/terminal/top.py", try product("workerctl"),
+                "\(repositoryDirectory)/Scripts/lib/terminal/\(script)", try product("workerctl"),
                 try product("workerd"),
             ])
         #expect(run.status == .exited(0), "\(run.output)")

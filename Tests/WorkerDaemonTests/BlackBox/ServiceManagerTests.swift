@@ -36,6 +36,11 @@ import Testing
             return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
         }
 
+        /// Takes the messages that have come so far.
+        func drain() throws {
+            while isReady(descriptor, within: 0) { _ = try message() }
+        }
+
         var isSilent: Bool { !isReady(descriptor, within: 100) }
     }
 
@@ -109,5 +114,23 @@ import Testing
             #expect(messages.count == 1)
             #expect(manager.isSilent)
         }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `hears that the daemon is alive, also while its disk is full`() throws {
+        let scratch = try Scratch()
+        let manager = try Manager(at: scratch.file("notify"))
+        let daemon = try start(.durable, scratch, watchdog: ["WATCHDOG_USEC": "20000"])
+        defer { daemon.kill() }
+        try daemon.waitUntilListening()
+        let client = try daemon.connect()
+        try daemon.allowFiles(ofByteCount: 4_096)
+        let payload = String(repeating: "x", count: 65_536)
+        let refused = try client.call("PERFORM", "images", "echo", .text(payload))
+        #expect(refused.errorWord == "BUSY")
+        try manager.drain()
+        for _ in 0..<5 { #expect(try manager.message() == "WATCHDOG=1") }
+        try daemon.allowFilesOfAnySize()
+        #expect(try client.call("PING").text == "PONG")
     }
 }
