@@ -153,7 +153,9 @@ let package = Package(
         program("workerd", may: ["WorkerDaemon", "Memory"]),
         program(
             "workerctl",
-            may: ["WorkerClient", "WorkerDaemon", "WorkerThreads", "RunLoops", "Kernel", "Wording"]),
+            may: [
+                "WorkerClient", "WorkerDaemon", "WorkerThreads", "RunLoops", "Kernel", "Wording",
+            ]),
         .target(
             name: "CMeasure", dependencies: ["CSQLite"],
             linkerSettings: [.linkedLibrary("sqlite3")]),

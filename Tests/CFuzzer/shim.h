@@ -1,5 +1,5 @@
-// The driver of libFuzzer (https://llvm.org/docs/LibFuzzer.html), for a program with a main function
-// of its own.
+// The driver of libFuzzer (https://llvm.org/docs/LibFuzzer.html), for a program with a main
+// function of its own.
 
 #pragma once
 

@@ -51,7 +51,7 @@ struct `An operation on many jobs` {
         // No terminal, and no yes: nothing happens.
         let unasked = try daemon.workerctl("bulk", "drop", "--selector", "fail")
         #expect(unasked.status == 64 && unasked.errors.contains("--yes"))
-        #expect(try daemon.workerctl("bulk", "drop", "--yes").status == 1)
+        #expect(try daemon.workerctl("bulk", "drop", "--yes").status == 65)
         #expect(try daemon.workerctl("bulk", "paint", "--yes").status == 64)
         let dropped = try daemon.workerctl(
             "bulk", "drop", "--reason", "disk 9 full", "--limit", "2", "--yes")

@@ -32,7 +32,7 @@ import WorkerDaemon
             let key = text(try session.json()["key"])
             #expect(key.utf8.count == 64 && key != ticket)
             let rest =
-                #"{"user":"ann","roles":["observe","operate"],"payloads":false,"version":"0.1.0"}"#
+                #"{"user":"ann","roles":["observe","operate"],"payloads":false,"version":"0.2.0"}"#
             #expect(session.text == "{\"key\":\"\(key)\"," + rest.dropFirst() + "\n")
 
             let client = try HTTPTestClient(doors.address, key: key)
@@ -122,7 +122,7 @@ import WorkerDaemon
             #expect(
                 session.text
                     == #"{"user":"default","roles":["observe","submit","work","operate"],"#
-                    + #""payloads":true,"version":"0.1.0"}"# + "\n")
+                    + #""payloads":true,"version":"0.2.0"}"# + "\n")
         }
     }
 
