@@ -161,8 +161,8 @@ class Scene:
         return self.ask("GET", f"/api/jobs/{number}")
 
     def until(self, number, *states):
-        """Waits until a job is in one of the states."""
-        end = time.monotonic() + 20
+        """Waits until a job is in one of the states: others may be before it."""
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             state = self.job(number)["state"]
             if state in states:
