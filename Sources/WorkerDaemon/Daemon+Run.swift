@@ -24,7 +24,7 @@ extension Daemon {
         let log = Log(level: configuration.log.level)
         do throws(DaemonError) {
             try checkSchedules()
-            return try RunningDaemon(configuration, handlers, log).run()
+            return try RunningDaemon(configuration, handlers, configurationFile, log).run()
         } catch {
             log.error(error.description)
             return error.exitStatus
@@ -50,7 +50,12 @@ private final class RunningDaemon {
     /// As a shell reports a process that a signal ended.
     private static let endedBySignal: Int32 = 128
 
+    /// The configuration of the start.
     private let configuration: Configuration
+    /// The file that it was read from; nil if it was made by code.
+    private let configurationFile: String?
+    /// What reloads have made of it.
+    private let present: PresentConfiguration
     private let log: Log
     private let loop: ThreadRunLoop
     private let manager: ServiceManager
@@ -65,9 +70,11 @@ private final class RunningDaemon {
     private var report: Shutdown.Report?
 
     init(
-        _ configuration: Configuration, _ handlers: [String: Handler], _ log: Log
+        _ configuration: Configuration, _ handlers: [String: Handler], _ file: String?, _ log: Log
     ) throws(DaemonError) {
         self.configuration = configuration
+        configurationFile = file
+        present = PresentConfiguration(configuration)
         self.log = log
         manager = ServiceManager(
             Program.inheritedEnvironment(), processID: ProcessStatistics.processID, log: log)
@@ -83,8 +90,7 @@ private final class RunningDaemon {
         for line in controlGroups.descriptions(of: configuration.selectors) { log.notice(line) }
         children = ChildRegistry(
             of: configuration.ownPlace, configuration.limits, in: controlGroups)
-        try Self.checkAddressSpace(for: configuration)
-        try Self.checkDescriptors(for: configuration)
+        try MachineRoom.check(for: configuration)
         do throws(SystemError) {
             try StandardStream.openMissing()
             Signal.ignoreBrokenPipes()
@@ -109,53 +115,6 @@ private final class RunningDaemon {
         let (store, recovery) = try openStore(serving: Set(handlers.keys))
         journal = store
         service = try startService(handlers, events, recovery)
-    }
-
-    /// The address space of the process beside its worker threads.
-    private static let ownAddressSpace = 64 << 20
-    /// The address space of a thread beside its stack: its own part of the allocator.
-    private static let threadAddressSpace = 32 << 20
-    /// A stack where its limit is unlimited, or larger than an address space.
-    private static let usualStackByteCount: UInt64 = 8 << 20
-    /// The threads `main`, `io`, `journal` and one that copies the store.
-    private static let ownThreadCount = 4
-
-    /// Refuses to start where threads could not be made, or would crash for want of memory.
-    private static func checkAddressSpace(for configuration: Configuration) throws(DaemonError) {
-        guard let limit = try? ResourceLimit.addressSpaceBytes.current().soft else { return }
-        let threadCount = configuration.threads.reduce(ownThreadCount) { $0 + $1.count }
-        let stack = (try? ResourceLimit.stackBytes.current().soft) ?? usualStackByteCount
-        let stackByteCount = Int(stack < 1 << 40 ? stack : usualStackByteCount)
-        let needed = ownAddressSpace + threadCount * (threadAddressSpace + stackByteCount)
-        guard limit < UInt64(needed) else { return }
-        throw DaemonError(
-            "can't start: the limit of address space is \(limit >> 20) MB, and "
-                + "\(counted(threadCount, "thread")) take about \(needed >> 20) MB: raise it "
-                + "(ulimit -v, LimitAS= of a unit), or configure fewer threads",
-            exitStatus: DaemonError.systemFault)
-    }
-
-    /// Descriptors of the daemon itself, with its store and a few clients.
-    private static let ownDescriptorCount = 16
-    /// Descriptors that a worker's loop keeps once it has waited for a program.
-    private static let threadDescriptorCount = 2
-    /// Descriptors that the start of one program takes.
-    private static let programDescriptorCount = 8
-
-    /// Refuses to start where not one program could be started once all threads have run some.
-    private static func checkDescriptors(for configuration: Configuration) throws(DaemonError) {
-        guard !configuration.selectors.isEmpty,
-            let limit = try? ResourceLimit.openDescriptors.current().hard
-        else { return }
-        let threadCount = configuration.threads.reduce(0) { $0 + $1.count }
-        let needed =
-            ownDescriptorCount + threadCount * threadDescriptorCount + programDescriptorCount
-        guard limit < UInt64(needed) else { return }
-        throw DaemonError(
-            "can't start: the limit of open files is \(limit), and "
-                + "\(counted(threadCount, "thread")) that start programs need \(needed): raise it "
-                + "(ulimit -n, LimitNOFILE= of a unit), or configure fewer threads",
-            exitStatus: DaemonError.systemFault)
     }
 
     /// Warns of threads that let SIGTERM end the process, before the first one comes.
@@ -227,13 +186,15 @@ private final class RunningDaemon {
     private func startService(
         _ handlers: [String: Handler], _ events: MessagePort<Event>, _ recovery: StoreRecovery
     ) throws(DaemonError) -> Confined<Service> {
-        let password = try configuration.listen.passwordFile.map {
-            path throws(DaemonError) in try readSecret("listen.passwordFile", "password", path)
-        }
-        let users = try UserBook.load(configuration, password: password, key: try readKey())
+        let users = try UserBook.load(configuration, log)
         let main = loop
         let (configuration, groups, children, log) = (configuration, groups, children, log)
-        let (journal, manager) = (journal, manager)
+        let (journal, manager, present) = (journal, manager, present)
+        let source = configurationFile.map {
+            ReloadSource(
+                path: $0, registered: handlers.filter(\.value.isRegistered), children: children,
+                log: log)
+        }
         let inherited = try InheritedSockets(
             Program.inheritedEnvironment(), processID: ProcessStatistics.processID)
         do {
@@ -259,6 +220,7 @@ private final class RunningDaemon {
                 service.driver.restore(recovery)
                 service.schedules.start(
                     configuration.schedules, recovered: recovery.schedules)
+                service.reloads.prepare(source, manager) { present.set($0) }
                 service.health.askMain = { main.perform($0) }
                 service.isStarted = true
                 if let heartbeat = manager.heartbeat {
@@ -292,42 +254,6 @@ private final class RunningDaemon {
             guard let address = try door.address(in: listen) else { continue }
             try open(Listener(at: address, mode: door.mode(in: listen)), as: door)
         }
-    }
-
-    /// Reads the first line of a file with a secret.
-    private func readSecret(
-        _ setting: String, _ what: String, _ path: String
-    ) throws(DaemonError) -> [UInt8] {
-        do throws(SystemError) {
-            if let mode = try File.mode(of: path), mode & 0o077 != 0 {
-                log.warning("\(path) can be read by other users: chmod 600 \(path)")
-            }
-            let line = File.firstLine(
-                of: try File.read(
-                    path, atMost: Configuration.Listen.passwordFileByteCountMax))
-            if !line.isEmpty { return line }
-        } catch {
-            throw DaemonError("\(setting): \(error)", exitStatus: DaemonError.badConfiguration)
-        }
-        throw DaemonError(
-            "\(setting): \(path) has no \(what) in its first line",
-            exitStatus: DaemonError.badConfiguration)
-    }
-
-    /// Reads the key of requests, which has to fit into a field of HTTP.
-    private func readKey() throws(DaemonError) -> [UInt8]? {
-        guard let path = configuration.listen.http.keyFile else { return nil }
-        let setting = "listen.http.keyFile"
-        let key = try readSecret(setting, "key", path)
-        let countMin = Configuration.Listen.HTTP.keyByteCountMin
-        guard key.count >= countMin, key.allSatisfy({ (33...126).contains($0) }) else {
-            throw DaemonError(
-                "\(setting): the first line of \(path) must have at least \(countMin) "
-                    + "characters of ASCII without blanks; to make one: "
-                    + "openssl rand -hex 32 >\(path)",
-                exitStatus: DaemonError.badConfiguration)
-        }
-        return key
     }
 
     private func announce() {
@@ -365,9 +291,22 @@ private final class RunningDaemon {
             log.notice("\(received.signal) from process \(sender)")
             switch received.signal {
             case .user1: describeLoops()
-            case .hangUp: log.warning("settings are not reloaded: restart to change them")
+            case .hangUp: reload(askedBy: "process \(sender)")
             default: shutdownSignal(received.signal)
             }
+        }
+    }
+
+    private func reload(askedBy origin: String) {
+        guard let service else { return }
+        do throws(SubmitError) {
+            try io.post {
+                // The log tells what became of it.
+                service.value.reloads.reload(
+                    Reloads.Order(isDry: false, origin: origin) { _ in })
+            }
+        } catch {
+            log.error("not reloaded: \(error)")
         }
     }
 
@@ -395,7 +334,7 @@ private final class RunningDaemon {
             // That may take hours: the manager would end it.
             manager.show("going down when all waiting jobs are done")
         } else {
-            manager.daemonIsStopping(within: Shutdown.longest(configuration))
+            manager.daemonIsStopping(within: Shutdown.longest(present.value))
         }
         do throws(SubmitError) {
             try io.post {

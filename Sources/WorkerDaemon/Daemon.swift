@@ -76,11 +76,7 @@ public final class Daemon {
     package init(configuration: Configuration, readFrom file: String? = nil) {
         self.configuration = configuration
         configurationFile = file
-        handlers = Handler.builtIn
-        for selector in configuration.selectors {
-            let kind = selector.isForWorkers ? Handler.Kind.worker(selector) : .program(selector)
-            handlers[selector.name] = Handler(kind)
-        }
+        handlers = Handler.all(of: configuration, beside: Handler.builtIn)
     }
 
     /// Registers a closure as a selector.

@@ -31,6 +31,13 @@ struct ServiceManager: Sendable {
     /// The daemon serves: services that were started after it may connect.
     func daemonIsReady(_ status: String) { tell("READY=1\nSTATUS=\(status)") }
 
+    /// The daemon reads its configuration again; `daemonIsReady` follows.
+    ///
+    /// - Source: sd_notify(3); MONOTONIC_USEC= is by CLOCK_MONOTONIC.
+    func daemonReloads(at now: Instant) {
+        tell("RELOADING=1\nMONOTONIC_USEC=\(now.nanoseconds / 1_000)")
+    }
+
     /// Shows people a status of the daemon.
     func show(_ status: String) { tell("STATUS=\(status)") }
 

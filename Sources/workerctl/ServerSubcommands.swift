@@ -20,6 +20,13 @@ enum ServerSubcommands {
                     what its configuration says. It is on the disk when the path is printed.
                     """, wordCount: 1...1, options: [.replace], run: backup),
             Subcommand(
+                name: "reload", arguments: "",
+                summary: "Has the daemon read its configuration again, and prints what changes.",
+                details: """
+                    All changes are applied when it returns. A file with a fault changes nothing,
+                    nor does a setting that needs a restart.
+                    """, wordCount: 0...0, options: [.dryRun], run: reload),
+            Subcommand(
                 name: "ping", arguments: "", summary: "Asks whether the daemon answers.",
                 wordCount: 0...0, run: ping),
             DoctorSubcommand.subcommand,
@@ -74,6 +81,18 @@ enum ServerSubcommands {
         try invocation.isJSON
             ? Output.write(.object([("backup", .string(path))]))
             : Output.write(Terminal.printable(path) + "\n")
+    }
+
+    private static func reload(_ invocation: Invocation) throws(Failure) {
+        let changes = try invocation.withDaemon("can't reload the configuration") {
+            (client) throws(WorkerClientError) in
+            try client.reload(isDry: invocation.has(.dryRun))
+        }
+        if invocation.isJSON {
+            return try Output.write(.object([("changes", .array(changes.map { .string($0) }))]))
+        }
+        let lines = changes.isEmpty ? ["nothing has changed"] : changes
+        for line in lines { try Output.write(Terminal.printable(line) + "\n") }
     }
 
     private static func ping(_ invocation: Invocation) throws(Failure) {

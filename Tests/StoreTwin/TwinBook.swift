@@ -40,7 +40,7 @@ package struct TwinBook: Sendable {
     var marks: [JobID: (attempt: Int, result: [UInt8]?)] = [:]
     /// The workers in other processes that hold attempts.
     var holders: [JobID: (attempt: Int, holder: JobHolder)] = [:]
-    let limits: StoreLimits
+    private(set) var limits: StoreLimits
 
     package init(limits: StoreLimits = StoreLimits()) {
         self.limits = limits
@@ -194,6 +194,13 @@ package struct TwinBook: Sendable {
             byteCount: outcome.byteCount
                 + (outcome.state == .failed ? kept.payload.count : 0))
         if outcome.state == .failed { failed.append(entry) } else { ended.append(entry) }
+    }
+
+    /// Keeps ended jobs within other limits from now on.
+    mutating func limit(_ limits: StoreLimits) {
+        self.limits = limits
+        ended.takeLimits(of: .ended(within: limits))
+        failed.takeLimits(of: .failed(within: limits))
     }
 
     /// Drops ended jobs past their limits.

@@ -279,6 +279,7 @@ package final class TwinStore: JobStore {
         case .loadDelayed(let queue, let place, let limit, let byteCount):
             let batch = state.book.delayed(queue, after: place, limit, byteCount)
             return [.loadedDelayed(queue, after: place, result(batch))]
+        case .limit(let limits): state.book.limit(limits)
         case .release(let queues): for queue in queues { state.brought[queue] = nil }
         case .claim(let queues, let ticket):
             let blockers = state.book.live.map(\.job).filter {

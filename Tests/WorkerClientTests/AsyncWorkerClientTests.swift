@@ -79,6 +79,8 @@ struct `Asynchronous client` {
             try await client.stop("images")
             #expect(try await client.info("server").contains("workerd_version"))
             #expect(try await client.command(["ECHO", "hi"]) == .bytes(Array("hi".utf8)))
+            #expect(try await client.reload(isDry: true) == [])
+            #expect(try await client.reload() == [])
             let inMemory = await #expect(throws: WorkerClientError.self) {
                 try await client.backup("monday", replaces: true)
             }

@@ -113,6 +113,23 @@ struct `workerctl` {
         try server.finish()
     }
 
+    @Test func `a reload prints what changes, and the faults of a bad file`() throws {
+        let daemon = try TestDaemon()
+        #expect(try daemon.workerctl("reload").text == "nothing has changed\n")
+        let file = daemon.scratch.file("workerd.json5")
+        let before = try File.read(file, atMost: 1 << 20)
+        _ = try daemon.scratch.write(
+            Array("{ shutdown: { grace: \"7s\" },".utf8) + before.dropFirst(), to: "workerd.json5")
+        let line = "shutdown.grace: 25s → 7s"
+        #expect(try daemon.workerctl("reload", "--dry-run").text == "\(line)\n")
+        #expect(try daemon.workerctl("reload", "--json").text == "{\"changes\":[\"\(line)\"]}\n")
+        #expect(try daemon.workerctl("reload", "--json").text == "{\"changes\":[]}\n")
+        _ = try daemon.scratch.write(Array("{".utf8), to: "workerd.json5")
+        let refused = try daemon.workerctl("reload")
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("can't reload the configuration: \(file): line 1"))
+    }
+
     @Test func `a backup is made, and its path printed`() throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(in: scratch, store: scratch.file("jobs.sqlite"))
@@ -401,7 +418,7 @@ struct `workerctl` {
         let commands = [
             "perform", "cancel", "job", "observe", "result", "jobs", "buffer", "fire", "threads",
             "thread", "selectors", "pause", "resume", "stop", "info", "ping", "shutdown", "help",
-            "retry", "drop", "bulk", "failures", "backup", "output", "follow",
+            "retry", "drop", "bulk", "failures", "backup", "output", "follow", "reload",
         ]
         for command in commands {
             #expect(help.text.contains("\n  \(command) "))

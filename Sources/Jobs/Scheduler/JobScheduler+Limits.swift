@@ -58,6 +58,14 @@ extension JobScheduler {
             + group.inLineCount + group.heldUpCount
     }
 
+    /// Keeps within other limits from now on, in memory and in the store; jobs that wait stay.
+    package mutating func limit(_ limits: StoreLimits) {
+        guard limits != book.limits else { return }
+        book.limit(limits)
+        book.expire(at: now.unixMilliseconds)
+        keep(.limit(limits))
+    }
+
     /// Finds out whether one more stored job of this size may wait.
     mutating func checkLimits(_ byteCount: Int, of group: ThreadGroup) throws(JobError) {
         let bytes = group.load.all.byteCount

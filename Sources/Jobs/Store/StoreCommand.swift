@@ -69,6 +69,8 @@ package enum StoreCommand: Sendable {
     /// Tell this scheduler, the new owner of queues, their jobs that hold up others between two
     /// attempts.
     indirect case claim([QueueName], ticket: UInt64)
+    /// Keep ended jobs within these limits from now on.
+    indirect case limit(StoreLimits)
     /// Send all later answers to this receiver.
     case answer(to: @Sendable ([StoreAnswer]) -> Void)
 
@@ -85,7 +87,7 @@ package enum StoreCommand: Sendable {
         case .keepDue: false
         case .begun, .start, .hold, .end, .putBack, .retry: false
         case .load, .loadDelayed, .find, .findPayload, .findNamed, .findExpired, .list: false
-        case .answer: false
+        case .answer, .limit: false
         case .release, .claim: false
         }
     }
@@ -98,7 +100,7 @@ package enum StoreCommand: Sendable {
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle, .pause, .askToEnd, .keepDue, .release: true
         case .begun, .confirm, .load, .loadDelayed, .find, .findPayload, .findNamed, .findExpired,
-            .list, .answer, .claim:
+            .list, .answer, .claim, .limit:
             false
         }
     }

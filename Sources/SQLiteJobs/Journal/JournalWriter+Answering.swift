@@ -14,6 +14,7 @@ extension JournalWriter {
         switch commands[place] {
         case .begun, .start, .hold, .end, .putBack, .retry, .reserve, .pause, .askToEnd: break
         case .release: break
+        case .limit(let limits): store.limit(limits)
         case .claim(let queues, let ticket):
             let result = answers.claimed[ticket] ?? blockers(of: queues, store)
             if case .success(let jobs) = result { recoveryCounter.give(jobs) }

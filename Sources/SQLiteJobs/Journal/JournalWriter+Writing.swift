@@ -70,7 +70,7 @@ extension JournalWriter {
         case .release(let queues): for queue in queues { broughtThrough.forget(queue) }
         case .claim(let queues, let ticket):
             answers.claimed[ticket] = blockers(of: queues, store)
-        case .begun, .hold, .confirm, .answer: break
+        case .begun, .hold, .confirm, .answer, .limit: break
         case .find, .findPayload, .findNamed, .findExpired, .list: break
         }
     }

@@ -35,7 +35,7 @@ package final class SQLiteStore {
     package private(set) var nextNumber: UInt64 = 1
 
     let database: Database
-    let limits: StoreLimits
+    private(set) var limits: StoreLimits
     private let statements: Statements
     let waitingPacks: WaitingPacks
     let endedPacks: EndedPacks
@@ -254,6 +254,13 @@ package final class SQLiteStore {
         try statement.bind(1, Int64(attempts))
         try statement.bind(2, Int64(clamping: id.number))
         try statement.run()
+    }
+
+    /// Keeps ended jobs within other limits from now on; those beyond go with later transactions.
+    func limit(_ limits: StoreLimits) {
+        self.limits = limits
+        ended.takeLimits(of: .ended(within: limits))
+        failed.takeLimits(of: .failed(within: limits))
     }
 
     /// Records that a job has ended, after which it never runs again.

@@ -84,6 +84,17 @@ extension AsyncWorkerClient {
         try await run(.backup(name, replaces: replaces))
     }
 
+    /// Has the daemon read its configuration file again, and apply what has changed.
+    ///
+    /// - Parameter isDry: whether nothing is applied: the changes are only told.
+    /// - Returns: the changes, a line each, such as `thread mail: count 2 → 4`.
+    /// - Throws: `.daemon` with ERR and all faults of the file; then nothing has changed.
+    /// - Thread: any task.
+    @discardableResult
+    public func reload(isDry: Bool = false) async throws -> [String] {
+        try await run(.reload(isDry: isDry))
+    }
+
     /// Asks whether the daemon answers.
     ///
     /// - Thread: any task.

@@ -257,6 +257,18 @@ extension Call where Value == String {
     }
 }
 
+extension Call where Value == [String] {
+    static func reload(isDry: Bool) -> Call {
+        Call(["RELOAD"] + (isDry ? ["DRY"] : []), wait: .forever) {
+            (reply) throws(WorkerClientError) in
+            try Read.list(reply) { (line) throws(WorkerClientError) in
+                guard let text = line.text else { throw Read.unexpected(line, "a line") }
+                return text
+            }
+        }
+    }
+}
+
 extension Call where Value == Void {
     static func steer(_ command: String, _ thread: String) -> Call {
         Call([.text(command), .text(thread)], read: Read.nothing)

@@ -23,7 +23,7 @@ final class Backups {
     private let loop: ThreadRunLoop
     private let log: Log
     /// The directory of the configuration; nil for the store's own.
-    private let directory: String?
+    var directory: String?
     private var current: Current?
     private var thread: SystemThread?
     private var madeCount = 0

@@ -94,6 +94,9 @@ final class OutputBook: Sendable {
         /// How many of these are forgotten.
         var forgottenCount = 0
         var byteCount = 0
+        var byteCountMax: Int
+
+        init(byteCountMax: Int) { self.byteCountMax = byteCountMax }
 
         func isKept(_ output: ProgramOutput) -> Bool {
             attempts[output.job]?.contains { $0 === output } == true
@@ -122,12 +125,19 @@ final class OutputBook: Sendable {
         }
     }
 
-    private let byteCountMax: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// - Parameter byteCountMax: the limit for all attempts that have ended. A running one has its
     ///   two streams beside it.
-    init(byteCountMax: Int) { self.byteCountMax = byteCountMax }
+    init(byteCountMax: Int) { state = Mutex(State(byteCountMax: byteCountMax)) }
+
+    /// Changes the limit; the oldest attempts beyond it are dropped.
+    func limit(byteCount: Int) {
+        state.withLock { state in
+            state.byteCountMax = byteCount
+            while state.byteCount > byteCount { state.removeOldest() }
+        }
+    }
 
     /// The bytes that are kept of attempts that have ended.
     var byteCount: Int { state.withLock { $0.byteCount } }
@@ -143,13 +153,13 @@ final class OutputBook: Sendable {
     func end(_ output: ProgramOutput, isDone: Bool) {
         let written = output.end(isDone: isDone)
         state.withLock { state in
-            guard written > 0, written + Self.attemptByteCount <= byteCountMax else {
+            guard written > 0, written + Self.attemptByteCount <= state.byteCountMax else {
                 return state.remove(output)
             }
             let byteCount = written + Self.attemptByteCount
             state.ended.append((output, byteCount))
             state.byteCount += byteCount
-            while state.byteCount > byteCountMax { state.removeOldest() }
+            while state.byteCount > state.byteCountMax { state.removeOldest() }
         }
     }
 

@@ -18,11 +18,7 @@ extension ScheduleRunner {
             let name = record.definition.name
             if names.contains(name) {
                 kept[name] = record
-                if record.isFromCommand {
-                    driver.log.warning(
-                        "schedule \(name): the one of the configuration takes the place of the "
-                            + "one that a command gave")
-                }
+                if record.isFromCommand { warnOfReplaced(name) }
             } else if record.isFromCommand {
                 restore(record)
             } else {
@@ -46,6 +42,12 @@ extension ScheduleRunner {
         }
     }
 
+    func warnOfReplaced(_ name: String) {
+        driver.log.warning(
+            "schedule \(name): the one of the configuration takes the place of the one that a "
+                + "command gave")
+    }
+
     private func restore(_ record: ScheduleRecord) {
         do throws(ScheduleFault) {
             insert(try entry(record))
@@ -66,7 +68,7 @@ extension ScheduleRunner {
     }
 
     /// Has the store change something.
-    private func tell(_ command: (UInt64) -> StoreCommand) {
+    func tell(_ command: (UInt64) -> StoreCommand) {
         driver.keep(command) { [log = driver.log] fault in
             if let fault { log.error("schedules can't be recorded: \(fault)") }
         }

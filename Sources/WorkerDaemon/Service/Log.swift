@@ -9,7 +9,8 @@ internal import Wording
 /// - Thread: any thread.
 /// - Blocks: up to a second if the reader of standard error does not read; then lines are lost.
 package final class Log: Sendable {
-    private let level: Configuration.Log.Level
+    /// The number of the level in the system's log.
+    private let level: Atomic<Int>
     private let isForJournal: Bool
     private let write: @Sendable ([UInt8]) -> Void
 
@@ -24,7 +25,7 @@ package final class Log: Sendable {
         level: Configuration.Log.Level, isForJournal: Bool,
         write: @escaping @Sendable ([UInt8]) -> Void
     ) {
-        self.level = level
+        self.level = Atomic(level.journalNumber)
         self.isForJournal = isForJournal
         self.write = write
     }
@@ -40,6 +41,11 @@ package final class Log: Sendable {
         self.init(level: level, isForJournal: isForJournal) { output.write($0) }
     }
 
+    /// Drops lines below another level from now on.
+    package func setLevel(_ level: Configuration.Log.Level) {
+        self.level.store(level.journalNumber, ordering: .relaxed)
+    }
+
     package func debug(_ text: @autoclosure () -> String) { line(.debug, text) }
     package func info(_ text: @autoclosure () -> String) { line(.info, text) }
     package func notice(_ text: @autoclosure () -> String) { line(.notice, text) }
@@ -47,7 +53,7 @@ package final class Log: Sendable {
     package func error(_ text: @autoclosure () -> String) { line(.error, text) }
 
     private func line(_ level: Configuration.Log.Level, _ text: () -> String) {
-        guard level >= self.level else { return }
+        guard level.journalNumber <= self.level.load(ordering: .relaxed) else { return }
         // In one piece, so that another thread's lines don't come in between.
         write(Self.lines(level, text(), isForJournal))
     }

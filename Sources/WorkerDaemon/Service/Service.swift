@@ -29,7 +29,8 @@ final class Service: SessionDelegate {
     /// many in all.
     private static let keptPlaceCount = 16
 
-    let configuration: Configuration
+    /// The configuration in force.
+    var configuration: Configuration
     let loop: ThreadRunLoop
     let log: Log
     let driver: SchedulerDriver
@@ -37,10 +38,10 @@ final class Service: SessionDelegate {
     let backups: Backups
     let commands = CommandTable()
     /// The users, and what they prove themselves with.
-    let users: UserBook
+    var users: UserBook
     /// Tickets and keys of the page.
     let pages: PageSessions
-    let web: WebSite
+    var web: WebSite
     let operations: OperationLog
     private(set) lazy var health = HealthCheck(driver)
     private(set) lazy var bulk = BulkRunner(driver) { [unowned self] reply, value in
@@ -51,6 +52,7 @@ final class Service: SessionDelegate {
     let epoch = EventJournal.newEpoch()
     /// The live view; nil unless HTTP is served.
     private(set) lazy var live: LiveBoard? = makeLiveBoard()
+    private(set) lazy var reloads = Reloads(self)
     /// Whether the daemon has taken up its jobs and schedules.
     var isStarted = false
     private(set) var sessions: [UInt64: Session] = [:]
@@ -61,12 +63,13 @@ final class Service: SessionDelegate {
     /// Whether clients go on to come in at its doors when it has ended, and wait for the next one.
     var doorsOutliveIt = false
     private var isTakingLeave = false
-    private var strangers: StrangerPlaces
+    var strangers: StrangerPlaces
     let passwordGate: PasswordGate
     private let warningOfHTTP: RareWarning
     private var shutdown: Shutdown?
     private var lastSessionEnded: (() -> Void)?
-    private let sessionLimits: SessionLimits
+    /// The limits of connections that come in.
+    var sessionLimits: SessionLimits
     private let outputRound: OutputRound
     /// Questions with large answers, or such that the store has to be asked for.
     private(set) lazy var questions: QuestionQueue = QuestionQueue(whenRoom: { [unowned self] in
@@ -126,12 +129,7 @@ final class Service: SessionDelegate {
             "HTTP \(peer), where commands are expected"
                 + (count == 1 ? "" : ": the last of \(count) within a minute")
         }
-        sessionLimits = SessionLimits(
-            command: CommandLimits(argumentByteCountMax: limits.payloadBytes),
-            bodyByteCountMax: WebSite.bodyByteCountMax(payloadByteCountMax: limits.payloadBytes),
-            pendingReplyCountMax: limits.pipeline,
-            outputByteCountSoftMax: min(1 << 20, limits.outputBacklogBytes),
-            outputByteCountMax: limits.outputBacklogBytes)
+        sessionLimits = SessionLimits(limits)
         if configuration.listen.http.isServed {
             driver.figures = AttemptFigures(
                 pools: driver.groups.map(\.name), selectors: driver.handlers.keys.sorted(),
@@ -212,6 +210,7 @@ final class Service: SessionDelegate {
     func close() {
         shutdown = nil
         if driver.figures != nil { live?.close() }
+        reloads.close()
         backups.close()
         schedules.close()
         driver.close()

@@ -76,6 +76,7 @@ final class Shutdown {
         self.whenDown = whenDown
         totalsAtStart = service.driver.scheduler.book.totals
         driver.input { $0.refuse() }
+        service.reloads.giveUp()
         service.schedules.close()
         driver.exchange.close()
         driver.whenCompleted = { [unowned self] in lookIfDone() }

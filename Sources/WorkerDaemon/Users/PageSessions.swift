@@ -27,6 +27,15 @@ final class PageSessions {
 
         private var entries: [Entry] = []
 
+        /// Gives each user the rights that it has now; the secrets of removed users end.
+        mutating func renew(_ present: (User) -> User?) {
+            entries = entries.compactMap { entry in
+                present(entry.user).map {
+                    Entry(digest: entry.digest, user: $0, end: entry.end)
+                }
+            }
+        }
+
         mutating func add(_ digest: SecretDigest, of user: User, until end: Instant, max: Int) {
             let own = entries.indices.filter { entries[$0].user.name == user.name }
             if own.count >= max, let oldest = own.first { entries.remove(at: oldest) }
@@ -54,6 +63,12 @@ final class PageSessions {
     private var keys = Secrets()
 
     init(on loop: ThreadRunLoop) { self.loop = loop }
+
+    /// Gives each user the rights that it has now; tickets and keys of removed users end.
+    func renew(_ present: (User) -> User?) {
+        tickets.renew(present)
+        keys.renew(present)
+    }
 
     /// A new ticket for a user.
     ///

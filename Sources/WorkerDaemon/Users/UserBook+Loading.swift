@@ -10,12 +10,24 @@ extension UserBook {
     /// Group and others may not write, and others may not read.
     private static let forbiddenModes: UInt32 = 0o026
 
+    /// Reads the users of a configuration, and the password and the key of its doors.
+    ///
+    /// - Throws: the fault of a file, or every fault of the users file, each by its place.
+    /// - Thread: any thread.
+    /// - Blocks: for the disk, or a directory service.
+    static func load(
+        _ configuration: Configuration, _ log: Log
+    ) throws(DaemonError) -> UserBook {
+        let secrets = try DoorSecrets(configuration.listen, log)
+        return try load(configuration, password: secrets.password, key: secrets.key)
+    }
+
     /// Reads the users of a configuration.
     ///
     /// - Throws: every fault of the file, each by its place.
     /// - Thread: any thread.
     /// - Blocks: for the disk, or a directory service.
-    static func load(
+    private static func load(
         _ configuration: Configuration, password: [UInt8]?, key: [UInt8]?
     ) throws(DaemonError) -> UserBook {
         guard let setting = configuration.users else {

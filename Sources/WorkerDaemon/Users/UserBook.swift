@@ -4,13 +4,13 @@
 /// The users of a daemon.
 package struct UserBook: Sendable {
     /// The users of the file, by their names; nil if there is no file.
-    private let users: [String: User]?
+    let users: [String: User]?
     /// The password of `User.owner` for clients of the Redis protocol.
-    private let password: [UInt8]?
+    let password: [UInt8]?
     /// The key of `User.owner` for requests of HTTP.
     let key: [UInt8]?
     /// The users of processes, by user ids.
-    private let peers: [UInt32: User]
+    let peers: [UInt32: User]
 
     /// - Parameters:
     ///   - users: the users of a file; nil if there is none.

@@ -151,6 +151,15 @@ struct WebRoute: Sendable {
             .stream("live", .observe.ofAllThreads) { try $1.liveMessages($0, $2) }),
         WebRoute(
             .get, "/api/events", .stream("events", .observe) { try $1.events($0, $2) }),
+        WebRoute(
+            .post, "/api/reload",
+            .command(.member("changes")) { request, _ in
+                try request.checkQuery([])
+                try request.checkMembers(["dry"])
+                var arguments = CommandArguments("RELOAD")
+                arguments.addFlag("DRY", try request.flag("dry"))
+                return arguments
+            }),
         WebRoute(.get, "/api/workers", .member("workers"), command: "WORKERS"),
     ]
 

@@ -22,7 +22,7 @@ final class Session {
     /// Whose rights the client has.
     private(set) var user: User
     /// Whose rights it has before it authenticates; nil if it has to.
-    let doorUser: User?
+    private(set) var doorUser: User?
     /// How many commands of the client's transaction were answered with QUEUED.
     private(set) var queuedCount = 0
     var commandCount: UInt64 = 0
@@ -176,8 +176,17 @@ final class Session {
     /// Whether the client has many bytes of answers to read.
     var hasUnread: Bool { toldByteCount > 0 }
 
+    /// The protocol of the connection.
+    var dialect: Dialect { conversation == nil ? .commands : .requests }
+
     /// Whether it is still connected.
     var isOpen: Bool { socket != nil }
+
+    /// Gives the client the rights that its user has now.
+    func renew(_ user: User, atDoor doorUser: User?) {
+        self.user = user
+        self.doorUser = doorUser
+    }
 
     /// Lets the client do what a user may, after it has given its password.
     func authenticate(as user: User) {

@@ -4,8 +4,8 @@
 struct StrangerPlaces {
     private var networks: [UInt64: String] = [:]
     private var counts: [String: Int] = [:]
-    private let countMax: Int
-    private let countMaxPerNetwork: Int
+    private var countMax = 0
+    private var countMaxPerNetwork = 0
 
     /// A few places are needed however few there are in all.
     private static let countMin = 4
@@ -13,7 +13,10 @@ struct StrangerPlaces {
     /// Strangers get a quarter of all places, and one network half of these.
     ///
     /// - Parameter placeCount: how many connections there may be.
-    init(placeCount: Int) {
+    init(placeCount: Int) { limit(placeCount: placeCount) }
+
+    /// Shares out another number of places; those that are taken stay so.
+    mutating func limit(placeCount: Int) {
         countMax = max(1, min(max(Self.countMin, placeCount / 4), placeCount / 2))
         countMaxPerNetwork = max(Self.countMin, countMax / 2)
     }

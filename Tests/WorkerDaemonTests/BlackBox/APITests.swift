@@ -123,6 +123,7 @@ import WorkerDaemon
             try caller.call("POST /api/jobs/{id}/cancel", "/api/jobs/3/cancel")
             let steered = try caller.call("GET /api/operations", "/api/operations?count=5")
             #expect(steered["operations"] != .array([]))
+            try caller.call("POST /api/reload", nil, #"{"dry": true}"#)
             #expect(caller.called.union(caller.api.streams) == caller.api.operations)
         }
     }

@@ -78,6 +78,28 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `hears when a reload begins and when all of it is applied`() throws {
+        let scratch = try Scratch()
+        let manager = try Manager(at: scratch.file("notify"))
+        let daemon = try start(Setup(), scratch)
+        defer { daemon.kill() }
+        #expect(try manager.message() == "READY=1\nSTATUS=serving 1 worker thread")
+        let client = try daemon.connect()
+        // Nothing is applied.
+        #expect(try client.call("RELOAD", "DRY").errorWord == nil)
+        let before = SystemClock().now().nanoseconds / 1_000
+        #expect(try client.call("RELOAD").errorWord == nil)
+        let begun = try manager.message()
+        let match = begun.wholeMatch(of: /RELOADING=1\nMONOTONIC_USEC=([0-9]+)/)
+        let moment = try #require(match.flatMap { Int64($0.1) }, "\(begun)")
+        #expect(moment >= before && moment <= SystemClock().now().nanoseconds / 1_000)
+        #expect(try manager.message() == "READY=1\nSTATUS=serving 1 worker thread")
+        try daemon.scratch.write("{", to: "workerd.json5")
+        #expect(try client.call("RELOAD").errorWord == "ERR")
+        #expect(manager.isSilent)
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `is not told of an end that may take hours, until it is asked for`() throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))

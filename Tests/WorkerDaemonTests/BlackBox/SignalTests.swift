@@ -47,16 +47,6 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `SIGHUP changes nothing`() throws {
-        try withDaemon { daemon in
-            let client = try daemon.connect()
-            try daemon.send(.hangUp)
-            try eventually("it is noted") { daemon.log.contains("SIGHUP from process") }
-            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
-        }
-    }
-
-    @Test(.timeLimit(.minutes(2)))
     func `after SIGKILL the next daemon replaces the socket that was left`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

@@ -108,6 +108,27 @@ final class TestDaemon {
         }
     }
 
+    /// Replaces a section of the configuration file, which has it in a line of its own.
+    ///
+    /// - Parameter section: its name and text, such as `log: { level: "info" }`; `$DIR` stands for
+    ///   the directory of the test.
+    func rewrite(section: String) throws {
+        let name = section.prefix { $0 != ":" }
+        var isThere = false
+        let text = scratch.read("workerd.json5")
+            .split(separator: "\n", omittingEmptySubsequences: false)
+            .map { line -> String in
+                guard line.drop(while: { $0 == " " }).hasPrefix("\(name):") else {
+                    return String(line)
+                }
+                isThere = true
+                let parts = section.split(separator: "$DIR", omittingEmptySubsequences: false)
+                return "    \(parts.joined(separator: scratch.path)),"
+            }
+        guard isThere else { throw Unexpected("the configuration has no line of \(name)") }
+        try scratch.write(text.joined(separator: "\n"), to: "workerd.json5")
+    }
+
     func connect() throws -> TestClient { try TestClient(.unix(UnixAddress(socket))) }
 
     func send(_ signal: Signal) throws { try signal.send(toProcess: processID) }

@@ -17,6 +17,8 @@ struct Dump {
         case closed
         /// The job begins; without this line it may or may not have begun.
         case begins(job: Int)
+        /// A section of the configuration file has this text from now on.
+        case rewrites(section: String)
     }
 
     /// The line of the document in which it begins.
@@ -108,6 +110,9 @@ struct Dump {
         switch text {
         case "(closes its sending side)": return .endSending
         case "(closes the connection)": return .closed
+        case _ where text.hasPrefix("(the file has ") && text.hasSuffix(")"):
+            return .rewrites(
+                section: String(text.dropFirst("(the file has ".count).dropLast()))
         default:
             guard let match = text.wholeMatch(of: /\(job ([0-9]+) begins\)/), let id = Int(match.1)
             else { throw Unexpected("what is \(text)?") }

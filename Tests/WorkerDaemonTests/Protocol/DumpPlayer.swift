@@ -91,6 +91,7 @@ final class DumpPlayer {
                     try eventually("job \(id) runs") {
                         try observer.call("JOB", .integer(id))["state"]?.text == "running"
                     }
+                case .rewrites(let section): try daemon.rewrite(section: section)
                 case .closed:
                     while let more = try client.bytes() { unread += more }
                 case .expect(let bytes):

@@ -62,7 +62,11 @@ struct ReplyText {
     func moved(from directory: String, to other: String) -> ReplyText {
         var moved = self
         for (index, token) in tokens.enumerated() {
-            guard let body = token.body?.replacing(directory, with: other) else { continue }
+            guard let body = token.body?.replacing(directory, with: other) else {
+                let line = token.line.replacing(directory, with: other)
+                moved.tokens[index] = Token(line: line, body: nil)
+                continue
+            }
             moved.tokens[index] = Token(
                 line: "\(token.line.prefix(1))\(body.utf8.count)", body: body)
         }

@@ -46,6 +46,7 @@ import WorkerDaemon
         (["PAGE"], everyone), (["OPERATIONS"], operators), (["INFO"], observers),
         (["COMMAND", "COUNT"], everyone), (["CONFIG", "GET", "save"], observers),
         (["SHUTDOWN", "LATER"], operators), (["BACKUP", "not/a/name"], operators),
+        (["RELOAD", "DRY"], operators),
     ]
 
     /// Each path with values for its parameters, and the roles one of which it needs.
@@ -73,6 +74,7 @@ import WorkerDaemon
         ("POST /api/selectors/{name}/drop", "/api/selectors/fail/drop", operators),
         ("GET /api/schedules", nil, observers), ("GET /api/workers", nil, observers),
         ("GET /api/events", nil, observers), ("GET /api/live", nil, observers),
+        ("POST /api/reload", nil, operators),
     ]
 
     private static let bodies = [

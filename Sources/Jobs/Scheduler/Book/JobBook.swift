@@ -18,7 +18,7 @@ package struct JobBook {
     package private(set) var totals = JobTotals()
 
     /// How much it keeps.
-    package let limits: StoreLimits
+    package private(set) var limits: StoreLimits
     /// By the numbers of their ids: a dictionary hashes these three times as fast as the ids.
     private var table: [UInt64: JobEntry] = [:]
     private var chain = LinkedSlots<JobEntry>()
@@ -53,6 +53,14 @@ package struct JobBook {
         failed = .failed(within: limits)
         named = NamedResults(byteCountMax: limits.retainedByteCountMax)
         self.nextNumber = nextNumber
+    }
+
+    /// Keeps within other limits from now on.
+    package mutating func limit(_ limits: StoreLimits) {
+        self.limits = limits
+        ended.takeLimits(of: .ended(within: limits))
+        failed.takeLimits(of: .failed(within: limits))
+        named.byteCountMax = limits.retainedByteCountMax
     }
 
     private var liveCount: Int { table.count - ended.count - failed.count - named.count }

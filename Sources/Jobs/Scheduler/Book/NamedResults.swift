@@ -16,7 +16,8 @@ package struct NamedResults {
         let byteCount: Int
     }
 
-    private let byteCountMax: Int
+    /// The most bytes of their results.
+    package var byteCountMax: Int
     private var entries = TimerHeap<Entry>()
     /// The bytes of their results.
     package private(set) var byteCount = 0

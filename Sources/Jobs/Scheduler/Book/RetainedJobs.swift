@@ -20,9 +20,9 @@ package struct RetainedJobs: Sendable {
         }
     }
 
-    private let countMax: Int
-    private let byteCountMax: Int
-    private let milliseconds: Int64
+    private var countMax: Int
+    private var byteCountMax: Int
+    private var milliseconds: Int64
     private var entries = FIFO<Entry>()
     /// Removed entries that are still in `entries`, and how often.
     private var gone: [Entry: Int] = [:]
@@ -48,6 +48,12 @@ package struct RetainedJobs: Sendable {
         RetainedJobs(
             countMax: limits.failedCountMax, byteCountMax: limits.failedByteCountMax,
             milliseconds: limits.failedMilliseconds)
+    }
+
+    /// Keeps within the limits of another one from now on.
+    package mutating func takeLimits(of other: RetainedJobs) {
+        (countMax, byteCountMax, milliseconds) =
+            (other.countMax, other.byteCountMax, other.milliseconds)
     }
 
     /// How many are kept.

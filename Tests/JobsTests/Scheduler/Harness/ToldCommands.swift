@@ -39,6 +39,7 @@ extension StoreCommand {
             "load \(limit) delayed of \(queue.thread) \(queue.priority.name)"
         case .release(let queues): "release \(queues.count) queues"
         case .claim: "claim"
+        case .limit: "limits"
         case .find(let id, _): "find job \(id)"
         case .findPayload(let id, _): "find payload of job \(id)"
         case .findNamed: "find name"

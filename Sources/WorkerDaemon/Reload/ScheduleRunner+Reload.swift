@@ -1,0 +1,37 @@
+// Schedules of the configuration that come, go and change at a reload. Those of commands stay.
+
+internal import Jobs
+internal import Kernel
+
+extension ScheduleRunner {
+    /// Follows other schedules of the configuration from now on; the store is told.
+    ///
+    /// A schedule with the same rhythm goes on from where it is.
+    func apply(_ changes: [SectionChange<Configuration.Schedule>]) {
+        for change in changes {
+            switch change {
+            case .added(let schedule), .changed(_, let schedule): follow(schedule)
+            case .removed(let schedule):
+                guard let entry = entries[schedule.name], !entry.isFromCommand else { continue }
+                remove(entry)
+                tell { .dropSchedule(schedule.name, ticket: $0) }
+            }
+        }
+    }
+
+    private func follow(_ schedule: Configuration.Schedule) {
+        var record = ScheduleRecord(
+            schedule.definition, isFromCommand: false,
+            progress: ScheduleProgress(since: driver.wall.unixMilliseconds()))
+        let before = entries[schedule.name]
+        if before?.isFromCommand == true { warnOfReplaced(schedule.name) }
+        if let before, before.definition.rhythm == record.definition.rhythm {
+            record.progress = before.progress
+        }
+        let entry = ScheduleEntry(record, schedule.cron, schedule.zone.rules)
+        // Also in another rhythm: these jobs are of this schedule.
+        entry.living = before?.living ?? []
+        tell { .keepSchedule(record, ticket: $0) }
+        insert(entry)
+    }
+}

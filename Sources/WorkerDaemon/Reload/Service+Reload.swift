@@ -1,0 +1,65 @@
+// What a reload changes in the running service.
+
+internal import Jobs
+internal import Kernel
+internal import RESP
+internal import RunLoops
+
+extension Service {
+    /// Applies the difference to a configuration that was read and checked.
+    ///
+    /// - Parameter whenApplied: called on this thread when all is applied and kept, or with the
+    ///   reason why not all of it is.
+    func apply(
+        _ difference: ConfigurationDifference, _ read: ReadConfiguration,
+        whenApplied: @escaping (WireError?) -> Void
+    ) {
+        configuration = difference.after
+        apply(read.users)
+        web = WebSite(names: configuration.listen.http.names)
+        log.setLevel(configuration.log.level)
+        backups.directory = configuration.backups
+        applyLimits()
+        schedules.apply(difference.schedules)
+        driver.confirm { fault in
+            whenApplied(fault.map { WireError(JobError.storeFailed($0)) })
+        }
+    }
+
+    /// Gives each client the rights that its user has now; clients of removed users have to leave.
+    private func apply(_ book: UserBook) {
+        users = book
+        pages.renew(book.present)
+        for session in sessions.values {
+            let doorUser = session.doorUser.flatMap { _ in
+                book.user(of: session.ends, dialect: session.dialect)
+            }
+            let isOfDoor = session.user === session.doorUser
+            guard let user = isOfDoor ? doorUser : book.present(session.user) else {
+                session.close("its user \(session.user.name) was removed")
+                continue
+            }
+            session.renew(user, atDoor: doorUser)
+        }
+    }
+
+    private func applyLimits() {
+        let limits = configuration.limits
+        sessionLimits = SessionLimits(limits)
+        strangers.limit(placeCount: limits.connections)
+        driver.children.outputs.limit(byteCount: limits.retainedOutputBytes)
+        driver.input { $0.limit(StoreLimits(limits)) }
+    }
+}
+
+extension SessionLimits {
+    /// The limits of connections that come in under these limits.
+    init(_ limits: Configuration.Limits) {
+        self.init(
+            command: CommandLimits(argumentByteCountMax: limits.payloadBytes),
+            bodyByteCountMax: WebSite.bodyByteCountMax(payloadByteCountMax: limits.payloadBytes),
+            pendingReplyCountMax: limits.pipeline,
+            outputByteCountSoftMax: min(1 << 20, limits.outputBacklogBytes),
+            outputByteCountMax: limits.outputBacklogBytes)
+    }
+}

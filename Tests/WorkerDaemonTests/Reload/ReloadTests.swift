@@ -1,0 +1,224 @@
+// The real daemon reads its configuration again: by command, by signal, over HTTP.
+
+import Kernel
+import RESP
+import Support
+import Testing
+
+@Suite struct `A reload` {
+    @Test(.timeLimit(.minutes(2))) func `applies limits and the level of the log`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            #expect(try client.call("RELOAD").texts == [])
+            try daemon.rewrite(section: "log: { level: \"notice\" }")
+            try daemon.rewrite(
+                section: "limits: { waitingJobs: 3, payload: 100, retainedResults: 0 }")
+            let lines = [
+                "limits.payload: 8MB → 100", "limits.waitingJobs: 1,000,000 → 3",
+                "limits.retainedResults: 10,000 → 0", "log.level: debug → notice",
+            ]
+            #expect(try client.call("RELOAD", "DRY").texts == lines)
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+            #expect(try client.call("RELOAD").texts == lines)
+            for line in lines { #expect(daemon.log.contains("reload: \(line)\n")) }
+            #expect(daemon.log.contains("reloaded: 4 changes\n"))
+            #expect(try client.call("RELOAD").texts == [])
+
+            _ = try client.call("PAUSE", "images")
+            for _ in 0..<3 {
+                #expect(try client.call("PERFORM", "images", "echo", "x").integer != nil)
+            }
+            #expect(try client.call("PERFORM", "images", "echo", "x").errorWord == "BUSY")
+            #expect(try payloadLimit(client) == "100")
+            // A connection keeps the limits with which it came in.
+            #expect(try client.call("ECHO", .text(String(repeating: "x", count: 200))).text != nil)
+            let other = try daemon.connect()
+            #expect(
+                try other.call("ECHO", .text(String(repeating: "x", count: 200))).errorMessage?
+                    .contains("limits.payload") == true)
+            // Ended jobs are no longer kept.
+            #expect(try client.call("JOB", 1).errorWord == "NOJOB")
+            #expect(!daemon.log.contains("client 2 came in"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `of a bad file changes nothing and names all faults`()
+        throws
+    {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            try daemon.rewrite(section: "log: { level: \"loud\" }")
+            try daemon.rewrite(section: "limits: { payload: 100, pipelin: 3 }")
+            let file = daemon.configurationFile
+            let faults = [
+                "\(file): limits.pipelin: unknown key, did you mean \"pipeline\"? "
+                    + "(line 6, column 29)",
+                "\(file): log.level: "
+                    + "must be one of \"debug\", \"info\", \"notice\", \"warning\", "
+                    + "\"error\", is \"loud\" (line 8, column 19)",
+            ]
+            for command: [CommandArgument] in [["RELOAD"], ["RELOAD", "DRY"]] {
+                let error = try client.callTogether(command)[0].errorMessage
+                #expect(error == faults.joined(separator: "; "))
+            }
+            #expect(daemon.log.contains("not reloaded: " + faults.joined(separator: "; ")))
+            #expect(try payloadLimit(client) != "100")
+            try daemon.scratch.write("{", to: "workerd.json5")
+            #expect(try client.call("RELOAD").errorMessage?.contains("line 1, column 2") == true)
+            #expect(try client.call("RELOAD", "WET").errorMessage?.contains("'WET'") == true)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `refuses by name what needs a restart, and applies nothing`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            try daemon.rewrite(section: "store: \"$DIR/other.sqlite\"")
+            try daemon.rewrite(section: "limits: { payload: 100 }")
+            for command: [CommandArgument] in [["RELOAD"], ["RELOAD", "DRY"]] {
+                #expect(
+                    try client.callTogether(command)[0].errorMessage
+                        == "store can't change at a reload: restart workerd")
+            }
+            #expect(try payloadLimit(client) != "100")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `is what SIGHUP asks for`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            try daemon.rewrite(section: "limits: { payload: 100 }")
+            try daemon.send(.hangUp)
+            try eventually("it is applied") { daemon.log.contains("reloaded: 1 change\n") }
+            #expect(try payloadLimit(client) == "100")
+            try daemon.scratch.write("{", to: "workerd.json5")
+            try daemon.send(.hangUp)
+            try eventually("the fault is told") { daemon.log.contains("not reloaded: ") }
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `reads the password anew`() throws {
+        let scratch = try Scratch()
+        let (address, door) = try freeLoopbackAddress()
+        var setup = Setup()
+        setup.listen = try scratch.passwordDoor(at: address, password: "first")
+        let daemon = try TestDaemon(setup, in: scratch)
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        let early = try TestClient(door)
+        #expect(try early.call("AUTH", "first").text == "OK")
+        _ = try scratch.passwordDoor(at: address, password: "second")
+        #expect(try client.call("RELOAD").texts == ["listen.passwordFile: another password"])
+        let late = try TestClient(door)
+        #expect(try late.call("AUTH", "first").errorWord == "WRONGPASS")
+        #expect(try late.call("AUTH", "second").text == "OK")
+        #expect(try early.call("PING").text == "PONG")
+        #expect(!daemon.log.contains("second"))
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `gives users their new rights, and has removed users leave`() throws {
+        let operators = TestUser("boss", ["operate"])
+        let before = [
+            operators, TestUser("ann", ["observe"]), TestUser("bob", ["observe"]),
+            TestUser("cat", ["observe"]),
+        ]
+        try withUsers(before) { doors in
+            let boss = try doors.connect(as: operators)
+            let ann = try doors.connect(as: before[1])
+            let bob = try doors.connect(as: before[2])
+            #expect(try ann.call("THREADS").errorWord == nil)
+            #expect(try ann.call("PAUSE", "images").errorWord == "NOPERM")
+            let cat = TestUser("cat", ["observe"], secret: "another one")
+            try doors.daemon.scratch.writeUsers([
+                operators, TestUser("ann", ["operate"]), cat, TestUser("dan", ["submit"]),
+            ])
+            let lines = [
+                "user ann: other rights", "user bob: removed", "user cat: other secrets",
+                "user dan: added",
+            ]
+            #expect(try boss.call("RELOAD", "DRY").texts == lines)
+            #expect(try bob.call("THREADS").errorWord == nil)
+            #expect(try boss.call("RELOAD").texts == lines)
+            #expect(try ann.call("THREADS").errorWord == "NOPERM")
+            #expect(try ann.call("PAUSE", "images").errorWord == nil)
+            #expect(try bob.bytes() == nil)
+            _ = try doors.connect(as: cat)
+            #expect(throws: (any Error).self) { try doors.connect(as: before[3]) }
+            // A file with a fault changes nothing.
+            try doors.daemon.scratch.write("{ users: { boss: {} } }", to: "users")
+            #expect(try boss.call("RELOAD").errorMessage?.contains("users.boss.roles") == true)
+            #expect(try ann.call("RESUME", "images").errorWord == nil)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `lets schedules come, go and change, and keeps those of commands`() throws {
+        let every = "thread: \"images\", selector: \"echo\""
+        let setup = Setup(
+            store: "\"$DIR/jobs.sqlite\"",
+            more:
+                "schedules: { stays: { every: \"1h\", \(every) }, "
+                + "goes: { every: \"1h\", \(every) } },"
+        )
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("SCHEDULE", "own", "EVERY", "3600000", "images", "echo", "x")
+            let before = try client.call("SCHEDULES").elements ?? []
+            try daemon.rewrite(
+                section:
+                    "schedules: { stays: { every: \"1h\", \(every), payload: \"new\" }, "
+                    + "comes: { every: \"2h\", \(every) } }"
+            )
+            #expect(
+                try client.call("RELOAD").texts == [
+                    "schedule goes: removed", "schedule stays: payload changed",
+                    "schedule comes: added",
+                ])
+            let after = try client.call("SCHEDULES").elements ?? []
+            #expect(after.map { $0["name"]?.text } == ["comes", "own", "stays"])
+            // The rhythm is the same, and so is the next moment.
+            func next(_ schedules: [RESPValue]) -> Int? {
+                schedules.first { $0["name"]?.text == "stays" }?["next-due-at"]?.integer
+            }
+            #expect(next(before) != nil && next(before) == next(after))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `is asked for over HTTP`() throws {
+        try withDaemon(Setup.http) { daemon in
+            let client = try daemon.connectHTTP()
+            try daemon.rewrite(section: "shutdown: { grace: \"99s\" }")
+            for body in [#"{"dry": true}"#, "{}"] {
+                let answer = try client.post("/api/reload", body)
+                #expect(answer.text.contains("shutdown.grace: 100s → 99s"))
+            }
+            #expect(try client.post("/api/reload", "{}").text.contains(#"{"changes":[]}"#))
+            try daemon.scratch.write("{", to: "workerd.json5")
+            let refusal = try client.post("/api/reload", "{}")
+            #expect(refusal.status == 400 && refusal.text.contains("line 1, column 2"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `is refused while the daemon goes down`() throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            let id = try client.perform("images", "sleep", "3600000")
+            try client.waitUntil(id, is: "running")
+            try daemon.send(.terminate)
+            try eventually("it goes down") { daemon.log.contains("going down: ") }
+            #expect(try client.call("RELOAD").errorWord == "SHUTTINGDOWN")
+            _ = try client.call("CANCEL", .integer(id))
+        }
+    }
+}
+
+/// The lines of a reply.
+extension RESPValue {
+    fileprivate var texts: [String]? { elements?.compactMap(\.text) }
+}
+
+private func payloadLimit(_ client: TestClient) throws -> String? {
+    try client.call("CONFIG", "GET", "proto-max-bulk-len")["proto-max-bulk-len"]?.text
+}
