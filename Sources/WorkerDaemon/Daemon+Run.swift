@@ -367,7 +367,8 @@ private final class RunningDaemon {
     /// Ends the threads, when they can be ended.
     private func end() -> Int32 {
         let isStuck = report?.hasStuckThreads == true
-        if !isStuck { groups.forEach { $0.pool.join() } }
+        let groups = try? io.submitAndWait { [service] in service?.value.driver.allGroups ?? [] }
+        if !isStuck { groups?.forEach { $0.pool.join() } }
         let nextNumber = try? io.submitAndWait { [service] in
             service?.value.close()
             return service?.value.driver.scheduler.book.nextNumber

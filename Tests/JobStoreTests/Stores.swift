@@ -191,9 +191,11 @@ enum Reply {
                 }
             }
             for (queue, amounts) in part.unserved {
-                for (selector, amount) in amounts {
-                    counts["\(queue.thread) \(queue.priority) of \(selector)", default: 0] +=
-                        amount.count
+                for (selector, amounts) in amounts {
+                    for (state, amount) in amounts {
+                        let name = "\(queue.thread) \(queue.priority) \(state) of \(selector)"
+                        counts[name, default: 0] += amount.count
+                    }
                 }
             }
         }

@@ -12,6 +12,10 @@ internal import Synchronization
 package final class TwinStore: JobStore {
     private struct State {
         var book: TwinBook
+        /// The selectors that have a handler.
+        var selectors: Set<String>
+        /// Those, and the ones that had one since the book was opened.
+        var countedSelectors: Set<String>
         var pending: [StoreCommand] = []
         var send: (@Sendable ([StoreAnswer]) -> Void)?
         /// The last job in turn of each queue that is in the memory of the scheduler.
@@ -26,7 +30,6 @@ package final class TwinStore: JobStore {
 
     package let name = "twin"
     private let state: Mutex<State>
-    private let selectors: Set<String>
     private let wall: WallTime
 
     /// Opens a book.
@@ -85,7 +88,8 @@ package final class TwinStore: JobStore {
         for job in live {
             let amount = JobAmount.one(job.payload.count)
             if !selectors.contains(job.selector) {
-                part.unserved[job.queue, default: [:]][job.selector, default: JobAmount()] += amount
+                part.unserved[job.queue, default: [:]][job.selector, default: [:]][
+                    job.state, default: JobAmount()] += amount
             } else if !blockers.contains(job.id) {
                 part.amounts[job.queue, default: [:]][job.state, default: JobAmount()] += amount
             }
@@ -94,8 +98,8 @@ package final class TwinStore: JobStore {
     }
 
     private init(_ book: TwinBook, serving selectors: Set<String>, wall: WallTime) {
-        state = Mutex(State(book: book))
-        self.selectors = selectors
+        state = Mutex(
+            State(book: book, selectors: selectors, countedSelectors: selectors))
         self.wall = wall
     }
 
@@ -231,7 +235,9 @@ package final class TwinStore: JobStore {
             let answer = state.book.resolve(failed, action, part)
             return [.settled(ticket: ticket, result(answer))]
         case .fire(let batch, let ticket):
-            let release = state.book.release(batch) { selectors.contains($0.selector) }
+            let release = state.book.release(batch) { [counted = state.countedSelectors] in
+                counted.contains($0.selector)
+            }
             return [.fired(ticket: ticket, batch, result(release))]
                 + batch.queues.map { queue in
                     // A batch that did not reach a queue has no answer for it.
@@ -280,6 +286,9 @@ package final class TwinStore: JobStore {
             let batch = state.book.delayed(queue, after: place, limit, byteCount)
             return [.loadedDelayed(queue, after: place, result(batch))]
         case .limit(let limits): state.book.limit(limits)
+        case .serve(let selectors):
+            state.selectors = selectors
+            state.countedSelectors.formUnion(selectors)
         case .release(let queues): for queue in queues { state.brought[queue] = nil }
         case .claim(let queues, let ticket):
             let blockers = state.book.live.map(\.job).filter {
@@ -322,7 +331,7 @@ package final class TwinStore: JobStore {
     private func isParked(_ job: Job, _ state: borrowing State) -> Bool {
         switch job.state {
         case .waiting:
-            state.brought[job.queue] ?? JobID(0) < job.id || !selectors.contains(job.selector)
+            state.brought[job.queue] ?? JobID(0) < job.id || !state.selectors.contains(job.selector)
         case .delayed, .buffered: true
         case .running, .done, .failed, .cancelled, .expired: false
         }
@@ -338,7 +347,7 @@ package final class TwinStore: JobStore {
                 return listing.thread == nil || listing.thread == job.thread
             }
             guard listing.queues.contains(job.queue) else { return false }
-            return job.state != .waiting || !selectors.contains(job.selector)
+            return job.state != .waiting || !state.selectors.contains(job.selector)
                 || brought[job.queue] ?? JobID(0) < job.id
         }
         let page = listing.span.sorted(jobs, limit: listing.limit)

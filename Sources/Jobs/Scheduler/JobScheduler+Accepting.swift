@@ -177,6 +177,11 @@ extension JobScheduler {
         let job = commit.job.flatMap { book.active(commit.id) === $0 ? $0 : nil }
         answerAccepted(commit.id, job, commit.reply)
         guard let job else { return false }
+        if commit.queue.isOrphaned || !isServed(job) {
+            leaveUnserved(job)
+            endReleases()
+            return false
+        }
         if commit.queue.isReleased {
             leaveToOwner(job, commit.queue)
             endReleases()
@@ -204,11 +209,11 @@ extension JobScheduler {
                 uncountCancelled(commit.id)
             } else {
                 // A shutdown has left it to the store.
-                commit.queue.removeParked(commit.state, .one(commit.byteCount))
+                uncountParked(commit)
             }
             book.discard(commit.id, endedAs: job.job.state)
         } else {
-            commit.queue.removeParked(commit.state, .one(commit.byteCount))
+            uncountParked(commit)
         }
         effects.answer(commit.reply, answer)
         endReleases()
@@ -229,7 +234,7 @@ extension JobScheduler {
         if stage.isRefusing { throw JobError.shuttingDown }
         let group = try served.group(of: request.thread)
         let selector = try served.selector(request.selector)
-        if releases.includes(request.thread) {
+        if releases.refuses(request.thread) {
             throw JobError.foreignThread(request.thread)
         }
         if environment.isStopped(request.thread, of: group) {

@@ -269,10 +269,10 @@ extension JobScheduler {
     }
 
     private mutating func uncount(_ job: CountedJob, of name: QueueName) {
-        guard let queue = queues[name] else {
-            return queues.removeOrphan(job.id, byteCount: job.byteCount, from: name)
+        guard let queue = queues[name], !queue.isOrphaned else {
+            return queues.removeOrphan(job, from: name)
         }
-        if served.knownSelector(job.selector) == nil {
+        if !served.countsAsParked(job.selector) {
             queues.removeUnserved(job, from: name)
         } else {
             queues.unpark(job.id, job.state, byteCount: job.byteCount, from: queue)

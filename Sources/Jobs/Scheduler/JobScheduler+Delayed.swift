@@ -51,9 +51,9 @@ extension JobScheduler {
     mutating func placeAgain(_ job: JobEntry, dueAt: Int64) {
         guard let queue = job.queue else { return delay(job, until: dueAt) }
         queue.removeFromMemory(job)
-        job.part = job.retry.blocks && !queue.isReleased ? .apart : .delayed
+        job.part = job.retry.blocks && !queue.isReleased && isServed(job) ? .apart : .delayed
         queue.addInMemory(job.part, byteCount: job.payloadByteCount)
-        if queue.isReleased || stage.isRefusing {
+        if queue.isReleased || stage.isRefusing || !isServed(job) {
             park(job, queue)
         } else if job.part == .apart {
             // Others wait for it: it stays in memory.
@@ -75,7 +75,7 @@ extension JobScheduler {
         book.deactivate(job)
         book.letGo(job.id)
         queue.removeFromMemory(job)
-        queues.park(job.id, state, byteCount: job.payloadByteCount, in: queue)
+        countParked(job, state, of: queue)
         guard job.hasWaiters else { return }
         let waiters = job.takeWaiters()
         cancels.withWaiters(of: job.id) { $0.add(waiters, &alarms, environment) }
@@ -109,7 +109,7 @@ extension JobScheduler {
             let found = queue.delayed.loadEnded(batch, after: place) { book.active($0) != nil }
             // Going down: they are in the store, and stay there.
             guard !stage.keepsDelayed else { return }
-            for job in found.jobs where served.knownSelector(job.selector) != nil {
+            for job in found.jobs where isServed(job, of: queue) {
                 loadedDelayed(job, isCurrent: found.isCurrent, queue)
             }
             bringMore(of: queue)
@@ -221,9 +221,13 @@ extension JobScheduler {
     }
 
     /// Buffered jobs are due, and the first of them come with the next answers.
-    private func noteFired(_ release: BufferRelease, _ part: ReleaseBatch) {
+    private mutating func noteFired(_ release: BufferRelease, _ part: ReleaseBatch) {
         for (name, amount) in release.counted.sorted(by: { $0.key < $1.key }) {
             guard let queue = queues[name] else { continue }
+            guard !queue.isOrphaned else {
+                _ = queues.orphans.move(amount, from: .buffered, to: .delayed, of: name)
+                continue
+            }
             queue.delayed.fired(behind: part.place(of: name))
             queue.removeParked(.buffered, amount)
             queue.addParked(.delayed, amount)

@@ -44,7 +44,8 @@ extension JobScheduler {
             if outcome.state == .done || outcome.state == .failed { job.group.ends.count += 1 }
             job.stuckSince = nil
             if outcome.state == .failed, job.mayRetry, !job.isInterrupted,
-                completion.retry != .never, !stage.isRefusing || job.isStored
+                completion.retry != .never,
+                job.isStored || !stage.isRefusing && isServed(job) && job.group.isServed
             {
                 return retry(job, completion)
             }
@@ -103,7 +104,11 @@ extension JobScheduler {
         job.beginAnew()
         placeAgain(job, dueAt: due)
         // With a thread that is released, the stored jobs behind it have left, and others go on.
-        if job.queue?.isReleased == true { endHoldUp(by: job) } else { holdUpOthers(behind: job) }
+        if job.queue?.isReleased == true || !isServed(job) {
+            endHoldUp(by: job)
+        } else {
+            holdUpOthers(behind: job)
+        }
         endReleases()
     }
 
@@ -131,6 +136,7 @@ extension JobScheduler {
         endExpiry(of: job)
         job.hasBegunElsewhere()
         if notesOldestWaiting { note(waiting: job) }
+        leaveIfChanging(job)
     }
 
     /// The worker in another process that held a job has vanished: the job waits again, and
@@ -142,6 +148,7 @@ extension JobScheduler {
         recordRequeue(job)
         endExpiry(of: job)
         if notesOldestWaiting { note(waiting: job) }
+        leaveIfChanging(job)
     }
 
     /// Leaves a stored job to the worker in another process that holds it, which may end it after
@@ -176,7 +183,7 @@ extension JobScheduler {
     }
 
     /// Ends a job that does not begin any more.
-    private mutating func endWithdrawn(
+    mutating func endWithdrawn(
         _ job: JobEntry, _ outcome: Outcome, staysInBuffer: Bool = false
     ) {
         retract(job)

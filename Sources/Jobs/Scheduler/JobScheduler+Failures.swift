@@ -215,7 +215,7 @@ extension JobScheduler {
     /// The names under which threads take jobs.
     private var openThreads: Set<String> {
         var names: Set<String> = []
-        for group in served.groups {
+        for group in served.groups where group.isServed {
             for name in [group.name] + group.memberNames
             where !environment.isStopped(name, of: group) {
                 names.insert(name)

@@ -85,7 +85,8 @@ extension JobScheduler {
         let thread = listing.thread
         var names = queues.orphans.queues(of: thread)
         if queues.load.all.count > 0 || queues.unserved.count > 0 {
-            names += queues.all.map(\.name).filter { thread == nil || $0.thread == thread }
+            names += queues.all.filter { !$0.isOrphaned }.map(\.name)
+                .filter { thread == nil || $0.thread == thread }
         }
         return names
     }

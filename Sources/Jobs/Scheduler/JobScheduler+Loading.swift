@@ -43,12 +43,12 @@ extension JobScheduler {
             // Going down: they are in the store, and stay there.
             guard !stage.keepsParked else { return }
             guard isCurrent else { return bringMore(of: queue) }
-            for job in batch.jobs where served.knownSelector(job.selector) != nil {
+            for job in batch.jobs where isServed(job, of: queue) {
                 loaded(job, queue)
             }
             bringMore(of: queue)
             offerLine(of: queue)
-            if !stage.isRefusing { queue.checkParked() }
+            if !stage.isRefusing, served.closedSelectors.isEmpty { queue.checkParked() }
         case .failure:
             _ = queue.endLoad(isEnd: false)
             loadAgainLater(queue)

@@ -20,10 +20,17 @@ struct Releases {
     /// Claims of threads that are leaving.
     fileprivate var claims: [Release] = []
     /// The threads that are released.
-    fileprivate var threads: Set<String> = []
+    var threads: Set<String> = []
+    /// The released threads that are not taken over by another owner: new jobs are kept for them.
+    var kept: Set<String> = []
+    /// Requests that are answered when no job of a group runs any more.
+    var endings: [(group: ThreadGroup, reply: ReplyToken)] = []
 
     /// Whether a thread is released.
     func includes(_ thread: String) -> Bool { !threads.isEmpty && threads.contains(thread) }
+
+    /// Whether new jobs of a thread are refused.
+    func refuses(_ thread: String) -> Bool { includes(thread) && !kept.contains(thread) }
 }
 
 extension JobScheduler {
@@ -31,9 +38,14 @@ extension JobScheduler {
     /// any more.
     ///
     /// Answers `done` when the jobs that run have ended. Jobs that are accepted meanwhile are
-    /// refused.
-    package mutating func release(_ thread: String, _ reply: ReplyToken) {
+    /// refused, or kept in the store.
+    ///
+    /// - Parameter keepsNew: whether the same scheduler claims the thread next.
+    package mutating func release(
+        _ thread: String, keepsNew: Bool = false, _ reply: ReplyToken
+    ) {
         releases.threads.insert(thread)
+        if keepsNew { releases.kept.insert(thread) }
         let released = queues.all.filter { $0.name.thread == thread }
         for queue in released { queue.release() }
         for job in book.activeJobs {
@@ -82,6 +94,7 @@ extension JobScheduler {
         case .success where !releases.includes(thread): effects.answer(reply, .done)
         case .success(let blockers):
             releases.threads.remove(thread)
+            releases.kept.remove(thread)
             let claimed = claimedQueues(of: thread)
             for queue in claimed { queue.claim() }
             // Before anything is loaded that they hold up.
@@ -96,6 +109,7 @@ extension JobScheduler {
 
     /// Takes up a job that holds up others between two attempts, and was parked.
     mutating func claimBlocker(_ job: Job) {
+        if let queue = queues[job.queue], !isServed(job, of: queue) { return }
         if let queue = queues[job.queue] {
             queues.unpark(job.id, .delayed, byteCount: job.payload.count, from: queue)
         }
@@ -123,6 +137,7 @@ extension JobScheduler {
 
     /// Answers the releases whose last running job has ended.
     mutating func endReleases() {
+        if !releases.endings.isEmpty { tellEnded() }
         guard !releases.waiting.isEmpty else { return }
         let busy = Set(book.activeJobs.filter { $0.queue?.isReleased == true }.map(\.thread))
         releases.waiting.removeAll { release in

@@ -13,7 +13,7 @@ extension JobScheduler {
         }
         for name in recovery.queues.sorted() {
             guard let group = served.knownGroup(of: name.thread) else {
-                queues.orphans.add(JobAmount(), to: name)
+                queues.orphans.add(name)
                 continue
             }
             _ = queues.queue(name, of: group, mayHoldMore: true)
@@ -67,7 +67,7 @@ extension JobScheduler {
         queues.add(part)
         for (name, amounts) in part.amounts.sorted(by: { $0.key < $1.key }) {
             guard let group = served.knownGroup(of: name.thread) else {
-                for amount in amounts.values { queues.orphans.add(amount, to: name) }
+                for (state, amount) in amounts { queues.orphans.add(amount, state, to: name) }
                 continue
             }
             let queue = queues.queue(name, of: group)
@@ -77,6 +77,7 @@ extension JobScheduler {
         if part.isLast {
             reportOrphans()
             reportUnserved()
+            tellCounted()
         }
     }
 
@@ -86,13 +87,17 @@ extension JobScheduler {
     package var orphanedCount: Int { queues.orphans.count + queues.unserved.count }
 
     /// Jobs of a queue have been counted that have no handler, by their selectors.
-    private mutating func noteUnserved(_ amounts: [String: JobAmount], of name: QueueName) {
+    private mutating func noteUnserved(
+        _ unserved: [String: [JobState: JobAmount]], of name: QueueName
+    ) {
         let isOrphaned = served.knownGroup(of: name.thread) == nil
-        for (selector, amount) in amounts {
-            if isOrphaned {
-                queues.orphans.add(amount, to: name)
-            } else {
-                queues.unserved.add(amount.count, of: selector, to: name)
+        for (selector, amounts) in unserved {
+            for (state, amount) in amounts {
+                if isOrphaned {
+                    queues.orphans.add(amount, state, of: selector, to: name)
+                } else {
+                    queues.unserved.add(amount, state, of: selector, to: name)
+                }
             }
         }
     }

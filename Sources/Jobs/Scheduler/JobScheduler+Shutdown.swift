@@ -11,7 +11,10 @@ package struct AbandonedJobs: Sendable, Equatable {
 
 extension JobScheduler {
     /// Refuses new jobs from now on.
-    package mutating func refuse() { stage.isRefusing = true }
+    package mutating func refuse() {
+        stage.isRefusing = true
+        giveUpChanges()
+    }
 
     /// Leaves the parked jobs in the store that wait for their moment or to be released.
     ///
@@ -52,7 +55,7 @@ extension JobScheduler {
         defer { for queue in queues.all { offerLine(of: queue) } }
         return abandon { _, job in
             switch job.place {
-            case .offered, .outside: false
+            case .offered, .suspended, .outside: false
             // A job behind one whose turn has come is offered when that one has ended.
             case .heldUp(let holdUp): !offered.contains(holdUp.blocker)
             case .delayed, .buffered: true

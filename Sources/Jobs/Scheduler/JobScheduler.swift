@@ -51,6 +51,8 @@ package struct JobScheduler: ~Copyable {
     package internal(set) var inquiries = Inquiries()
     var parkedExpiry = ParkedExpiry()
     var releases = Releases()
+    /// Told when all jobs of an earlier run are counted.
+    var countTags: [UInt64] = []
     /// Numbers below this one are kept back in the store.
     var reservedBelow: UInt64 = 0
     /// Whether a store keeps jobs.
@@ -224,7 +226,7 @@ package struct JobScheduler: ~Copyable {
             switch job.place {
             case .outside: preconditionFailure("job \(job.id) is active and in no place")
             case .offered: break
-            case .committing, .delayed, .buffered:
+            case .committing, .delayed, .buffered, .suspended:
                 kept[job.group.index, default: (0, 0)].kept += 1
             case .inLine:
                 kept[job.group.index, default: (0, 0)].kept += 1

@@ -8,11 +8,17 @@ package final class ThreadGroup {
     /// The name by which any of its threads is addressed.
     package let name: String
     /// The names of its threads: `name` itself, or `name/1` to `name/n`.
-    package let memberNames: [String]
+    package internal(set) var memberNames: [String]
     /// How many jobs may wait for it.
-    package let maxQueued: Int
+    package internal(set) var maxQueued: Int
     /// How many bytes of payload they may have together.
-    package let maxQueuedByteCount: Int
+    package internal(set) var maxQueuedByteCount: Int
+    /// Whether its threads are there.
+    package internal(set) var isServed = true
+    /// Whether nothing is offered to it: its threads change.
+    var isSuspended = false
+    /// Jobs whose turn has come meanwhile, in order; others among them have left.
+    var suspended: [JobEntry] = []
     /// Its place among the groups that the scheduler was given.
     package let index: Int
     /// How many stored jobs wait for it.
@@ -58,7 +64,7 @@ package final class ThreadGroup {
     fileprivate func count(_ place: JobPlace, _ more: Int) {
         switch place {
         case .outside, .offered: break
-        case .committing, .delayed, .buffered: unsafe uncheckedKeptBackCount += more
+        case .committing, .delayed, .buffered, .suspended: unsafe uncheckedKeptBackCount += more
         case .inLine:
             unsafe uncheckedKeptBackCount += more
             inLineCount += more
@@ -96,10 +102,14 @@ package final class JobSelector {
 
 /// The groups and selectors of a scheduler, by their names.
 struct ServedNames {
-    let groups: [ThreadGroup]
-    let selectors: [JobSelector]
-    private let groupsByThread: [String: ThreadGroup]
-    private let selectorsByName: [String: JobSelector]
+    /// All that were ever served, each at its index.
+    private(set) var groups: [ThreadGroup]
+    /// All that were ever served, each at its index.
+    private(set) var allSelectors: [JobSelector]
+    /// The selectors that were served and are not now.
+    private(set) var closedSelectors: Set<String> = []
+    private var groupsByThread: [String: ThreadGroup] = [:]
+    private var selectorsByName: [String: JobSelector] = [:]
     /// The results of the latest look-ups: most clients name the same thread and selector again and
     /// again.
     private var recentGroup: (thread: String, group: ThreadGroup)?
@@ -108,15 +118,67 @@ struct ServedNames {
 
     init(_ groups: [ThreadGroup], _ selectors: [JobSelector]) {
         self.groups = groups
-        self.selectors = selectors
-        var byThread: [String: ThreadGroup] = [:]
-        for group in groups {
-            for member in group.memberNames { byThread[member] = group }
-            byThread[group.name] = group
-        }
-        groupsByThread = byThread
+        allSelectors = selectors
         selectorsByName = Dictionary(uniqueKeysWithValues: selectors.map { ($0.name, $0) })
+        indexThreads()
     }
+
+    private mutating func indexThreads() {
+        groupsByThread = [:]
+        recentGroup = nil
+        for group in groups where group.isServed {
+            for member in group.memberNames { groupsByThread[member] = group }
+            groupsByThread[group.name] = group
+        }
+    }
+
+    // MARK: - Changes
+
+    /// Serves a group with these threads from now on: a new one, or one that was served before.
+    mutating func serve(_ group: ThreadGroup, memberNames: [String]) {
+        if group.index == groups.count { groups.append(group) }
+        group.memberNames = memberNames
+        group.isServed = true
+        indexThreads()
+    }
+
+    mutating func remove(_ group: ThreadGroup) {
+        group.isServed = false
+        indexThreads()
+    }
+
+    /// The group of a name, served or not.
+    func group(named name: String) -> ThreadGroup? { groups.first { $0.name == name } }
+
+    /// Serves these selectors and no others from now on.
+    ///
+    /// One that was served before keeps its index.
+    mutating func serve(_ selectors: [String: SharedJobOptions]) {
+        let known = Dictionary(uniqueKeysWithValues: allSelectors.map { ($0.name, $0.index) })
+        selectorsByName = [:]
+        for (name, defaults) in selectors.sorted(by: { $0.key < $1.key }) {
+            let index = known[name] ?? allSelectors.count
+            let selector = JobSelector(name: name, index: index, defaults: defaults)
+            if index == allSelectors.count {
+                allSelectors.append(selector)
+            } else {
+                allSelectors[index] = selector
+            }
+            selectorsByName[name] = selector
+        }
+        closedSelectors = Set(allSelectors.map(\.name)).subtracting(selectors.keys)
+        (recentSelector, recentDetails) = (nil, nil)
+    }
+
+    /// The selectors for which there are handlers.
+    var selectors: [JobSelector] { allSelectors.filter { selectorsByName[$0.name] != nil } }
+
+    /// Whether the jobs of a selector that are not in memory are counted as parked.
+    func countsAsParked(_ selector: String) -> Bool {
+        knownSelector(selector) != nil || closedSelectors.contains(selector)
+    }
+
+    // MARK: - Names
 
     /// The group of a thread or pool.
     func knownGroup(of thread: String) -> ThreadGroup? {

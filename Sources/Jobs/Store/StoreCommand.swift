@@ -71,6 +71,8 @@ package enum StoreCommand: Sendable {
     indirect case claim([QueueName], ticket: UInt64)
     /// Keep ended jobs within these limits from now on.
     indirect case limit(StoreLimits)
+    /// These selectors have handlers from now on; jobs of others stay in the store.
+    indirect case serve(Set<String>)
     /// Send all later answers to this receiver.
     case answer(to: @Sendable ([StoreAnswer]) -> Void)
 
@@ -87,7 +89,7 @@ package enum StoreCommand: Sendable {
         case .keepDue: false
         case .begun, .start, .hold, .end, .putBack, .retry: false
         case .load, .loadDelayed, .find, .findPayload, .findNamed, .findExpired, .list: false
-        case .answer, .limit: false
+        case .answer, .limit, .serve: false
         case .release, .claim: false
         }
     }
@@ -100,7 +102,7 @@ package enum StoreCommand: Sendable {
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle, .pause, .askToEnd, .keepDue, .release: true
         case .begun, .confirm, .load, .loadDelayed, .find, .findPayload, .findNamed, .findExpired,
-            .list, .answer, .claim, .limit:
+            .list, .answer, .claim, .limit, .serve:
             false
         }
     }

@@ -40,8 +40,8 @@ package struct RecoveryCount: Sendable {
     package struct Part: Sendable {
         /// Parked jobs by their queues and states.
         package var amounts: [QueueName: [JobState: JobAmount]] = [:]
-        /// Parked jobs of unserved selectors, which `amounts` leaves out, by selector.
-        package var unserved: [QueueName: [String: JobAmount]] = [:]
+        /// Parked jobs of unserved selectors, which `amounts` leaves out, by selector and state.
+        package var unserved: [QueueName: [String: [JobState: JobAmount]]] = [:]
         /// The last counted number.
         package var through: UInt64 = 0
         /// Whether this is the last part.

@@ -15,6 +15,7 @@ extension JournalWriter {
         case .begun, .start, .hold, .end, .putBack, .retry, .reserve, .pause, .askToEnd: break
         case .release: break
         case .limit(let limits): store.limit(limits)
+        case .serve(let selectors): recoveryCounter.serve(selectors)
         case .claim(let queues, let ticket):
             let result = answers.claimed[ticket] ?? blockers(of: queues, store)
             if case .success(let jobs) = result { recoveryCounter.give(jobs) }

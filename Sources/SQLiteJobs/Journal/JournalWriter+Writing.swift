@@ -30,7 +30,7 @@ extension JournalWriter {
             answers.settled[ticket] = try store.settle(failed, fate, part)
         case .fire(let part, let ticket):
             let firing = try store.fire(part, recoveryCounter.stock) {
-                recoveryCounter.serves($0)
+                recoveryCounter.counts($0)
             }
             answers.fired[ticket] = firing
             for queue in part.queues {
@@ -70,7 +70,7 @@ extension JournalWriter {
         case .release(let queues): for queue in queues { broughtThrough.forget(queue) }
         case .claim(let queues, let ticket):
             answers.claimed[ticket] = blockers(of: queues, store)
-        case .begun, .hold, .confirm, .answer, .limit: break
+        case .begun, .hold, .confirm, .answer, .limit, .serve: break
         case .find, .findPayload, .findNamed, .findExpired, .list: break
         }
     }

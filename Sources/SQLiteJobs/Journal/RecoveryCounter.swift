@@ -10,7 +10,9 @@ final class RecoveryCounter {
     /// Recovered jobs that the scheduler was given: they are not parked.
     private var given: Set<JobID> = []
     /// The selectors that have a handler; jobs of others stay in the store.
-    private let selectors: Set<String>
+    private var selectors: Set<String>
+    /// The selectors whose jobs the scheduler counts as parked: also those that are served no more.
+    private var countedSelectors: Set<String>
     /// The queues in which jobs without a handler were counted.
     private var unservedQueues: Set<QueueName> = []
     /// The number of rows of one part; other commands have their turn between two parts.
@@ -20,6 +22,7 @@ final class RecoveryCounter {
         _ store: SQLiteStore, serving selectors: Set<String>, stepCount: Int
     ) throws(StoreFault) {
         self.selectors = selectors
+        countedSelectors = selectors
         self.stepCount = stepCount
         stock = RecoveryCount(last: try store.lastLiveNumber())
     }
@@ -35,8 +38,19 @@ final class RecoveryCounter {
     /// Whether a selector has a handler.
     func serves(_ selector: String) -> Bool { selectors.contains(selector) }
 
-    /// Whether jobs without a handler were counted in a queue.
-    func hasUnserved(in queue: QueueName) -> Bool { unservedQueues.contains(queue) }
+    /// Whether the scheduler counts the jobs of a selector as parked.
+    func counts(_ selector: String) -> Bool { countedSelectors.contains(selector) }
+
+    /// Other selectors have handlers from now on.
+    func serve(_ selectors: Set<String>) {
+        self.selectors = selectors
+        countedSelectors.formUnion(selectors)
+    }
+
+    /// Whether a queue may have jobs without a handler among those before the parked ones.
+    func hasUnserved(in queue: QueueName) -> Bool {
+        unservedQueues.contains(queue) || countedSelectors.count > selectors.count
+    }
 
     /// Counts the next part.
     func next(_ store: SQLiteStore) throws(StoreFault) -> RecoveryCount.Part {
@@ -57,8 +71,8 @@ final class RecoveryCounter {
         ) { queue, job in
             if job.selector != latest.selector { latest = (job.selector, serves(job.selector)) }
             guard latest.isServed else {
-                part.unserved[queue, default: [:]][job.selector, default: JobAmount()] += .one(
-                    job.byteCount)
+                part.unserved[queue, default: [:]][job.selector, default: [:]][
+                    job.state, default: JobAmount()] += .one(job.byteCount)
                 return
             }
             guard given.isEmpty || !given.contains(job.id) else { return }

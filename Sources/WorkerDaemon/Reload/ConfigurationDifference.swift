@@ -30,8 +30,6 @@ package struct ConfigurationDifference: Sendable {
         addSelectors()
         addSchedules()
         var settings = ValueComparison()
-        if !threads.isEmpty { refuse("threads") }
-        if !selectors.isEmpty { refuse("selectors") }
         if hasOtherDoors { refuse("listen") }
         settings.compare("users", before.users, after.users) { $0 ?? "none" }
         settings.compare("backups", before.backups, after.backups) { $0 ?? "beside the store" }

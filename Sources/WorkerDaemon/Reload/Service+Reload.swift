@@ -14,15 +14,38 @@ extension Service {
         _ difference: ConfigurationDifference, _ read: ReadConfiguration,
         whenApplied: @escaping (WireError?) -> Void
     ) {
+        let change: ServingChange
+        do throws(SystemError) {
+            change = try ServingChange(difference, read.handlers, driver)
+        } catch {
+            return whenApplied(
+                WireError(.busy, "there is no room for the threads: \(error): nothing has changed"))
+        }
         configuration = difference.after
         apply(read.users)
         web = WebSite(names: configuration.listen.http.names)
         log.setLevel(configuration.log.level)
         backups.directory = configuration.backups
         applyLimits()
-        schedules.apply(difference.schedules)
-        driver.confirm { fault in
-            whenApplied(fault.map { WireError(JobError.storeFailed($0)) })
+        change.begin { [self] error in
+            if let error { return whenApplied(WireError(error)) }
+            growFigures()
+            // Not before: their threads and handlers are there.
+            schedules.apply(difference.schedules)
+            driver.confirm { fault in
+                whenApplied(fault.map { WireError(JobError.storeFailed($0)) })
+            }
+        }
+    }
+
+    /// Figures begin with the first door of HTTP, and have series for all that was ever served.
+    private func growFigures() {
+        let pools = driver.groupsByIndex.map(\.name)
+        let selectors = driver.selectorNames
+        if let figures = driver.figures {
+            figures.grow(pools: pools, selectors: selectors)
+        } else if configuration.listen.http.isServed {
+            driver.figures = AttemptFigures(pools: pools, selectors: selectors)
         }
     }
 

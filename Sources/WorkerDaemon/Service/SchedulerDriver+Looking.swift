@@ -48,7 +48,7 @@ extension SchedulerDriver {
         guard let known = scheduler.knownGroup(of: thread) else {
             throw JobError.unknownThread(thread)
         }
-        return groups[known.index]
+        return groupsByIndex[known.index]
     }
 
     /// How many jobs wait for the threads of a group, in memory or not: none that waits for its
@@ -68,7 +68,7 @@ extension SchedulerDriver {
 
     /// How many such jobs there are.
     var stuckCount: Int {
-        groups.flatMap(\.members).count { member in
+        groupsByIndex.flatMap(\.members).count { member in
             member.current.withLock { $0 }.map { isStuck(JobID($0.id)) } == true
         }
     }
@@ -78,7 +78,7 @@ extension SchedulerDriver {
         thread: String?, limit: Int, in span: JobSpan, where filter: JobFilter
     ) -> [JobStatus] {
         input { $0.noteRunning() }
-        let running = groups.flatMap(\.members).compactMap { $0.current.withLock { $0?.id } }
+        let running = groupsByIndex.flatMap(\.members).compactMap { $0.current.withLock { $0?.id } }
         let stuck = running.map { JobID($0) }.filter(isStuck).compactMap { scheduler.book.job($0) }
         let chosen = stuck.filter {
             (thread == nil || $0.thread == thread) && span.contains($0.id) && filter.passes($0)

@@ -16,8 +16,12 @@ final class SchedulerDriver {
     let loop: ThreadRunLoop
     let log: Log
     let clocks: Clocks
-    let groups: [WorkerGroup]
-    let handlers: [String: Handler]
+    /// The threads behind each group of the scheduler, by its index; also of removed groups.
+    var groupsByIndex: [WorkerGroup]
+    /// The threads that are served.
+    var groups: [WorkerGroup]
+    /// The code behind each selector that is served.
+    var handlers: [String: Handler]
     let children: ChildRegistry
     let store: any JobStore
     let startedAt: Int64
@@ -55,8 +59,10 @@ final class SchedulerDriver {
     @exclusivity(unchecked) private var uncheckedThreads = ThreadIncidents()
     /// Jobs for workers in other processes.
     let exchange: WorkerExchange
-    /// The handlers in the order of the scheduler's selectors.
-    private let handlersByIndex: [Handler]
+    /// The handlers in the order of the scheduler's selectors; also of removed selectors.
+    var handlersByIndex: [Handler]
+    /// What reloads wait for, and the threads that they have replaced.
+    var changes = ServingChanges()
     private let surroundings: Surroundings
     private var answers: MessagePort<[StoreAnswer]>?
     private var owedWakes = OwedWakes()
@@ -79,6 +85,7 @@ final class SchedulerDriver {
         children: ChildRegistry, loop: ThreadRunLoop, clocks: Clocks = .system, log: Log
     ) {
         self.groups = groups
+        groupsByIndex = groups
         self.handlers = handlers
         self.children = children
         self.loop = loop
@@ -90,7 +97,7 @@ final class SchedulerDriver {
         self.startedAt = startedAt
         let sorted = handlers.sorted { $0.key < $1.key }
         handlersByIndex = sorted.map(\.value)
-        surroundings = Surroundings(groups)
+        surroundings = Surroundings()
         unsafe uncheckedScheduler = JobScheduler(
             groups.enumerated().map { index, group in
                 ThreadGroup(
@@ -153,6 +160,7 @@ final class SchedulerDriver {
         answers?.invalidate()
         answers = nil
         threads.close()
+        changes = ServingChanges()
         if let timer { loop.cancel(timer.timeout) }
         timer = nil
         scheduler.close()
@@ -219,7 +227,7 @@ final class SchedulerDriver {
         input { $0.keep(tag: tag, command) }
     }
 
-    private func expect(_ body: @escaping (StoreFault?) -> Void) -> UInt64 {
+    func expect(_ body: @escaping (StoreFault?) -> Void) -> UInt64 {
         lastTag += 1
         confirmations[lastTag] = body
         return lastTag
@@ -356,7 +364,7 @@ final class SchedulerDriver {
     private func offer(_ job: JobEntry) {
         guard job.isOfferPending, runner != nil else { return }
         job.isOfferPending = false
-        let (group, handler) = (groups[job.group.index], handlersByIndex[job.selector.index])
+        let (group, handler) = (groupsByIndex[job.group.index], handlersByIndex[job.selector.index])
         let context = JobContext(job, in: group.pool)
         job.attempt = context
         let needsWatch = handler.mayNotListen && handler.timeout(of: context.options) != nil
@@ -431,11 +439,10 @@ final class SchedulerDriver {
 ///
 /// Confined to the driver's thread.
 private final class Surroundings: SchedulerEnvironment {
-    private let groups: [WorkerGroup]
     /// The driver, until it is closed: not weak, as `WorkerExchange.door`.
     var driver: SchedulerDriver?
 
-    init(_ groups: [WorkerGroup]) { self.groups = groups }
+    private var groups: [WorkerGroup] { driver?.groupsByIndex ?? [] }
 
     func withdraw(_ attempt: AnyObject) -> Bool { (attempt as? JobContext)?.withdraw() ?? true }
 
@@ -446,13 +453,14 @@ private final class Surroundings: SchedulerEnvironment {
     func progress(of attempt: AnyObject) -> JobProgress? { (attempt as? JobContext)?.progress }
 
     func waitingCount(of group: ThreadGroup) -> Int {
-        let group = groups[group.index]
+        guard let group = driver?.groupsByIndex[group.index] else { return 0 }
         return group.pool.waitingCount + group.awaitingWorkerCount.load(ordering: .relaxed)
             + (driver?.exchange.lobby.count(of: group) ?? 0)
     }
 
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool {
-        (try? groups[group.index].pool.isStopped(onThread: thread)) != false
+        guard let group = driver?.groupsByIndex[group.index] else { return true }
+        return (try? group.pool.isStopped(onThread: thread)) != false
     }
 
     func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)] {

@@ -27,6 +27,9 @@ extension Service: JobDoor {
             return schedules.answered(reply.number, answer)
         }
         guard reply.client != BulkRunner.client else { return bulk.answered(reply.number, answer) }
+        guard reply.client != ServingChanges.client else {
+            return driver.changed(reply.number, answer)
+        }
         guard let session = session(of: reply.client) else { return }
         if case .failed(let error) = answer {
             driver.figures?.note(error)

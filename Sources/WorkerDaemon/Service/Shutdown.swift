@@ -94,7 +94,7 @@ final class Shutdown {
             keepDelayed()
             note(driver.input { $0.abandonDelayed() })
             // Parked jobs have to be loaded before the threads may end: see lookIfDone.
-            for group in driver.groups { group.pool.resume() }
+            for group in driver.allGroups { group.pool.resume() }
         case .finishRunning:
             keepParked()
             note(driver.input { $0.abandonWaiting() })
@@ -129,7 +129,7 @@ final class Shutdown {
 
     private func stopThreads(_ policy: StopPolicy) {
         areThreadsStopped = true
-        for group in driver.groups {
+        for group in driver.allGroups {
             group.pool.resume()
             group.pool.stop(policy)
         }

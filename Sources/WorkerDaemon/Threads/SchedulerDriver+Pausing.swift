@@ -31,6 +31,7 @@ extension SchedulerDriver {
         noteChange(of: name, isPaused ? .paused : .resumed)
         if !isPaused { exchange.match() }
         let change = isPaused ? PauseChange(paused: names(addressedBy: name)) : goingOn(name)
+        changes.note(change)
         input { $0.keepPauses(change, reply) }
     }
 
@@ -45,6 +46,7 @@ extension SchedulerDriver {
     func forgetPause(of name: String) {
         guard (try? self.group(of: name)) != nil else { return }
         let change = goingOn(name)
+        changes.note(change)
         input { $0.keepPauses(change) }
     }
 
@@ -72,12 +74,19 @@ extension SchedulerDriver {
     /// Pauses the threads that were paused before the restart, by their own names or by their
     /// pool's; nothing has been handed to them yet.
     func pauseAgain(_ names: Set<String>) {
-        for group in groups {
-            let isPausedAsWhole = names.contains(group.name)
-            for member in group.members where isPausedAsWhole || names.contains(member.name) {
-                member.thread.pause()
-                log.notice("thread \(member.name) is paused, as it was before the restart")
-            }
+        changes.note(PauseChange(paused: names.sorted()))
+        for group in groups { pauseAgain(group, "before the restart") }
+    }
+
+    /// Pauses the threads of a group whose pauses are recorded.
+    ///
+    /// - Parameter when: since when they are, for the log.
+    func pauseAgain(_ group: WorkerGroup, _ when: String) {
+        let names = changes.pausedNames
+        let isPausedAsWhole = names.contains(group.name)
+        for member in group.members where isPausedAsWhole || names.contains(member.name) {
+            member.thread.pause()
+            log.notice("thread \(member.name) is paused, as it was \(when)")
         }
     }
 

@@ -50,7 +50,7 @@ extension SchedulerDriver {
     }
 
     private func setAlarm(of job: JobEntry, _ context: JobContext, from moment: Instant) {
-        let group = groups[job.group.index]
+        let group = groupsByIndex[job.group.index]
         let due = moment.advanced(by: group.stuckAfter)
         guard handlers[job.details.selector]?.mayNotListen == true, job.stuckSince == nil else {
             return
@@ -97,7 +97,8 @@ extension SchedulerDriver {
     /// A client has tried to cancel it; at most once a second for all, however many try.
     func reportStuckAgain(_ job: JobEntry) {
         guard loop.now >= threads.reportDue, let context = job.attempt as? JobContext,
-            let run = context.run, let member = groups[job.group.index].member(named: run.thread)
+            let run = context.run,
+            let member = groupsByIndex[job.group.index].member(named: run.thread)
         else { return }
         report(context, run, on: member.thread, isReplaced: false)
     }

@@ -31,13 +31,10 @@ final class WorkerGroup: Sendable {
     }
 
     let name: String
-    let maxQueued: Int
-    let maxQueuedByteCount: Int
     let pool: WorkerPool
     let members: [Member]
     private let clocks: Clocks
-    let whenStuck: Configuration.Thread.WhenStuck
-    let stuckAfter: Duration
+    private let settings: Mutex<Configuration.Thread>
     private let membersByName: [String: Member]
     /// The number of jobs that a member holds until a worker in another process takes them.
     let awaitingWorkerCount = Atomic<Int>(0)
@@ -50,16 +47,24 @@ final class WorkerGroup: Sendable {
         _ configuration: Configuration.Thread, _ clocks: Clocks = .system
     ) throws(SystemError) {
         name = configuration.name
-        maxQueued = configuration.maxQueued
-        maxQueuedByteCount = configuration.maxQueuedBytes
+        settings = Mutex(configuration)
         self.clocks = clocks
         pool = try WorkerPool(
             name: configuration.name, count: configuration.count, clock: clocks.loop)
-        whenStuck = configuration.whenStuck
-        stuckAfter = configuration.stuckAfter
         members = pool.members.map { Member($0) }
         membersByName = Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0) })
     }
+
+    /// The configuration in force, of which a reload may change all but the count.
+    var configuration: Configuration.Thread {
+        get { settings.withLock { $0 } }
+        set { settings.withLock { $0 = newValue } }
+    }
+
+    var maxQueued: Int { configuration.maxQueued }
+    var maxQueuedByteCount: Int { configuration.maxQueuedBytes }
+    var whenStuck: Configuration.Thread.WhenStuck { configuration.whenStuck }
+    var stuckAfter: Duration { configuration.stuckAfter }
 
     /// The member of this name.
     func member(named name: String) -> Member? { membersByName[name] }

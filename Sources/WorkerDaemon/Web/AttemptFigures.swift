@@ -25,11 +25,11 @@ final class AttemptFigures {
     }
 
     /// The last 15 minutes of each thread.
-    let timelines: Timelines
-    let pools: LabelValues
-    let selectors: LabelValues
+    private(set) var timelines: Timelines
+    private(set) var pools: LabelValues
+    private(set) var selectors: LabelValues
     /// The selectors of `ends`, which has a series for each outcome.
-    let endSelectors: LabelValues
+    private(set) var endSelectors: LabelValues
     /// By pool.
     private(set) var waits: [ClassicHistogram]
     private(set) var busySeconds: [Double]
@@ -77,6 +77,17 @@ final class AttemptFigures {
         busySeconds = self.pools.all.map { _ in 0 }
         runs = self.selectors.all.map { _ in ClassicHistogram() }
         ends = endSelectors.all.map { _ in End.allCases.map { _ in 0 } }
+    }
+
+    /// Has series for more pools and selectors from now on: those before keep their places.
+    func grow(pools: [String], selectors: [String]) {
+        self.pools = LabelValues(pools)
+        self.selectors = LabelValues(selectors)
+        endSelectors = LabelValues(selectors, factor: End.allCases.count)
+        while waits.count < self.pools.all.count { waits.append(ClassicHistogram()) }
+        while busySeconds.count < self.pools.all.count { busySeconds.append(0) }
+        while runs.count < self.selectors.all.count { runs.append(ClassicHistogram()) }
+        while ends.count < endSelectors.all.count { ends.append(End.allCases.map { _ in 0 }) }
     }
 
     /// Counts an attempt that has ended.

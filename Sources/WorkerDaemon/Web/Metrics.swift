@@ -173,7 +173,7 @@ extension Service {
             "How long the threads have run attempts that have ended."
         ) { $0.busySeconds }
         let states = ThreadCommands.states
-        let values = LabelValues(driver.groups.map(\.name), factor: states.count)
+        let values = LabelValues(driver.groupsByIndex.map(\.name), factor: states.count)
         var byValue = values.all.map { _ in PoolFigures() }
         for (place, pool) in pools.enumerated() { byValue[values.place(of: place)].add(pool) }
         page.family("workerd_threads", .gauge, "Threads, by what they do.")
@@ -206,7 +206,7 @@ extension Service {
             return pool
         }
         let oldest = oldestWaiting()
-        for (index, group) in driver.groups.enumerated() {
+        for (index, group) in driver.groupsByIndex.enumerated() where driver.isServed(group) {
             var pool = PoolFigures()
             pool.waitingCount = driver.shownWaitingCount(of: group)
             pool.awaitingCount =
@@ -235,7 +235,7 @@ extension Service {
         guard missing > 0 else { return found }
         driver.scheduler.book.forEachActive { entry in
             switch entry.place {
-            case .inLine, .heldUp: break
+            case .inLine, .heldUp, .suspended: break
             case .offered: guard (entry.attempt as? JobContext)?.run == nil else { return true }
             case .outside, .committing, .delayed, .buffered: return true
             }

@@ -31,6 +31,9 @@ import Testing
         for word in ["done", "failed", "retried", "cancelled", "expired", "blocked", "repeated"] {
             #expect(counts[word, default: 0] > 0, "no job was \(word)")
         }
+        for word in ["opened", "closed", "removed", "resumed"] {
+            #expect(counts[word, default: 0] > 0, "nothing was \(word)")
+        }
         if store != .none {
             for word in ["crashed", "released", "shut down", "held over", "given back", "vanished"]
             {

@@ -21,6 +21,8 @@ package enum JobPlace {
     case inLine
     /// It waits behind a job of its order that is tried again.
     case heldUp(HoldUp)
+    /// Its turn has come, and its group takes no jobs until its threads have changed.
+    case suspended
     /// It waits for a thread of its group, or runs.
     case offered
 
@@ -226,6 +228,13 @@ package final class JobEntry {
 
     /// Lets go of its orders: those of keys live as long as an active job keeps them.
     func forgetOrders() { orders = JobOrders() }
+
+    /// Keeps other orders from now on: its name means one thread where it meant a pool, or the
+    /// other way.
+    func keep(_ orders: JobOrders) {
+        self.orders = orders
+        retry.blocks = details.options.retryBlocks == true && orders.own != nil
+    }
 
     // MARK: - Parts that few jobs have
 

@@ -45,6 +45,10 @@ extension JobScheduler {
     }
 
     private mutating func offer(_ job: JobEntry) {
+        if job.group.isSuspended {
+            job.move(to: .suspended)
+            return job.group.suspended.append(job)
+        }
         orders.offerCount += 1
         job.takeTurn(orders.offerCount)
         enlist(job)

@@ -90,8 +90,10 @@ package final class JobQueue {
     /// The load of all queues together.
     private let load: JobLoad
     private let miscounts: Miscounts
-    /// Parked jobs in turn, as far as they have been counted.
-    private var parkedInTurn = JobAmount()
+    /// Its parked jobs, as far as they have been counted.
+    private let own = JobLoad()
+    /// Parked jobs in turn.
+    private var parkedInTurn: JobAmount { own.parked(.waiting) }
     /// The jobs in turn.
     var window: QueueWindow
     /// The delayed and buffered ones.
@@ -140,7 +142,27 @@ package final class JobQueue {
     }
 
     /// It is owned again: all of its jobs are in the store.
-    func claim() { isReleased = false }
+    func claim() {
+        isReleased = false
+        skipped = []
+    }
+
+    /// Whether its thread is not there: its parked jobs are counted as orphans.
+    var isOrphaned = false
+    /// Selectors without a handler, jobs of which stay in the store before the parked ones.
+    var skipped: Set<String> = []
+
+    /// Takes out the counts of its parked jobs.
+    func takeParked() -> [JobState: JobAmount] {
+        var taken: [JobState: JobAmount] = [:]
+        for state in [JobState.waiting, .delayed, .buffered] {
+            let amount = own.parked(state)
+            guard amount != JobAmount() else { continue }
+            taken[state] = amount
+            removeParked(state, amount)
+        }
+        return taken
+    }
 
     /// The load in flight has been answered.
     ///
@@ -188,7 +210,7 @@ package final class JobQueue {
 
     /// Jobs are parked that were in no memory.
     func addParked(_ state: JobState, _ amount: JobAmount) {
-        if state == .waiting { parkedInTurn += amount }
+        own.park(state, amount)
         group.load.park(state, amount)
         group.load.all += amount
         load.park(state, amount)
@@ -197,7 +219,7 @@ package final class JobQueue {
 
     /// Jobs are no longer parked.
     func removeParked(_ state: JobState, _ amount: JobAmount) {
-        var wereCounted = state == .waiting ? parkedInTurn.subtract(amount) : true
+        var wereCounted = own.unpark(state, amount)
         if !group.load.unpark(state, amount) { wereCounted = false }
         if !load.unpark(state, amount) { wereCounted = false }
         if !wereCounted { miscounts.report("parked \(state.rawValue) jobs", of: name) }

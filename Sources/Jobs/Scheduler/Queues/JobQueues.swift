@@ -72,14 +72,14 @@ package struct JobQueues {
     /// A job has no thread: it stays in the store.
     mutating func addOrphan(_ job: Job) {
         if !recovery.includes(job.id) { parkedAgain.insert(job.id) }
-        orphans.add(.one(job.payload.count), to: job.queue)
+        orphans.add(.one(job.payload.count), job.state.asParked, to: job.queue)
     }
 
     /// A job without a thread has left the store.
-    mutating func removeOrphan(_ id: JobID, byteCount: Int, from queue: QueueName) {
-        guard hasCounted(id) else { return }
-        parkedAgain.remove(id)
-        if !orphans.remove(byteCount: byteCount, from: queue) {
+    mutating func removeOrphan(_ job: CountedJob, from queue: QueueName) {
+        guard hasCounted(job.id) else { return }
+        parkedAgain.remove(job.id)
+        if !orphans.remove(job, from: queue) {
             miscounts.report("orphaned jobs", of: queue)
         }
     }
@@ -87,7 +87,7 @@ package struct JobQueues {
     /// A job of an unknown selector has left the store.
     mutating func removeUnserved(_ job: CountedJob, from queue: QueueName) {
         guard hasCounted(job.id) else { return }
-        if !unserved.remove(job.selector, from: queue) {
+        if !unserved.remove(job, from: queue) {
             miscounts.report("jobs of an unknown selector", of: queue)
         }
     }
@@ -101,6 +101,19 @@ package struct JobQueues {
         if part.isLast { parkedAgain = [] }
     }
 
+    /// Whether all jobs of an earlier run are counted.
+    var areCounted: Bool { recovery.isComplete }
+
     /// Whether a parked job is counted as one.
     func hasCounted(_ id: JobID) -> Bool { parkedAgain.contains(id) || recovery.includes(id) }
+}
+
+extension JobState {
+    /// The state in which a store has a job that is not in memory.
+    var asParked: JobState {
+        switch self {
+        case .delayed, .buffered: self
+        case .waiting, .running, .done, .failed, .cancelled, .expired: .waiting
+        }
+    }
 }

@@ -37,9 +37,13 @@ final class SchedulerSimulation {
     /// Whether this life ends in an orderly way, and delayed jobs are left for the next.
     var isGoingDown = false
     /// Threads that this scheduler does not own, or was told to let go of.
-    private var released: Set<String> = []
+    private(set) var released: Set<String> = []
     /// Threads whose claims were not answered, by the requests.
-    private var claims: [UInt64: String] = [:]
+    var claims: [UInt64: String] = [:]
+    /// A change of threads or selectors under way.
+    var change: Change?
+    /// Whether there is a handler for the selector `other`.
+    var servesOther = true
     /// The first number of this life.
     private(set) var firstOfLife: UInt64 = 1
     private var fault: String?
@@ -53,6 +57,7 @@ final class SchedulerSimulation {
         let isSmall = random.chance(60)
         heldShare = [0, 20, 80][random.below(3)]
         driver = TestDriver(
+            selectors: [("echo", JobOptions()), ("other", JobOptions())],
             book: store == .none ? nil : TwinBook(),
             window: isSmall ? WindowLimits(countMax: 2 + random.below(6)) : WindowLimits(),
             storeLag: store == .late || store == .refusing ? 1_500 : 0)
@@ -114,6 +119,7 @@ final class SchedulerSimulation {
         case ..<90 where store != .none: random.chance(50) ? crash() : letGoOrTakeOver()
         case ..<91: driver.pauseOrResume(random.below(3))
         case ..<93: passOn()
+        case ..<94: changeServed()
         default: turnStore()
         }
         if store == .prompt { turnStore() }
@@ -151,13 +157,18 @@ final class SchedulerSimulation {
             let due = driver.now.unixMilliseconds + Int64(random.below(3_000))
             request.schedule = random.chance(50) ? .at(due, byClock: random.chance(50)) : .buffered
         }
-        if random.chance(10) { name(&request) }
+        if random.chance(10) {
+            name(&request)
+        } else if random.chance(20) {
+            request.selector = "other"
+        }
         if random.chance(10) { request.isVolatile = true }
         let reply = reply()
         let isStored = store != .none && !request.isVolatile
         asked[reply.number] = (request, isStored)
         note(
-            "perform \(reply.number) \(request.thread) \(request.schedule) \(request.options.value)"
+            "perform \(reply.number) \(request.thread) \(request.selector) \(request.schedule) "
+                + "\(request.options.value)"
         )
         driver.input { $0.perform(request, reply) }
     }
@@ -210,6 +221,7 @@ final class SchedulerSimulation {
         if let expires, entry.begun == 0, driver.now.unixMilliseconds >= expires {
             fail("job \(entry.id) began too late")
         }
+        checkServed(attempt)
         checkOrder(of: entry)
         checkNumber(of: attempt)
         entry.begun += 1
@@ -227,7 +239,7 @@ final class SchedulerSimulation {
         where other !== entry && !other.hasEnded && other.life >= 0 {
             guard let order = entry.order, other.order == order else { continue }
             // A blocker leaves with its thread, and jobs in memory only stay.
-            let hasLeft = other.isStored && isReleased(other.request.thread)
+            let hasLeft = other.isStored && isAway(other)
             if other.blocks, other.isBetweenAttempts, !hasLeft,
                 state(of: other.id)?.isEnded == false
             {
@@ -245,6 +257,7 @@ final class SchedulerSimulation {
             // A job whose cancel is under way waits for that, and is cancelled mostly.
             let isLeaving =
                 other.isCancelAsked || !bulkCancels.isEmpty || isGoingDown && !other.isPlain
+                || isAway(other)
             if !isLeaving, other.isStored, entry.isStored,
                 other.request.thread == entry.request.thread,
                 other.begun == 0, entry.begun == 0,
@@ -258,6 +271,7 @@ final class SchedulerSimulation {
                         + "\(other.request.schedule)")
             }
             if isOlder, other.isPlain, entry.isPlain, other.isStored == entry.isStored,
+                !isAway(other),
                 other.life == life, entry.life == life, state(of: other.id)?.isEnded == false
             {
                 fail("job \(entry.id) began before job \(other.id)")
@@ -271,7 +285,7 @@ final class SchedulerSimulation {
         }
     }
 
-    private func isReleased(_ thread: String) -> Bool {
+    func isReleased(_ thread: String) -> Bool {
         released.contains(thread) || claims.values.contains(thread)
     }
 
@@ -335,6 +349,7 @@ final class SchedulerSimulation {
     /// Lets go of a thread that is owned, or takes over one that is not.
     private func letGoOrTakeOver() {
         let thread = ["one", "two", "two/1"][random.below(3)]
+        guard change == nil, released.contains(thread) || driver.isThread(thread) else { return }
         let reply = reply()
         if released.remove(thread) != nil {
             note("claim \(thread)")
@@ -352,6 +367,8 @@ final class SchedulerSimulation {
         note("crash")
         isGoingDown = false
         released = []
+        change = nil
+        servesOther = true
         count("crashed")
         life += 1
         driver.crash()
@@ -387,6 +404,7 @@ final class SchedulerSimulation {
         {
             fail("request \(reply.number) was answered twice")
         }
+        defer { noteChange(reply.number) }
         bulkCancels.remove(reply.number)
         if let thread = claims.removeValue(forKey: reply.number), case .failed = answer {
             released.insert(thread)
@@ -424,15 +442,16 @@ final class SchedulerSimulation {
         for round in 0..<4_000 {
             // The store may have refused the first time.
             if round % 50 == 0 {
-                for thread in ["one", "two", "two/1"] {
+                for thread in ["one", "two", "two/1"] where driver.isThread(thread) {
                     let reply = reply()
                     driver.input { $0.claim(thread, reply) }
                 }
-                for thread in ["one", "two"] {
+                for thread in ["one", "two"] where driver.isServed(thread) {
                     let reply = reply()
                     driver.input { $0.fire(thread, reply) }
                 }
             }
+            if round % 50 > 10 { serveAll() }
             driver.store()
             driver.deliver()
             for member in driver.groups.flatMap(\.memberNames) {
@@ -448,7 +467,8 @@ final class SchedulerSimulation {
             for _ in 0..<8 { driver.hear() }
             driver.advance(byMilliseconds: 1_000)
             try check()
-            if driver.scheduler.book.activeCount == 0, driver.scheduler.parkedCount == 0,
+            if servesAll, driver.scheduler.orphanedCount == 0,
+                driver.scheduler.book.activeCount == 0, driver.scheduler.parkedCount == 0,
                 driver.scheduler.inquiries.count == 0, driver.answerCount == 0,
                 driver.reports.isEmpty
             {
@@ -479,7 +499,7 @@ final class SchedulerSimulation {
                 switch state {
                 case .done, .failed: entry.begun > 0 || entry.life < life
                 case .cancelled:
-                    entry.isCancelAsked
+                    entry.isCancelAsked || entry.mayBeDropped
                         || hasCancelledAll && entry.request.thread.hasPrefix("two")
                 case .expired:
                     // An attempt that a shutdown has interrupted counts as none.

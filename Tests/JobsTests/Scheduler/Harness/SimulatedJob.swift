@@ -22,6 +22,8 @@ final class SimulatedJob {
     /// Whether it has failed, and is tried again.
     var isBetweenAttempts = false
     var isRunAgainAsked = false
+    /// Whether its thread or handler has gone, and it was in memory only.
+    var mayBeDropped = false
     /// The number of its latest attempt.
     var lastNumber = 0
     /// The number of the attempt that a worker of an earlier life holds.

@@ -15,6 +15,8 @@ extension TestDriver {
         } else {
             input { $0.givenBack(attempt.id) }
         }
+        // Its thread has gone, or changes.
+        guard attempt.phase == .queued else { return }
         attempt.phase = .running
         attempt.startedAt = now.unixMilliseconds
         noteStart(of: attempt, for: nil)

@@ -39,7 +39,7 @@ final class FakeAttempt {
 /// The queue and the threads of a group.
 final class FakeGroup {
     let name: String
-    let memberNames: [String]
+    var memberNames: [String]
     var queue: [FakeAttempt] = []
     var running: [String: FakeAttempt] = [:]
     /// Members that have reported a failed attempt, and take nothing before the scheduler has heard
@@ -50,7 +50,7 @@ final class FakeGroup {
 
     init(_ name: String, count: Int) {
         self.name = name
-        memberNames = count == 1 ? [name] : (1...count).map { "\(name)/\($0)" }
+        memberNames = TestDriver.members(name, count)
     }
 
     func offer(_ attempt: FakeAttempt) {
@@ -125,6 +125,7 @@ final class TestDriver: SchedulerEnvironment {
     private let inbox = Inbox()
     private let window: WindowLimits
     private let limits: StoreLimits
+    private let initialGroups: [(String, Int)]
     private let selectors: [(name: String, defaults: JobOptions)]
 
     static let epoch: Int64 = 1_700_000_000_000
@@ -145,6 +146,7 @@ final class TestDriver: SchedulerEnvironment {
         book: TwinBook? = nil, window: WindowLimits = WindowLimits(),
         limits: StoreLimits = StoreLimits(), storeLag: Int64 = 0
     ) {
+        initialGroups = groups
         self.groups = groups.map { FakeGroup($0.0, count: $0.1) }
         self.selectors = selectors
         self.window = window
@@ -195,14 +197,9 @@ final class TestDriver: SchedulerEnvironment {
     /// The process dies; another one finds what its store holds.
     func crash() {
         let book = twin?.book
-        for group in groups {
-            for attempt in group.running.values { attempt.phase = .over }
-            group.queue = []
-            group.running = [:]
-            group.waiting = [:]
-            group.stopped = []
-            group.paused = []
-        }
+        for attempt in groups.flatMap(\.running.values) { attempt.phase = .over }
+        // The next life is configured as the first one was.
+        groups = initialGroups.map { FakeGroup($0.0, count: $0.1) }
         reports = []
         expiredReports = []
         recorded = [:]
@@ -436,6 +433,10 @@ final class TestDriver: SchedulerEnvironment {
     func withdraw(_ attempt: AnyObject) -> Bool {
         guard let attempt = attempt as? FakeAttempt, attempt.phase == .queued else { return false }
         attempt.phase = .withdrawn
+        // Its worker has let go of it: its thread goes on.
+        for group in groups where group.running[attempt.member] === attempt {
+            group.running[attempt.member] = nil
+        }
         return true
     }
 

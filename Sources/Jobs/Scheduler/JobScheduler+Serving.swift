@@ -1,0 +1,305 @@
+// Threads and selectors that come, go and change while jobs are served.
+//
+// A thread that comes claims its stored jobs, orphans until then: first those that hold up others,
+// then the rest in turn. One that goes begins nothing more; its running jobs end, its stored jobs
+// are orphans, and its jobs in memory only are cancelled. A group whose threads change is suspended
+// first: its waiting jobs are withdrawn, and offered again in their order when the new threads are
+// there.
+//
+// Indices never change: drivers find threads and handlers by them.
+
+extension JobScheduler {
+    // MARK: - Selectors
+
+    /// Serves these selectors and no others from now on.
+    ///
+    /// Waiting jobs of a selector that goes leave memory: stored ones stay in the store, others are
+    /// cancelled.
+    ///
+    /// - Returns: the threads whose stored jobs have to be released and claimed, since some of them
+    ///   have a handler now.
+    package mutating func serve(_ selectors: [String: SharedJobOptions]) -> [String] {
+        let before = Set(served.selectors.map(\.name))
+        served.serve(selectors)
+        keep(.serve(Set(selectors.keys)))
+        let gone = before.subtracting(selectors.keys)
+        if !gone.isEmpty { leaveJobs { gone.contains($0.details.selector) } }
+        var threads: Set<String> = []
+        for selector in Set(selectors.keys).subtracting(before) {
+            queues.orphans.serve(selector)
+            for (name, amounts) in queues.unserved.take(selector: selector) {
+                for (state, amount) in amounts { queues[name]?.addParked(state, amount) }
+                if amounts.values.contains(where: { $0.count > 0 }) { threads.insert(name.thread) }
+            }
+            for queue in queues.all where !queue.isOrphaned && queue.skipped.contains(selector) {
+                threads.insert(queue.name.thread)
+            }
+        }
+        return threads.sorted()
+    }
+
+    /// The names of all selectors that were ever served, by their indices.
+    package var selectorNames: [String] { served.allSelectors.map(\.name) }
+
+    /// Whether there is a handler for a job in memory.
+    func isServed(_ job: JobEntry) -> Bool {
+        served.closedSelectors.isEmpty || served.knownSelector(job.details.selector) != nil
+    }
+
+    /// Whether there is a handler for a job that was loaded; else it stays in the store.
+    func isServed(_ job: Job, of queue: JobQueue) -> Bool {
+        if served.knownSelector(job.selector) != nil { return true }
+        if served.closedSelectors.contains(job.selector) { queue.skipped.insert(job.selector) }
+        return false
+    }
+
+    // MARK: - Threads
+
+    /// Serves a group from now on; the driver claims the names that this returns.
+    ///
+    /// - Returns: its index, and the names of its threads.
+    package mutating func serve(
+        group name: String, memberNames: [String], maxQueued: Int, maxQueuedByteCount: Int
+    ) -> (index: Int, names: [String]) {
+        let group =
+            served.group(named: name)
+            ?? ThreadGroup(
+                name: name, memberNames: memberNames, maxQueued: maxQueued,
+                maxQueuedByteCount: maxQueuedByteCount, index: served.groups.count,
+                startedAt: now.unixMilliseconds)
+        (group.maxQueued, group.maxQueuedByteCount) = (maxQueued, maxQueuedByteCount)
+        served.serve(group, memberNames: memberNames)
+        let names = Self.names(of: group)
+        prepare(names, of: group)
+        return (group.index, names)
+    }
+
+    /// Changes the limits of a group's waiting jobs.
+    package mutating func limit(group name: String, maxQueued: Int, maxQueuedByteCount: Int) {
+        guard let group = served.group(named: name) else { return }
+        (group.maxQueued, group.maxQueuedByteCount) = (maxQueued, maxQueuedByteCount)
+    }
+
+    /// Begins nothing more of a group, and forgets its names; answers `done` when its running jobs
+    /// have ended.
+    package mutating func remove(group name: String, _ reply: ReplyToken) {
+        guard let group = served.group(named: name), group.isServed else {
+            return effects.answer(reply, .done)
+        }
+        served.remove(group)
+        leave(Self.names(of: group), of: group)
+        releases.endings.append((group, reply))
+        endReleases()
+    }
+
+    private static func names(of group: ThreadGroup) -> [String] {
+        [group.name] + group.memberNames.filter { $0 != group.name }
+    }
+
+    /// Makes the queues of threads that come: what is accepted before they are claimed is parked.
+    private mutating func prepare(_ names: [String], of group: ThreadGroup) {
+        for thread in names {
+            releases.threads.insert(thread)
+            releases.kept.insert(thread)
+            for priority in Priority.allCases {
+                let name = QueueName(thread: thread, priority: priority)
+                let queue = queues.queue(name, of: group, mayHoldMore: true)
+                queue.release()
+                queue.isOrphaned = false
+                guard let counts = queues.orphans.take(name) else { continue }
+                for (state, amount) in counts.amounts { queue.addParked(state, amount) }
+                for (selector, amounts) in counts.unserved {
+                    for (state, amount) in amounts {
+                        queues.unserved.add(amount, state, of: selector, to: name)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Leaves the stored jobs of threads that go to the store, as orphans.
+    private mutating func leave(_ names: [String], of group: ThreadGroup) {
+        guard !names.isEmpty else { return }
+        let threads = Set(names)
+        releases.threads.formUnion(threads)
+        releases.kept.formUnion(threads)
+        let left = queues.all.filter { threads.contains($0.name.thread) }
+        for queue in left {
+            queue.release()
+            queue.isOrphaned = true
+            for (state, amount) in queue.takeParked() {
+                queues.orphans.add(amount, state, to: queue.name)
+            }
+            for (selector, amounts) in queues.unserved.take(queue.name) {
+                for (state, amount) in amounts {
+                    queues.orphans.add(amount, state, of: selector, to: queue.name)
+                }
+            }
+        }
+        leaveJobs { $0.group === group && threads.contains($0.thread) }
+        if !left.isEmpty { keep(.release(left.map(\.name))) }
+    }
+
+    // MARK: - Jobs that leave
+
+    /// Has jobs leave memory that have not begun.
+    private mutating func leaveJobs(where leaves: (JobEntry) -> Bool) {
+        // The newest first: threads go on beginning the oldest, and none may begin before an older
+        // one of its order that leaves.
+        for job in book.activeJobs.sorted(by: { $0.id > $1.id })
+        where leaves(job) && book.active(job.id) === job {
+            // A job whose commit is awaited leaves when that has come.
+            if case .committing = job.place { continue }
+            if withdrawAttempt(of: job) { leaveUnserved(job) }
+        }
+    }
+
+    /// A job that does not begin leaves memory: its thread or its handler has gone.
+    mutating func leaveUnserved(_ job: JobEntry) {
+        guard let queue = job.queue else { return endWithdrawn(job, .cancelled) }
+        let error: JobError =
+            queue.isOrphaned
+            ? .unknownThread(job.thread) : .unknownSelector(job.details.selector)
+        tellWaiters(of: job, .failed(error))
+        retract(job)
+        if !queue.isOrphaned { queue.skipped.insert(job.details.selector) }
+        parkAsStored(job, queue)
+        endHoldUp(by: job)
+        job.forgetOrders()
+    }
+
+    /// A worker in another process has let go of a job that its thread held: it waits again, and
+    /// its thread may have gone meanwhile.
+    mutating func leaveIfChanging(_ job: JobEntry) {
+        let isGone = !job.group.isServed || job.queue?.isOrphaned == true || !isServed(job)
+        guard isGone || job.group.isSuspended, withdrawAttempt(of: job) else { return }
+        if isGone { leaveUnserved(job) } else { suspend(job) }
+        endReleases()
+    }
+
+    private mutating func suspend(_ job: JobEntry) {
+        retract(job)
+        job.attempt = nil
+        job.move(to: .suspended)
+        job.group.suspended.append(job)
+    }
+
+    /// Counts a job that has left memory.
+    mutating func countParked(_ job: JobEntry, _ state: JobState, of queue: JobQueue) {
+        guard queue.isOrphaned else {
+            return queues.park(job.id, state, byteCount: job.payloadByteCount, in: queue)
+        }
+        queues.orphans.add(.one(job.payloadByteCount), state, to: queue.name)
+    }
+
+    /// A job that was counted as parked is none.
+    mutating func uncountParked(_ commit: CommitQueue.Commit) {
+        let queue = commit.queue
+        guard queue.isOrphaned else {
+            return queue.removeParked(commit.state, .one(commit.byteCount))
+        }
+        let counted = CountedJob(
+            id: commit.id, state: commit.state, selector: "", byteCount: commit.byteCount)
+        queues.removeOrphan(counted, from: queue.name)
+    }
+
+    /// Answers the requests for groups of which no job runs any more.
+    mutating func tellEnded() {
+        let busy = Set(
+            book.activeJobs.filter { job in
+                switch job.place {
+                case .offered: true
+                case .committing: !job.group.isServed
+                case .outside, .delayed, .buffered, .inLine, .heldUp, .suspended: false
+                }
+            }.map(\.group.index))
+        let ended = releases.endings.filter { !busy.contains($0.group.index) }
+        releases.endings.removeAll { !busy.contains($0.group.index) }
+        for ending in ended { effects.answer(ending.reply, .done) }
+    }
+
+    // MARK: - Counts of threads
+
+    /// Offers nothing more to a group; answers `done` when its running jobs have ended.
+    ///
+    /// Its waiting jobs are withdrawn, and keep their order.
+    package mutating func suspend(group name: String, _ reply: ReplyToken) {
+        guard !stage.isRefusing, let group = served.group(named: name), group.isServed else {
+            return effects.answer(reply, .failed(.shuttingDown))
+        }
+        group.isSuspended = true
+        let offered = book.activeJobs.filter { $0.group === group && $0.place.isOffered }
+        for job in offered.sorted(by: { $0.turn > $1.turn }) where withdrawAttempt(of: job) {
+            suspend(job)
+        }
+        group.suspended.reverse()
+        releases.endings.append((group, reply))
+        endReleases()
+    }
+
+    /// Goes on with a suspended group and its new threads; the driver claims the names that this
+    /// returns.
+    ///
+    /// Jobs for a thread that has gone are orphans, or cancelled if no store has them.
+    package mutating func resume(group name: String, memberNames: [String]) -> [String] {
+        guard let group = served.group(named: name) else { return [] }
+        let before = Set(Self.names(of: group))
+        let wasOneThread = group.memberNames.count == 1
+        let gone = before.subtracting([name] + memberNames).sorted()
+        leave(gone, of: group)
+        served.serve(group, memberNames: memberNames)
+        let new = Self.names(of: group).filter { !before.contains($0) }
+        prepare(new, of: group)
+        if wasOneThread != (memberNames.count == 1) { orderAnew(group) }
+        offerSuspended(of: group)
+        return new
+    }
+
+    private mutating func offerSuspended(of group: ThreadGroup) {
+        group.isSuspended = false
+        let jobs = group.suspended
+        group.suspended = []
+        for job in jobs where book.active(job.id) === job {
+            if case .suspended = job.place { offerInOrder(job) }
+        }
+    }
+
+    /// The name of a group means one thread where it meant a pool, or the other way: its waiting
+    /// jobs keep the orders of what it means now.
+    private mutating func orderAnew(_ group: ThreadGroup) {
+        for job in book.activeJobs where job.group === group && job.thread == group.name {
+            switch job.place {
+            case .heldUp, .offered, .outside: continue
+            case .committing, .delayed, .buffered, .inLine, .suspended: break
+            }
+            // It is what others wait for.
+            if job.orders.own?.holdUp?.blocker == job.id { continue }
+            job.keep(
+                orders.orders(
+                    thread: job.thread, isForOne: group.isOneThread(job.thread), key: job.job.key))
+        }
+    }
+
+    /// The daemon goes down: groups whose threads were to change go on with those that they have.
+    mutating func giveUpChanges() {
+        for group in served.groups where group.isSuspended { offerSuspended(of: group) }
+        let endings = releases.endings
+        releases.endings = []
+        for ending in endings { effects.answer(ending.reply, .failed(.shuttingDown)) }
+    }
+
+    // MARK: - Counts of an earlier run
+
+    /// Whether all jobs of an earlier run are counted: before, no thread may come or go.
+    package var areCounted: Bool { queues.areCounted }
+
+    /// Has the effect `confirm` with this tag come when all jobs of an earlier run are counted.
+    package mutating func whenCounted(tag: UInt64) {
+        if areCounted { effects.confirm(tag, nil) } else { countTags.append(tag) }
+    }
+
+    mutating func tellCounted() {
+        for tag in countTags { effects.confirm(tag, nil) }
+        countTags = []
+    }
+}

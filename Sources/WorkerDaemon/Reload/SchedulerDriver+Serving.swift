@@ -1,0 +1,158 @@
+// The driver's part in changes of threads and selectors: handlers and threads by the scheduler's
+// indices.
+
+internal import Jobs
+internal import Kernel
+internal import RESP
+internal import RunLoops
+internal import Synchronization
+internal import Wording
+internal import WorkerThreads
+
+extension SchedulerDriver {
+    /// All threads that may run something: also those of groups that go or have gone.
+    var allGroups: [WorkerGroup] {
+        groupsByIndex
+            + changes.retired.filter { group in
+                !groupsByIndex.contains { $0 === group }
+            }
+    }
+
+    /// Whether the threads of a group are served.
+    func isServed(_ group: WorkerGroup) -> Bool { groups.contains { $0 === group } }
+
+    /// The names of all selectors that were ever served, by their indices.
+    var selectorNames: [String] { scheduler.selectorNames }
+
+    /// Calls `body` when all jobs of an earlier run are counted.
+    func whenCounted(then body: @escaping () -> Void) {
+        let tag = expect { _ in body() }
+        input { $0.whenCounted(tag: tag) }
+    }
+
+    /// Asks the scheduler for a change.
+    ///
+    /// - Parameter then: told its answer.
+    func ask(
+        _ body: (inout JobScheduler, ReplyToken) -> Void, then: @escaping (JobError?) -> Void
+    ) {
+        let reply = changes.reply(then: then)
+        input { body(&$0, reply) }
+    }
+
+    /// The scheduler has answered a change.
+    func changed(_ number: UInt64, _ answer: JobAnswer) {
+        guard let body = changes.take(number) else { return }
+        // In a pass of its own: the driver is in the middle of effects.
+        let held = Confined((body: body, answer: answer), to: loop)
+        loop.perform {
+            if case .failed(let error) = held.value.answer {
+                held.value.body(error)
+            } else {
+                held.value.body(nil)
+            }
+        }
+    }
+
+    // MARK: - Selectors
+
+    /// Serves these selectors and no others from now on.
+    ///
+    /// - Returns: the threads whose stored jobs have to be released and claimed.
+    func serve(_ handlers: [String: Handler]) -> [String] {
+        input { scheduler in
+            let threads = scheduler.serve(handlers.mapValues(\.defaults))
+            self.handlers = handlers
+            for (index, name) in scheduler.selectorNames.enumerated() {
+                guard let handler = handlers[name] else { continue }
+                if index < handlersByIndex.count {
+                    handlersByIndex[index] = handler
+                } else {
+                    handlersByIndex.append(handler)
+                }
+            }
+            return threads
+        }
+    }
+
+    // MARK: - Threads
+
+    /// Serves a group from now on.
+    ///
+    /// - Returns: the threads whose stored jobs have to be claimed.
+    func serve(_ group: WorkerGroup) -> [String] {
+        input { scheduler in
+            let (index, names) = scheduler.serve(
+                group: group.name, memberNames: group.members.map(\.name),
+                maxQueued: group.maxQueued, maxQueuedByteCount: group.maxQueuedByteCount)
+            place(group, at: index)
+            return names
+        }
+    }
+
+    private func place(_ group: WorkerGroup, at index: Int) {
+        if index < groupsByIndex.count {
+            groupsByIndex[index] = group
+        } else {
+            groupsByIndex.append(group)
+        }
+        groups.append(group)
+    }
+
+    /// Serves a suspended group with other threads from now on.
+    ///
+    /// - Returns: the threads whose stored jobs have to be claimed.
+    func replace(_ group: WorkerGroup, by fresh: WorkerGroup) -> [String] {
+        let place = groups.firstIndex { $0 === group }
+        if let place { groups[place] = fresh }
+        for index in groupsByIndex.indices where groupsByIndex[index] === group {
+            groupsByIndex[index] = fresh
+        }
+        return input {
+            $0.resume(group: group.name, memberNames: fresh.members.map(\.name))
+        }
+    }
+
+    /// Changes the settings of a group beside its count.
+    func limit(_ thread: Configuration.Thread) {
+        groups.first { $0.name == thread.name }?.configuration = thread
+        input {
+            $0.limit(
+                group: thread.name, maxQueued: thread.maxQueued,
+                maxQueuedByteCount: thread.maxQueuedBytes)
+        }
+    }
+
+    /// Ends the threads of a group that runs nothing any more.
+    func retire(_ group: WorkerGroup) {
+        exchange.forget(threadsOf: group)
+        group.pool.resume()
+        group.pool.stop(.finishCurrent)
+        changes.retire(group)
+    }
+
+    /// Says in the log which jobs a change waits for.
+    func tellRunning(of group: WorkerGroup) {
+        let running = group.members.compactMap { member in
+            member.current.withLock { $0 }.map { "\($0.title) on \(member.name)" }
+        }
+        guard !running.isEmpty else { return }
+        log.notice("the reload waits for \(running.joined(separator: ", "))")
+    }
+}
+
+extension WorkerExchange {
+    /// Answers the TAKEs for threads that have gone: their connections may ask for others.
+    func forget(threadsOf group: WorkerGroup) {
+        for taker in takers
+        where taker.request.own.map({ group.member(named: $0.name) === $0 }) == true {
+            if let timeout = taker.timeout.take() { loop.cancel(timeout) }
+            takers.removeAll { $0 === taker }
+            let name = taker.request.own?.name ?? group.name
+            door?.answer(
+                taker.reply,
+                WireError(.noThread, "the thread \(quoted(name)) has changed: ask again").reply)
+        }
+        for member in group.members { owners[member.name] = nil }
+    }
+}

@@ -1,0 +1,175 @@
+// One change of threads and selectors, in steps: selectors, then threads; each step waits for the
+// scheduler's answers. The new threads are started before anything changes, so that a machine
+// without room for them refuses the whole reload.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import WorkerThreads
+
+/// A change of what the driver serves.
+///
+/// Confined to the driver's thread.
+final class ServingChange {
+    /// The pause before a claim that the store could not answer is tried again.
+    private static let pauseBeforeRetry = Duration.seconds(1)
+
+    private let driver: SchedulerDriver
+    private let difference: ConfigurationDifference
+    private let handlers: [String: Handler]
+    /// The threads that come, by the names of their groups.
+    private var fresh: [String: WorkerGroup] = [:]
+    /// How many answers are awaited.
+    private var awaitedCount = 0
+    private var error: JobError?
+    private var next: () -> Void = {}
+
+    /// Starts the threads that come.
+    ///
+    /// - Throws: when the system has no room for them; then nothing has changed.
+    init(
+        _ difference: ConfigurationDifference, _ handlers: [String: Handler],
+        _ driver: SchedulerDriver
+    ) throws(SystemError) {
+        self.driver = driver
+        self.difference = difference
+        self.handlers = handlers
+        for change in difference.threads {
+            switch change {
+            case .added(let thread): fresh[thread.name] = try WorkerGroup(thread, driver.clocks)
+            case .changed(let before, let thread) where before.count != thread.count:
+                fresh[thread.name] = try WorkerGroup(thread, driver.clocks)
+            case .changed, .removed: break
+            }
+        }
+    }
+
+    /// - Parameter whenDone: called when all of it is applied, or with the reason why the rest is
+    ///   not.
+    func begin(_ whenDone: @escaping (JobError?) -> Void) {
+        guard !difference.threads.isEmpty || !difference.selectors.isEmpty else {
+            return whenDone(nil)
+        }
+        driver.whenCounted { [self] in
+            step(
+                { changeSelectors() },
+                then: { [self] in
+                    guard error == nil else { return whenDone(error) }
+                    step({ changeThreads() }, then: { [self] in whenDone(error) })
+                })
+        }
+    }
+
+    /// Does a step, and goes on when all that it asks for is answered.
+    private func step(_ body: () -> Void, then next: @escaping () -> Void) {
+        self.next = next
+        // For the step itself: some answers come at once.
+        awaitedCount = 1
+        body()
+        answered(nil)
+    }
+
+    private func answered(_ error: JobError?) {
+        self.error = self.error ?? error
+        awaitedCount -= 1
+        if awaitedCount == 0 { next() }
+    }
+
+    private func ask(
+        _ body: (inout JobScheduler, ReplyToken) -> Void,
+        then: @escaping (JobError?) -> Void
+    ) {
+        awaitedCount += 1
+        driver.ask(body) { [self] error in
+            then(error)
+            // A store that fails is asked again.
+            if case .storeFailed = error { answered(nil) } else { answered(error) }
+        }
+    }
+
+    // MARK: - Selectors
+
+    private func changeSelectors() {
+        guard !difference.selectors.isEmpty else { return }
+        var handlers = handlers
+        // The code of a selector that stays is the same object.
+        let changed = Set(
+            difference.selectors.map { change in
+                switch change {
+                case .added(let selector), .removed(let selector), .changed(_, let selector):
+                    selector.name
+                }
+            })
+        for (name, handler) in driver.handlers where handlers[name] != nil {
+            if !changed.contains(name) { handlers[name] = handler }
+        }
+        for thread in driver.serve(handlers) {
+            ask({ $0.release(thread, keepsNew: true, $1) }, then: { _ in })
+            claim(thread)
+        }
+    }
+
+    // MARK: - Threads
+
+    private func changeThreads() {
+        for change in difference.threads {
+            switch change {
+            case .added(let thread):
+                guard let group = fresh[thread.name] else { continue }
+                driver.pauseAgain(group, "before")
+                for name in driver.serve(group) { claim(name) }
+            case .removed(let thread): remove(thread.name)
+            case .changed(_, let thread):
+                driver.limit(thread)
+                if fresh[thread.name] != nil { replaceThreads(of: thread.name) }
+            }
+        }
+    }
+
+    private func remove(_ name: String) {
+        guard let group = driver.groups.first(where: { $0.name == name }) else { return }
+        driver.tellRunning(of: group)
+        driver.groups.removeAll { $0 === group }
+        ask(
+            { $0.remove(group: name, $1) },
+            then: { [driver] error in
+                if error == nil { driver.retire(group) }
+            })
+    }
+
+    private func replaceThreads(of name: String) {
+        guard let group = driver.groups.first(where: { $0.name == name }),
+            let fresh = fresh[name]
+        else { return }
+        driver.tellRunning(of: group)
+        ask(
+            { $0.suspend(group: name, $1) },
+            then: { [self] error in
+                guard error == nil else { return }
+                let isPausedAsWhole = group.members.allSatisfy(\.thread.isPaused)
+                for member in fresh.members
+                where isPausedAsWhole || group.member(named: member.name)?.thread.isPaused == true {
+                    member.thread.pause()
+                }
+                for name in driver.replace(group, by: fresh) { claim(name) }
+                driver.retire(group)
+            })
+    }
+
+    /// Claims the stored jobs of a thread, until the store can answer.
+    private func claim(_ thread: String) {
+        ask(
+            { $0.claim(thread, $1) },
+            then: { [self] error in
+                guard case .storeFailed = error else { return }
+                // It counts as awaited until then.
+                awaitedCount += 1
+                let change = Confined(self, to: driver.loop)
+                let moment = driver.loop.now.advanced(by: Self.pauseBeforeRetry)
+                _ = driver.loop.schedule(at: moment) {
+                    change.value.claim(thread)
+                    change.value.answered(nil)
+                }
+            })
+    }
+}

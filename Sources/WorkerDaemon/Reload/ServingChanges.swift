@@ -1,0 +1,45 @@
+// What the driver remembers of changes of its threads and selectors.
+
+internal import Jobs
+internal import WorkerThreads
+
+/// The answers that changes wait for, replaced threads, and the pauses on record.
+///
+/// Confined to the driver's thread.
+struct ServingChanges {
+    /// What changes are called as a client of the scheduler.
+    static let client = UInt64.max - 1
+
+    private var awaited: [UInt64: (JobError?) -> Void] = [:]
+    private var lastNumber: UInt64 = 0
+    /// Threads of groups that were removed or changed, until they have ended.
+    private(set) var retired: [WorkerGroup] = []
+    /// The names of threads and pools that are paused, also of missing ones.
+    private(set) var pausedNames: Set<String> = []
+
+    /// A token whose answer is told to `body`.
+    mutating func reply(then body: @escaping (JobError?) -> Void) -> ReplyToken {
+        lastNumber += 1
+        awaited[lastNumber] = body
+        return ReplyToken(client: Self.client, number: lastNumber)
+    }
+
+    /// Takes out the receiver of an answer.
+    mutating func take(_ number: UInt64) -> ((JobError?) -> Void)? {
+        awaited.removeValue(forKey: number)
+    }
+
+    mutating func retire(_ group: WorkerGroup) {
+        retired.removeAll { $0.members.allSatisfy(\.thread.hasEnded) }
+        retired.append(group)
+    }
+
+    /// Notes a change of the pauses, as the store records it.
+    mutating func note(_ change: PauseChange) {
+        pausedNames.subtract(change.goingOn)
+        if let pool = change.poolGoingOn {
+            pausedNames = pausedNames.filter { $0 != pool && !$0.hasPrefix("\(pool)/") }
+        }
+        pausedNames.formUnion(change.paused)
+    }
+}

@@ -1,0 +1,220 @@
+// Threads and selectors of the real daemon that come, go and change at a reload.
+
+import Kernel
+import RESP
+import Support
+import Testing
+
+@Suite struct `Threads and selectors at a reload` {
+    private static let setup = Setup(
+        threads: "images: {}, mail: { count: 2 }, ledger: {}",
+        selectors: "shout: { program: [\"tr\", \"a-z\", \"A-Z\"] }", store: "\"$DIR/jobs.sqlite\"")
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a selector comes, changes and goes, and its durable jobs wait for it`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let client = try daemon.connect()
+            #expect(try client.call("PERFORM", "images", "shout", "WAIT", "a").text == "A")
+            _ = try client.call("PAUSE", "images")
+            let early = try client.perform("images", "shout", "early")
+            try daemon.rewrite(
+                section: "selectors: { shout: { program: [\"tr\", \"a-z\", \"b-zA\"] } }")
+            #expect(
+                try client.reload() == [
+                    "selector shout: program /usr/bin/tr a-z A-Z → "
+                        + "/usr/bin/tr a-z b-zA"
+                ])
+            let later = try client.perform("images", "shout", "later")
+            _ = try client.call("RESUME", "images")
+            // A job that was offered before keeps its program.
+            #expect(try client.call("RESULT", .integer(early), "WAIT").text == "EARLY")
+            #expect(try client.call("RESULT", .integer(later), "WAIT").text == "mbufs")
+
+            _ = try client.call("PAUSE", "images")
+            let kept = try client.perform("images", "shout", "kept")
+            let behind = try client.perform("images", "echo", "behind")
+            let volatile = try client.perform("images", "shout", "VOLATILE", "x")
+            try daemon.rewrite(section: "selectors: { }")
+            #expect(try client.reload() == ["selector shout: removed"])
+            #expect(try client.call("PERFORM", "images", "shout", "x").errorWord == "NOSELECTOR")
+            #expect(try client.call("JOB", .integer(volatile))["state"]?.text == "cancelled")
+            _ = try client.call("RESUME", "images")
+            #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "behind")
+            #expect(try client.call("JOB", .integer(kept))["state"]?.text == "waiting")
+
+            try daemon.rewrite(section: "selectors: { shout: { program: [\"tr\", \"k\", \"K\"] } }")
+            #expect(try client.reload() == ["selector shout: added"])
+            #expect(try client.call("RESULT", .integer(kept), "WAIT").text == "Kept")
+            try checkCounts(client)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a thread goes after its running job, and comes back with its jobs in order`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let client = try daemon.connect()
+            let other = try daemon.connect()
+            let running = try client.perform("ledger", "sleep", "3600000")
+            try client.waitUntil(running, is: "running")
+            let waiting = try (0..<20).map { try client.perform("ledger", "echo", .text("\($0)")) }
+            let volatile = try client.perform("ledger", "echo", "VOLATILE", "x")
+            try client.send("RESULT", .integer(waiting[3]), "WAIT")
+            try daemon.rewrite(section: "threads: { images: {}, mail: { count: 2 } }")
+            try other.send("RELOAD")
+            #expect(try client.reply().errorWord == "NOTHREAD")
+            #expect(try client.call("PERFORM", "ledger", "echo", "x").errorWord == "NOTHREAD")
+            #expect(try client.call("JOB", .integer(volatile))["state"]?.text == "cancelled")
+            #expect(try client.call("JOB", .integer(running))["state"]?.text == "running")
+            #expect(daemon.log.contains("the reload waits for job \(running)"))
+            // Others are served meanwhile.
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+            #expect(try client.call("CANCEL", .integer(running)).text == "requested")
+            #expect(try other.reply().elements?.map(\.text) == ["thread ledger: removed"])
+            let threads = try client.call("THREADS").elements ?? []
+            let missing = threads.first { $0["name"]?.text == "ledger" }
+            #expect(missing?["state"]?.text == "orphaned")
+            #expect(missing?["waiting"]?.integer == 20)
+            #expect(try client.call("JOBS", "ledger", "waiting").elements?.count == 20)
+            #expect(try client.call("CANCEL", .integer(waiting[7])).text == "cancelled")
+
+            try daemon.rewrite(section: "threads: { images: {}, mail: { count: 2 }, ledger: {} }")
+            #expect(try client.reload() == ["thread ledger: added, count 1"])
+            for (number, id) in waiting.enumerated() where number != 7 {
+                #expect(try client.call("RESULT", .integer(id), "WAIT").text == "\(number)")
+            }
+            let started = try waiting.compactMap {
+                try client.call("JOB", .integer($0))["started-at"]?.integer
+            }
+            #expect(started == started.sorted() && started.count == 19)
+            try checkCounts(client)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: [1, 2, 4])
+    func `the count of a pool changes, and no job is lost or overtaken`(_ count: Int) throws {
+        try withDaemon(Self.setup) { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("PAUSE", "mail")
+            var jobs: [Int] = []
+            for number in 0..<30 {
+                jobs.append(
+                    try client.perform("mail", "echo", "KEY", "k", .text("durable \(number)")))
+                jobs.append(
+                    try client.perform(
+                        "mail", "echo", "KEY", "k", "VOLATILE", .text("volatile \(number)")))
+            }
+            let own = try client.perform("mail/2", "echo", "own")
+            try daemon.rewrite(
+                section: "threads: { images: {}, ledger: {}, mail: { count: \(count) } }")
+            let lines = try client.reload()
+            #expect(lines == (count == 2 ? [] : ["thread mail: count 2 → \(count)"]))
+            let state = try client.call("THREAD", "mail")
+            #expect(state["state"]?.text == "paused" || count > 1)
+            #expect(try client.call("JOB", .integer(jobs[0]))["state"]?.text == "waiting")
+            _ = try client.call("RESUME", "mail")
+            for (place, id) in jobs.enumerated() {
+                let text = place % 2 == 0 ? "durable \(place / 2)" : "volatile \(place / 2)"
+                #expect(try client.call("RESULT", .integer(id), "WAIT").text == text)
+            }
+            let ended = try jobs.compactMap {
+                try client.call("JOB", .integer($0))["started-at"]?.integer
+            }
+            #expect(ended == ended.sorted() && ended.count == jobs.count)
+            if count == 1 {
+                #expect(try client.call("JOB", .integer(own))["state"]?.text == "waiting")
+                #expect(try client.call("PERFORM", "mail/2", "echo", "x").errorWord == "NOTHREAD")
+                try daemon.rewrite(
+                    section: "threads: { images: {}, ledger: {}, mail: { count: 2 } }")
+                #expect(try client.reload() == ["thread mail: count 1 → 2"])
+            }
+            #expect(try client.call("RESULT", .integer(own), "WAIT").text == "own")
+            try checkCounts(client)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `settings of a thread change without a pause`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let client = try daemon.connect()
+            let running = try client.perform("ledger", "sleep", "3600000")
+            try client.waitUntil(running, is: "running")
+            try daemon.rewrite(
+                section: "threads: { images: {}, mail: { count: 2 }, ledger: { maxQueued: 2 } }")
+            #expect(try client.reload() == ["thread ledger: maxQueued 1,000,000 → 2"])
+            #expect(try client.call("THREAD", "ledger")["max-queued"]?.integer == 2)
+            for _ in 0..<2 { _ = try client.perform("ledger", "echo", "x") }
+            #expect(try client.call("PERFORM", "ledger", "echo", "x").errorWord == "BUSY")
+            _ = try client.call("CANCEL", .integer(running))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `reloads under load and a kill lose and double no job`() throws {
+        let scratch = try Scratch()
+        var setup = Self.setup
+        setup.log = "level: \"notice\""
+        let daemon = try TestDaemon(setup, in: scratch)
+        defer { daemon.kill() }
+        let clients = try (0..<3).map { _ in try daemon.connect() }
+        let operators = try daemon.connect()
+        var accepted: Set<Int> = []
+        let counts = [1, 3, 2, 4]
+        for round in 0..<40 {
+            for (number, client) in clients.enumerated() {
+                try client.send(
+                    "PERFORM", number == 0 ? "ledger" : "mail", round % 3 == 0 ? "shout" : "echo",
+                    "KEY", .text("k\(number)"), .text("\(round)"))
+            }
+            if round % 8 == 4 {
+                let ledger = round % 16 == 4 ? "" : ", ledger: {}"
+                try daemon.rewrite(
+                    section: "threads: { images: {}, mail: { count: \(counts[round / 8 % 4]) }"
+                        + "\(ledger) }")
+                try daemon.rewrite(
+                    section: round % 16 == 4
+                        ? "selectors: { }"
+                        : "selectors: { shout: { program: [\"tr\", \"a-z\", \"A-Z\"] } }")
+                try operators.send("RELOAD")
+            }
+            for client in clients {
+                let answer = try client.reply()
+                if let id = answer.integer {
+                    #expect(accepted.insert(id).inserted)
+                } else {
+                    #expect(["NOTHREAD", "NOSELECTOR"].contains(answer.errorWord), "\(answer)")
+                }
+            }
+        }
+        // In the middle of a last one.
+        try daemon.rewrite(section: "threads: { images: {}, mail: {} }")
+        try operators.send("RELOAD")
+        try daemon.send(.kill)
+        _ = try daemon.end()
+
+        let after = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { after.kill() }
+        let client = try after.connect()
+        for id in accepted.sorted() {
+            let result = try client.call("RESULT", .integer(id), "WAIT")
+            #expect(result.text != nil, "job \(id): \(result)")
+        }
+        #expect(accepted.count > 60)
+        try checkCounts(client)
+    }
+
+    /// Checks that the daemon has found no fault of its own.
+    private func checkCounts(_ client: TestClient) throws {
+        let information = try client.call("INFO").text ?? ""
+        #expect(information.contains("miscounts:0\r\n"))
+        #expect(information.contains("stalled_queues:0\r\n"))
+        #expect(information.contains("orphaned_jobs:0\r\n"))
+    }
+}
+
+extension TestClient {
+    /// The lines of a reload.
+    fileprivate func reload() throws -> [String] {
+        let answer = try call("RELOAD")
+        guard let lines = answer.elements else { throw Unexpected("RELOAD: \(answer)") }
+        return lines.compactMap(\.text)
+    }
+}
