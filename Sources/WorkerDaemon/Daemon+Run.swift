@@ -204,7 +204,7 @@ private final class RunningDaemon {
                     children: children, users: users, log: log,
                     shutdownAsked: { events.send(.shutdownAsked($0)) })
                 do {
-                    try Self.openDoors(of: service, configuration.listen, inherited)
+                    try service.openDoors(configuration.listen, inherited)
                 } catch {
                     // One may be open: its port in the loop would keep the socket's file.
                     service.closeDoors()
@@ -235,24 +235,6 @@ private final class RunningDaemon {
             throw DaemonError("can't listen: \(error)", exitStatus: DaemonError.unavailable)
         } catch {
             throw DaemonError("can't start: \(error)", exitStatus: DaemonError.systemFault)
-        }
-    }
-
-    /// Opens all doors: those of the service manager's sockets, and the others by new ones.
-    private static func openDoors(
-        of service: Service, _ listen: Configuration.Listen, _ inherited: InheritedSockets
-    ) throws {
-        func open(_ listener: consuming Listener, as door: ConfiguredDoor) throws {
-            try service.open(
-                listener, asksForPassword: door.asksForPassword, dialect: door.dialect)
-        }
-        let opened = try inherited.open(listen, service.log) { listener, door in
-            try open(listener, as: door)
-        }
-        service.doorsOutliveIt = !opened.isEmpty
-        for door in ConfiguredDoor.allCases where !opened.contains(door) {
-            guard let address = try door.address(in: listen) else { continue }
-            try open(Listener(at: address, mode: door.mode(in: listen)), as: door)
         }
     }
 

@@ -11,9 +11,6 @@ enum ConfiguredDoor: String, CaseIterable {
 
     var isTCP: Bool { self == .tcp || self == .httpTCP }
 
-    /// Whether its clients have to authenticate first.
-    var asksForPassword: Bool { isTCP }
-
     var dialect: Dialect { self == .httpUnix || self == .httpTCP ? .requests : .commands }
 
     /// Where it is; nil if the configuration has no such door.
@@ -37,8 +34,19 @@ enum ConfiguredDoor: String, CaseIterable {
         return .tcp(try TCPAddress("\(address)"))
     }
 
-    /// The permissions of its socket's file.
-    func mode(in listen: Configuration.Listen) -> UInt32 {
-        self == .httpUnix ? listen.http.unixMode : listen.unixMode
+    /// The door itself; nil if the configuration has no such door.
+    func setting(in listen: Configuration.Listen) -> DoorSetting? {
+        func unix(_ path: String?, _ mode: UInt32) -> DoorSetting? {
+            path.map { DoorSetting(place: .unix($0), dialect: dialect, mode: mode) }
+        }
+        func tcp(_ address: Configuration.Address?) -> DoorSetting? {
+            address.map { DoorSetting(place: .tcp($0), dialect: dialect, mode: 0) }
+        }
+        return switch self {
+        case .unix: unix(listen.unix, listen.unixMode)
+        case .tcp: tcp(listen.tcp)
+        case .httpUnix: unix(listen.http.unix, listen.http.unixMode)
+        case .httpTCP: tcp(listen.http.tcp)
+        }
     }
 }

@@ -38,6 +38,8 @@ final class LiveBoard {
     private var selectors = LiveTable()
     /// The last round in which something has changed.
     private(set) var round: UInt32 = 0
+    /// The round behind which the rows are of other threads than before.
+    private(set) var lastVoidRound: UInt32 = 0
     private var readers: [UInt64: () -> Void] = [:]
     private var lastLook: Instant?
     private var timeout: ThreadRunLoop.Timeout?
@@ -83,6 +85,14 @@ final class LiveBoard {
         if let timeout { loop.cancel(timeout) }
         timeout = nil
         readers = [:]
+    }
+
+    /// Other threads or selectors are served: each reader begins anew.
+    func restart() {
+        (pools, threads, selectors) = (LiveTable(), LiveTable(), LiveTable())
+        (server, counts) = (LiveTable(), LiveTable())
+        lastVoidRound = round
+        if !readers.isEmpty { lookNow() }
     }
 
     /// Something may have changed: it is looked at now, or a second after the last look.
@@ -153,6 +163,7 @@ final class LiveMessages: MessageSource {
 
     func append(to bytes: inout [UInt8], atMost byteCountMax: Int) {
         guard round < board.round else { return }
+        if round <= board.lastVoidRound { round = 0 }
         var entries = board.changes(behind: round, at: wall(), showsPayloads: showsPayloads)
         if round == 0 { entries.append(entry("timeline", Self.timeline)) }
         ServerSentEvents.append(

@@ -112,20 +112,31 @@ final class Timelines {
     /// - Parameter groups: the names of pools and of their threads, in the scheduler's order.
     init(_ groups: [(name: String, members: [String])]) {
         areOfThreads = groups.reduce(0) { $0 + $1.members.count } <= Self.threadCountMax
-        for group in groups {
-            firstLines.append(lines.count)
+        grow(groups)
+    }
+
+    /// Has lines for more groups and members from now on: those of the names before go on.
+    func grow(_ groups: [(name: String, members: [String])]) {
+        for (index, group) in groups.enumerated() {
             let own = areOfThreads ? group.members : []
-            for member in own {
-                places[member] = lines.count
-                lines.append(Timeline())
+            for member in own { _ = place(of: member) }
+            let shared = place(of: group.name)
+            for member in group.members where !areOfThreads { places[member] = shared }
+            if index == groupLines.count {
+                firstLines.append(shared)
+                groupLines.append(shared)
             }
-            if own.count != 1 {
-                lines.append(Timeline())
-                for member in group.members where !areOfThreads { places[member] = lines.count - 1 }
-            }
-            places[group.name] = lines.count - 1
-            groupLines.append(lines.count - 1)
+            firstLines[index] = group.members.first.flatMap { places[$0] } ?? shared
+            groupLines[index] = shared
         }
+    }
+
+    /// The line of a name; a new one if it has none.
+    private func place(of name: String) -> Int {
+        if let place = places[name] { return place }
+        places[name] = lines.count
+        lines.append(Timeline())
+        return lines.count - 1
     }
 
     /// Counts an attempt that has ended.

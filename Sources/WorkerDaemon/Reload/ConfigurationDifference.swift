@@ -25,12 +25,18 @@ package struct ConfigurationDifference: Sendable {
         self.after = after
         if before.store != after.store { refuse("store") }
         if before.controlGroups != after.controlGroups { refuse("cgroup") }
+        // The ring of events, and the places that are kept for its readers, are made once.
+        for (name, limit) in [
+            ("events", \Configuration.Limits.events), ("eventBytes", \.eventBytes),
+            ("streams", \.streams),
+        ] where before.limits[keyPath: limit] != after.limits[keyPath: limit] {
+            refuse("limits.\(name)")
+        }
         addListen(before.listen, after.listen)
         addThreads()
         addSelectors()
         addSchedules()
         var settings = ValueComparison()
-        if hasOtherDoors { refuse("listen") }
         settings.compare("users", before.users, after.users) { $0 ?? "none" }
         settings.compare("backups", before.backups, after.backups) { $0 ?? "beside the store" }
         settings.compareLimits(before.limits, after.limits)
@@ -38,15 +44,6 @@ package struct ConfigurationDifference: Sendable {
         settings.compare("log.level", before.log.level, after.log.level)
         lines += settings.changes.map { "\($0.key): \($0.before) → \($0.after)" }
         if lines.isEmpty, refusals.isEmpty, !isSame { lines.append("other settings: changed") }
-    }
-
-    /// Whether doors come, go or change.
-    private var hasOtherDoors: Bool {
-        let (former, latter) = (before.listen, after.listen)
-        return former.unix != latter.unix || former.unixMode != latter.unixMode
-            || former.tcp != latter.tcp || former.http.tcp != latter.http.tcp
-            || former.http.unix != latter.http.unix
-            || former.http.unixMode != latter.http.unixMode
     }
 
     /// Whether both say the same, wherever in the file: a key that no line names counts too.

@@ -21,12 +21,21 @@ extension Service {
             return whenApplied(
                 WireError(.busy, "there is no room for the threads: \(error): nothing has changed"))
         }
+        let opened: [Door]
+        do {
+            opened = try openDoors(difference.after.listen)
+        } catch {
+            return whenApplied(
+                WireError(.err, "can't listen: \(error): nothing has changed"))
+        }
+        for door in opened { log.notice("listening on \(door.address)") }
         configuration = difference.after
         apply(read.users)
         web = WebSite(names: configuration.listen.http.names)
         log.setLevel(configuration.log.level)
         backups.directory = configuration.backups
         applyLimits()
+        closeOtherDoors(than: configuration.listen)
         change.begin { [self] error in
             if let error { return whenApplied(WireError(error)) }
             growFigures()
@@ -42,10 +51,14 @@ extension Service {
     private func growFigures() {
         let pools = driver.groupsByIndex.map(\.name)
         let selectors = driver.selectorNames
+        let threads = driver.groupsByIndex.map { ($0.name, $0.members.map(\.name)) }
         if let figures = driver.figures {
             figures.grow(pools: pools, selectors: selectors)
+            figures.timelines.grow(threads)
+            live?.restart()
         } else if configuration.listen.http.isServed {
-            driver.figures = AttemptFigures(pools: pools, selectors: selectors)
+            driver.figures = AttemptFigures(
+                pools: pools, selectors: selectors, timelines: Timelines(threads))
         }
     }
 

@@ -59,7 +59,7 @@ final class Service: SessionDelegate {
     private(set) var connectionCount: UInt64 = 0
     private(set) var rejectedCount: UInt64 = 0
     private(set) var commandCount: UInt64 = 0
-    private var doors: [Door] = []
+    var doors: [(setting: DoorSetting, door: Door)] = []
     /// Whether clients go on to come in at its doors when it has ended, and wait for the next one.
     var doorsOutliveIt = false
     private var isTakingLeave = false
@@ -157,24 +157,9 @@ final class Service: SessionDelegate {
     /// Whether clients are held back because too many bytes await their commit.
     var holdsBack: Bool { driver.scheduler.holdsClientsBack }
 
-    /// Opens a door.
-    ///
-    /// - Parameters:
-    ///   - asksForPassword: whether its clients have to authenticate first.
-    ///   - dialect: the protocol of its connections.
-    func open(
-        _ listener: consuming Listener, asksForPassword: Bool, dialect: Dialect = .commands
-    ) throws(SystemError) {
-        let door = Door(
-            listener, asksForPassword: asksForPassword, dialect: dialect, loop: loop, log: log
-        ) { [unowned self] socket, door in admit(socket, through: door) }
-        try door.open()
-        doors.append(door)
-    }
-
     /// Stops listening: new connections are refused.
     func closeDoors() {
-        doors.forEach { $0.close() }
+        doors.forEach { $0.door.close() }
         doors.removeAll()
     }
 
@@ -282,7 +267,8 @@ final class Service: SessionDelegate {
         log.debug("client \(session.number) left: \(reason)")
     }
 
-    private func admit(_ socket: consuming Descriptor, through door: Door) {
+    /// Serves a connection that has come in through a door.
+    func admit(_ socket: consuming Descriptor, through door: Door) {
         let ends = door.ends(of: socket)
         let user = door.asksForPassword ? nil : users.user(of: ends, dialect: door.dialect)
         admit(socket, ends, user, dialect: door.dialect)
@@ -341,7 +327,9 @@ final class Service: SessionDelegate {
     /// clients or to end the daemon.
     private func placeCount(asksForPassword: Bool) -> Int {
         let all = configuration.limits.connections
-        guard asksForPassword, doors.contains(where: { !$0.asksForPassword }) else { return all }
+        guard asksForPassword, doors.contains(where: { !$0.door.asksForPassword }) else {
+            return all
+        }
         return all - min(Self.keptPlaceCount, all / 2)
     }
 

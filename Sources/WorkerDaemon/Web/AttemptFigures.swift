@@ -25,7 +25,7 @@ final class AttemptFigures {
     }
 
     /// The last 15 minutes of each thread.
-    private(set) var timelines: Timelines
+    let timelines: Timelines
     private(set) var pools: LabelValues
     private(set) var selectors: LabelValues
     /// The selectors of `ends`, which has a series for each outcome.

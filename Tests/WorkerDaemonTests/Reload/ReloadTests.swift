@@ -118,6 +118,60 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `opens and closes doors, and leaves alone those that stay`() throws {
+        let scratch = try Scratch()
+        let (address, door) = try freeLoopbackAddress()
+        let (taken, other) = try freeLoopbackAddress()
+        let daemon = try TestDaemon(Setup(), in: scratch)
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        let password = try scratch.passwordDoor(at: address, password: "secret")
+        func listen(_ path: String, _ more: String) throws {
+            try daemon.rewrite(section: "listen: { unix: \"$DIR/\(path)\", \(more) }")
+        }
+        try listen("s", password)
+        #expect(
+            try client.call("RELOAD").texts == [
+                "listen.tcp: none → \(address)",
+                "listen.passwordFile: none → \(scratch.file("password"))",
+            ])
+        let inside = try TestClient(door)
+        #expect(try inside.call("AUTH", "secret").text == "OK")
+
+        // A door that can't be opened: nothing changes, though another one could.
+        let occupied = try Listener(at: other)
+        try listen(
+            "t", "http: { unix: \"$DIR/http\" }, " + password.replacing(address, with: taken))
+        let refusal = try client.call("RELOAD").errorMessage ?? ""
+        #expect(refusal.hasPrefix("can't listen: ") && refusal.contains(taken), "\(refusal)")
+        #expect(!scratch.has("t") && !scratch.has("http") && scratch.has("s"))
+        _ = consume occupied
+        #expect(try TestClient(door).call("AUTH", "secret").text == "OK")
+
+        try listen("t", "http: { unix: \"$DIR/http\", unixMode: \"0666\" }")
+        #expect(
+            try client.call("RELOAD").texts == [
+                "listen.unix: \(scratch.file("s")) → \(scratch.file("t"))",
+                "listen.tcp: \(address) → none",
+                "listen.passwordFile: \(scratch.file("password")) → none",
+                "listen.http.unix: none → \(scratch.file("http"))",
+                "listen.http.unixMode: 0600 → 0666",
+            ])
+        // Connections go on, and no client comes in where a door was.
+        #expect(try inside.call("PING").text == "PONG")
+        #expect(try client.call("PING").text == "PONG")
+        #expect(throws: (any Error).self) { try TestClient(door) }
+        #expect(!scratch.has("s"))
+        #expect(try daemon.connectHTTP().get("/readyz").text == "ok\n")
+        let late = try TestClient(.unix(UnixAddress(scratch.file("t"))))
+        #expect(try late.call("PING").text == "PONG")
+        #expect(try File.mode(of: scratch.file("t")).map { $0 & 0o777 } == 0o600)
+        try listen("t", "unixMode: \"0660\"")
+        #expect(try late.call("RELOAD").errorWord == nil)
+        #expect(try File.mode(of: scratch.file("t")).map { $0 & 0o777 } == 0o660)
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `gives users their new rights, and has removed users leave`() throws {
         let operators = TestUser("boss", ["operate"])
         let before = [

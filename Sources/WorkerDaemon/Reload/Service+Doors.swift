@@ -1,0 +1,111 @@
+// The doors of the configuration: opened at the start, and at a reload, where those that stay are
+// not touched.
+
+internal import Kernel
+
+/// A door as the configuration has it.
+struct DoorSetting: Equatable {
+    /// Where it is: what no two doors have in common.
+    enum Place: Equatable {
+        case unix(String)
+        case tcp(Configuration.Address)
+    }
+
+    let place: Place
+    let dialect: Dialect
+    /// The permissions of a Unix socket.
+    let mode: UInt32
+
+    /// Whether it is the same door, whatever its permissions.
+    func isSame(as other: DoorSetting) -> Bool {
+        place == other.place && dialect == other.dialect
+    }
+
+    /// Whether its clients have to authenticate first.
+    var asksForPassword: Bool { if case .tcp = place { true } else { false } }
+
+    /// Listens there.
+    ///
+    /// - Blocks: for the disk.
+    func listen() throws -> Listener {
+        switch place {
+        case .unix(let path): try Listener(at: .unix(UnixAddress(path)), mode: mode)
+        case .tcp(let address): try Listener(at: .tcp(TCPAddress("\(address)")))
+        }
+    }
+}
+
+extension Configuration.Listen {
+    /// Its doors.
+    var doors: [DoorSetting] { ConfiguredDoor.allCases.compactMap { $0.setting(in: self) } }
+}
+
+extension Service {
+    /// Opens the doors of a configuration that are not open; all of them, or none.
+    ///
+    /// - Parameter inherited: the sockets that the daemon was started with; nil at a reload.
+    /// - Returns: the doors that were opened.
+    /// - Throws: why one can't be opened.
+    /// - Blocks: for the disk.
+    @discardableResult
+    func openDoors(
+        _ listen: Configuration.Listen, _ inherited: InheritedSockets? = nil
+    ) throws -> [Door] {
+        var opened: [(setting: DoorSetting, door: Door)] = []
+        do {
+            let named = try inherited?.open(listen, log) { listener, configured in
+                guard let setting = configured.setting(in: listen) else { return }
+                opened.append((setting, try open(listener, setting)))
+            }
+            if let named { doorsOutliveIt = !named.isEmpty }
+            for setting in listen.doors
+            where !(doors + opened).contains(where: { $0.setting.isSame(as: setting) }) {
+                opened.append((setting, try open(try setting.listen(), setting)))
+            }
+        } catch {
+            for (_, door) in opened { door.close() }
+            throw error
+        }
+        doors += opened
+        return opened.map(\.door)
+    }
+
+    private func open(
+        _ listener: consuming Listener, _ setting: DoorSetting
+    ) throws(SystemError) -> Door {
+        let door = Door(
+            listener, asksForPassword: setting.asksForPassword, dialect: setting.dialect,
+            loop: loop, log: log
+        ) { [unowned self] socket, door in admit(socket, through: door) }
+        try door.open()
+        return door
+    }
+
+    /// Closes doors that were opened for a change that is not made.
+    func close(_ doors: [Door]) {
+        for door in doors {
+            door.close()
+            self.doors.removeAll { $0.door === door }
+        }
+    }
+
+    /// Closes the doors that a configuration does not have; the connections through them go on.
+    func closeOtherDoors(than listen: Configuration.Listen) {
+        let wanted = listen.doors
+        for (setting, door) in doors where !wanted.contains(where: { $0.isSame(as: setting) }) {
+            log.notice("\(door.address) is closed; its connections go on")
+            close([door])
+        }
+        for index in doors.indices {
+            guard let now = wanted.first(where: { $0.isSame(as: doors[index].setting) }),
+                now.mode != doors[index].setting.mode, case .unix(let path) = now.place
+            else { continue }
+            doors[index].setting = now
+            do throws(SystemError) {
+                try File.setMode(now.mode, of: path)
+            } catch {
+                log.error("\(path) keeps its mode: \(error)")
+            }
+        }
+    }
+}
