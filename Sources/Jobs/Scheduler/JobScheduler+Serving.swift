@@ -150,6 +150,8 @@ extension JobScheduler {
         where leaves(job) && book.active(job.id) === job {
             // A job whose commit is awaited leaves when that has come.
             if case .committing = job.place { continue }
+            // It is in a worker's hands since before the restart: it counts as running.
+            if job.isInHands, job.place.isOffered { continue }
             if withdrawAttempt(of: job) { leaveUnserved(job) }
         }
     }
@@ -228,7 +230,9 @@ extension JobScheduler {
             return effects.answer(reply, .failed(.shuttingDown))
         }
         group.isSuspended = true
-        let offered = book.activeJobs.filter { $0.group === group && $0.place.isOffered }
+        let offered = book.activeJobs.filter {
+            $0.group === group && $0.place.isOffered && !$0.isInHands
+        }
         for job in offered.sorted(by: { $0.turn > $1.turn }) where withdrawAttempt(of: job) {
             suspend(job)
         }

@@ -79,6 +79,8 @@ package final class JobEntry {
     /// Whether a worker of an earlier run may still have it: then it goes before all others, and
     /// those of its order wait for its end.
     private(set) var isHeldOver = false
+    /// Whether that worker may have it now: then it counts as running.
+    private(set) var isInHands = false
     /// Whether it is due at a time of day, however the clock is set.
     var goesByClock: Bool
     /// Whether it was asked to end while it ran.
@@ -191,12 +193,14 @@ package final class JobEntry {
         attempt = nil
         goesByClock = false
         isHeldOver = false
+        isInHands = false
         stuckSince = nil
     }
 
     /// A worker in another process had begun it: it expires no more.
     func hasBegunElsewhere(isHeldOver: Bool = false) {
         unsafe uncheckedExpiresAt = .max
+        isInHands = isHeldOver
         if isHeldOver { self.isHeldOver = true }
     }
 
@@ -205,6 +209,7 @@ package final class JobEntry {
         unsafe uncheckedAttemptNumber += 1
         unsafe uncheckedExpiresAt = .max
         retry.forgivenCount += 1
+        isInHands = false
     }
 
     /// Whether the jobs behind it in its order wait until it has ended.

@@ -18,6 +18,11 @@ extension SchedulerSimulation {
         note("the worker of \(attempt.id) \(hasVanished ? "vanishes" : "gives it back")")
         count(hasVanished ? "vanished" : "given back")
         driver.passOn(attempt, hasVanished: hasVanished)
+        if attempt.phase == .withdrawn {
+            // Its thread has gone meanwhile: it comes back later.
+            entries[attempt.id]?.lastNumber = attempt.number - 1
+            return
+        }
         if hasVanished { checkNumber(of: attempt) }
     }
 
