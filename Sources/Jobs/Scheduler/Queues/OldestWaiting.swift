@@ -95,7 +95,7 @@ extension JobScheduler {
     private func isWaiting(_ job: JobEntry, since moment: Int64) -> Bool {
         guard book.active(job.id) === job, job.waitingSince == moment else { return false }
         switch job.place {
-        case .inLine, .heldUp: return true
+        case .inLine, .heldUp, .suspended: return true
         case .offered: return beginning(of: job) == nil
         case .outside, .committing, .delayed, .buffered: return false
         }

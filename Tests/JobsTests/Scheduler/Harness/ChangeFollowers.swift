@@ -110,7 +110,7 @@ extension SchedulerSimulation {
         var oldest: Int64?
         for job in driver.scheduler.book.activeJobs where job.group === group {
             switch job.place {
-            case .inLine, .heldUp: break
+            case .inLine, .heldUp, .suspended: break
             case .offered where driver.scheduler.beginning(of: job) == nil: break
             case .offered, .outside, .committing, .delayed, .buffered: continue
             }
